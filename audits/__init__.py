@@ -1,0 +1,1 @@
+"""One file per algorithm: its claim, its neighbours, its variants, its paper."""

@@ -1,0 +1,1 @@
+"""Upper (and lower) bounds on what an event spends."""

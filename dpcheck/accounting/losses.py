@@ -1,0 +1,177 @@
+"""Worst-case pairs: the distributions (P, Q) whose privacy loss log P/Q an event is bounded by.
+
+Adjacency is resolved before a loss exists (`worst_case`), so accountants need not know it. P is the
+output with the record, Q without it; `reverse` swaps them where that matters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A pair (P, Q), or what is known about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianLoss(Loss):
+    """P = N(mu, 1), Q = N(0, 1)."""
+
+    mu: float
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLoss(Loss):
+    """P = Laplace(ratio, 1), Q = Laplace(0, 1); ratio is sensitivity over scale."""
+
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussianLoss(Loss):
+    """Integer noise with mass proportional to exp(-x^2/(2 scale^2)), moved by `shift`."""
+
+    scale: float
+    shift: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplaceLoss(Loss):
+    """Integer noise with mass proportional to exp(-|x|/scale), moved by `shift`."""
+
+    scale: float
+    shift: int
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteLoss(Loss):
+    """Two tables of masses over the same outcomes."""
+
+    p: tuple[float, ...]
+    q: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseLoss(Loss):
+    """The worst pair of all (epsilon, delta)-DP mechanisms.
+
+    P = (delta, (1-delta) e^eps/(1+e^eps), (1-delta)/(1+e^eps), 0), Q is P backwards.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedLoss(Loss):
+    """|log P/Q| <= epsilon, and its supremum over the described mechanisms is at least `attained`."""
+
+    epsilon: float
+    attained: float
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianMixtureLoss(Loss):
+    """P = sum_j weights_j N(shifts_j, 1) + (1 - sum weights) N(0, 1), Q = N(0, 1).
+
+    One Poisson-sampled Gaussian is shifts (mu,), weights (rate,). `backwards` swaps P and Q.
+    """
+
+    shifts: tuple[float, ...]
+    weights: tuple[float, ...]
+    backwards: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SampledLaplaceLoss(Loss):
+    """P = (1-rate) Laplace(0, 1) + rate Laplace(ratio, 1), Q = Laplace(0, 1)."""
+
+    ratio: float
+    rate: float
+    backwards: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedSampleLoss(Loss):
+    """A Poisson-sampled record is replaced: mixtures (1-rate) M0 + rate M1 against M1' in its place.
+
+    `base` is the loss (GaussianLoss or LaplaceLoss) of one record against none; M1 and M1' are twice
+    as far apart. Known by upper bounds only.
+    """
+
+    base: GaussianLoss | LaplaceLoss
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class OppositeSampleLoss(Loss):
+    """The pair (1-rate) M(0) + rate M(+1) against (1-rate) M(0) + rate M(-1) on the line.
+
+    One of the pairs ReplacedSampleLoss covers, so a lower bound for it.
+    """
+
+    base: GaussianLoss | LaplaceLoss
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutReplacementLoss(Loss):
+    """A Gaussian step of replace-one shift `mu` on a batch drawn without replacement at `rate`."""
+
+    mu: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class ConcentratedLoss(Loss):
+    """Renyi divergence at most rho * order at every order."""
+
+    rho: float
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRangeLoss(Loss):
+    """The loss lies in an interval of length epsilon that contains 0 (exponential mechanism)."""
+
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedLoss(Loss):
+    """`inner`, seen by an owner of `size` records, where no closed form is known."""
+
+    inner: Loss
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnboundedLoss(Loss):
+    """No guarantee at all."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LossBounds:
+    """What an event costs between a dominating pair and a pair it really contains.
+
+    `upper` dominates the mechanism except with probability `failure` per use (total variation, on
+    either side); `lower` is a pair some described mechanism attains, None where none is known.
+    """
+
+    upper: Loss
+    lower: Loss | None
+    failure: float = 0.0
+    assumes: tuple[str, ...] = ()
+
+
+def reverse(loss: Loss) -> Loss:
+    """The loss with P and Q swapped; the same object where the pair is symmetric."""
+    if isinstance(loss, GaussianMixtureLoss | SampledLaplaceLoss):
+        return replace(loss, backwards=not loss.backwards)
+    if isinstance(loss, FiniteLoss):
+        return FiniteLoss(loss.q, loss.p)
+    if isinstance(loss, GroupedLoss):
+        return GroupedLoss(reverse(loss.inner), loss.size)
+    return loss

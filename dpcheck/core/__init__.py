@@ -1,0 +1,1 @@
+"""The vocabulary: adjacency, budgets, bounds, events, claims, verdicts, errors."""

@@ -1,0 +1,44 @@
+"""A number that is known only to lie between two proved values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.errors import DpcheckError
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """`lower` <= truth <= `upper`; `method` names the proof of `upper`, `assumes` what it needs.
+
+    `lower` belongs to the worst mechanism the event describes: some mechanism that fits the
+    description spends at least that much.
+
+    >>> Bound(1.0, 1.5, "rdp-optimal").gap
+    0.5
+    """
+
+    lower: float
+    upper: float
+    method: str
+    adjacency: Adjacency | None = None
+    assumes: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        # A crossed or NaN bound would be a wrong proof; better no answer than that one.
+        if not self.lower <= self.upper:
+            raise DpcheckError(
+                f"internal error: {self.method} gave lower {self.lower!r} above upper "
+                f"{self.upper!r}; please report it with the event that caused it.",
+                lower=self.lower,
+                upper=self.upper,
+            )
+
+    @property
+    def gap(self) -> float:
+        """Upper minus lower; 0 where both are infinite."""
+        return 0.0 if self.lower == self.upper else self.upper - self.lower
+
+    def __str__(self) -> str:
+        return f"[{self.lower:.6g}, {self.upper:.6g}] ({self.method})"

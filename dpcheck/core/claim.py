@@ -1,0 +1,26 @@
+"""What somebody says an algorithm spends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.budget import Budget
+from dpcheck.core.event import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A budget under an adjacency, and where it was stated.
+
+    With `event` the claim is the event's whole trade-off curve, of which `budget` is one point.
+    """
+
+    budget: Budget
+    adjacency: Adjacency
+    source: str
+    part: str = "data"
+    event: Event | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "adjacency", as_adjacency(self.adjacency))

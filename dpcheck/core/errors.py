@@ -1,0 +1,97 @@
+"""Every error dpcheck raises: one root, a stable code, what happened and what to do.
+
+Codes: 1xx a value or event that cannot be used, 2xx a bound that cannot be given, 3xx the ledger,
+4xx an audit, 5xx the command line and its files.
+"""
+
+from __future__ import annotations
+
+
+class DpcheckError(Exception):
+    """Root of all dpcheck errors; `code` is stable, `data` holds the values behind the words."""
+
+    code = "DPC000"
+
+    def __init__(self, message: str, **data: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.data = data
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.message}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.message, self.data))
+
+
+def _rebuild(kind: type[DpcheckError], message: str, data: dict[str, object]) -> DpcheckError:
+    return kind(message, **data)
+
+
+class InvalidParameter(DpcheckError, ValueError):
+    """A parameter outside its domain."""
+
+    code = "DPC101"
+
+
+class UnknownName(DpcheckError, ValueError):
+    """A mechanism, adjacency, method or table nobody registered."""
+
+    code = "DPC102"
+
+
+class InvalidEvent(DpcheckError, ValueError):
+    """A serialised event that is not one."""
+
+    code = "DPC103"
+
+
+class UnsupportedAdjacency(DpcheckError, ValueError):
+    """An event that has no meaning under the wanted neighbouring relation."""
+
+    code = "DPC104"
+
+
+class TheoremConditionViolated(DpcheckError, ValueError):
+    """A closed-form theorem asked outside the conditions it was proved under."""
+
+    code = "DPC201"
+
+
+class CannotCertify(DpcheckError):
+    """No bound can be proved within the limits; the message names the one that still can."""
+
+    code = "DPC202"
+
+
+class CannotCalibrate(DpcheckError, ValueError):
+    """No parameter in the searched range meets the budget."""
+
+    code = "DPC203"
+
+
+class BudgetExceeded(DpcheckError):
+    """A release that would overspend; raised before it happens.
+
+    `data` has `dataset`, `spent`, `allowed` and `wanted`.
+    """
+
+    code = "DPC301"
+
+
+class LedgerBroken(DpcheckError):
+    """A ledger file that cannot be trusted."""
+
+    code = "DPC302"
+
+
+class LedgerMisuse(DpcheckError, ValueError):
+    """A dataset, split or plan used against its declaration."""
+
+    code = "DPC303"
+
+
+class UsageError(DpcheckError, ValueError):
+    """A command line that cannot be carried out."""
+
+    code = "DPC501"

@@ -1,0 +1,140 @@
+"""What was released, as a value: events and how they combine.
+
+An event describes a mechanism and never changes meaning; accountants interpret it. `a + b` is
+adaptive sequential composition on the same people, `a * n` repetition, `a | b` release from disjoint
+people assigned by index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.errors import InvalidParameter
+from dpcheck.core.validate import count
+
+
+class Event:
+    """A description of a release. `natural` is the adjacency it is usually stated under, if any."""
+
+    __slots__ = ()
+    natural: ClassVar[Adjacency | None] = Adjacency.ADD_REMOVE
+
+    def __add__(self, other: Event) -> Event:
+        return Sequential((self, other)) if isinstance(other, Event) else NotImplemented
+
+    def __mul__(self, times: int) -> Event:
+        return Repeated(self, times) if isinstance(times, int) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __or__(self, other: Event) -> Event:
+        return Parallel((self, other)) if isinstance(other, Event) else NotImplemented
+
+
+def _check_events(events: tuple[Event, ...]) -> None:
+    for event in events:
+        if not isinstance(event, Event):
+            raise InvalidParameter(f"expected an event, got {event!r}.", value=event)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequential(Event):
+    """All of them on the same people, each chosen with the earlier outputs known."""
+
+    events: tuple[Event, ...]
+    natural: ClassVar[Adjacency | None] = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
+        _check_events(self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated(Event):
+    """The same event `times` times on the same people."""
+
+    event: Event
+    times: int
+    natural: ClassVar[Adjacency | None] = None
+
+    def __post_init__(self) -> None:
+        _check_events((self.event,))
+        object.__setattr__(self, "times", count("times", self.times, at_least=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel(Event):
+    """Each on other people; who is where is fixed by index and does not depend on the records."""
+
+    events: tuple[Event, ...]
+    natural: ClassVar[Adjacency | None] = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
+        _check_events(self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class Under(Event):
+    """The event accounted under `adjacency` whatever surrounds it.
+
+    A split by a private key needs it: replacing a record can remove it from one part and add it to
+    another, so inside the parts the relation is add-remove.
+    """
+
+    adjacency: Adjacency
+    event: Event
+    natural: ClassVar[Adjacency | None] = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "adjacency", as_adjacency(self.adjacency))
+        _check_events((self.event,))
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped(Event):
+    """The event seen by a person who owns up to `size` records."""
+
+    event: Event
+    size: int
+    natural: ClassVar[Adjacency | None] = None
+
+    def __post_init__(self) -> None:
+        _check_events((self.event,))
+        object.__setattr__(self, "size", count("size", self.size))
+
+
+def children(event: Event) -> tuple[Event, ...]:
+    """The events directly inside a combination; empty for a leaf."""
+    if isinstance(event, Sequential | Parallel):
+        return event.events
+    if isinstance(event, Repeated | Under | Grouped):
+        return (event.event,)
+    return ()
+
+
+def leaves(event: Event) -> frozenset[Event]:
+    """The distinct leaf events of a tree."""
+    found: set[Event] = set()
+    stack = [event]
+    while stack:
+        node = stack.pop()
+        inner = children(node)
+        stack.extend(inner)
+        if not inner and not isinstance(node, Sequential | Parallel):
+            found.add(node)
+    return frozenset(found)
+
+
+def natural_adjacency(event: Event) -> Adjacency:
+    """The one adjacency all leaves of `event` are usually stated under; an error if they differ."""
+    found = {leaf.natural for leaf in leaves(event)} - {None}
+    if len(found) > 1:
+        raise InvalidParameter(
+            "this event mixes mechanisms that are usually stated under different adjacencies; "
+            "pass adjacency= explicitly.",
+            found=found,
+        )
+    return found.pop() or Adjacency.ADD_REMOVE if found else Adjacency.ADD_REMOVE

@@ -1,0 +1,75 @@
+"""One-line named validators. Each returns the value as the right type or raises InvalidParameter."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+from dpcheck.core.errors import InvalidParameter
+
+
+def finite(name: str, value: object) -> float:
+    """A finite real number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidParameter(f"{name} must be a number, got {value!r}.", name=name, value=value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidParameter(f"{name} must be finite, got {value!r}.", name=name, value=value)
+    return number
+
+
+def positive(name: str, value: object) -> float:
+    """A finite number above 0."""
+    number = finite(name, value)
+    if number <= 0:
+        raise InvalidParameter(f"{name} must be above 0, got {number:g}.", name=name, value=number)
+    return number
+
+
+def non_negative(name: str, value: object) -> float:
+    """A finite number, 0 or above."""
+    number = finite(name, value)
+    if number < 0:
+        raise InvalidParameter(f"{name} must not be negative, got {number:g}.", name=name, value=number)
+    return number
+
+
+def probability(name: str, value: object) -> float:
+    """A number in [0, 1)."""
+    number = finite(name, value)
+    if not 0 <= number < 1:
+        raise InvalidParameter(f"{name} must be in [0, 1), got {number:g}.", name=name, value=number)
+    return number
+
+
+def open_probability(name: str, value: object) -> float:
+    """A number in (0, 1)."""
+    number = finite(name, value)
+    if not 0 < number < 1:
+        raise InvalidParameter(f"{name} must be in (0, 1), got {number:g}.", name=name, value=number)
+    return number
+
+
+def rate(name: str, value: object) -> float:
+    """A number in (0, 1]."""
+    number = finite(name, value)
+    if not 0 < number <= 1:
+        raise InvalidParameter(f"{name} must be in (0, 1], got {number:g}.", name=name, value=number)
+    return number
+
+
+def count(name: str, value: object, *, at_least: int = 1) -> int:
+    """A whole number of at least `at_least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InvalidParameter(
+            f"{name} must be a whole number, got {value!r}.", name=name, value=value
+        )
+    number = int(value)
+    if number < at_least:
+        raise InvalidParameter(
+            f"{name} must be at least {at_least}, got {number}.", name=name, value=number
+        )
+    return number

@@ -1,0 +1,1 @@
+"""Arithmetic that knows which side it errs on."""

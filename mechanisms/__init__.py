@@ -1,0 +1,1 @@
+"""The algorithms of five transfer-learning papers, as printed and as corrected."""
