@@ -1,1 +1,90 @@
-"""dpcheck: prove what a private algorithm spends, audit what its code leaks, compare the two."""
+"""dpcheck: prove what a private algorithm spends, audit what its code leaks, compare the two.
+
+>>> import dpcheck
+>>> event = dpcheck.Gaussian(noise_multiplier=10.0) * 100
+>>> round(dpcheck.epsilon(event, delta=1e-5, adjacency="add-remove").upper, 4)
+4.3772
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it. Nothing is imported until it is asked for, which keeps
+# `dpcheck --help` instant.
+_HOME = {
+    **dict.fromkeys(
+        ("Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace", "RandomizedResponse",
+         "ExponentialMechanism", "FinitePair"),
+        "dpcheck.core.noise_events",
+    ),
+    **dict.fromkeys(
+        ("SampledGaussian", "SampledLaplace", "FixedBatchGaussian", "TruncatedPoissonGaussian",
+         "TreeAggregation", "BandedMatrix", "ObjectivePerturbation", "OutputPerturbation"),
+        "dpcheck.core.training_events",
+    ),
+    **dict.fromkeys(
+        ("PureDP", "ApproxDP", "ZCDP", "GDP", "NotPrivate"), "dpcheck.core.guarantee_events"
+    ),
+    "Event": "dpcheck.core.event",
+    "Adjacency": "dpcheck.core.adjacency",
+    "Bound": "dpcheck.core.bound",
+    "Budget": "dpcheck.core.budget",
+    "Claim": "dpcheck.core.claim",
+    "Verdict": "dpcheck.core.verdict",
+    "DpcheckError": "dpcheck.core.errors",
+    "BudgetExceeded": "dpcheck.core.errors",
+    "epsilon": "dpcheck.accounting.api",
+    "delta": "dpcheck.accounting.api",
+    "rdp": "dpcheck.accounting.api",
+    "tradeoff": "dpcheck.accounting.api",
+    "Ledger": "dpcheck.accounting.ledger",
+}  # fmt: skip
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+if TYPE_CHECKING:
+    from dpcheck.accounting.api import delta, epsilon, rdp, tradeoff
+    from dpcheck.accounting.ledger import Ledger
+    from dpcheck.core.adjacency import Adjacency
+    from dpcheck.core.bound import Bound
+    from dpcheck.core.budget import Budget
+    from dpcheck.core.claim import Claim
+    from dpcheck.core.errors import BudgetExceeded, DpcheckError
+    from dpcheck.core.event import Event
+    from dpcheck.core.guarantee_events import GDP, ZCDP, ApproxDP, NotPrivate, PureDP
+    from dpcheck.core.noise_events import (
+        DiscreteGaussian,
+        DiscreteLaplace,
+        ExponentialMechanism,
+        FinitePair,
+        Gaussian,
+        Laplace,
+        RandomizedResponse,
+    )
+    from dpcheck.core.training_events import (
+        BandedMatrix,
+        FixedBatchGaussian,
+        ObjectivePerturbation,
+        OutputPerturbation,
+        SampledGaussian,
+        SampledLaplace,
+        TreeAggregation,
+        TruncatedPoissonGaussian,
+    )
+    from dpcheck.core.verdict import Verdict
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dpcheck' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,72 @@
+"""The `dpcheck` command: a group whose commands are imported only when they run."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from dpcheck import __version__
+from dpcheck.cli.exit_codes import ExitCode
+from dpcheck.core.errors import DpcheckError
+
+# Command -> one line of help. `dpcheck.cli.NAME` must define a click command named `command`.
+# The help stands here so that `dpcheck --help` needs none of the modules behind it.
+COMMANDS = {
+    "account": "What does this mechanism spend? Proved bounds on epsilon.",
+    "calibrate": "How much noise, or how many steps, for this budget?",
+    "reproduce": "Print a table of a paper beside ours.",
+}
+
+
+class LazyGroup(click.Group):
+    """Loads `dpcheck.cli.NAME` when the command is used, not when help is printed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """All commands, in the order they are introduced."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"dpcheck.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest the nearest command for a misspelt one."""
+        from difflib import get_close_matches
+
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = get_close_matches(name, COMMANDS, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else " See 'dpcheck --help'."
+            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dpcheck")
+def main() -> None:
+    """Prove what a private algorithm spends, audit what its code leaks, compare the two.
+
+    Exit codes: 0 holds or consistent, 1 violated, 2 cannot be carried out, 3 undecided.
+    """
+
+
+def run() -> None:
+    """Entry point: one line per error, never a traceback for what a user can mend."""
+    try:
+        main(standalone_mode=True)
+    except DpcheckError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(ExitCode.ERROR)
