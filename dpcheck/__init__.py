@@ -29,7 +29,7 @@ _HOME = {
     **dict.fromkeys(
         ("PureDP", "ApproxDP", "ZCDP", "GDP", "NotPrivate"), "dpcheck.core.guarantee_events"
     ),
-    "Event": "dpcheck.core.event",
+    **dict.fromkeys(("Event", "Grouped", "RandomStopping", "Under"), "dpcheck.core.event"),
     "Adjacency": "dpcheck.core.adjacency",
     "Bound": "dpcheck.core.bound",
     "Budget": "dpcheck.core.budget",
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from dpcheck.core.budget import Budget
     from dpcheck.core.claim import Claim
     from dpcheck.core.errors import BudgetExceeded, DpcheckError
-    from dpcheck.core.event import Event
+    from dpcheck.core.event import Event, Grouped, RandomStopping, Under
     from dpcheck.core.guarantee_events import GDP, ZCDP, ApproxDP, NotPrivate, PureDP
     from dpcheck.core.noise_events import (
         DiscreteGaussian,

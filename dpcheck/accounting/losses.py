@@ -54,13 +54,16 @@ class FiniteLoss(Loss):
 
 @dataclass(frozen=True, slots=True)
 class ResponseLoss(Loss):
-    """The worst pair of all (epsilon, delta)-DP mechanisms.
+    """The worst pair of all (epsilon, delta)-DP mechanisms, with probability `neutral` of no loss.
 
-    P = (delta, (1-delta) e^eps/(1+e^eps), (1-delta)/(1+e^eps), 0), Q is P backwards.
+    With neutral = 0: P = (delta, (1-delta) e^eps/(1+e^eps), (1-delta)/(1+e^eps), 0), Q is P
+    backwards. Otherwise the two middle masses are multiplied by 1 - neutral and an outcome of loss 0
+    takes the rest, (1-delta) neutral under both (k-ary randomized response).
     """
 
     epsilon: float
     delta: float = 0.0
+    neutral: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,22 @@ class GroupedLoss(Loss):
 
     inner: Loss
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorstLoss(Loss):
+    """Whichever of several compositions costs most; too many choices to account one by one."""
+
+    options: tuple[tuple[tuple[Loss, int], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedLoss(Loss):
+    """The best of K runs of a composition, K truncated negative binomial(shape, stop)."""
+
+    inner: tuple[tuple[Loss, int], ...]
+    shape: float
+    stop: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.validate import count
+from dpcheck.core.validate import count, finite, open_probability
 
 
 class Event:
@@ -106,11 +106,32 @@ class Grouped(Event):
         object.__setattr__(self, "size", count("size", self.size))
 
 
+@dataclass(frozen=True, slots=True)
+class RandomStopping(Event):
+    """Run the event a random number of times on the same people, release only the best run.
+
+    The number of runs is truncated negative binomial: `shape` 1 is geometric, 0 logarithmic, -1 <
+    shape < 0 heavier; `stop` in (0, 1) is the probability parameter (smaller means more runs).
+    """
+
+    event: Event
+    shape: float
+    stop: float
+    natural: ClassVar[Adjacency | None] = None
+
+    def __post_init__(self) -> None:
+        _check_events((self.event,))
+        object.__setattr__(self, "shape", finite("shape", self.shape))
+        object.__setattr__(self, "stop", open_probability("stop", self.stop))
+        if self.shape <= -1:
+            raise InvalidParameter(f"shape must be above -1, got {self.shape:g}.", name="shape")
+
+
 def children(event: Event) -> tuple[Event, ...]:
     """The events directly inside a combination; empty for a leaf."""
     if isinstance(event, Sequential | Parallel):
         return event.events
-    if isinstance(event, Repeated | Under | Grouped):
+    if isinstance(event, Repeated | Under | Grouped | RandomStopping):
         return (event.event,)
     return ()
 

@@ -29,7 +29,7 @@ class Gaussian(Event):
 
 @dataclass(frozen=True, slots=True)
 class Laplace(Event):
-    """A sum of contributions of L1 norm at most C, plus Laplace noise of scale noise_multiplier C."""
+    """A scalar sum of contributions in [-C, C], plus Laplace noise of scale noise_multiplier C."""
 
     noise_multiplier: float
 

@@ -33,7 +33,7 @@ class SampledGaussian(Event):
 
 @dataclass(frozen=True, slots=True)
 class SampledLaplace(Event):
-    """A Poisson-sampled sum of contributions of L1 norm at most C, plus Laplace noise."""
+    """A Poisson-sampled scalar sum of contributions in [-C, C], plus Laplace noise."""
 
     noise_multiplier: float
     sampling_rate: float

@@ -1,0 +1,338 @@
+"""The one place where an event meets an adjacency: event -> worst-case pair of distributions.
+
+Every number is rounded to the safe side: the upper pair never has less shift, the lower never more.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+
+from scipy.stats import binom
+
+from dpcheck.accounting.losses import (
+    BoundedLoss,
+    BoundedRangeLoss,
+    ConcentratedLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    FiniteLoss,
+    GaussianLoss,
+    GaussianMixtureLoss,
+    GroupedLoss,
+    LaplaceLoss,
+    Loss,
+    LossBounds,
+    OppositeSampleLoss,
+    ReplacedSampleLoss,
+    ResponseLoss,
+    SampledLaplaceLoss,
+    UnboundedLoss,
+    WithoutReplacementLoss,
+)
+from dpcheck.accounting.objective import event_epsilon
+from dpcheck.core import guarantee_events as guarantee
+from dpcheck.core import noise_events as noise
+from dpcheck.core import training_events as training
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.errors import InvalidEvent, UnsupportedAdjacency
+from dpcheck.core.event import Event
+
+
+def enclose(value: Fraction | float, exact: Fraction | None = None) -> tuple[float, float]:
+    """Floats just below and above an exact number; equal where it is representable."""
+    exact = Fraction(value) if exact is None else exact
+    near = float(exact)
+    if Fraction(near) == exact:
+        return near, near
+    return math.nextafter(near, -math.inf), math.nextafter(near, math.inf)
+
+
+def _root(square: Fraction) -> tuple[float, float]:
+    """Floats below and above the square root."""
+    near = math.sqrt(float(square))
+    if Fraction(near) ** 2 == square:
+        return near, near
+    # sqrt and the conversion are each within half a step; two steps are safe.
+    down = math.nextafter(math.nextafter(near, 0.0), 0.0)
+    up = math.nextafter(math.nextafter(near, math.inf), math.inf)
+    return down, up
+
+
+@singledispatch
+def worst_case(event: Event, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    """The pair that dominates `event` between neighbours, and one it contains.
+
+    `group` is the number of records one person owns. Both directions of add-remove are obtained
+    with `losses.reverse`.
+
+    Guarantee: `upper` dominates every pair of outputs of every mechanism the event describes.
+    """
+    raise InvalidEvent(f"{type(event).__name__} is not something that can be accounted.")
+
+
+def _stated_steps(stated: Adjacency | None, adjacency: Adjacency) -> int:
+    """How many stated steps make one accounted step; an error where none do."""
+    if stated is None or stated is adjacency:
+        return 1
+    if adjacency is Adjacency.REPLACE_ONE:
+        return 2  # a replacement is a removal and an addition [Dwork2014, Theorem 2.2]
+    if stated is Adjacency.REPLACE_ONE and adjacency is Adjacency.ZERO_OUT:
+        return 1  # a null record is one of the records it may be replaced by
+    raise UnsupportedAdjacency(
+        f"a guarantee stated under {stated} says nothing under {adjacency}, where the number of "
+        f"rows {'changes' if adjacency is Adjacency.ADD_REMOVE else 'stays'}; account it under "
+        f"{stated} or state it anew.",
+        stated=stated,
+        adjacency=adjacency,
+    )
+
+
+@worst_case.register
+def _(event: noise.Gaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    down, up = enclose(0, Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier))
+    return LossBounds(GaussianLoss(up), GaussianLoss(down))
+
+
+@worst_case.register
+def _(event: noise.Laplace, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    down, up = enclose(0, Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier))
+    return LossBounds(LaplaceLoss(up), LaplaceLoss(down))
+
+
+@worst_case.register
+def _(event: noise.DiscreteGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    # Larger shifts dominate smaller ones: the noise is log-concave, so likelihood ratios are monotone.
+    loss = DiscreteGaussianLoss(event.scale, event.norm_bound * adjacency.moves * group)
+    return LossBounds(loss, loss)
+
+
+@worst_case.register
+def _(event: noise.DiscreteLaplace, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    loss = DiscreteLaplaceLoss(event.scale, event.norm_bound * adjacency.moves * group)
+    return LossBounds(loss, loss)
+
+
+@worst_case.register
+def _(event: noise.RandomizedResponse, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    if adjacency is not Adjacency.REPLACE_ONE:
+        raise UnsupportedAdjacency(
+            f"randomized response has one output per person, so {adjacency} changes what is "
+            "released; account it under replace-one.",
+            adjacency=adjacency,
+        )
+    random, kinds = Fraction(event.noise), event.categories
+    odds = 1 + (1 - random) * kinds / random  # mass of the true answer over that of another
+    low, high = _log(odds)
+    neutral_low, neutral_high = enclose((kinds - 2) * random / kinds)
+    if group == 1:
+        return LossBounds(
+            ResponseLoss(high, neutral=max(0.0, neutral_low)),
+            ResponseLoss(low, neutral=neutral_high),
+        )
+    return _pure(high * group, low)
+
+
+def _log(ratio: Fraction) -> tuple[float, float]:
+    """Floats below and above log(ratio), ratio >= 1."""
+    near = math.log1p(float(ratio - 1))
+    if near == 0.0:
+        return 0.0, math.ulp(0.0) if ratio > 1 else 0.0
+    slack = 4 * math.ulp(near)  # log1p and the conversion are within 2 steps together
+    return max(0.0, near - slack), near + slack
+
+
+def _pure(upper: float, attained: float) -> LossBounds:
+    bounded = BoundedLoss(math.nextafter(upper, math.inf) if upper else 0.0, attained)
+    return LossBounds(bounded, bounded)
+
+
+@worst_case.register
+def _(event: noise.ExponentialMechanism, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    steps = _stated_steps(event.adjacency, adjacency) * group
+    # Two candidates with opposite utilities attain half of the range on each side.
+    return LossBounds(
+        BoundedRangeLoss(_scaled(event.epsilon, steps)[1]),
+        ResponseLoss(_scaled(event.epsilon, steps)[0] / 2),
+    )
+
+
+def _scaled(value: float, times: int) -> tuple[float, float]:
+    return enclose(Fraction(value) * times)
+
+
+@worst_case.register
+def _(event: noise.FinitePair, adjacency: Adjacency, group: int = 1) -> LossBounds:  # noqa: ARG001 - one table for all
+    loss = FiniteLoss(event.p, event.q)
+    return LossBounds(loss, loss) if group == 1 else LossBounds(GroupedLoss(loss, group), loss)
+
+
+@worst_case.register
+def _(event: guarantee.PureDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    steps = _stated_steps(event.adjacency, adjacency) * group
+    down, up = _scaled(event.epsilon, steps)
+    # Over several steps randomized response no longer chains, but Laplace noise does.
+    return LossBounds(ResponseLoss(up), ResponseLoss(down) if steps == 1 else LaplaceLoss(down))
+
+
+@worst_case.register
+def _(event: guarantee.ApproxDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    steps = _stated_steps(event.adjacency, adjacency) * group
+    attained = ResponseLoss(event.epsilon, event.delta)
+    if steps == 1:
+        return LossBounds(attained, attained)
+    # [Vadhan2017] Lemma 2.2: delta grows by sum_{i<k} e^{i eps}.
+    growth = math.fsum(math.exp(min(i * event.epsilon, 700.0)) for i in range(steps))
+    delta = event.delta * growth * (1 + 1e-12)
+    if delta >= 1:
+        return LossBounds(UnboundedLoss(f"delta of a group of {steps} exceeds 1"), attained)
+    return LossBounds(ResponseLoss(_scaled(event.epsilon, steps)[1], delta), attained)
+
+
+@worst_case.register
+def _(event: guarantee.ZCDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    steps = _stated_steps(event.adjacency, adjacency) * group
+    # Group privacy of zCDP is quadratic [Bun2016, Proposition 1.9]; the Gaussian attains it.
+    rho = Fraction(event.rho) * steps**2
+    return LossBounds(ConcentratedLoss(enclose(rho)[1]), GaussianLoss(_root(2 * rho)[0]))
+
+
+@worst_case.register
+def _(event: guarantee.GDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    # Group privacy of GDP is linear [Dong2022, Theorem 2.14].
+    down, up = _scaled(event.mu, _stated_steps(event.adjacency, adjacency) * group)
+    return LossBounds(GaussianLoss(up), GaussianLoss(down))
+
+
+@worst_case.register
+def _(event: guarantee.NotPrivate, adjacency: Adjacency, group: int = 1) -> LossBounds:  # noqa: ARG001 - infinite under all
+    return LossBounds(UnboundedLoss(event.reason), UnboundedLoss(event.reason))
+
+
+@worst_case.register
+def _(event: training.SampledGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    if event.sampling_rate == 1:
+        return worst_case(noise.Gaussian(event.noise_multiplier), adjacency, group)
+    down, up = enclose(0, 1 / Fraction(event.noise_multiplier))
+    if adjacency is Adjacency.REPLACE_ONE:
+        return _replaced(GaussianLoss(up), GaussianLoss(down), event.sampling_rate, group)
+    # [Mironov2019] section 3.2 for one record, [Ganesh2024] Theorem 3.2 for a group: the mixture over
+    # how many of the person's records were drawn, all pointing the same way.
+    return LossBounds(
+        _mixture(up, event.sampling_rate, group, 1), _mixture(down, event.sampling_rate, group, 0)
+    )
+
+
+def _mixture(shift: float, rate: float, group: int, side: int) -> GaussianMixtureLoss:
+    q = Fraction(rate)
+    weights = [
+        math.comb(group, j) * q**j * (1 - q) ** (group - j) for j in range(1, group + 1)
+    ]
+    shifts = tuple(_scaled(shift, j)[side] for j in range(1, group + 1))
+    return GaussianMixtureLoss(shifts, tuple(enclose(w)[side] for w in weights))
+
+
+def _replaced(
+    above: GaussianLoss | LaplaceLoss, below: GaussianLoss | LaplaceLoss, rate: float, group: int
+) -> LossBounds:
+    upper: Loss = ReplacedSampleLoss(above, rate)
+    if group > 1:
+        upper = GroupedLoss(upper, group)
+    return LossBounds(upper, OppositeSampleLoss(below, rate))
+
+
+@worst_case.register
+def _(event: training.SampledLaplace, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    if event.sampling_rate == 1:
+        return worst_case(noise.Laplace(event.noise_multiplier), adjacency, group)
+    down, up = enclose(0, 1 / Fraction(event.noise_multiplier))
+    if adjacency is Adjacency.REPLACE_ONE:
+        return _replaced(LaplaceLoss(up), LaplaceLoss(down), event.sampling_rate, group)
+    upper: Loss = SampledLaplaceLoss(up, event.sampling_rate)
+    if group > 1:
+        upper = GroupedLoss(upper, group)
+    return LossBounds(upper, SampledLaplaceLoss(down, event.sampling_rate))
+
+
+@worst_case.register
+def _(event: training.FixedBatchGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    if adjacency is Adjacency.ADD_REMOVE:
+        raise UnsupportedAdjacency(
+            "a fixed-size batch has a public number of rows, which add-remove changes; account it "
+            "under replace-one or zero-out.",
+            adjacency=adjacency,
+        )
+    if event.batch == event.rows:
+        return worst_case(noise.Gaussian(event.noise_multiplier), adjacency, group)
+    low, high = enclose(0, 1 / Fraction(event.noise_multiplier))
+    rate_low, rate_high = enclose(Fraction(event.batch, event.rows))
+    # Zero-out is a replacement by a record that contributes 0, so the replace-one bound covers it.
+    upper: Loss = WithoutReplacementLoss(2 * high, rate_high)
+    if group > 1:
+        upper = GroupedLoss(upper, group)
+    # All other records contribute 0: what is left is the mixture on the line.
+    lower: Loss = OppositeSampleLoss(GaussianLoss(low), rate_low)
+    if adjacency is Adjacency.ZERO_OUT:
+        lower = GaussianMixtureLoss((low,), (rate_low,))
+    return LossBounds(upper, lower)
+
+
+@worst_case.register
+def _(event: training.TruncatedPoissonGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    plain = training.SampledGaussian(event.noise_multiplier, event.sampling_rate)
+    upper = worst_case(plain, adjacency, group).upper
+    # The two mechanisms differ only when a batch overflows [Chua2024b, Proposition 3.2]. The tail is
+    # good to about 1e-12; 1e-9 covers it.
+    overflow = float(binom.sf(event.max_batch, event.rows, event.sampling_rate)) * (1 + 1e-9)
+    return LossBounds(upper, None, failure=min(1.0, overflow))
+
+
+@worst_case.register
+def _(event: training.TreeAggregation, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    # Every level of the tree holds each participation once; c of them in one node add up to (cC)^2.
+    apart = event.min_separation
+    takes = min(event.participations, 1 + (event.steps - 1) // apart)
+    levels = (event.steps - 1).bit_length() + 1
+    most = sum(takes * min(takes, -(-(2**level) // apart)) for level in range(levels))
+    scale = Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier)
+    return LossBounds(
+        GaussianLoss(_root(most * scale**2)[1]), GaussianLoss(_root(takes * levels * scale**2)[0])
+    )
+
+
+@worst_case.register
+def _(event: training.BandedMatrix, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    # Columns `bands` apart have disjoint support, so participations add in squares
+    # [ChoquetteChoo2023, Theorem 2]. The sampled form is expanded before it gets here.
+    takes = min(event.participations, 1 + (event.steps - 1) // event.bands)
+    scale = Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier)
+    down, up = _root(takes * scale**2)
+    return LossBounds(GaussianLoss(up), GaussianLoss(down))
+
+
+@worst_case.register
+def _(event: training.ObjectivePerturbation, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    if adjacency is Adjacency.ADD_REMOVE:
+        reason = "adding a record changes rows * regularization, and the loss is unbounded"
+        return LossBounds(UnboundedLoss(reason), UnboundedLoss(reason))
+    attained, upper = event_epsilon(event, adjacency)
+    bounds = _pure(_scaled(upper, group)[1], attained) if group > 1 else LossBounds(
+        BoundedLoss(upper, attained), BoundedLoss(upper, attained)
+    )
+    return LossBounds(
+        bounds.upper,
+        bounds.lower,
+        assumes=(
+            "objective perturbation: the exact minimiser is released, the number of rows is public, "
+            "rows are clipped to a public norm bound",
+        ),
+    )
+
+
+@worst_case.register
+def _(event: training.OutputPerturbation, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    steps = _stated_steps(event.adjacency, adjacency) * group
+    down, up = enclose(Fraction(event.rate) * Fraction(event.sensitivity) * steps)
+    # In one dimension this is the Laplace mechanism; in more the loss is only known to be bounded.
+    return LossBounds(ResponseLoss(up), LaplaceLoss(down))
