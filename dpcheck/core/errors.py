@@ -91,7 +91,61 @@ class LedgerMisuse(DpcheckError, ValueError):
     code = "DPC303"
 
 
+class MechanismFailed(DpcheckError):
+    """An audited mechanism that raised."""
+
+    code = "DPC401"
+
+
+class BadOutput(DpcheckError):
+    """An audited mechanism whose output cannot be used: NaN, another shape, not a value."""
+
+    code = "DPC402"
+
+
+class InputMutated(DpcheckError):
+    """An audited mechanism that changed the data it was given."""
+
+    code = "DPC403"
+
+
+class RunTimedOut(DpcheckError):
+    """An audited mechanism that did not come back."""
+
+    code = "DPC404"
+
+
+class NothingToAudit(DpcheckError, ValueError):
+    """A target, pair or claim without which there is no audit."""
+
+    code = "DPC405"
+
+
+class CannotReplay(DpcheckError, ValueError):
+    """A witness file that is not one, or does not fit the audit."""
+
+    code = "DPC406"
+
+
+class StoreBroken(DpcheckError):
+    """A store of finished runs that cannot be used."""
+
+    code = "DPC407"
+
+
+class Undecided(DpcheckError):
+    """An audit that could not tell within its limits; `data` has what it would take."""
+
+    code = "DPC408"
+
+
 class UsageError(DpcheckError, ValueError):
     """A command line that cannot be carried out."""
 
     code = "DPC501"
+
+
+class MissingExtra(DpcheckError, ImportError):
+    """An optional package that is needed and not installed."""
+
+    code = "DPC502"
