@@ -17,7 +17,7 @@ from dpcheck.numerics.balls import above, below, precision
 
 
 def objective_epsilon(
-    noise_epsilon: float, modulus: float, norm_bound: float, adjacency: Adjacency
+    noise_epsilon: float, modulus: float | arb, norm_bound: float, adjacency: Adjacency
 ) -> tuple[float, float]:
     """F*(eps', q, m): (lower, upper) around the supremum of the loss over data, output and centre.
 
@@ -46,5 +46,6 @@ def objective_epsilon(
 
 def event_epsilon(event: ObjectivePerturbation, adjacency: Adjacency) -> tuple[float, float]:
     """`objective_epsilon` of an event under replace-one or zero-out."""
-    modulus = event.rows * (event.regularization + event.extra_regularization)
+    with precision(120):
+        modulus = event.rows * (arb(event.regularization) + arb(event.extra_regularization))
     return objective_epsilon(event.noise_epsilon, modulus, event.norm_bound, adjacency)

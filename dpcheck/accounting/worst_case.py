@@ -40,9 +40,8 @@ from dpcheck.core.errors import InvalidEvent, UnsupportedAdjacency
 from dpcheck.core.event import Event
 
 
-def enclose(value: Fraction | float, exact: Fraction | None = None) -> tuple[float, float]:
+def enclose(exact: Fraction) -> tuple[float, float]:
     """Floats just below and above an exact number; equal where it is representable."""
-    exact = Fraction(value) if exact is None else exact
     near = float(exact)
     if Fraction(near) == exact:
         return near, near
@@ -91,13 +90,13 @@ def _stated_steps(stated: Adjacency | None, adjacency: Adjacency) -> int:
 
 @worst_case.register
 def _(event: noise.Gaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    down, up = enclose(0, Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier))
+    down, up = enclose(Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier))
     return LossBounds(GaussianLoss(up), GaussianLoss(down))
 
 
 @worst_case.register
 def _(event: noise.Laplace, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    down, up = enclose(0, Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier))
+    down, up = enclose(Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier))
     return LossBounds(LaplaceLoss(up), LaplaceLoss(down))
 
 
@@ -131,7 +130,8 @@ def _(event: noise.RandomizedResponse, adjacency: Adjacency, group: int = 1) -> 
             ResponseLoss(high, neutral=max(0.0, neutral_low)),
             ResponseLoss(low, neutral=neutral_high),
         )
-    return _pure(high * group, low)
+    loss = BoundedLoss(_scaled(high, group)[1], low)
+    return LossBounds(loss, loss)
 
 
 def _log(ratio: Fraction) -> tuple[float, float]:
@@ -141,11 +141,6 @@ def _log(ratio: Fraction) -> tuple[float, float]:
         return 0.0, math.ulp(0.0) if ratio > 1 else 0.0
     slack = 4 * math.ulp(near)  # log1p and the conversion are within 2 steps together
     return max(0.0, near - slack), near + slack
-
-
-def _pure(upper: float, attained: float) -> LossBounds:
-    bounded = BoundedLoss(math.nextafter(upper, math.inf) if upper else 0.0, attained)
-    return LossBounds(bounded, bounded)
 
 
 @worst_case.register
@@ -214,7 +209,7 @@ def _(event: guarantee.NotPrivate, adjacency: Adjacency, group: int = 1) -> Loss
 def _(event: training.SampledGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
     if event.sampling_rate == 1:
         return worst_case(noise.Gaussian(event.noise_multiplier), adjacency, group)
-    down, up = enclose(0, 1 / Fraction(event.noise_multiplier))
+    down, up = enclose(1 / Fraction(event.noise_multiplier))
     if adjacency is Adjacency.REPLACE_ONE:
         return _replaced(GaussianLoss(up), GaussianLoss(down), event.sampling_rate, group)
     # [Mironov2019] section 3.2 for one record, [Ganesh2024] Theorem 3.2 for a group: the mixture over
@@ -246,7 +241,7 @@ def _replaced(
 def _(event: training.SampledLaplace, adjacency: Adjacency, group: int = 1) -> LossBounds:
     if event.sampling_rate == 1:
         return worst_case(noise.Laplace(event.noise_multiplier), adjacency, group)
-    down, up = enclose(0, 1 / Fraction(event.noise_multiplier))
+    down, up = enclose(1 / Fraction(event.noise_multiplier))
     if adjacency is Adjacency.REPLACE_ONE:
         return _replaced(LaplaceLoss(up), LaplaceLoss(down), event.sampling_rate, group)
     upper: Loss = SampledLaplaceLoss(up, event.sampling_rate)
@@ -265,7 +260,7 @@ def _(event: training.FixedBatchGaussian, adjacency: Adjacency, group: int = 1) 
         )
     if event.batch == event.rows:
         return worst_case(noise.Gaussian(event.noise_multiplier), adjacency, group)
-    low, high = enclose(0, 1 / Fraction(event.noise_multiplier))
+    low, high = enclose(1 / Fraction(event.noise_multiplier))
     rate_low, rate_high = enclose(Fraction(event.batch, event.rows))
     # Zero-out is a replacement by a record that contributes 0, so the replace-one bound covers it.
     upper: Loss = WithoutReplacementLoss(2 * high, rate_high)
@@ -317,17 +312,12 @@ def _(event: training.ObjectivePerturbation, adjacency: Adjacency, group: int = 
         reason = "adding a record changes rows * regularization, and the loss is unbounded"
         return LossBounds(UnboundedLoss(reason), UnboundedLoss(reason))
     attained, upper = event_epsilon(event, adjacency)
-    bounds = _pure(_scaled(upper, group)[1], attained) if group > 1 else LossBounds(
-        BoundedLoss(upper, attained), BoundedLoss(upper, attained)
+    loss = BoundedLoss(_scaled(upper, group)[1], attained)
+    assumes = (
+        "objective perturbation: the exact minimiser is released, the number of rows is public, "
+        "rows are clipped to a public norm bound",
     )
-    return LossBounds(
-        bounds.upper,
-        bounds.lower,
-        assumes=(
-            "objective perturbation: the exact minimiser is released, the number of rows is public, "
-            "rows are clipped to a public norm bound",
-        ),
-    )
+    return LossBounds(loss, loss, assumes=assumes)
 
 
 @worst_case.register

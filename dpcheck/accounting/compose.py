@@ -1,0 +1,228 @@
+"""From a tree of events to the compositions one person can be in, flat and in a canonical order.
+
+A sequential node adds, a parallel node is a choice (a person is in one branch), repetition multiplies;
+each is done here once. The result does not depend on how the tree was written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+from itertools import combinations_with_replacement, product
+
+from dpcheck.accounting.losses import (
+    BoundedLoss,
+    BoundedRangeLoss,
+    ConcentratedLoss,
+    GaussianLoss,
+    GaussianMixtureLoss,
+    LaplaceLoss,
+    Loss,
+    LossBounds,
+    ResponseLoss,
+    SelectedLoss,
+    UnboundedLoss,
+    WorstLoss,
+)
+from dpcheck.accounting.worst_case import worst_case
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.event import (
+    Event,
+    Grouped,
+    Parallel,
+    RandomStopping,
+    Repeated,
+    Sequential,
+    Under,
+)
+from dpcheck.core.training_events import BandedMatrix, SampledGaussian
+
+Profile = tuple[tuple[LossBounds, int], ...]
+
+# Up to this many compositions are accounted one by one; beyond, choices are bounded by their worst.
+MOST_PROFILES = 32
+
+# Within these kinds, larger numbers dominate smaller ones: the smaller pair is a post-processing.
+_ORDERED = (
+    GaussianLoss,
+    LaplaceLoss,
+    BoundedLoss,
+    BoundedRangeLoss,
+    ConcentratedLoss,
+    GaussianMixtureLoss,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    event: Event
+    times: int
+    adjacency: Adjacency
+    group: int
+
+
+def profiles(event: Event, adjacency: Adjacency, group: int = 1) -> tuple[Profile, ...]:
+    """Every composition of leaves one person may see, without those another dominates.
+
+    Guarantee: the cost of `event` is the largest cost of these.
+    """
+    fixed: Counter[LossBounds] = Counter()
+    choices: list[tuple[tuple[Profile, ...], int]] = []
+    stack = [_Task(event, 1, adjacency, group)]
+    while stack:
+        task = stack.pop()
+        node, times = task.event, task.times
+        if times == 0:
+            continue
+        if isinstance(node, Sequential):
+            stack += [_Task(e, times, task.adjacency, task.group) for e in node.events]
+        elif isinstance(node, Repeated):
+            stack.append(_Task(node.event, times * node.times, task.adjacency, task.group))
+        elif isinstance(node, Under):
+            stack.append(_Task(node.event, times, node.adjacency, task.group))
+        elif isinstance(node, Grouped):
+            stack.append(_Task(node.event, times, task.adjacency, task.group * node.size))
+        elif isinstance(node, BandedMatrix) and node.sampling_rate is not None:
+            # [ChoquetteChoo2023] Theorem 4: a group's turn comes every `bands` steps.
+            step = SampledGaussian(node.noise_multiplier, node.sampling_rate)
+            turns = times * -(-node.steps // node.bands)
+            stack.append(_Task(step, turns, task.adjacency, task.group))
+        elif isinstance(node, Parallel):
+            options = [
+                profile
+                for branch in _branches(node)
+                for profile in profiles(branch, task.adjacency, task.group)
+            ]
+            choices.append((_undominated(options), times))
+        elif isinstance(node, RandomStopping):
+            fixed[_selected(node, task)] += times
+        else:
+            fixed[worst_case(node, task.adjacency, task.group)] += times
+    return _expand(fixed, choices)
+
+
+def _branches(node: Parallel) -> list[Event]:
+    """The branches of nested parallel nodes as one list."""
+    found: list[Event] = []
+    stack: list[Event] = [node]
+    while stack:
+        event = stack.pop()
+        if isinstance(event, Parallel):
+            stack += event.events
+        else:
+            found.append(event)
+    return found
+
+
+def _selected(node: RandomStopping, task: _Task) -> LossBounds:
+    options = profiles(node.event, task.adjacency, task.group)
+    inner: tuple[tuple[Loss, int], ...] = ((_worst(options), 1),)
+    if len(options) == 1:
+        inner = tuple((bounds.upper, times) for bounds, times in options[0])
+    failure = max(sum(b.failure * t for b, t in option) for option in options)
+    if failure:
+        reason = "selection over runs that may fail with positive probability is not accounted"
+        return LossBounds(UnboundedLoss(reason), None)
+    return LossBounds(SelectedLoss(inner, node.shape, node.stop), None)
+
+
+def _expand(
+    fixed: Counter[LossBounds], choices: list[tuple[tuple[Profile, ...], int]]
+) -> tuple[Profile, ...]:
+    """All ways to resolve the choices, or their worst where there are too many ways."""
+    ways: list[list[Counter[LossBounds]]] = []
+    total = 1
+    for options, times in choices:
+        if len(options) == 1:
+            ways.append([_times(options[0], times)])
+            continue
+        count = _multisets(len(options), times)
+        if total * count > MOST_PROFILES:
+            worst = LossBounds(_worst(options), None, failure=_failure(options))
+            ways.append([Counter({worst: times})])
+            continue
+        total *= count
+        ways.append(
+            [
+                sum((_times(o, 1) for o in picked), Counter())
+                for picked in combinations_with_replacement(options, times)
+            ]
+        )
+    found = [sum(combination, Counter(fixed)) for combination in product(*ways)]
+    return _undominated([_canonical(profile) for profile in found])
+
+
+def _times(profile: Profile, times: int) -> Counter[LossBounds]:
+    return Counter({bounds: count * times for bounds, count in profile})
+
+
+def _multisets(kinds: int, size: int) -> int:
+    """Number of multisets, capped: C(size + kinds - 1, kinds - 1)."""
+    count = 1
+    for i in range(1, kinds):
+        count = count * (size + i) // i
+        if count > MOST_PROFILES:
+            break
+    return count
+
+
+def _worst(options: Iterable[Profile]) -> WorstLoss:
+    return WorstLoss(
+        tuple(tuple((bounds.upper, times) for bounds, times in option) for option in options)
+    )
+
+
+def _failure(options: Iterable[Profile]) -> float:
+    return max(sum(bounds.failure * times for bounds, times in option) for option in options)
+
+
+def _canonical(profile: Counter[LossBounds]) -> Profile:
+    return tuple(sorted(profile.items(), key=lambda item: (repr(item[0]), item[1])))
+
+
+def _undominated(options: list[Profile]) -> tuple[Profile, ...]:
+    """Without repetitions and without those another option dominates."""
+    distinct = list(dict.fromkeys(options))
+    if len(distinct) > 1000:  # quadratic below; keep all of them
+        return tuple(sorted(distinct, key=repr))
+    kept: list[Profile] = []
+    for option in distinct:
+        if any(_dominated(option, other) for other in kept):
+            continue
+        kept = [other for other in kept if not _dominated(other, option)]
+        kept.append(option)
+    return tuple(sorted(kept, key=repr))
+
+
+def _dominated(small: Profile, large: Profile) -> bool:
+    """Whether each leaf of `small` is matched by its own leaf of `large` that is at least as bad."""
+    kinds = Counter(type(bounds.upper) for bounds, _ in large)
+    for bounds, times in small:
+        matches = [(b, t) for b, t in large if type(b.upper) is type(bounds.upper)]
+        if kinds[type(bounds.upper)] != 1 or not _no_worse(bounds, times, *matches[0]):
+            return False
+    return len({type(b.upper) for b, _ in small}) == len(small)
+
+
+def _no_worse(small: LossBounds, times: int, large: LossBounds, large_times: int) -> bool:
+    if times > large_times or small.failure > large.failure:
+        return False
+    a, b = small.upper, large.upper
+    if a == b:
+        return True
+    if isinstance(a, ResponseLoss) and isinstance(b, ResponseLoss):
+        return a.epsilon <= b.epsilon and a.delta <= b.delta and a.neutral >= b.neutral
+    if isinstance(a, BoundedLoss) and isinstance(b, BoundedLoss):
+        return a.epsilon <= b.epsilon and a.attained <= b.attained
+    if isinstance(a, _ORDERED):
+        return all(_at_most(x, y) for x, y in zip(astuple(a), astuple(b), strict=True))
+    return False
+
+
+def _at_most(x: object, y: object) -> bool:
+    if isinstance(x, tuple) and isinstance(y, tuple):
+        return len(x) == len(y) and all(_at_most(a, b) for a, b in zip(x, y, strict=True))
+    if isinstance(x, bool) or isinstance(y, bool):
+        return x == y
+    return isinstance(x, float) and isinstance(y, float) and x <= y

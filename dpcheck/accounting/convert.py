@@ -1,0 +1,176 @@
+"""From Renyi divergences to (epsilon, delta), by name; any order gives a valid bound, so the best wins.
+
+`classic` [Mironov2017, Proposition 3], `improved` [Canonne2020, Proposition 12] and `optimal`
+[Asoodeh2021], each never looser than the one before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from dpcheck.accounting.moments import Floats
+from dpcheck.core.errors import UnknownName
+
+Curve = Callable[[Floats], Floats]
+
+# Every formula below is a few elementary functions of numbers up to about 1e3.
+_ROUNDING = 1e-12
+
+
+def classic(order: Floats, divergence: Floats, delta: float) -> Floats:
+    """D + log(1/delta)/(a-1)."""
+    return divergence + math.log(1 / delta) / (order - 1)
+
+
+def improved(order: Floats, divergence: Floats, delta: float) -> Floats:
+    """D + log((a-1)/a) - (log delta + log a)/(a-1)."""
+    return divergence + np.log1p(-1 / order) - (math.log(delta) + np.log(order)) / (order - 1)
+
+
+def optimal(order: Floats, divergence: Floats, delta: float) -> Floats:
+    """The smallest epsilon that every pair with this one divergence satisfies.
+
+    Maximise E_Q (x - e^eps)_+ over likelihood ratios x with E x = 1 and E x^a = M = e^{(a-1)D}. By
+    weak duality every majorant lam x^a + mu x + nu of (x - e^eps)_+ proves
+    delta <= lam M + mu + nu. The majorant that touches 0 at t in [0, 1) and the line x - e^eps at y has
+    lam = delta / (M - a t^{a-1} + (a-1) t^a), y^{a-1} = t^{a-1} + 1/(a lam) and
+    e^eps = y (1 - 1/a) + lam (a-1) t^{a-1} (y - t); t = 0 is `improved`. Every t is valid, the best
+    is optimal (strong duality), so the search over t cannot break soundness.
+    """
+    order, divergence = np.atleast_1d(order), np.atleast_1d(divergence)
+    low, high = np.full_like(order, -30.0), np.full_like(order, 30.0)
+    best = improved(order, divergence, delta)
+    for _ in range(4):  # t = 1/(1+e^u); zoom in on the best of a grid in u
+        u = np.linspace(low, high, 25)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = _majorant(order, divergence, delta, u)
+        values = np.where(np.isfinite(values), values, math.inf)
+        where = values.argmin(axis=0)
+        best = np.minimum(best, values.min(axis=0))
+        width = (high - low) / 24
+        centre = np.take_along_axis(u, where[None], axis=0)[0]
+        low, high = centre - width, centre + width
+    return best
+
+
+def _majorant(a: Floats, divergence: Floats, delta: float, u: Floats) -> Floats:
+    log_t = -np.logaddexp(0.0, u)  # log of 1/(1+e^u)
+    log_m = (a - 1) * divergence
+    power = np.exp((a - 1) * log_t)  # t^{a-1}
+    taken = power * (a - (a - 1) * np.exp(log_t))  # a t^{a-1} - (a-1) t^a, at most 1 <= M
+    log_room = log_m + np.log1p(-np.minimum(taken * np.exp(-log_m), 1.0))
+    log_y = np.logaddexp((a - 1) * log_t, log_room - np.log(a) - math.log(delta)) / (a - 1)
+    # lam (a-1) t^{a-1} (y - t), as a log; y > t always.
+    log_gap = log_y + np.log(-np.expm1(np.minimum(log_t - log_y, -1e-300)))
+    log_slope = math.log(delta) - log_room + np.log(a - 1) + (a - 1) * log_t + log_gap
+    return np.logaddexp(log_y + np.log1p(-1 / a), log_slope)
+
+
+CONVERSIONS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
+    "classic": classic,
+    "improved": improved,
+    "optimal": optimal,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """The best epsilon (or delta) over orders, and the order that gave it."""
+
+    value: float
+    order: float
+
+
+def _best_order(cost: Callable[[Floats], Floats], floor: Callable[[float], float]) -> Converted:
+    """Minimise over orders in (1, inf): a growing scan, then a continuous search.
+
+    `floor(a)` bounds the cost at every order from a on; the scan stops when it passes the best.
+    """
+    best = Converted(math.inf, math.nan)
+    steps = 0.002 * 1.35 ** np.arange(90)
+    for excess in steps:
+        order = 1 + float(excess)
+        value = float(cost(np.array([order]))[0])
+        if value < best.value:
+            best = Converted(value, order)
+        if floor(order) > best.value:
+            break
+    if not math.isfinite(best.value):
+        return best
+    centre = math.log(best.order - 1)
+    result = minimize_scalar(
+        lambda log_excess: float(cost(np.array([1 + math.exp(log_excess)]))[0]),
+        bounds=(centre - 0.31, centre + 0.31),
+        method="bounded",
+        options={"xatol": 1e-5},
+    )
+    if result.fun < best.value:
+        best = Converted(float(result.fun), 1 + math.exp(float(result.x)))
+    return best
+
+
+def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Converted:
+    """The smallest epsilon the divergences prove at `delta`, over all orders.
+
+    Guarantee: never below the true epsilon if `curve` is never below the true divergence.
+
+    >>> round(rdp_epsilon(lambda a: a / 2, 1e-5).value, 4)  # one Gaussian, mu = 1; exact 4.3772
+    4.7284
+    """
+    convert = _named(conversion)
+    cache: dict[float, float] = {}
+
+    def divergence(order: float) -> float:
+        if order not in cache:
+            cache[order] = float(curve(np.array([order]))[0])
+        return cache[order]
+
+    def cost(orders: Floats) -> Floats:
+        values = np.array([divergence(a) for a in orders])
+        return np.where(np.isfinite(values), _finite(convert, orders, values, delta), math.inf)
+
+    # Divergences grow with the order, and epsilon >= D - log(1/(1-delta)) * a/(a-1) roughly; the
+    # classic part log((a-1)/a) - log(a)/(a-1) is above -1.4, so D - 2 is a floor from here on.
+    best = _best_order(cost, lambda order: divergence(order) - 2)
+    return Converted(max(0.0, best.value * (1 + _ROUNDING) + _ROUNDING), best.order)
+
+
+def rdp_delta(curve: Curve, epsilon: float) -> Converted:
+    """The smallest delta the divergences prove at `epsilon`, over all orders.
+
+    Reference: [Canonne2020] Proposition 12, solved for delta.
+    """
+
+    def cost(orders: Floats) -> Floats:
+        d = curve(orders)
+        log_delta = (orders - 1) * (d - epsilon + np.log1p(-1 / orders)) - np.log(orders)
+        return np.where(np.isfinite(d), log_delta, math.inf)
+
+    def floor(order: float) -> float:
+        # Once D - eps + log(1-1/a) is positive the exponent only grows with the order.
+        d = float(curve(np.array([order]))[0])
+        return math.inf if d + math.log1p(-1 / order) > epsilon else -math.inf
+
+    best = _best_order(cost, floor)
+    log_delta = best.value + _ROUNDING * (1 + abs(best.value))
+    return Converted(math.exp(min(0.0, log_delta)), best.order)
+
+
+def _finite(
+    convert: Callable[[Floats, Floats, float], Floats], orders: Floats, d: Floats, delta: float
+) -> Floats:
+    return convert(orders, np.where(np.isfinite(d), d, 0.0), delta)
+
+
+def _named(conversion: str) -> Callable[[Floats, Floats, float], Floats]:
+    if conversion not in CONVERSIONS:
+        raise UnknownName(
+            f"unknown conversion {conversion!r}; use one of {', '.join(CONVERSIONS)}.",
+            value=conversion,
+        )
+    return CONVERSIONS[conversion]
