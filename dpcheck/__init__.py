@@ -42,6 +42,10 @@ _HOME = {
     "rdp": "dpcheck.accounting.api",
     "tradeoff": "dpcheck.accounting.api",
     "Ledger": "dpcheck.accounting.ledger",
+    "assert_private": "dpcheck.audits.assertion",
+    "audited": "dpcheck.auditing.mechanism",
+    "batched": "dpcheck.auditing.mechanism",
+    "Undecided": "dpcheck.core.errors",
 }  # fmt: skip
 
 __all__ = ["__version__", *sorted(_HOME)]
@@ -49,11 +53,13 @@ __all__ = ["__version__", *sorted(_HOME)]
 if TYPE_CHECKING:
     from dpcheck.accounting.api import delta, epsilon, rdp, tradeoff
     from dpcheck.accounting.ledger import Ledger
+    from dpcheck.auditing.mechanism import audited, batched
+    from dpcheck.audits.assertion import assert_private
     from dpcheck.core.adjacency import Adjacency
     from dpcheck.core.bound import Bound
     from dpcheck.core.budget import Budget
     from dpcheck.core.claim import Claim
-    from dpcheck.core.errors import BudgetExceeded, DpcheckError
+    from dpcheck.core.errors import BudgetExceeded, DpcheckError, Undecided
     from dpcheck.core.event import Event, Grouped, RandomStopping, Under
     from dpcheck.core.guarantee_events import GDP, ZCDP, ApproxDP, NotPrivate, PureDP
     from dpcheck.core.noise_events import (

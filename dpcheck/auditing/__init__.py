@@ -1,0 +1,1 @@
+"""Lower bounds from runs of the real code, exact witnesses, verdicts. Knows no algorithm."""

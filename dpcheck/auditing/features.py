@@ -1,0 +1,110 @@
+"""Physical features of outputs: sums, differences, order, counts above the centre, repeated values.
+
+Everything is computed from outputs rounded to a grid that is coarse against floating-point
+artefacts (2^-20 of the spread), so that what is found is the mechanism's and not the sampler's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+_MOST_COLUMNS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the learning runs said about outputs: width, grid, centres. Fixed before any test."""
+
+    width: int
+    grid: Array
+    centre: Array
+    centre_of_differences: Array
+
+    def rounded(self, outputs: Array) -> Array:
+        """Outputs on the grid, so floating-point artefacts are gone."""
+        kept = outputs[:, :_MOST_COLUMNS]
+        return np.rint(kept / self.grid) * self.grid
+
+
+def learn_layout(outputs: Array) -> Layout:
+    """Grid and centres from pooled learning runs."""
+    kept = outputs[:, :_MOST_COLUMNS]
+    low, high = np.quantile(kept, [0.05, 0.95], axis=0)
+    spread = np.where(high > low, high - low, np.maximum(kept.std(axis=0), np.abs(high)))
+    spread = np.where(spread > 0, spread, 1.0)
+    grid = np.exp2(np.floor(np.log2(spread)) - 20)
+    whole = np.all(kept[:4096] == np.rint(kept[:4096]), axis=0)
+    grid = np.where(whole, np.minimum(1.0, grid), grid)
+    differences = np.diff(kept, axis=1)
+    return Layout(
+        outputs.shape[1],
+        grid,
+        np.median(kept, axis=0),
+        np.median(differences, axis=0) if differences.size else np.zeros(0),
+    )
+
+
+def _repeats(values: Array) -> Array:
+    ordered = np.sort(values, axis=1)
+    return np.count_nonzero(np.diff(ordered, axis=1) == 0, axis=1).astype(float)
+
+
+def feature_names(layout: Layout) -> list[str]:
+    """The single features of this layout."""
+    columns = min(layout.width, _MOST_COLUMNS)
+    names = [f"value {index}" for index in range(columns)]
+    if columns > 1:
+        names += [f"difference {index}" for index in range(columns - 1)]
+        names += ["sum", "smallest", "largest", "range", "where largest", "where smallest"]
+        names += ["above centre", "differences above centre", "repeats"]
+    return names
+
+
+def feature(name: str, values: Array, layout: Layout) -> Array:
+    """One feature of rounded outputs, by name."""
+    kind, _, index = name.rpartition(" ")
+    if kind == "value":
+        return values[:, int(index)]
+    if kind == "difference":
+        return values[:, int(index) + 1] - values[:, int(index)]
+    simple: Array
+    if name == "sum":
+        simple = values.sum(axis=1)
+    elif name == "smallest":
+        simple = values.min(axis=1)
+    elif name == "largest":
+        simple = values.max(axis=1)
+    elif name == "range":
+        simple = values.max(axis=1) - values.min(axis=1)
+    elif name == "where largest":
+        simple = values.argmax(axis=1).astype(float)
+    elif name == "where smallest":
+        simple = values.argmin(axis=1).astype(float)
+    elif name == "above centre":
+        simple = np.count_nonzero(values > layout.centre, axis=1).astype(float)
+    elif name == "differences above centre":
+        above = np.diff(values, axis=1) > layout.centre_of_differences
+        simple = np.count_nonzero(above, axis=1).astype(float)
+    else:
+        simple = _repeats(values)
+    return simple
+
+
+def indicators(values: Array, layout: Layout) -> Array:
+    """Which values, and which differences, lie above their centre: the matrix linear scores use."""
+    above = values > layout.centre
+    if values.shape[1] == 1:
+        return above.astype(float)
+    steps = np.diff(values, axis=1) > layout.centre_of_differences
+    return np.hstack([above, steps]).astype(float)
+
+
+def matrix(values: Array, layout: Layout) -> Array:
+    """All features at once, for learned scores."""
+    names = [name for name in feature_names(layout) if not name.startswith("value ")]
+    columns = [feature(name, values, layout)[:, None] for name in names]
+    return np.hstack([values, indicators(values, layout), *columns])

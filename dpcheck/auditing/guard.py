@@ -1,0 +1,94 @@
+"""One batch of runs of somebody else's code, with a clear word for everything that can go wrong."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.auditing.encode import encode_array, encode_list
+from dpcheck.core.errors import DpcheckError, InputMutated, MechanismFailed, RunTimedOut
+
+Outputs = NDArray[np.float64]
+
+
+def fingerprint(data: object) -> str | None:
+    """A digest of `data`; None where it cannot be taken."""
+    try:
+        return hashlib.blake2b(pickle.dumps(data, protocol=5), digest_size=16).hexdigest()
+    except Exception:  # an object that cannot be pickled is compared no further
+        return None
+
+
+@contextmanager
+def _alarm(seconds: float | None) -> Iterator[None]:
+    """Raise RunTimedOut in this thread after `seconds`; only a process's main thread can."""
+    usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if seconds is None or not usable:
+        yield
+        return
+
+    def ring(signum: int, frame: object) -> None:  # noqa: ARG001 - signal's signature
+        raise RunTimedOut(
+            f"a run did not finish within {seconds:g} s; the mechanism hangs, or needs a larger "
+            "--timeout. Finished batches are kept.",
+            timeout=seconds,
+        )
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def guarded(
+    function: Callable[..., Any],
+    data: Any,
+    size: int,
+    rng: np.random.Generator,
+    *,
+    batched: bool,
+    timeout: float | None = None,
+) -> Outputs:
+    """`size` outputs as rows of numbers.
+
+    Guarantee: the caller's `data` is never changed; a mechanism that raises, hangs, changes its
+    input, or returns NaN or another shape is reported as such.
+    """
+    own = copy.deepcopy(data)
+    before = fingerprint(own)
+    try:
+        if batched:
+            with _alarm(timeout):
+                outputs = encode_array(function(own, size, rng), size)
+        else:
+            values = []
+            for _ in range(size):
+                with _alarm(timeout):
+                    values.append(function(own, rng))
+            outputs = encode_list(values)
+    except DpcheckError:
+        raise
+    except Exception as error:
+        raise MechanismFailed(
+            f"the mechanism raised {type(error).__name__}: {error}. Run it once by hand on the "
+            "audited data and mend that first.",
+            kind=type(error).__name__,
+        ) from error
+    if before is not None and fingerprint(own) != before:
+        raise InputMutated(
+            "the mechanism changed the data it was given, so its runs are not comparable; let it "
+            "work on a copy."
+        )
+    return outputs

@@ -1,0 +1,126 @@
+"""What an auditor needs of a mechanism, and the decorators that let a plain function be one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.auditing.guard import guarded
+from dpcheck.core.errors import InvalidParameter, NothingToAudit
+
+Array = NDArray[np.float64]
+F = TypeVar("F", bound=Callable[..., Any])
+_BATCHED = "__dpcheck_batched__"
+_AUDITED = "__dpcheck_audited__"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two neighbouring datasets and how they came about."""
+
+    first: Any
+    second: Any
+    label: str = "pair"
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """Runs of `function`; with `log_density(data, outputs)` its exact loss is known too.
+
+    `function` is (data, rng) -> output, or (data, size, rng) -> outputs when `batched`.
+    """
+
+    function: Callable[..., Any]
+    batched: bool = False
+    timeout: float | None = None
+    log_density: Callable[[Any, Any], Any] | None = None
+
+    @property
+    def batch(self) -> int:
+        """Runs per batch: fixed, so results do not depend on who computes them."""
+        return 1 << 16 if self.batched else 512
+
+    def sample(self, data: Any, size: int, rng: np.random.Generator) -> Array:
+        """`size` encoded outputs."""
+        return guarded(self.function, data, size, rng, batched=self.batched, timeout=self.timeout)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What `@audited` recorded: the claim as given, its adjacency, the neighbours."""
+
+    claim: Any
+    adjacency: str
+    neighbours: tuple[tuple[Any, Any], ...]
+    extras: dict[str, Any] = field(default_factory=dict)
+
+
+def batched(function: F) -> F:
+    """Mark `(data, size, rng) -> array` as a mechanism that makes many outputs in one call."""
+    setattr(function, _BATCHED, True)
+    return function
+
+
+def audited(
+    *, claim: Any, adjacency: str, neighbours: Sequence[tuple[Any, Any]]
+) -> Callable[[F], F]:
+    """Make a function a target of `dpcheck audit file.py:name`.
+
+    `claim` is an event (its whole curve is tested), a Budget, or a number (pure epsilon).
+    """
+    pairs = as_pairs(neighbours)
+
+    def mark(function: F) -> F:
+        declared = Declaration(claim, str(adjacency), tuple((p.first, p.second) for p in pairs))
+        setattr(function, _AUDITED, declared)
+        return function
+
+    return mark
+
+
+def declaration(function: object) -> Declaration:
+    """What `@audited` said about a target."""
+    found = getattr(function, _AUDITED, None)
+    if not isinstance(found, Declaration):
+        raise NothingToAudit(
+            "this target says neither what it claims nor which datasets are neighbours; decorate "
+            "it with @dpcheck.audited(claim=..., adjacency=..., neighbours=[(D, D2)])."
+        )
+    return found
+
+
+def as_mechanism(target: Any, timeout: float | None = None) -> Mechanism:
+    """A mechanism from a callable, or from an object with sample_releases."""
+    if isinstance(target, Mechanism):
+        return target
+    if hasattr(target, "sample_releases"):
+        return Mechanism(
+            target.sample_releases, True, timeout, getattr(target, "log_density", None)
+        )
+    if not callable(target):
+        raise NothingToAudit(
+            f"{target!r} is not callable; a mechanism is a function (data, rng) -> output."
+        )
+    is_batched = bool(getattr(target, _BATCHED, False))
+    return Mechanism(target, is_batched, timeout, getattr(target, "log_density", None))
+
+
+def as_pairs(neighbours: Sequence[Any]) -> list[Pair]:
+    """Pairs of datasets, checked."""
+    if not neighbours:
+        raise NothingToAudit("no neighbouring datasets were given; pass neighbours=[(D, D2)].")
+    pairs = []
+    for index, item in enumerate(neighbours):
+        if isinstance(item, Pair):
+            pairs.append(item)
+        elif isinstance(item, tuple | list) and len(item) == 2:
+            pairs.append(Pair(item[0], item[1], f"pair {index}"))
+        else:
+            raise InvalidParameter(
+                f"neighbours[{index}] must be a pair of datasets (D, D2).", name="neighbours"
+            )
+    return pairs

@@ -1,0 +1,182 @@
+"""One protected part of one algorithm: choose the auditors it admits, run them, give a verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpcheck.auditing.claims import TestedClaim
+from dpcheck.auditing.distinguisher import Distinction, Limits, distinguish
+from dpcheck.auditing.likelihood import epsilon_lower, sample_losses
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.noise_scale import Pivot, noise_scale_test
+from dpcheck.auditing.verdicts import Evidence, decide
+from dpcheck.core.audit_result import AuditEntry, Observed, Proved
+from dpcheck.core.claim import Claim
+from dpcheck.execution.runner import Runner
+
+
+class WitnessHunt(Protocol):
+    """Finds an output and a pair with a large exact loss, and proves the loss."""
+
+    def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
+        """(certified lower bound on the loss, the witness as plain data)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartPlan:
+    """Everything about one part: what runs, what it claims, what is proved, what else is known."""
+
+    name: str
+    variant: str
+    claim: Claim
+    tested: TestedClaim
+    mechanism: Mechanism | None
+    pairs: Sequence[Pair] = ()
+    proved: Proved | None = None
+    pivot: Pivot | None = None
+    hunt: WitnessHunt | None = None
+    loss_runs: int = 20_000
+
+
+def audit_part(plan: PartPlan, limits: Limits, runner: Runner) -> AuditEntry:
+    """Run every auditor the plan admits and compare.
+
+    The error rate of the part is halved between the likelihood test and the distinguisher where
+    both run; exact witnesses and certified bounds need none of it.
+    """
+    notes: list[str] = []
+    found: list[tuple[Observed, Mapping[str, Any] | None]] = []
+    pure = plan.tested.delta == 0 and plan.tested.lines is None
+    if plan.hunt is not None and pure:
+        runner.progress.stage(f"{runner.prefix}: searching a witness")
+        epsilon, witness = plan.hunt.find(runner)
+        found.append(
+            (Observed(epsilon, 0.0, 1.0, "exact witness", 0, plan.tested.epsilon), witness)
+        )
+    tie = None
+    if plan.pivot is not None and plan.mechanism is not None and plan.pairs:
+        tie = noise_scale_test(plan.mechanism, plan.pivot, plan.pairs[0].first, runner)
+    refuted = any(o.epsilon > plan.tested.epsilon for o, _ in found)
+    if plan.mechanism is not None and plan.pairs and not refuted:
+        share = limits.alpha
+        if plan.mechanism.log_density is not None:
+            share = limits.alpha / 2
+            found.append(_likelihood(plan, share, runner))
+        if plan.hunt is None or not pure:
+            shared = _with_alpha(limits, share)
+            distinction = distinguish(plan.mechanism, plan.pairs, plan.tested, shared, runner)
+            found.append(_observed(distinction, plan, limits))
+            notes += distinction.notes
+    observed, witness = max(found, key=lambda item: item[0].epsilon - _level(plan, item[0]))
+    smallest = min((o.detectable for o, _ in found), default=math.inf)
+    evidence = Evidence(
+        epsilon=_level(plan, observed),
+        observed=observed.epsilon,
+        detectable=smallest,
+        proved=plan.proved.epsilon if plan.proved is not None else None,
+        tied=tie is not None and tie.passed and tie.power >= 0.99,
+        tolerance=limits.tolerance,
+    )
+    return AuditEntry(
+        plan.name, plan.variant, plan.claim.part, plan.claim, plan.proved, observed,
+        decide(evidence), witness, tuple(notes), tie.describe() if tie is not None else None,
+    )  # fmt: skip
+
+
+def _level(plan: PartPlan, observed: Observed) -> float:
+    """The claim's epsilon at the delta of an observation (a curve is tested on one of its lines)."""
+    for epsilon, delta in plan.tested.lines or ():
+        if delta == observed.delta:
+            return epsilon
+    return plan.tested.epsilon
+
+
+def _with_alpha(limits: Limits, alpha: float) -> Limits:
+    from dataclasses import replace
+
+    return replace(limits, alpha=alpha)
+
+
+def _likelihood(
+    plan: PartPlan, alpha: float, runner: Runner
+) -> tuple[Observed, Mapping[str, Any] | None]:
+    assert plan.mechanism is not None
+    runner.progress.stage(f"{runner.prefix}: exact losses of sampled outputs")
+    best: tuple[Observed, Mapping[str, Any] | None] | None = None
+    share = alpha / len(plan.pairs)
+    for pair in plan.pairs:
+        sample = sample_losses(plan.mechanism, pair, plan.loss_runs, runner)
+        if plan.tested.delta == 0:
+            epsilon, confidence, method = max(0.0, sample.best), 1.0, "exact loss of an output"
+        else:
+            epsilon = epsilon_lower(sample.losses, plan.tested.delta, share)
+            confidence, method = 1 - alpha, "importance-sampled delta"
+        observed = Observed(
+            epsilon, plan.tested.delta, confidence, method, plan.loss_runs, plan.tested.epsilon
+        )
+        witness = {
+            "kind": "exact loss",
+            "pair": pair.label,
+            "first": plain(pair.second if sample.swapped else pair.first),
+            "second": plain(pair.first if sample.swapped else pair.second),
+            "output": sample.output.tolist(),
+            "loss": sample.best if math.isfinite(sample.best) else "inf",
+        }
+        if best is None or epsilon > best[0].epsilon:
+            best = (observed, witness if epsilon > plan.tested.epsilon else None)
+    assert best is not None
+    return best
+
+
+def _observed(
+    distinction: Distinction, plan: PartPlan, limits: Limits
+) -> tuple[Observed, Mapping[str, Any] | None]:
+    observed = Observed(
+        distinction.lower,
+        distinction.delta,
+        1 - limits.alpha,
+        "distinguisher",
+        distinction.runs,
+        distinction.detectable,
+        distinction.learning_runs,
+    )
+    if distinction.lower <= distinction.epsilon:
+        return observed, None
+    best = distinction.best
+    candidate, counts = distinction.candidates[best], distinction.counts[best]
+    pair = plan.pairs[candidate.pair]
+    first, second = pair.first, pair.second
+    if candidate.event.swapped:
+        first, second = second, first
+    return observed, {
+        "kind": "event",
+        "pair": pair.label,
+        "first": plain(first),
+        "second": plain(second),
+        "event": candidate.event.describe(),
+        "hits_first": counts.hits,
+        "hits_second": counts.other,
+        "runs": counts.runs,
+        "epsilon_claimed": distinction.epsilon,
+        "delta": distinction.delta,
+    }
+
+
+def plain(value: Any, limit: int = 2000) -> Any:
+    """Data as JSON can carry it; large things as a short description."""
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.size <= limit else f"array of shape {value.shape}"
+    if isinstance(value, tuple | list):
+        return [plain(item, limit) for item in value]
+    if isinstance(value, dict):
+        return {str(key): plain(item, limit) for key, item in value.items()}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, int | float | str | bool) or value is None:
+        return value
+    return repr(value)[:200]

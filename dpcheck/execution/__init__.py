@@ -1,0 +1,1 @@
+"""Running mechanisms: seeds, workers, a store of finished batches, progress."""
