@@ -47,7 +47,7 @@ def optimal(order: Floats, divergence: Floats, delta: float) -> Floats:
     best = improved(order, divergence, delta)
     for _ in range(4):  # t = 1/(1+e^u); zoom in on the best of a grid in u
         u = np.linspace(low, high, 25)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             values = _majorant(order, divergence, delta, u)
         values = np.where(np.isfinite(values), values, math.inf)
         where = values.argmin(axis=0)

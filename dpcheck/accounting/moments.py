@@ -54,7 +54,10 @@ def mixture_log_moment(
     log_norm = np.log(step) - 0.5 * np.log(2 * np.pi)
     if height.max() > 300.0:  # the 1 + t v that is subtracted is lost in rounding
         return float(_log_sum_exp(height) + log_norm)
-    excess = _bernoulli_excess(v, exponent) * density
+    # Where the power alone could overflow, its product with the density is formed first.
+    steep = height + x**2 / 2 > 50.0
+    gentle = _bernoulli_excess(np.where(steep, 0.0, v), exponent) * density
+    excess = np.where(steep, np.exp(height) - density * (1 + exponent * v), gentle)
     return float(np.log1p(np.exp(log_norm) * excess.sum()))
 
 

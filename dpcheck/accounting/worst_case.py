@@ -38,25 +38,7 @@ from dpcheck.core import training_events as training
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidEvent, UnsupportedAdjacency
 from dpcheck.core.event import Event
-
-
-def enclose(exact: Fraction) -> tuple[float, float]:
-    """Floats just below and above an exact number; equal where it is representable."""
-    near = float(exact)
-    if Fraction(near) == exact:
-        return near, near
-    return math.nextafter(near, -math.inf), math.nextafter(near, math.inf)
-
-
-def _root(square: Fraction) -> tuple[float, float]:
-    """Floats below and above the square root."""
-    near = math.sqrt(float(square))
-    if Fraction(near) ** 2 == square:
-        return near, near
-    # sqrt and the conversion are each within half a step; two steps are safe.
-    down = math.nextafter(math.nextafter(near, 0.0), 0.0)
-    up = math.nextafter(math.nextafter(near, math.inf), math.inf)
-    return down, up
+from dpcheck.numerics.enclose import enclose, enclose_root
 
 
 @singledispatch
@@ -190,7 +172,7 @@ def _(event: guarantee.ZCDP, adjacency: Adjacency, group: int = 1) -> LossBounds
     steps = _stated_steps(event.adjacency, adjacency) * group
     # Group privacy of zCDP is quadratic [Bun2016, Proposition 1.9]; the Gaussian attains it.
     rho = Fraction(event.rho) * steps**2
-    return LossBounds(ConcentratedLoss(enclose(rho)[1]), GaussianLoss(_root(2 * rho)[0]))
+    return LossBounds(ConcentratedLoss(enclose(rho)[1]), GaussianLoss(enclose_root(2 * rho)[0]))
 
 
 @worst_case.register
@@ -292,7 +274,7 @@ def _(event: training.TreeAggregation, adjacency: Adjacency, group: int = 1) -> 
     most = sum(takes * min(takes, -(-(2**level) // apart)) for level in range(levels))
     scale = Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier)
     return LossBounds(
-        GaussianLoss(_root(most * scale**2)[1]), GaussianLoss(_root(takes * levels * scale**2)[0])
+        GaussianLoss(enclose_root(most * scale**2)[1]), GaussianLoss(enclose_root(takes * levels * scale**2)[0])
     )
 
 
@@ -302,7 +284,7 @@ def _(event: training.BandedMatrix, adjacency: Adjacency, group: int = 1) -> Los
     # [ChoquetteChoo2023, Theorem 2]. The sampled form is expanded before it gets here.
     takes = min(event.participations, 1 + (event.steps - 1) // event.bands)
     scale = Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier)
-    down, up = _root(takes * scale**2)
+    down, up = enclose_root(takes * scale**2)
     return LossBounds(GaussianLoss(up), GaussianLoss(down))
 
 

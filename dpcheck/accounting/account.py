@@ -1,0 +1,203 @@
+"""What one composition costs, by every accountant that can say; the api takes the best of each side.
+
+Two kinds of probability are set aside first. A *leak* (the delta of ApproxDP) reveals everything: with
+total leak D, delta(eps) = D + (1-D) delta_0(eps) [Kairouz2017, Theorem 3.3]. A *failure* is a total
+variation distance t to the pair that is accounted, on both sides: it adds (1 + e^eps) t.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpcheck.accounting import losses
+from dpcheck.accounting.compose import Profile
+from dpcheck.accounting.convert import CONVERSIONS, rdp_delta, rdp_epsilon
+from dpcheck.accounting.exact import (
+    OPTIMAL_COMPOSITION_LIMIT,
+    composed_largest_loss,
+    largest_loss,
+    optimal_composition,
+)
+from dpcheck.accounting.gdp import gdp_delta, gdp_epsilon
+from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.rdp import composed_renyi
+from dpcheck.core.bound import Bound
+from dpcheck.numerics.enclose import enclose, enclose_root
+
+Parts = tuple[tuple[Loss, int], ...]
+
+METHODS = (
+    "pure",
+    "gdp",
+    "optimal-composition",
+    *(f"rdp-{name}" for name in CONVERSIONS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """A composition without leaks: what is left to account, and the probabilities set aside."""
+
+    parts: Parts
+    leak: Fraction
+    failure: float
+
+
+def upper_side(profile: Profile) -> Flat:
+    """The dominating pairs of a composition."""
+    failure = math.fsum(bounds.failure * times for bounds, times in profile) * (1 + 1e-14)
+    return _flatten(((bounds.upper, times) for bounds, times in profile), failure)
+
+
+def lower_side(profile: Profile) -> Flat:
+    """The pairs the composition contains; leaves without a known one are dropped, which only lowers."""
+    return _flatten(((b.lower, t) for b, t in profile if b.lower is not None and not b.failure), 0.0)
+
+
+def _flatten(parts: Iterable[tuple[Loss, int]], failure: float) -> Flat:
+    kept: Counter[Loss] = Counter()
+    safe = Fraction(1)
+    for loss, times in parts:
+        if isinstance(loss, losses.ResponseLoss) and loss.delta > 0:
+            safe *= _power(1 - Fraction(loss.delta), times)
+            loss = replace(loss, delta=0.0)
+        if times:
+            kept[loss] += times
+    return Flat(tuple(kept.items()), 1 - safe, failure)
+
+
+def _power(base: Fraction, times: int) -> Fraction:
+    """base^times, exactly for few times; beyond, a float rounded down by more than its error."""
+    if times <= 64:
+        return base**times
+    return Fraction(math.exp(times * math.log1p(-float(1 - base)) * (1 + 1e-12)))
+
+
+def epsilon_upper(flat: Flat, delta: float, method: str) -> float:
+    """The least epsilon `method` proves at `delta`; infinite where it proves none."""
+    if flat.failure == 0:
+        return _epsilon_without_failure(flat, Fraction(delta), method)
+    # Solve eps = eps_0(delta - (1+e^eps) t) from below: the map is increasing, so the iteration
+    # climbs to the least solution; only a value that maps below itself is returned.
+    value = 0.0
+    for _ in range(200):
+        if value > 700:
+            return math.inf
+        lost = (1 + math.exp(value)) * flat.failure * (1 + 1e-12)
+        found = _epsilon_without_failure(flat, Fraction(delta) - Fraction(lost), method)
+        if found <= value:
+            return value
+        value = found * (1 + 1e-9) + 1e-12
+    return math.inf
+
+
+def _epsilon_without_failure(flat: Flat, delta: Fraction, method: str) -> float:
+    if delta < flat.leak:
+        return math.inf
+    room = enclose((delta - flat.leak) / (1 - flat.leak))[0] if delta > flat.leak else 0.0
+    return _plain_epsilon(flat.parts, max(0.0, room), method)
+
+
+def _plain_epsilon(parts: Parts, delta: float, method: str) -> float:
+    if not parts:
+        return 0.0
+    if method == "pure":
+        return composed_largest_loss(parts)[1]
+    if method == "gdp":
+        mu = gaussian_mu(parts)
+        return gdp_epsilon(mu[1], delta)[1] if mu else math.inf
+    if method == "optimal-composition":
+        pure = _equal_pure(parts)
+        return optimal_composition(*pure, delta)[1] if pure else math.inf
+    if delta <= 0:
+        return math.inf
+    conversion = method.removeprefix("rdp-")
+    return rdp_epsilon(lambda orders: composed_renyi(parts, orders), delta, conversion).value
+
+
+def delta_upper(flat: Flat, epsilon: float, method: str) -> float:
+    """The least delta `method` proves at `epsilon`, at most 1."""
+    plain = _plain_delta(flat.parts, epsilon, method)
+    total = flat.leak + (1 - flat.leak) * Fraction(plain)
+    if flat.failure:
+        total += Fraction((1 + math.exp(min(epsilon, 700.0))) * flat.failure * (1 + 1e-12))
+    return min(1.0, enclose(total)[1])
+
+
+def _plain_delta(parts: Parts, epsilon: float, method: str) -> float:
+    if not parts:
+        return 0.0
+    if method == "pure":
+        return 0.0 if composed_largest_loss(parts)[1] <= epsilon else 1.0
+    if method == "gdp":
+        mu = gaussian_mu(parts)
+        return gdp_delta(mu[1], epsilon)[1] if mu else 1.0
+    if method == "rdp-optimal":
+        return rdp_delta(lambda orders: composed_renyi(parts, orders), epsilon).value
+    return 1.0
+
+
+def epsilon_lower(flat: Flat, delta: float) -> float:
+    """The best closed-form lower bound; parts that have none are left out."""
+    if Fraction(delta) < flat.leak:
+        return math.inf
+    exact = (Fraction(delta) - flat.leak) / (1 - flat.leak)
+    room = enclose(exact)[1] if exact else 0.0
+    if room >= 1:
+        return 0.0
+    if room == 0:
+        return composed_largest_loss(flat.parts)[0] if flat.parts else 0.0
+    found = [0.0]
+    gaussians = tuple(p for p in flat.parts if isinstance(p[0], losses.GaussianLoss))
+    if gaussians:
+        found.append(gdp_epsilon(gaussian_mu(gaussians)[0], room)[0])
+    for loss, times in flat.parts:
+        if isinstance(loss, losses.UnboundedLoss):
+            return math.inf
+        if isinstance(loss, losses.ResponseLoss) and loss.neutral == 0:
+            few = min(times, OPTIMAL_COMPOSITION_LIMIT)
+            found.append(optimal_composition(loss.epsilon, few, room)[0])
+    return max(found)
+
+
+def delta_lower(flat: Flat, epsilon: float) -> float:
+    """A closed-form lower bound on delta at `epsilon`."""
+    if any(isinstance(loss, losses.UnboundedLoss) for loss, _ in flat.parts):
+        return 1.0
+    gaussians = tuple(p for p in flat.parts if isinstance(p[0], losses.GaussianLoss))
+    plain = gdp_delta(gaussian_mu(gaussians)[0], epsilon)[0] if gaussians else 0.0
+    return max(0.0, enclose(flat.leak + (1 - flat.leak) * Fraction(plain))[0])
+
+
+def gaussian_mu(parts: Parts) -> tuple[float, float] | tuple[()]:
+    """(lower, upper) around sqrt(sum mu^2) if every part is Gaussian, else nothing."""
+    total = Fraction(0)
+    for loss, times in parts:
+        if not isinstance(loss, losses.GaussianLoss):
+            return ()
+        total += Fraction(loss.mu) ** 2 * times
+    return enclose_root(total)
+
+
+def _equal_pure(parts: Parts) -> tuple[float, int] | None:
+    """(epsilon, times) if all parts are pure DP with one epsilon and few enough to enumerate."""
+    largest = {largest_loss(loss)[1] for loss, _ in parts}
+    times = sum(times for _, times in parts)
+    if len(largest) != 1 or times > OPTIMAL_COMPOSITION_LIMIT:
+        return None
+    epsilon = largest.pop()
+    return None if math.isinf(epsilon) else (epsilon, times)
+
+
+def summarise(uppers: dict[str, float], lower: float, assumes: tuple[str, ...]) -> Bound:
+    """The tightest of the upper bounds, with the lower one."""
+    method = min(uppers, key=lambda name: uppers[name])
+    upper = uppers[method]
+    if math.isinf(upper):
+        method = "not-private" if math.isinf(lower) else "unbounded"
+    # Both are proved, so they can cross only by the last digit of an exact value.
+    return Bound(min(lower, upper), upper, method, assumes=assumes)

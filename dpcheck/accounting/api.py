@@ -1,0 +1,174 @@
+"""The four questions: epsilon at a delta, delta at an epsilon, Renyi divergence, trade-off function."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from dpcheck.accounting import account
+from dpcheck.accounting.compose import Profile, profiles
+from dpcheck.accounting.gdp import gdp_false_negatives
+from dpcheck.accounting.losses import UnboundedLoss
+from dpcheck.accounting.rdp import composed_renyi
+from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.bound import Bound
+from dpcheck.core.errors import InvalidParameter, UnknownName
+from dpcheck.core.event import Event, natural_adjacency
+from dpcheck.core.validate import finite, non_negative, probability
+
+RANDOMNESS = "noise is drawn from the stated continuous or integer distribution, not a float sampler"
+
+
+def _resolve(event: Event, adjacency: Adjacency | str | None) -> Adjacency:
+    if not isinstance(event, Event):
+        raise InvalidParameter(f"expected an event, got {event!r}.", value=event)
+    return natural_adjacency(event) if adjacency is None else as_adjacency(adjacency)
+
+
+def epsilon(
+    event: Event,
+    *,
+    delta: float = 0.0,
+    adjacency: Adjacency | str | None = None,
+    method: str = "best",
+) -> Bound:
+    """What `event` spends at `delta`: proved lower and upper bounds on its epsilon.
+
+    Without `adjacency` the one the event is usually stated under is used; the answer carries it.
+    `method` names one accountant instead of the best of all.
+
+    Guarantee: no mechanism the event describes has an epsilon above `upper`; some has one of at least
+    `lower`.
+    Assumes: what the answer's `assumes` lists.
+
+    >>> from dpcheck import PureDP
+    >>> epsilon(PureDP(0.5) * 3).upper
+    1.5
+    """
+    relation, target = _resolve(event, adjacency), probability("delta", delta)
+    names = _methods(method)
+    bounds = [_profile_epsilon(p, target, names) for p in profiles(event, relation)]
+    return _worst(bounds, relation)
+
+
+def _methods(method: str) -> tuple[str, ...]:
+    if method == "best":
+        return account.METHODS
+    if method not in account.METHODS:
+        raise UnknownName(
+            f"unknown method {method!r}; use best, {', '.join(account.METHODS)}.", value=method
+        )
+    return (method,)
+
+
+def _profile_epsilon(profile: Profile, delta: float, names: tuple[str, ...]) -> Bound:
+    flat = account.upper_side(profile)
+    lower = account.epsilon_lower(account.lower_side(profile), delta)
+    uppers: dict[str, float] = {}
+    for name in names:
+        # The weaker conversions are never tighter than the optimal one; ask for them by name.
+        if len(names) > 1 and name in ("rdp-classic", "rdp-improved"):
+            continue
+        uppers[name] = account.epsilon_upper(flat, delta, name)
+        if uppers[name] <= lower:  # exact: nothing left to gain
+            break
+    return account.summarise(uppers, lower, _assumptions(profile))
+
+
+def delta(
+    event: Event, *, epsilon: float, adjacency: Adjacency | str | None = None
+) -> Bound:
+    """The delta `event` needs at `epsilon`: proved lower and upper bounds.
+
+    Guarantee: as for `epsilon`.
+
+    >>> from dpcheck import Gaussian
+    >>> round(delta(Gaussian(1.0), epsilon=1.0).upper, 6)
+    0.126937
+    """
+    relation, target = _resolve(event, adjacency), non_negative("epsilon", epsilon)
+    bounds = []
+    for profile in profiles(event, relation):
+        flat = account.upper_side(profile)
+        lower = account.delta_lower(account.lower_side(profile), target)
+        uppers = {n: account.delta_upper(flat, target, n) for n in ("pure", "gdp", "rdp-optimal")}
+        bounds.append(account.summarise(uppers, lower, _assumptions(profile)))
+    return _worst(bounds, relation)
+
+
+def rdp(event: Event, order: float, *, adjacency: Adjacency | str | None = None) -> Bound:
+    """The Renyi divergence of `event` at `order` > 1, in the worse direction.
+
+    Guarantee: never below the divergence; `lower` is 0 where no exact pair is known.
+
+    >>> from dpcheck import Gaussian
+    >>> round(rdp(Gaussian(2.0), order=8).upper, 12)
+    1.0
+    """
+    relation, alpha = _resolve(event, adjacency), finite("order", order)
+    if alpha <= 1:
+        raise InvalidParameter(f"order must be above 1, got {alpha:g}.", name="order", value=alpha)
+    orders = np.array([alpha])
+    bounds = []
+    for profile in profiles(event, relation):
+        flat = account.upper_side(profile)
+        finite_cost = not flat.leak and not flat.failure
+        upper = float(composed_renyi(flat.parts, orders)[0]) if finite_cost else math.inf
+        exact = all(b.upper == b.lower for b, _ in profile)
+        lower = upper * (1 - 1e-9) if exact and math.isfinite(upper) else 0.0
+        bounds.append(Bound(lower, upper, "rdp", assumes=_assumptions(profile)))
+    return _worst(bounds, relation)
+
+
+def tradeoff(
+    event: Event, fpr: float, *, adjacency: Adjacency | str | None = None
+) -> Bound:
+    """The least false-negative rate of any test of one neighbour against the other, at `fpr`.
+
+    Guarantee: no test with that false-positive rate misses less often than `lower`.
+    Reference: [Dong2022] Proposition 2.13 for the step from (epsilon, delta) to f.
+
+    >>> from dpcheck import Gaussian
+    >>> round(tradeoff(Gaussian(1.0), 0.05).lower, 6)
+    0.740489
+    """
+    relation, alpha = _resolve(event, adjacency), probability("fpr", fpr)
+    bounds = []
+    for profile in profiles(event, relation):
+        mu = account.gaussian_mu(account.upper_side(profile).parts)
+        if mu:
+            value = gdp_false_negatives(mu[1], alpha)
+            bounds.append(Bound(max(0.0, value - 1e-14), min(1 - alpha, value + 1e-14), "gdp"))
+            continue
+        flat = account.upper_side(profile)
+        best = 0.0
+        for epsilon_ in (0.0, *np.geomspace(1e-3, 50.0, 60)):
+            least = min(account.delta_upper(flat, epsilon_, n) for n in ("pure", "rdp-optimal"))
+            best = max(
+                best,
+                1 - least - math.exp(epsilon_) * alpha,
+                math.exp(-epsilon_) * (1 - least - alpha),
+            )
+        bounds.append(Bound(max(0.0, best - 1e-15), 1 - alpha, "epsilon-delta"))
+    worst = min(bounds, key=lambda bound: bound.lower)
+    return replace(worst, adjacency=relation)
+
+
+def _assumptions(profile: Profile) -> tuple[str, ...]:
+    found = dict.fromkeys(text for bounds, _ in profile for text in bounds.assumes)
+    for bounds, _ in profile:
+        if isinstance(bounds.upper, UnboundedLoss):
+            found[f"not private: {bounds.upper.reason}"] = None
+    return (*found, RANDOMNESS)
+
+
+def _worst(bounds: list[Bound], adjacency: Adjacency) -> Bound:
+    """The most expensive alternative: the largest upper bound, and the largest lower one."""
+    if not bounds:
+        return Bound(0.0, 0.0, "empty", adjacency)
+    top = max(bounds, key=lambda bound: bound.upper)
+    lower = max(bound.lower for bound in bounds)
+    assumes = tuple(dict.fromkeys(text for bound in bounds for text in bound.assumes))
+    return Bound(lower, top.upper, top.method, adjacency, assumes)
