@@ -198,6 +198,6 @@ def summarise(uppers: dict[str, float], lower: float, assumes: tuple[str, ...]) 
     method = min(uppers, key=lambda name: uppers[name])
     upper = uppers[method]
     if math.isinf(upper):
-        method = "not-private" if math.isinf(lower) else "unbounded"
+        method = "unbounded"
     # Both are proved, so they can cross only by the last digit of an exact value.
     return Bound(min(lower, upper), upper, method, assumes=assumes)

@@ -9,7 +9,7 @@ import click
 
 from dpcheck import __version__
 from dpcheck.cli.exit_codes import ExitCode
-from dpcheck.core.errors import DpcheckError
+from dpcheck.core.errors import DpcheckError, UsageError
 
 # Command -> one line of help. `dpcheck.cli.NAME` must define a click command named `command`.
 # The help stands here so that `dpcheck --help` needs none of the modules behind it.
@@ -66,7 +66,26 @@ def main() -> None:
 def run() -> None:
     """Entry point: one line per error, never a traceback for what a user can mend."""
     try:
-        main(standalone_mode=True)
-    except DpcheckError as error:
-        click.echo(f"error: {error}", err=True)
+        result = main(standalone_mode=False)
+    except click.exceptions.Exit as finished:
+        sys.exit(finished.exit_code)
+    except click.Abort:
+        click.echo("interrupted.", err=True)
         sys.exit(ExitCode.ERROR)
+    except click.ClickException as error:
+        _fail(f"{UsageError.code} {_one_line(error)}")
+    except DpcheckError as error:
+        _fail(str(error))
+    else:
+        sys.exit(result if isinstance(result, int) else ExitCode.OK)
+
+
+def _one_line(error: click.ClickException) -> str:
+    text = " ".join(error.format_message().split())
+    context = getattr(error, "ctx", None)
+    return f"{text} Try '{context.command_path} --help'." if context else text
+
+
+def _fail(message: str) -> None:
+    click.echo(f"error: {message}", err=True)
+    sys.exit(ExitCode.ERROR)

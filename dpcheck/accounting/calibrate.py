@@ -1,0 +1,151 @@
+"""The other way round: noise, steps or epochs for a budget, on the safe side and verified."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from scipy.optimize import brentq
+
+from dpcheck.accounting.api import epsilon
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.bound import Bound
+from dpcheck.core.budget import Budget
+from dpcheck.core.errors import CannotCalibrate
+from dpcheck.core.event import Event
+from dpcheck.core.validate import count, positive
+
+Number = TypeVar("Number", float, int)
+
+_LEAST_NOISE, _MOST_NOISE = 1e-6, 1e9
+_MOST_STEPS = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated(Generic[Number]):
+    """A parameter and what it spends; `spent.upper` is at most the budget's epsilon."""
+
+    value: Number
+    spent: Bound
+
+
+def calibrate_noise(
+    event_for: Callable[[float], Event],
+    budget: Budget,
+    *,
+    adjacency: Adjacency | str | None = None,
+    tolerance: float = 1e-5,
+    method: str = "best",
+) -> Calibrated[float]:
+    """The least noise with which `event_for(noise)` stays within the budget.
+
+    Guarantee: the returned noise was checked: its certified upper bound is within the budget. It is
+    at most (1 + tolerance)^2 above the least noise this accountant accepts.
+    Assumes: more noise never costs more.
+
+    >>> from dpcheck import Gaussian
+    >>> round(calibrate_noise(Gaussian, Budget(1.0, 1e-5)).value, 3)
+    3.731
+    """
+    positive("budget.epsilon", budget.epsilon)
+
+    def spent(noise: float) -> Bound:
+        return epsilon(event_for(noise), delta=budget.delta, adjacency=adjacency, method=method)
+
+    def excess(log_noise: float) -> float:
+        upper = spent(math.exp(log_noise)).upper
+        # Unbounded costs count as a large finite excess so that the search can step away from them.
+        return math.log(max(min(upper, 1e300), 1e-300) / budget.epsilon)
+
+    low = high = 0.0
+    while excess(high) > 0:
+        low, high = high, high + 1.0
+        if high > math.log(_MOST_NOISE):
+            raise CannotCalibrate(
+                f"no noise up to {_MOST_NOISE:g} meets {budget}; with delta 0 only pure mechanisms "
+                "(Laplace, PureDP) can: give a delta above 0 or another mechanism.",
+                budget=budget,
+            )
+    if low == high:
+        while excess(low) <= 0:
+            low, high = low - 1.0, low
+            if low < math.log(_LEAST_NOISE):
+                return Calibrated(math.exp(high), spent(math.exp(high)))
+    root = float(brentq(excess, low, high, xtol=tolerance / 4, rtol=1e-15))
+    for nudge in range(200):
+        noise = math.exp(root + nudge * tolerance / 4)
+        bound = spent(noise)
+        if bound.upper <= budget.epsilon:
+            return Calibrated(noise, bound)
+    return Calibrated(math.exp(high), spent(math.exp(high)))  # checked above
+
+
+def calibrate_steps(
+    event: Event,
+    budget: Budget,
+    *,
+    adjacency: Adjacency | str | None = None,
+    method: str = "best",
+) -> Calibrated[int]:
+    """The most repetitions of `event` within the budget; 0 if not even one fits.
+
+    Guarantee: the returned number was checked against the budget.
+
+    >>> from dpcheck import PureDP
+    >>> calibrate_steps(PureDP(0.25), Budget(1.0)).value
+    4
+    """
+
+    def spent(steps: int) -> Bound:
+        return epsilon(event * steps, delta=budget.delta, adjacency=adjacency, method=method)
+
+    low, high = 0, 1
+    while spent(high).upper <= budget.epsilon:
+        low, high = high, high * 2
+        if high > _MOST_STEPS:
+            raise CannotCalibrate(
+                f"more than {_MOST_STEPS:g} steps fit {budget}; the event costs next to nothing.",
+                budget=budget,
+            )
+    while high - low > 1:
+        middle = (low + high) // 2
+        if spent(middle).upper <= budget.epsilon:
+            low = middle
+        else:
+            high = middle
+    return Calibrated(low, spent(low))
+
+
+def calibrate_epochs(
+    event: Event,
+    steps_per_epoch: float,
+    budget: Budget,
+    *,
+    adjacency: Adjacency | str | None = None,
+    method: str = "best",
+) -> Calibrated[int]:
+    """The most whole epochs of `steps_per_epoch` repetitions within the budget.
+
+    `steps_per_epoch` may be fractional (1/rate); E epochs are then ceil(E * steps_per_epoch) steps.
+    """
+    per_epoch = positive("steps_per_epoch", steps_per_epoch)
+    steps = calibrate_steps(event, budget, adjacency=adjacency, method=method).value
+    epochs = math.floor(steps / per_epoch)
+    while epochs > 0 and steps_in(epochs, per_epoch) > steps:
+        epochs -= 1
+    total = steps_in(epochs, per_epoch)
+    bound = epsilon(event * total, delta=budget.delta, adjacency=adjacency, method=method)
+    return Calibrated(epochs, bound)
+
+
+def steps_in(epochs: int, steps_per_epoch: float) -> int:
+    """Steps in whole epochs, rounded up, forgiving the last digit of 1/rate.
+
+    >>> steps_in(353, 539 / 32)
+    5946
+    """
+    count("epochs", epochs, at_least=0)
+    exact = epochs * steps_per_epoch
+    return math.ceil(exact - 1e-9 * exact)

@@ -1,0 +1,178 @@
+"""`dpcheck account MECHANISM`: what it spends, by every accountant, and the one we stand behind."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import click
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from dpcheck.accounting.account import METHODS
+from dpcheck.accounting.api import epsilon
+from dpcheck.accounting.convert import classic
+from dpcheck.accounting.rdp import sampled_gaussian_theorem
+from dpcheck.cli.events import (
+    KINDS,
+    Number,
+    adjacency_or_natural,
+    mechanism_options,
+    read_event,
+    repetitions,
+)
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.bound import Bound
+from dpcheck.core.errors import TheoremConditionViolated
+from dpcheck.core.event import Event
+from dpcheck.core.guarantee_events import NotPrivate
+from dpcheck.core.serialize import to_dict
+from dpcheck.core.training_events import SampledGaussian
+
+SCHEMA = "dpcheck.account/1"
+_LABELS = {
+    "theorem-1": "theorem 1 (closed form)",
+    "pure": "pure DP",
+    "gdp": "Gaussian, exact",
+    "optimal-composition": "optimal composition",
+    "rdp-classic": "RDP classic",
+    "rdp-improved": "RDP improved",
+    "rdp-optimal": "RDP optimal",
+    "pld": "privacy-loss distribution",
+}
+
+
+@click.command(
+    name="account",
+    epilog=f"MECHANISM is one of {', '.join(KINDS)}, or a .json file with an event.",
+)
+@mechanism_options
+@click.option("--steps", type=int, help="How often the step is taken.")
+@click.option("--epochs", type=int, help="Passes over the data (sampled mechanisms).")
+@click.option("--delta", type=Number(), default=0.0, help="The delta to account at.")
+@click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
+def command(
+    mechanism: str,
+    steps: int | None,
+    epochs: int | None,
+    delta: float,
+    adjacency: str | None,
+    layout: str,
+    **options: Any,
+) -> None:
+    """What does MECHANISM spend? Proved bounds on epsilon at --delta.
+
+    Example: dpcheck account sampled-gaussian --noise 6 --rate 32/539 --epochs 353 --delta 1e-5
+    """
+    step = read_event(mechanism, options)
+    times = repetitions(steps, epochs, step)
+    event = step if times == 1 else step * times
+    relation = adjacency_or_natural(adjacency, event)
+    answer = epsilon(event, delta=delta, adjacency=relation)
+    rows = by_method(event, delta, relation)
+    if isinstance(step, SampledGaussian):
+        rows = [theorem_row(step, times, delta, relation), *rows]
+    if layout == "json":
+        click.echo(json.dumps(as_json(event, delta, answer, rows), indent=2))
+    else:
+        click.echo(as_text(step, times, delta, answer, rows))
+
+
+def by_method(event: Event, delta: float, adjacency: Adjacency) -> list[tuple[str, float, str]]:
+    """(method, epsilon, note) of every accountant with a finite answer."""
+    found = []
+    for method in METHODS:
+        bound = epsilon(event, delta=delta, adjacency=adjacency, method=method)
+        if math.isfinite(bound.upper):
+            found.append((method, bound.upper, ""))
+    return found
+
+
+def theorem_row(
+    step: SampledGaussian, times: int, delta: float, adjacency: Adjacency
+) -> tuple[str, float, str]:
+    """The closed-form theorem with the classic conversion at its best admissible order."""
+    if adjacency is Adjacency.REPLACE_ONE:
+        return "theorem-1", math.inf, "stated for sensitivity C; replace-one has 2C"
+    if delta <= 0:
+        return "theorem-1", math.inf, "needs delta above 0"
+    noise, rate = step.noise_multiplier, step.sampling_rate
+    refusal = ""
+
+    def cost(log_excess: float) -> float:
+        nonlocal refusal
+        order = 1 + math.exp(log_excess)
+        try:
+            divergence = times * sampled_gaussian_theorem(noise, rate, order)
+        except TheoremConditionViolated as error:
+            refusal = error.message
+            return math.inf
+        return float(classic(np.array([order]), np.array([divergence]), delta)[0])
+
+    grid = np.linspace(math.log(1e-2), math.log(1e4), 400)
+    values = [cost(point) for point in grid]
+    best = int(np.argmin(values))
+    if math.isinf(values[best]):
+        return "theorem-1", math.inf, refusal
+    near = minimize_scalar(
+        cost, bounds=(grid[max(0, best - 1)], grid[min(399, best + 1)]), method="bounded"
+    )
+    return "theorem-1", min(values[best], float(near.fun)), "with the classic conversion"
+
+
+def as_json(
+    event: Event, delta: float, answer: Bound, rows: list[tuple[str, float, str]]
+) -> dict[str, Any]:
+    """The machine-readable answer; infinity is the string "inf"."""
+    return {
+        "schema": SCHEMA,
+        "event": to_dict(event),
+        "adjacency": str(answer.adjacency),
+        "delta": delta,
+        "epsilon": {
+            "lower": _finite(answer.lower),
+            "upper": _finite(answer.upper),
+            "method": answer.method,
+        },
+        "methods": [
+            {"method": method, "epsilon": _finite(value), "note": note}
+            for method, value, note in rows
+        ],
+        "assumes": list(answer.assumes),
+    }
+
+
+def _finite(value: float) -> float | str:
+    return value if math.isfinite(value) else "inf"
+
+
+def as_text(
+    step: Event, times: int, delta: float, answer: Bound, rows: list[tuple[str, float, str]]
+) -> str:
+    """The table a person reads."""
+    lines = [
+        f"{step}" + (f" x {times:,}" if times > 1 else ""),
+        f"adjacency {answer.adjacency}, delta {delta:g}",
+        "",
+        f"  {'method':<28}{'epsilon':>12}",
+    ]
+    for method, value, note in rows:
+        mark = "  <- dpcheck stands behind this one" if method == answer.method else ""
+        tail = mark or (f"  {note}" if note else "")
+        lines.append(f"  {_LABELS.get(method, method):<28}{_show(value):>12}{tail}")
+    lines += ["", f"epsilon is between {_show(answer.lower)} and {_show(answer.upper)}."]
+    if math.isinf(answer.upper):
+        lines.append("No accountant proves a finite bound: " + _advice(step, delta))
+    lines += [f"assumes: {text}" for text in answer.assumes]
+    return "\n".join(lines)
+
+
+def _advice(step: Event, delta: float) -> str:
+    if delta == 0 and not isinstance(step, NotPrivate):
+        return "if this mechanism is not pure DP, give --delta above 0."
+    return "see what is assumed below."
+
+
+def _show(value: float) -> str:
+    return "inf" if math.isinf(value) else f"{value:.6g}"
