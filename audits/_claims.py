@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpcheck.auditing.claims import TestedClaim, curve_lines
+from dpcheck.auditing.claims import AuditedClaim, curve_lines
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
@@ -50,7 +50,7 @@ def _one_point(event: Event, adjacency: Adjacency) -> Budget:
     return Budget(upper, 1e-5)
 
 
-def tested(claim: Claim) -> TestedClaim:
+def tested(claim: Claim) -> AuditedClaim:
     """The claim as half-planes; an event's whole curve through the accountant's certified delta."""
     lines = None
     if claim.event is not None:
@@ -58,6 +58,6 @@ def tested(claim: Claim) -> TestedClaim:
 
         event, relation = claim.event, claim.adjacency
         lines = curve_lines(lambda e: delta(event, epsilon=e, adjacency=relation).upper)
-    return TestedClaim(
+    return AuditedClaim(
         claim.budget.epsilon, claim.budget.delta, claim.adjacency, claim.source, lines
     )

@@ -10,7 +10,7 @@ from dpcheck.core.validate import non_negative, probability
 
 
 @dataclass(frozen=True, slots=True)
-class TestedClaim:
+class AuditedClaim:
     """(epsilon, delta) under an adjacency; with `lines` a whole curve.
 
     A trade-off function is the envelope of its supporting lines, one per (eps, delta(eps)): a

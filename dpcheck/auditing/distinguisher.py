@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.claims import TestedClaim
-from dpcheck.auditing.events import TestedEvent, choose_events
+from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.events import LearnedEvent, choose_events
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.sequential import (
     Counts,
@@ -58,7 +58,7 @@ class Candidate:
     """An event on one of the pairs."""
 
     pair: int
-    event: TestedEvent
+    event: LearnedEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def count_pairs(
 
 
 def learn(
-    mechanism: Mechanism, pairs: Sequence[Pair], claim: TestedClaim, limits: Limits, runner: Runner
+    mechanism: Mechanism, pairs: Sequence[Pair], claim: AuditedClaim, limits: Limits, runner: Runner
 ) -> tuple[list[Candidate], int, list[str]]:
     """Candidates worth testing, the learning runs spent a side, and what to warn about."""
     wanted = limits.learning_for(mechanism)
@@ -172,7 +172,7 @@ def _joined(batches: Sequence[Arrays], name: str) -> Array:
 
 
 def distinguish(
-    mechanism: Mechanism, pairs: Sequence[Pair], claim: TestedClaim, limits: Limits, runner: Runner
+    mechanism: Mechanism, pairs: Sequence[Pair], claim: AuditedClaim, limits: Limits, runner: Runner
 ) -> Distinction:
     """Audit a black box on the given pairs.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from dpcheck.auditing.claims import TestedClaim
+from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.features import Layout, learn_layout
 from dpcheck.auditing.intervals import conditional_binomial_lower, hockey_stick_statistic
 from dpcheck.auditing.scores import Score, TreeScore, learn_scores
@@ -20,7 +20,7 @@ _PENALTY = float(norm.cdf(-3.0))  # three standard errors, or the winner's curse
 
 
 @dataclass(frozen=True, slots=True)
-class TestedEvent:
+class LearnedEvent:
     """S = {score >= threshold} or {score <= threshold}; `swapped` when P is the second dataset's."""
 
     score: Score
@@ -52,8 +52,8 @@ class TestedEvent:
 
 
 def choose_events(
-    first: Array, second: Array, claim: TestedClaim, *, most: int = 2, trees: bool = True
-) -> list[TestedEvent]:
+    first: Array, second: Array, claim: AuditedClaim, *, most: int = 2, trees: bool = True
+) -> list[LearnedEvent]:
     """The best events of a pair, from learning runs only: scores on one half, thresholds on the other.
 
     Ranked by a bound that is three standard errors below the estimate.
@@ -61,7 +61,7 @@ def choose_events(
     layout = learn_layout(np.vstack([first[: 1 << 16], second[: 1 << 16]]))
     half = len(first) // 2
     a, b = layout.rounded(first), layout.rounded(second)
-    found: list[TestedEvent] = []
+    found: list[LearnedEvent] = []
     for score in learn_scores(a[:half], b[:half], layout, trees=trees):
         # Trees saw only part of the first half; everything is judged on the second.
         one, two = score(a[half:]), score(b[half:])
@@ -73,8 +73,8 @@ def choose_events(
     return _distinct(found, most)
 
 
-def _distinct(found: Sequence[TestedEvent], most: int) -> list[TestedEvent]:
-    chosen: list[TestedEvent] = []
+def _distinct(found: Sequence[LearnedEvent], most: int) -> list[LearnedEvent]:
+    chosen: list[LearnedEvent] = []
     for event in found:
         if len(chosen) == most:
             break
@@ -84,8 +84,8 @@ def _distinct(found: Sequence[TestedEvent], most: int) -> list[TestedEvent]:
 
 
 def _thresholds(
-    score: Score, layout: Layout, one: Array, two: Array, claim: TestedClaim
-) -> list[TestedEvent]:
+    score: Score, layout: Layout, one: Array, two: Array, claim: AuditedClaim
+) -> list[LearnedEvent]:
     """The best threshold for each tail and direction of one score."""
     pooled = np.sort(np.concatenate([one, two]))
     size = len(pooled)
@@ -109,13 +109,13 @@ def _thresholds(
             merit, epsilon, delta, index = _best(k, l, len(one), claim)
             threshold = float(grid[index])
             found.append(
-                TestedEvent(score, layout, threshold, upper, swapped, merit, epsilon, delta)
+                LearnedEvent(score, layout, threshold, upper, swapped, merit, epsilon, delta)
             )
     return found
 
 
 def _best(
-    hits: NDArray[np.int64], other: NDArray[np.int64], runs: int, claim: TestedClaim
+    hits: NDArray[np.int64], other: NDArray[np.int64], runs: int, claim: AuditedClaim
 ) -> tuple[float, float, float, int]:
     """(merit, epsilon, delta, index) of the best threshold over the claim's lines."""
     if claim.delta == 0 and claim.lines is None:

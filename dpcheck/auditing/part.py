@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpcheck.auditing.claims import TestedClaim
+from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.distinguisher import Distinction, Limits, distinguish
 from dpcheck.auditing.likelihood import epsilon_lower, sample_losses
 from dpcheck.auditing.mechanism import Mechanism, Pair
@@ -34,7 +34,7 @@ class PartPlan:
     name: str
     variant: str
     claim: Claim
-    tested: TestedClaim
+    tested: AuditedClaim
     mechanism: Mechanism | None
     pairs: Sequence[Pair] = ()
     proved: Proved | None = None

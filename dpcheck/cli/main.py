@@ -14,6 +14,8 @@ from dpcheck.core.errors import DpcheckError, UsageError
 # Command -> one line of help. `dpcheck.cli.NAME` must define a click command named `command`.
 # The help stands here so that `dpcheck --help` needs none of the modules behind it.
 COMMANDS = {
+    "list": "What can be audited by name.",
+    "audit": "Run the real code on neighbouring data and compare it with its claim.",
     "account": "What does this mechanism spend? Proved bounds on epsilon.",
     "calibrate": "How much noise, or how many steps, for this budget?",
     "reproduce": "Print a table of a paper beside ours.",

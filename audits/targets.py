@@ -1,0 +1,104 @@
+"""Your own code as a target: file.py:object or package.module:object."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dpcheck.auditing.mechanism import Mechanism, as_mechanism, as_pairs, declaration
+from dpcheck.auditing.part import PartPlan
+from dpcheck.audits._claims import read_claim, tested
+from dpcheck.core.budget import Budget
+from dpcheck.core.errors import NothingToAudit
+
+
+@lru_cache(maxsize=16)
+def _module(location: str) -> ModuleType:
+    if not location.endswith(".py"):
+        try:
+            return import_module(location)
+        except ImportError as error:
+            raise NothingToAudit(f"cannot import {location}: {error}.") from None
+    path = Path(location)
+    if not path.is_file():
+        raise NothingToAudit(f"there is no file {location}.")
+    name = "dpcheck_target_" + hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise NothingToAudit(
+            f"{location} cannot be loaded: {type(error).__name__}: {error}."
+        ) from error
+    return module
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An object in a module or file, loaded where it is used: workers get the name, not the code."""
+
+    location: str
+    attribute: str
+
+    def load(self) -> Any:
+        """The object."""
+        found: Any = _module(self.location)
+        for step in self.attribute.split("."):
+            if not hasattr(found, step):
+                raise NothingToAudit(f"{self.location} has no object {self.attribute!r}.")
+            found = getattr(found, step)
+        return found
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the object."""
+        return self.load()(*arguments)
+
+
+def parse(text: str) -> Reference:
+    """`path/file.py:object` or `package.module:object`."""
+    location, sign, attribute = text.rpartition(":")
+    if not sign or not location or not attribute:
+        raise NothingToAudit(f"{text!r} is not of the form file.py:object or package.module:object.")
+    if location.endswith(".py"):
+        location = str(Path(location).resolve())
+    return Reference(location, attribute)
+
+
+def plan_target(
+    text: str, *, epsilon: float | None, delta: float | None, timeout: float | None
+) -> tuple[PartPlan, str]:
+    """The plan of a user's target, and a digest of its source for the store's key."""
+    reference = parse(text)
+    target = reference.load()
+    declared = declaration(target)
+    wanted = declared.claim
+    if epsilon is not None:
+        wanted = Budget(epsilon, delta or 0.0)
+    stated = read_claim(wanted, declared.adjacency, f"declared by {reference.attribute}")
+    mechanism = as_mechanism(target, timeout)
+    suffix = ".sample_releases" if hasattr(target, "sample_releases") else ""
+    remote = Reference(reference.location, reference.attribute + suffix)
+    mechanism = Mechanism(remote, mechanism.batched, timeout, mechanism.log_density)
+    plan = PartPlan(
+        reference.attribute, "as given", stated, tested(stated), mechanism,
+        as_pairs(declared.neighbours),
+    )  # fmt: skip
+    return plan, _digest(reference)
+
+
+def _digest(reference: Reference) -> str:
+    source = getattr(_module(reference.location), "__file__", None)
+    content = Path(source).read_bytes() if source else b""
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,104 @@
+"""The report a person reads in a terminal."""
+
+from __future__ import annotations
+
+import json
+
+from dpcheck.core.audit_result import AuditEntry, AuditReport
+from dpcheck.core.verdict import Verdict
+
+_MEANING = {
+    Verdict.HOLDS: "the proved bound is within the claim, and the code was tied to it",
+    Verdict.CONSISTENT: "nothing above the claim was found",
+    Verdict.VIOLATED: "the code provably leaks more than it claims",
+    Verdict.UNDECIDED: "the runs could not have told; more of them are needed",
+}
+
+
+def figure(value: float) -> str:
+    """A number for a table."""
+    return "inf" if value == float("inf") else f"{value:.6g}"
+
+
+def table(headers: list[str], rows: list[list[str]]) -> str:
+    """Aligned columns."""
+    widths = [max(len(row[i]) for row in [headers, *rows]) for i in range(len(headers))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+             for row in [headers, ["-" * w for w in widths], *rows]]  # fmt: skip
+    return "\n".join(lines)
+
+
+def budget(epsilon: float, delta: float) -> str:
+    """An (epsilon, delta) for a table; delta only where there is one."""
+    return figure(epsilon) if delta == 0 else f"{figure(epsilon)} @ {delta:.3g}"
+
+
+def row(entry: AuditEntry) -> list[str]:
+    """The cells of one entry."""
+    claim, proved, seen = entry.claim.budget, entry.proved, entry.observed
+    return [
+        entry.part,
+        budget(claim.epsilon, claim.delta),
+        "-" if proved is None else "<= " + budget(proved.epsilon, proved.delta),
+        ">= " + budget(seen.epsilon, seen.delta),
+        str(entry.verdict),
+    ]
+
+
+HEADERS = ["part", "claimed eps", "proved", "observed", "verdict"]
+
+
+def render(report: AuditReport) -> str:
+    """The whole report."""
+    blocks = []
+    groups: dict[tuple[str, str], list[AuditEntry]] = {}
+    for entry in report.entries:
+        groups.setdefault((entry.name, entry.variant), []).append(entry)
+    for (name, variant), entries in groups.items():
+        blocks.append(f"{name} ({variant})\n")
+        blocks.append(table(HEADERS, [row(entry) for entry in entries]) + "\n")
+        blocks += [_details(entry) for entry in entries]
+    blocks.append(
+        f"proved: no attacker can do better. observed: what an attack on the real code achieves.\n"
+        f"false alarms: at most {1 - report.confidence:.2g} for the whole command. "
+        f"seed {report.seed}."
+    )
+    return "\n".join(blocks)
+
+
+def _details(entry: AuditEntry) -> str:
+    seen = entry.observed
+    lines = [f"{entry.part}: {entry.verdict}, {_MEANING[entry.verdict]}."]
+    lines.append(f"  claim     {entry.claim.source}, {entry.claim.adjacency} neighbours")
+    if entry.proved is not None:
+        lines.append(f"  proved    by {entry.proved.method}")
+        lines += [f"            assuming {text}" for text in entry.proved.assumes]
+    if entry.tie is not None:
+        lines.append(f"  tied      {entry.tie}")
+    how = f"  observed  by {seen.method}, confidence {seen.confidence:.6g}"
+    if seen.runs:
+        how += f", {seen.runs:,} runs a side after {seen.learning_runs:,} to learn"
+    lines.append(how)
+    if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
+        lines.append(f"  would have caught epsilon >= {figure(seen.detectable)}")
+    if entry.verdict is Verdict.UNDECIDED:
+        lines.append("  to decide: raise --max-runs, or give neighbours that differ more")
+    if entry.witness is not None:
+        lines += _witness(entry)
+    lines += [f"  note      {note}" for note in entry.notes]
+    return "\n".join(lines) + "\n"
+
+
+def _witness(entry: AuditEntry) -> list[str]:
+    assert entry.witness is not None
+    lines = ["  witness"]
+    for key, value in entry.witness.items():
+        if key in ("python", "replay"):
+            continue
+        text = json.dumps(value)
+        lines.append(f"    {key}: {text if len(text) <= 160 else text[:157] + '...'}")
+    code = entry.witness.get("python")
+    if isinstance(code, str):
+        lines.append("    as Python:")
+        lines += ["      " + line for line in code.rstrip().splitlines()]
+    return lines
