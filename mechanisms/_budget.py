@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.accounting.calibrate_objective import ObjectiveFamily, paper_noise, tight_noise
-from dpcheck.core.errors import InvalidParameter
+from dpcheck.accounting.calibrate_objective import (
+    ObjectiveFamily,
+    family_epsilon,
+    paper_noise,
+    tight_noise,
+)
+from dpcheck.core.errors import CannotCalibrate, InvalidParameter
 from dpcheck.core.training_events import ObjectivePerturbation, OutputPerturbation
 from dpcheck.core.validate import positive, probability
 from dpcheck.mechanisms._data import refuse_data_scaling
@@ -57,7 +62,8 @@ def read_regularizations(name: str, value: Any, blocks: int) -> tuple[float, ...
 def _one_each(name: str, values: Sequence[float], blocks: int) -> tuple[float, ...]:
     if len(values) != blocks:
         raise InvalidParameter(
-            f"{name} must be one number, or one for each of the {blocks} groups, got {len(values)}.",
+            f"{name} must be one number, or one for each of the {blocks} groups, got "
+            f"{len(values)}.",
             name=name,
         )
     return tuple(positive(name, value) for value in values)
@@ -69,13 +75,33 @@ def noised(
     """The noise of each block under a correct calibration.
 
     With `approximate_minima` a that share of epsilon pays for output noise: if |gradient| <= gamma,
-    strong convexity puts the solver's w within gamma/m of the minimiser, so given the minimiser w has
-    sensitivity 2 gamma/m and output noise of rate a eps m/(2 gamma) costs a eps. [Iyengar2019]
+    strong convexity puts the solver's w within gamma/m of the minimiser, so given the minimiser w
+    has sensitivity 2 gamma/m and output noise of rate a eps m/(2 gamma) costs a eps. [Iyengar2019]
     """
     share = probability("approximate_minima", approximate_minima)
     epsilon = positive("epsilon", epsilon)
     events = _calibrated(epsilon * (1 - share), family, calibration)
     return _covered(epsilon * share, events)
+
+
+def noised_apart(
+    epsilon: float,
+    families: Sequence[ObjectiveFamily],
+    calibration: str,
+    approximate_minima: float = 0.0,
+) -> tuple[Noised, ...]:
+    """The noise of several families on the same rows, each with an equal share of the budget.
+
+    The share is lowered by rounding errors until the certified sum is within the budget.
+    """
+    share = probability("approximate_minima", approximate_minima)
+    epsilon = positive("epsilon", epsilon)
+    for step in (0.0, *(1e-15 * 4**power for power in range(8))):
+        each = epsilon * (1 - share) / len(families) * (1 - step)
+        events = [event for family in families for event in _calibrated(each, family, calibration)]
+        if family_epsilon(events) <= epsilon * (1 - share):
+            return _covered(epsilon * share, events)
+    raise CannotCalibrate("this budget cannot be shared in floating point; raise epsilon.")
 
 
 @lru_cache(maxsize=512)

@@ -86,7 +86,7 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         return float(values[0]) if array.ndim == 1 else values
 
     def release_event(self, part: str = "data", data: Data | None = None) -> Event:
-        """What is released about a part, as an event: of the fitted model, or on data of this shape."""
+        """What is released about a part: by the fitted model, or on data of this shape."""
         if part not in self.parts:
             raise InvalidParameter(
                 f"part must be one of {', '.join(self.parts)}, got {part!r}.", name="part"
@@ -194,9 +194,10 @@ class PrivateClassifier(ObjectiveModel):
 
         With a `ledger` the release is spent on its `dataset` first.
         """
-        X, y = _checked(self, X, y, reset=True)
-        self.classes_ = read_classes(getattr(self, "classes", None), y)
-        self._release(Labelled(X, to_signs(y, self.classes_)), rng, ledger, {"data": dataset})
+        rows, labels = _checked(self, X, y, reset=True)
+        self.classes_ = read_classes(getattr(self, "classes", None), labels)
+        data = Labelled(rows, to_signs(labels, self.classes_))
+        self._release(data, rng, ledger, {"data": dataset})
         return self
 
 

@@ -80,7 +80,8 @@ def _listed(groups: Any, features: int) -> tuple[NDArray[np.intp], ...]:
     values, times = np.unique(seen, return_counts=True)
     if (times > 1).any():
         raise InvalidParameter(
-            f"groups must not overlap: feature {values[times > 1][0]} stands in two; keep it in one.",
+            f"groups must not overlap: feature {values[times > 1][0]} stands in two; keep it in "
+            "one.",
             name="groups",
         )
     missing = np.setdiff1d(np.arange(features), values)
@@ -144,7 +145,8 @@ def split_rows(
         )
     if rows < 2:
         raise InvalidParameter(
-            f"stacking splits the rows in two, so it needs at least 2, got {rows}; use PLR or PLRFS.",
+            f"stacking splits the rows in two, so it needs at least 2, got {rows}; use PLR or "
+            "PLRFS.",
             name="X",
         )
     high = min(rows - 1, max(1, int(rows * high_share)))

@@ -1,12 +1,16 @@
 """The perturbed objective of one logistic regression: the noise behind a release, and its density.
 
-The minimiser w of sum_i log(1 + exp(-w.x~_i)) + n lam g(w) + n Delta |w|^2/2 + b.w, x~ = y x, satisfies
+The minimiser w of sum_i log(1 + exp(-w.x~_i)) + n lam g(w) + n Delta |w|^2/2 + b.w, x~ = y x,
+satisfies
 
     b(w) = sum_i x~_i s(-w.x~_i) - n lam grad g(w) - n Delta w,
 
-a bijection of w and b with Jacobian -A(w), A = n lam Hess g + n Delta I + sum_i s'(w.x~_i) x_i x_i^T.
-So the density of w is h(b(w)) det A(w), h(b) proportional to exp(-eps' |b| / 2). (Both papers print a
-plus sign in h; such an h has no integral.)
+a bijection of w and b whose Jacobian is -A(w),
+
+    A(w) = n lam Hess g + n Delta I + sum_i s'(w.x~_i) x_i x_i^T.
+
+So the density of w is h(b(w)) det A(w), with h(b) proportional to exp(-eps' |b| / 2). (Both papers
+print a plus sign in h; such an h has no integral.)
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ class Rows:
 
     @cached_property
     def products(self) -> tuple[Floats, NDArray[np.intp]] | None:
-        """x_a x_b of each shared row for a <= b, and where they go; None if not shared or too big."""
+        """x_a x_b of each row, a <= b, and where they go; None if not shared or too big."""
         n, d = self.signed.shape[-2:]
         if not self.shared or n * d * d > 4_000_000:
             return None

@@ -32,10 +32,10 @@ _CELLS = 8_000_000
 class Block:
     """One perturbed logistic regression on some rows of a part.
 
-    `columns` are the features it sees, rows clipped to norm `clip` and scaled to event.norm_bound; or
-    `stacks` names the earlier blocks whose predictions are its features. `center` names the earlier
-    block whose weights, times `center_scale`, are the regulariser's centre. `cover` is output noise
-    that hides how far the solver is from the minimiser.
+    `columns` are the features it sees, rows clipped to norm `clip` and scaled to event.norm_bound;
+    or `stacks` names the earlier blocks whose predictions are its features. `center` names the
+    earlier block whose weights, times `center_scale`, are the regulariser's centre. `cover` is
+    output noise that hides how far the solver is from the minimiser.
     """
 
     name: str
@@ -181,7 +181,8 @@ def _draw(
     bound = block.cover.sensitivity * modulus / 2
     if found.gradient_norms.max(initial=0.0) > bound / 2:
         raise CannotCertify(
-            f"the solver left a gradient of norm {float(found.gradient_norms.max()):.3g}, more than "
+            f"the solver left a gradient of norm {float(found.gradient_norms.max()):.3g}, more "
+            "than "
             "the output noise covers; lower tolerance.",
             gradient_norm=float(found.gradient_norms.max()),
         )

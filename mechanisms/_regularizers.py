@@ -28,7 +28,7 @@ class Regularizer(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ridge:
-    """|w - center|^2 / 2. The centre is public: 0, or an already released model (shared or per row)."""
+    """|w - center|^2 / 2. The centre is public: 0, or an already released model, or one per row."""
 
     center: Floats | float = 0.0
 
@@ -64,8 +64,8 @@ def share(name: str, value: object) -> float:
 class SmoothRegularizer:
     """A regulariser given by its gradient and Hessian.
 
-    Assumes: Hess g(w) >= I everywhere. The Hessian is checked wherever it is evaluated, and an error
-    is raised if an eigenvalue is below 1: the privacy proof fails there.
+    Assumes: Hess g(w) >= I everywhere. The Hessian is checked wherever it is evaluated, and an
+    error is raised if an eigenvalue is below 1: the privacy proof fails there.
     """
 
     gradient_of: Callable[[Floats], Floats]
@@ -82,11 +82,26 @@ class SmoothRegularizer:
         lowest = float(np.min(np.linalg.eigvalsh(hessian)))
         if not lowest >= 1 - self.slack:
             raise InvalidParameter(
-                f"regularizer has a Hessian eigenvalue {lowest:.6g} below 1: objective perturbation "
+                f"regularizer has a Hessian eigenvalue {lowest:.6g} below 1: objective "
+                "perturbation "
                 "needs a 1-strongly convex regulariser; multiply it by a constant, or add |w|^2/2.",
                 name="regularizer",
             )
         return hessian
+
+
+def read_center(value: ArrayLike | None, features: int) -> Floats | None:
+    """A public centre, one finite number per feature, or None."""
+    if value is None:
+        return None
+    center = np.asarray(value, dtype=float)
+    if center.shape != (features,) or not np.isfinite(center).all():
+        raise InvalidParameter(
+            f"center must be {features} finite numbers, one per feature, got shape "
+            f"{center.shape}; it must be public, such as a released model.",
+            name="center",
+        )
+    return center
 
 
 def read_regularizer(value: object) -> Regularizer:

@@ -1,7 +1,8 @@
-"""Many perturbed logistic regressions solved at once: Newton's method on a whole batch of noise draws.
+"""Many perturbed logistic regressions at once: Newton's method on a batch of noise draws.
 
-The tolerance is in the unit that matters: a w whose gradient has norm r is the exact minimiser for a
-noise vector r away from the one drawn, which moves the log density of the noise by at most eps' r / 2.
+The tolerance is in the unit that matters: a w whose gradient has norm r is the exact minimiser for
+a noise vector r away from the one drawn, which moves the log density of the noise by at most eps'
+r / 2.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def batches(objective: Objective, size: int) -> list[slice]:
 def minimise(objective: Objective, noise: Floats, tolerance: float) -> Solution:
     """The minimisers for each row of `noise`.
 
-    Guarantee: eps'/2 times the gradient norm is at most `tolerance`, or the gradient is at the level
-    of rounding errors (64 ulp of its largest terms); CannotCertify otherwise.
+    Guarantee: eps'/2 times the gradient norm is at most `tolerance`, or the gradient is at the
+    level of rounding errors (64 ulp of its largest terms); CannotCertify otherwise.
     """
     start = _center(objective) if objective.uniform else None
     parts = [
@@ -97,7 +98,8 @@ def _newton(
             break
     raise CannotCertify(
         f"the solver stopped at gradient norm {float(norms.max()):.3g}, above its tolerance; the "
-        "privacy proof needs the exact minimiser: raise regularization, or raise tolerance and say so.",
+        "privacy proof needs the exact minimiser: raise regularization, or raise tolerance and "
+        "say so.",
         gradient_norm=float(norms.max()),
     )
 

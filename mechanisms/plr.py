@@ -14,7 +14,7 @@ from dpcheck.core.validate import positive
 from dpcheck.mechanisms._budget import noised, read_bounds, read_choices
 from dpcheck.mechanisms._estimator import PrivateClassifier
 from dpcheck.mechanisms._plan import Block, Plan
-from dpcheck.mechanisms._regularizers import Floats, Ridge, mixture, read_regularizer
+from dpcheck.mechanisms._regularizers import Floats, mixture, read_center, read_regularizer
 
 
 class PLR(PrivateClassifier):
@@ -81,20 +81,14 @@ class PLR(PrivateClassifier):
         return Plan((block,))
 
     def _read_regularizer(self, features: int) -> Any:
-        if self.center is None:
+        center = read_center(self.center, features)
+        if center is None:
             return read_regularizer(self.regularizer)
         if self.regularizer not in (None, "ridge"):
             raise InvalidParameter(
                 "center belongs to the ridge; put it into your own regularizer.", name="center"
             )
-        center = np.asarray(self.center, dtype=float)
-        if center.shape != (features,) or not np.isfinite(center).all():
-            raise InvalidParameter(
-                f"center must be {features} finite numbers, one per feature, got shape "
-                f"{center.shape}; it must be public, such as a released model.",
-                name="center",
-            )
-        return mixture(self.eta, center) if self.eta else Ridge(center)
+        return mixture(self.eta, center)
 
     @property
     def coef_(self) -> Floats:

@@ -1,8 +1,8 @@
 """How much noise objective perturbation needs: the papers' choice, and the tight one.
 
-A family of blocks trained on the same rows shares one noise parameter eps'; block k has rows clipped
-to q_k and regularisation lam_k, and may get extra regularisation Delta_k. Block k then costs
-F*(eps', q_k, n (lam_k + Delta_k)) and the family the sum (`objective.objective_epsilon`).
+A family of blocks trained on the same rows shares one noise parameter eps'; block k has rows
+clipped to q_k and regularisation lam_k, and may get extra regularisation Delta_k. Block k then
+costs F*(eps', q_k, n (lam_k + Delta_k)) and the family the sum (`objective.objective_epsilon`).
 """
 
 from __future__ import annotations
@@ -85,15 +85,16 @@ def paper_noise(epsilon: float, family: ObjectiveFamily) -> tuple[ObjectivePertu
 
 
 def tight_noise(epsilon: float, family: ObjectiveFamily) -> tuple[ObjectivePerturbation, ...]:
-    """The largest eps' the budget allows, with Delta_k raised only where eps' would fall below eps/2.
+    """The largest eps' the budget allows; Delta_k is raised only if that is below eps/2.
 
     Guarantee: `family_epsilon` of the result is at most epsilon, and eps' is never below the one
     `paper_noise` chooses (up to a relative 1e-12).
-    Reference: the exact F* of `objective_epsilon`; sum_k F* increases with eps' and falls with Delta_k,
-    so both are found by bisection.
+    Reference: the exact F* of `objective_epsilon`; sum_k F* increases with eps' and falls with
+    Delta_k, so both are found by bisection.
 
-    Why it is never noisier: the papers' eps' of branch 1 satisfies sum_k F* <= eps with Delta = 0, and
-    this is the largest such eps' unless it is below eps/2, when eps/2 is used; branch 2 uses eps/2.
+    Why it is never noisier: the papers' eps' of branch 1 satisfies sum_k F* <= eps with Delta = 0,
+    and this is the largest such eps' unless it is below eps/2, when eps/2 is used; branch 2 uses
+    eps/2.
 
     >>> tight_noise(1.0, ObjectiveFamily(100, (0.1,), (1.0,)))[0].noise_epsilon > 1 - 1e-12
     True
@@ -158,7 +159,7 @@ def _least_extra(epsilon: float, rows: int, lam: float, q: float) -> float:
 
 
 def _last_true(fits: Callable[[float], bool], low: float, high: float) -> float:
-    """The right end of the true part of [low, high] to 1 part in 1e13; fits(low), not fits(high)."""
+    """The right end of the true part of [low, high], to 1 in 1e13; fits(low), not fits(high)."""
     if not fits(low):
         raise CannotCalibrate(
             "this budget is too small to be met in floating point; raise epsilon."
