@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from dpcheck.accounting.moments import Floats
 from dpcheck.core.errors import UnknownName
@@ -86,32 +85,48 @@ class Converted:
     order: float
 
 
-def _best_order(cost: Callable[[Floats], Floats], floor: Callable[[float], float]) -> Converted:
-    """Minimise over orders in (1, inf): a growing scan, then a continuous search.
+_SCAN = 1 + 0.002 * 1.35 ** np.arange(90)
 
-    `floor(a)` bounds the cost at every order from a on; the scan stops when it passes the best.
+
+def _best_order(
+    divergences: Curve, cost: Callable[[Floats, Floats], Floats], enough: Callable[[float], bool]
+) -> Converted:
+    """Minimise cost(order, divergence) over orders in (1, inf): a growing scan, then zooming in.
+
+    `enough(divergence)` ends the scan: divergences grow with the order, so no later one can win.
     """
-    best = Converted(math.inf, math.nan)
-    steps = 0.002 * 1.35 ** np.arange(90)
-    for excess in steps:
-        order = 1 + float(excess)
-        value = float(cost(np.array([order]))[0])
-        if value < best.value:
-            best = Converted(value, order)
-        if floor(order) > best.value:
+    scanned: list[float] = []
+    for order in _SCAN:
+        scanned.append(float(divergences(np.array([order]))[0]))
+        if enough(scanned[-1]):
             break
-    if not math.isfinite(best.value):
-        return best
-    centre = math.log(best.order - 1)
-    result = minimize_scalar(
-        lambda log_excess: float(cost(np.array([1 + math.exp(log_excess)]))[0]),
-        bounds=(centre - 0.31, centre + 0.31),
-        method="bounded",
-        options={"xatol": 1e-5},
-    )
-    if result.fun < best.value:
-        best = Converted(float(result.fun), 1 + math.exp(float(result.x)))
-    return best
+    orders, values = _SCAN[: len(scanned)], np.array(scanned)
+    best, where = math.inf, math.nan
+    width = math.log(1.35)
+    for _ in range(5):
+        usable = np.isfinite(values)
+        if not usable.any():
+            break
+        costs = np.full_like(orders, math.inf)
+        costs[usable] = cost(orders[usable], values[usable])
+        i = int(costs.argmin())
+        if costs[i] < best:
+            best, where = float(costs[i]), float(orders[i])
+        centre, reach = _vertex(np.log(orders - 1), costs, i), width
+        width /= 4
+        orders = 1 + np.exp(centre + np.linspace(-reach, reach, 9))
+        values = divergences(orders)
+    return Converted(best, where)
+
+
+def _vertex(x: Floats, y: Floats, i: int) -> float:
+    """Where the parabola through the best point and its neighbours is lowest."""
+    if 0 < i < len(x) - 1 and np.isfinite(y[i - 1 : i + 2]).all():
+        left, right = y[i - 1] - y[i], y[i + 1] - y[i]
+        if left + right > 0:
+            h = (x[i + 1] - x[i - 1]) / 2
+            return float(x[i] + h / 2 * (left - right) / (left + right))
+    return float(x[i])
 
 
 def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Converted:
@@ -123,20 +138,21 @@ def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Conv
     4.7284
     """
     convert = _named(conversion)
-    cache: dict[float, float] = {}
+    known = math.inf
 
-    def divergence(order: float) -> float:
-        if order not in cache:
-            cache[order] = float(curve(np.array([order]))[0])
-        return cache[order]
+    def enough(divergence: float) -> bool:
+        # Every conversion gives at least D - 1.4 from order 2 on, so beyond known + 2 none can win.
+        return math.isfinite(divergence) and divergence - 2 > known
 
-    def cost(orders: Floats) -> Floats:
-        values = np.array([divergence(a) for a in orders])
-        return np.where(np.isfinite(values), _finite(convert, orders, values, delta), math.inf)
+    def divergences(orders: Floats) -> Floats:
+        nonlocal known
+        values = curve(orders)
+        usable = np.isfinite(values)
+        if usable.any():
+            known = min(known, float(improved(orders[usable], values[usable], delta).min()))
+        return values
 
-    # Divergences grow with the order, and epsilon >= D - log(1/(1-delta)) * a/(a-1) roughly; the
-    # classic part log((a-1)/a) - log(a)/(a-1) is above -1.4, so D - 2 is a floor from here on.
-    best = _best_order(cost, lambda order: divergence(order) - 2)
+    best = _best_order(divergences, lambda a, d: convert(a, d, delta), enough)
     return Converted(max(0.0, best.value * (1 + _ROUNDING) + _ROUNDING), best.order)
 
 
@@ -146,25 +162,13 @@ def rdp_delta(curve: Curve, epsilon: float) -> Converted:
     Reference: [Canonne2020] Proposition 12, solved for delta.
     """
 
-    def cost(orders: Floats) -> Floats:
-        d = curve(orders)
-        log_delta = (orders - 1) * (d - epsilon + np.log1p(-1 / orders)) - np.log(orders)
-        return np.where(np.isfinite(d), log_delta, math.inf)
+    def log_delta(orders: Floats, d: Floats) -> Floats:
+        return (orders - 1) * (d - epsilon + np.log1p(-1 / orders)) - np.log(orders)
 
-    def floor(order: float) -> float:
-        # Once D - eps + log(1-1/a) is positive the exponent only grows with the order.
-        d = float(curve(np.array([order]))[0])
-        return math.inf if d + math.log1p(-1 / order) > epsilon else -math.inf
-
-    best = _best_order(cost, floor)
-    log_delta = best.value + _ROUNDING * (1 + abs(best.value))
-    return Converted(math.exp(min(0.0, log_delta)), best.order)
-
-
-def _finite(
-    convert: Callable[[Floats, Floats, float], Floats], orders: Floats, d: Floats, delta: float
-) -> Floats:
-    return convert(orders, np.where(np.isfinite(d), d, 0.0), delta)
+    # Once D exceeds epsilon by log 2 the exponent grows with the order.
+    best = _best_order(curve, log_delta, lambda d: math.isfinite(d) and d > epsilon + 0.7)
+    rounded = best.value + _ROUNDING * (1 + abs(best.value))
+    return Converted(math.exp(min(0.0, rounded)), best.order)
 
 
 def _named(conversion: str) -> Callable[[Floats, Floats, float], Floats]:

@@ -6,6 +6,8 @@ Written as (1 + v)^t - 1 - t v with E_Q[v] = 0: for t > 1 and t < 0 every term i
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,7 @@ _SERIES_TERMS = 18
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
+@lru_cache(maxsize=8192)  # searches over steps and budgets ask for the same orders again
 def mixture_log_moment(
     shifts: tuple[float, ...], weights: tuple[float, ...], exponent: float
 ) -> float:
@@ -68,6 +71,7 @@ def _huge_mixture(s: Floats, w: Floats, exponent: float, x: Floats, step: float)
     return float(total + np.log(step) - 0.5 * np.log(2 * np.pi))
 
 
+@lru_cache(maxsize=8192)
 def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
     """log E_{x~Laplace(0,1)} (1 + q (e^{|x| - |x-r|} - 1))^t, for t > 1 or t < 0.
 

@@ -9,7 +9,7 @@ import math
 from fractions import Fraction
 from functools import singledispatch
 
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from dpcheck.accounting.losses import (
     BoundedLoss,
@@ -261,7 +261,7 @@ def _(event: training.TruncatedPoissonGaussian, adjacency: Adjacency, group: int
     upper = worst_case(plain, adjacency, group).upper
     # The two mechanisms differ only when a batch overflows [Chua2024b, Proposition 3.2]. The tail is
     # good to about 1e-12; 1e-9 covers it.
-    overflow = float(binom.sf(event.max_batch, event.rows, event.sampling_rate)) * (1 + 1e-9)
+    overflow = float(bdtrc(event.max_batch, event.rows, event.sampling_rate)) * (1 + 1e-9)
     return LossBounds(upper, None, failure=min(1.0, overflow))
 
 

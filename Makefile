@@ -1,0 +1,49 @@
+# Every target sets up what it needs in .venv on a machine that has only Python 3.11+.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help audit test lint types layers unit wheel docs-check bench-accounting clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpcheck needs Python 3.11 or later; set PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(READY)
+
+audit: $(READY)  ## Audit PPTL-FS at epsilon 1: the demonstration
+	$(BIN)/dpcheck audit pptl_fs --eps 1
+
+test: lint types layers unit wheel  ## Everything CI runs: style, types, layers, tests, wheel
+	@echo "left out: torch, jax, browsers and the papers' data (make test-integrations, make test-browser)"
+
+lint: $(READY)  ## Style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)  ## Types, strictly
+	$(BIN)/mypy
+
+layers: $(READY)  ## Imports go one way
+	$(BIN)/lint-imports
+
+unit: $(READY)  ## Tests with coverage, doctests included
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --cov --cov-report=term
+
+wheel: $(READY)  ## Build the wheel, import it in a clean environment
+	rm -rf build/wheel && mkdir -p build/wheel
+	$(BIN)/python -m build --wheel --outdir build/wheel . > build/wheel/log || (cat build/wheel/log; exit 1)
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
+	cd build/wheel && venv/bin/python -I ../../tests/packaging/check_installed.py
+
+bench-accounting: $(READY)  ## Time and tightness of the RDP accountant beside its peers
+	$(BIN)/python benchmarks/accounting_rdp.py
+
+clean:  ## Remove what the other targets made
+	rm -rf $(VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
