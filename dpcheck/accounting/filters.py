@@ -57,11 +57,11 @@ class Filter(Protocol):
 class PureFilter:
     """Basic composition: epsilons add up along every path of outputs, and so do deltas.
 
-    Reference: [Rogers2016] Theorem 3.6. The sum is its own odometer.
+    Reference: [Rogers2016], basic composition. The sum is its own odometer.
     """
 
     name: ClassVar[str] = "pure"
-    theorem: ClassVar[str] = "basic composition, adaptively [Rogers2016, Theorem 3.6]"
+    theorem: ClassVar[str] = "basic composition, adaptively [Rogers2016]"
     adapts: ClassVar[bool] = True
     quantity: ClassVar[str] = "epsilon"
 
@@ -101,13 +101,13 @@ def renyi_limit(order: float, epsilon: float, delta: float) -> float:
 class RenyiFilter:
     """Renyi divergences of one order, fixed when the ledger opens.
 
-    Reference: [Feldman2021] Theorem 3.1; [Lecuyer2021]. With several orders at once the rule
+    Reference: [Feldman2021], fully adaptive composition; [Lecuyer2021]. With several orders at once the rule
     "stop when the last of them is spent" has no such proof, so there is one.
     """
 
     order: float
     name: ClassVar[str] = "rdp"
-    theorem: ClassVar[str] = "Renyi filter at one order [Feldman2021, Theorem 3.1]"
+    theorem: ClassVar[str] = "Renyi filter at one order [Feldman2021]"
     adapts: ClassVar[bool] = True
 
     @property
@@ -126,7 +126,7 @@ class RenyiFilter:
     def odometer(self, total: float, delta: float) -> float:
         """Ville's inequality for e^{(a-1)(L - D)}: always L <= D + log(1/delta)/(a-1).
 
-        Reference: [Whitehouse2023] section 5 for the technique; the formula is the classic
+        Reference: [Whitehouse2023] for the technique; the formula is the classic
         conversion of [Mironov2017] Proposition 3.
         """
         return _classic(total, self.order, delta)
@@ -142,12 +142,12 @@ def _classic(divergence: float, order: float, delta: float) -> float:
 class ConcentratedFilter:
     """rho of zero-concentrated DP; the limit is that of one order, fixed when the ledger opens.
 
-    Reference: [Feldman2021] Theorem 3.1 at that order, where rho-zCDP has divergence order * rho.
+    Reference: [Feldman2021], fully adaptive composition at that order, where rho-zCDP has divergence order * rho.
     """
 
     order: float
     name: ClassVar[str] = "zcdp"
-    theorem: ClassVar[str] = "zCDP filter [Feldman2021, Theorem 3.1]"
+    theorem: ClassVar[str] = "zCDP filter [Feldman2021]"
     adapts: ClassVar[bool] = True
     quantity: ClassVar[str] = "rho of zCDP"
 
@@ -181,13 +181,13 @@ def _rho(loss: Loss) -> float:
 class GaussianFilter:
     """mu^2 of Gaussian DP; every release must be mu-GDP, which sampled mechanisms are not.
 
-    Reference: [Koskela2023] Theorem 8 and [Smith2022] Theorem 1: fully adaptive mu_i-GDP releases
+    Reference: [Koskela2023], [Smith2022]: fully adaptive mu_i-GDP releases
     with sum mu_i^2 <= mu^2 are mu-GDP. No such rule holds for general trade-off curves.
     """
 
     order: float
     name: ClassVar[str] = "gdp"
-    theorem: ClassVar[str] = "GDP filter [Smith2022; Koskela2023]"
+    theorem: ClassVar[str] = "GDP filter [Smith2022], [Koskela2023]"
     adapts: ClassVar[bool] = False
     quantity: ClassVar[str] = "mu^2 of Gaussian DP"
 

@@ -7,8 +7,6 @@
 from __future__ import annotations
 
 import os
-import threading
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,23 +15,22 @@ from typing import NoReturn
 
 from dpcheck.accounting.filters import choose_filter
 from dpcheck.accounting.ledger_book import Book, DatasetSpec
-from dpcheck.accounting.ledger_facts import Facts, Writer, header_of, terms_of
-from dpcheck.accounting.ledger_handles import Dataset, Held, Plan, checked_name
+from dpcheck.accounting.ledger_facts import header_of, terms_of
+from dpcheck.accounting.ledger_handles import Dataset, Plan, checked_name
 from dpcheck.accounting.ledger_planning import declare_plan
-from dpcheck.accounting.ledger_reading import Reader, largest
-from dpcheck.accounting.ledger_report import Remaining, Report, exceeded, statement
+from dpcheck.accounting.ledger_reading import Reader
+from dpcheck.accounting.ledger_report import Remaining, Report, statement
 from dpcheck.accounting.ledger_store import Store
+from dpcheck.accounting.ledger_till import Till
 from dpcheck.accounting.provenance import Node, SplitKind
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
+from dpcheck.core.errors import InvalidParameter, LedgerMisuse
 from dpcheck.core.event import Event, leaves
 from dpcheck.core.validate import count, probability
 
 __all__ = ["Dataset", "Ledger", "Plan", "Remaining", "Report"]
-
-_open_ledgers: weakref.WeakSet[Ledger] = weakref.WeakSet()
 
 
 class Ledger:
@@ -42,7 +39,7 @@ class Ledger:
     Guarantee: as long as every release is spent or planned here first, each person's data is
     (epsilon, delta)-DP under `adjacency` at the budget of every dataset they are in, and at the
     ledger's budget over all datasets declared to overlap.
-    Reference: the filters' theorems in `filters`, plans by [Haney2023] Theorem 1.3; the proof that
+    Reference: the filters' theorems in `filters`, plans by [Haney2023]; the proof that
     ties them together stands in docs/explanation/ledger.md.
 
     >>> from dpcheck import Budget, PureDP
@@ -67,15 +64,9 @@ class Ledger:
     ) -> None:
         if not isinstance(budget, Budget):
             raise InvalidParameter(f"budget must be a Budget, got {budget!r}.", value=budget)
-        self._block = count("block", block)
         chosen = choose_filter(budget, filter, order, probability("reserve", reserve))
         self._book = Book(budget, as_adjacency(adjacency), chosen, float(reserve))
-        self._held: dict[object, dict[Event, Held]] = {}
-        self._lock = threading.RLock()
-        self._store: Store | None = None
-        self._facts = Facts(self._book)
-        self._closed: str | None = None
-        _open_ledgers.add(self)
+        self._till = Till(self._book, count("block", block))
 
     @classmethod
     def open(
@@ -119,9 +110,9 @@ class Ledger:
                         stored=terms[name],
                     )
             self = cls(**terms, block=block)
-            self._store = store
-            with self._transaction():
-                pass
+            self._till.store = store
+            with self._till.transaction():
+                pass  # learns what the file holds
         except BaseException:
             store.close()
             raise
@@ -153,12 +144,12 @@ class Ledger:
             checked_name("unit", unit),
             count("max_rows_per_unit", max_rows_per_unit),
         )
-        with self._transaction() as write:
+        with self._till.transaction() as write:
             known = self._book.specs.get(name)
             if known is not None and known != spec:
                 raise LedgerMisuse(f"dataset {name!r} was declared before, as {known}.")
             if known is None:
-                write(self._facts.dataset(spec))
+                write(self._till.facts.dataset(spec))
         return self._handle(self._book.nodes[name])
 
     def overlaps(self, *datasets: Dataset) -> None:
@@ -166,7 +157,7 @@ class Ledger:
         names = [self._root_name(d) for d in datasets]
         if len(set(names)) < 2:
             raise LedgerMisuse("name at least two different datasets that may share a person.")
-        with self._transaction() as write:
+        with self._till.transaction() as write:
             known = {frozenset(r.path for r in a.roots) for a in self._book.accounts}
             for clique in self._book.cliques_with(names):
                 used = [n for n in clique if self._book.released(self._book.nodes[n])]
@@ -175,7 +166,7 @@ class Ledger:
                         f"{used[0]!r} has releases already; declare overlaps before the first one.",
                         dataset=used[0],
                     )
-            write(self._facts.overlap(names))
+            write(self._till.facts.overlap(names))
 
     def split(
         self,
@@ -188,7 +179,7 @@ class Ledger:
         """The parts of a dataset; use its split_rows, split_by and split_columns."""
         node = self._node(dataset)
         if name is None:
-            if self._store is not None:
+            if self._till.store is not None:
                 raise LedgerMisuse(
                     f"splitting {node.path!r} in a shared ledger needs name=..., so that every "
                     "process means the same parts."
@@ -197,7 +188,7 @@ class Ledger:
             name = f"{kind.value}#{number}"
         else:
             name = checked_name("split name", name)
-        with self._transaction() as write:
+        with self._till.transaction() as write:
             known = node.splits.get(name)
             if known is not None:
                 paths = [f"{node.path}/{name}[{label}]" for label in labels]
@@ -205,7 +196,7 @@ class Ledger:
                 if not same or [p.rows for p in known.parts] != rows:
                     raise LedgerMisuse(f"{node.path!r} was split as {name!r} before, otherwise.")
             else:
-                write(self._facts.split(node, name, kind, labels, rows))
+                write(self._till.facts.split(node, name, kind, labels, rows))
         return [self._handle(part) for part in node.splits[name].parts]
 
     # Spending ------------------------------------------------------------------------------------
@@ -217,13 +208,13 @@ class Ledger:
         """
         if type(times) is not int or times < 1:
             times = count("times", times)
-        with self._lock:
+        with self._till.lock:
             if isinstance(dataset, Dataset) and dataset.ledger is self:
                 held = dataset.held.get(event)
                 if held is not None and held.left >= times:
                     held.left -= times
                     return
-            self._take(self._checked(dataset, event), event, times)
+            self._till.take(self._checked(dataset, event).node, event, times)
 
     def plan(
         self, dataset: object, event: Event, *, delta: float | None = None, name: str | None = None
@@ -238,27 +229,27 @@ class Ledger:
         if delta is not None:
             delta = probability("delta", delta)
         if name is None:
-            if self._store is not None:
+            if self._till.store is not None:
                 raise LedgerMisuse(
                     "a plan in a shared ledger needs name=..., so that others can find it."
                 )
             name = f"plan-{len(self._book.plans) + 1}"
         checked_name("plan name", name)
-        with self._transaction() as write:
+        with self._till.transaction() as write:
             known = self._book.plans.get(name)
             if known is None:
-                write(*declare_plan(self._book, self._facts, checked.node, event, delta, name))
+                write(*declare_plan(self._book, self._till.facts, checked.node, event, delta, name))
             elif known.node is not checked.node or known.event != event:
                 raise LedgerMisuse(f"plan {name!r} was declared before, with another schedule.")
         state = self._book.plans[name]
         batch = self._book.batches[state.node.root][state.batch]
         bound = Bound(0.0, float(batch.epsilon), batch.method, self._book.adjacency)
-        return Plan(self, state, self._held.setdefault(state, {}), bound)
+        return Plan(self, state, self._till.held_for(state), bound)
 
     def take_planned(self, plan: Plan, event: Event, times: int) -> None:
         """Use up planned releases; see `Plan.step`."""
         times = count("times", times)
-        with self._lock:
+        with self._till.lock:
             if event not in plan.state.limits:
                 raise LedgerMisuse(
                     f"{event!r} is not in plan {plan.name!r}; spend it with ledger.spend()."
@@ -267,77 +258,7 @@ class Ledger:
             if held is not None and held.left >= times:
                 held.left -= times
                 return
-            self._take(plan, event, times)
-
-    def _take(self, holder: Dataset | Plan, event: Event, times: int) -> None:
-        """Count `times` releases, and some ahead where that is allowed."""
-        held = holder.held.setdefault(event, Held())
-        refused = self._try_to_take(holder, event, times, held)
-        if refused is not None and self._give_back():
-            refused = self._try_to_take(holder, event, times, held)
-        if refused is not None:
-            raise refused
-
-    def _try_to_take(
-        self, holder: Dataset | Plan, event: Event, times: int, held: Held
-    ) -> BudgetExceeded | None:
-        with self._transaction() as write:
-            missing = times - held.left
-            refused = self._refusal(holder, event, missing)
-            if refused is not None:
-                return refused
-            # Ahead by at most what was taken last: the amount doubles from 1 up to the block.
-            ahead = min(self._block, max(missing, 2 * held.size))
-            if ahead > missing:
-                ahead = largest(missing, ahead, lambda n: self._refusal(holder, event, n) is None)
-            if isinstance(holder, Plan):
-                write(self._facts.steps(holder.state, event, ahead))
-            else:
-                for account in self._book.accounts_of(holder.node.root):
-                    if account.set_aside is None:
-                        write(self._facts.aside(account))
-                write(self._facts.count(holder.node, event, ahead))
-        held.left, held.size = held.left + ahead - times, ahead
-        return None
-
-    def _refusal(self, holder: Dataset | Plan, event: Event, times: int) -> BudgetExceeded | None:
-        if isinstance(holder, Plan):
-            limit, taken = holder.state.limits[event], holder.state.counts.get(event, 0)
-            if taken + times <= limit:
-                return None
-            return BudgetExceeded(
-                f"plan {holder.name!r} has {limit - taken} of {limit} x {event!r} left, wanted "
-                f"{times}; declare another plan, or spend with ledger.spend().",
-                dataset=holder.state.node.path,
-                spent=taken,
-                allowed=limit,
-                wanted=times,
-            )
-        found = self._book.refusal(holder.node, event, times)
-        if found is None:
-            return None
-        cost = self._book.price(event, holder.node.root.views[0])
-        return exceeded(found[0], holder.name, event, times, cost, found[1])
-
-    def _give_back(self) -> bool:
-        """Return everything counted ahead; whether there was any."""
-        unused = [
-            (holder, event, held)
-            for holder, kinds in self._held.items()
-            for event, held in kinds.items()
-            if held.left
-        ]
-        if not unused:
-            return False
-        with self._transaction() as write:
-            for holder, event, held in unused:
-                if isinstance(holder, Node):
-                    write(self._facts.count(holder, event, -held.left))
-                else:
-                    write(self._facts.steps(holder, event, -held.left))  # type: ignore[arg-type]
-        for _, _, held in unused:
-            held.left = held.size = 0
-        return True
+            self._till.take(plan.state, event, times)
 
     # Reading -------------------------------------------------------------------------------------
 
@@ -383,36 +304,14 @@ class Ledger:
     # Machinery -----------------------------------------------------------------------------------
 
     @contextmanager
-    def _transaction(self) -> Iterator[Writer]:
-        """Alone with the ledger; what is written takes effect together, at the end."""
-        with self._lock:
-            if self._closed is not None:
-                raise LedgerMisuse(self._closed)
-            writer = Writer()
-            if self._store is None:
-                yield writer
-            else:
-                with self._store.transaction():
-                    self._facts.learn(self._store.news())
-                    yield writer
-                    if writer.changes:
-                        self._store.put([change.fact() for change in writer.changes])
-            for change in writer.changes:
-                change.apply()
-
-    @contextmanager
     def _reader(self) -> Iterator[Reader]:
-        """Totals without what was counted ahead and not used."""
-        with self._transaction():
-            used = self._held
-            if any(h.left for kinds in used.values() for h in kinds.values()):
-                self._book.count_as(lambda node: _used(node, used.get(node, {})))
-            else:
-                self._book.refresh()
-            yield Reader(self._book, lambda node: _used(node, used.get(node, {})))
+        """Answers about totals without what was counted ahead and not used."""
+        with self._till.transaction():
+            self._till.settle_totals()
+            yield Reader(self._book, self._till.used)
 
     def _handle(self, node: Node) -> Dataset:
-        return Dataset(self, node, self._held.setdefault(node, {}))
+        return Dataset(self, node, self._till.held_for(node))
 
     def _node(self, dataset: object) -> Node:
         if not isinstance(dataset, Dataset) or dataset.ledger is not self:
@@ -444,13 +343,7 @@ class Ledger:
 
     def close(self) -> None:
         """Give back what was counted ahead and let go of the file."""
-        with self._lock:
-            if self._closed is None:
-                self._give_back()
-                self._held.clear()
-                if self._store is not None:
-                    self._store.close()
-                self._closed = "this ledger is closed; open it again to spend or read."
+        self._till.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -468,32 +361,3 @@ class Ledger:
             "a ledger cannot be copied into another process: two copies would spend the same "
             "budget twice. Use Ledger.open(path) in each."
         )
-
-    def after_fork(self) -> None:
-        """In a forked child: what was counted ahead belongs to the parent."""
-        self._lock = threading.RLock()
-        for kinds in self._held.values():
-            kinds.clear()
-        if self._store is not None and self._closed is None:
-            self._store.reconnect()
-        elif self._closed is None:
-            self._closed = (
-                "this ledger was copied by a fork, and two copies would spend the same budget "
-                "twice; use Ledger.open(path) to share one."
-            )
-
-
-def _used(node: Node, held: dict[Event, Held]) -> dict[Event, int]:
-    return {
-        event: times - (held[event].left if event in held else 0)
-        for event, times in node.counts.items()
-    }
-
-
-def _after_fork() -> None:
-    for ledger in list(_open_ledgers):
-        ledger.after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -135,7 +135,7 @@ class Account:
         Guarantee: whatever was chosen and whenever it is read, with probability 1 - delta over the
         outputs the privacy loss of any two neighbours is at most this at all times at once; the
         last of the three, the whole budget, is (epsilon, delta)-DP instead.
-        Reference: [Rogers2016] Definition 3.2 and Theorem 3.6 for the pure sum; Ville's inequality
+        Reference: [Rogers2016] for odometers and the pure sum; Ville's inequality
         for the filter's supermartingale, see `filters.RenyiFilter.odometer`.
         Assumes: `delta` is chosen without looking at the outputs.
         """

@@ -71,6 +71,12 @@ def as_float(value: Decimal) -> float:
     return near if literal(near) >= value else math.nextafter(near, math.inf)
 
 
+def float_below(value: Decimal) -> float:
+    """The float that prints as `value`, or the next one below."""
+    near = float(value)
+    return near if literal(near) <= value else math.nextafter(near, -math.inf)
+
+
 def plus(a: Cost, b: Cost) -> Cost:
     """One after the other on the same person."""
     add = UP.add

@@ -7,7 +7,7 @@ from decimal import Decimal
 from dpcheck.accounting.api import epsilon
 from dpcheck.accounting.ledger_account import Account, Batch
 from dpcheck.accounting.ledger_book import Book, PlanState
-from dpcheck.accounting.ledger_costs import ZERO, literal
+from dpcheck.accounting.ledger_costs import ZERO, float_below, literal
 from dpcheck.accounting.ledger_facts import Change, Facts
 from dpcheck.accounting.ledger_handles import kinds
 from dpcheck.accounting.provenance import Node
@@ -21,7 +21,7 @@ def declare_plan(
     """The changes that add a plan, or BudgetExceeded.
 
     Plans made before the first release are one schedule and get one bound; each later one is a
-    schedule of its own. The bounds add up [Haney2023, Theorem 1.3]: a plan is an interactive
+    schedule of its own. The bounds add up [Haney2023]: a plan is an interactive
     (epsilon, delta)-DP mechanism, whatever is released between its steps.
     """
     schedule = kinds(event)
@@ -48,7 +48,7 @@ def declare_plan(
         room = min(map(_uncommitted, accounts))
         share = room if delta is None else literal(delta)
     whole = book.planned_event(root, index, (node, event))
-    bound = epsilon(whole, delta=float(share), adjacency=book.adjacency)
+    bound = epsilon(whole, delta=float_below(share), adjacency=book.adjacency)
     batch = Batch(literal(bound.upper), share, bound.method)
     replaced = batches[index] if index < len(batches) else Batch(ZERO, ZERO, "")
     for account in accounts:
