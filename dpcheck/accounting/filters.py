@@ -101,8 +101,8 @@ def renyi_limit(order: float, epsilon: float, delta: float) -> float:
 class RenyiFilter:
     """Renyi divergences of one order, fixed when the ledger opens.
 
-    Reference: [Feldman2021], fully adaptive composition; [Lecuyer2021]. With several orders at once the rule
-    "stop when the last of them is spent" has no such proof, so there is one.
+    Reference: [Feldman2021], fully adaptive composition; [Lecuyer2021]. With several orders at once
+    the rule "stop when the last of them is spent" has no such proof, so there is one.
     """
 
     order: float
@@ -142,7 +142,8 @@ def _classic(divergence: float, order: float, delta: float) -> float:
 class ConcentratedFilter:
     """rho of zero-concentrated DP; the limit is that of one order, fixed when the ledger opens.
 
-    Reference: [Feldman2021], fully adaptive composition at that order, where rho-zCDP has divergence order * rho.
+    Reference: [Feldman2021], fully adaptive composition at that order, where rho-zCDP has
+    divergence order * rho.
     """
 
     order: float
@@ -173,7 +174,7 @@ def _rho(loss: Loss) -> float:
         return (loss.shift / loss.scale) ** 2 / 2  # [Canonne2020] Proposition 5
     epsilon = largest_loss(loss)[1]
     if isinstance(loss, losses.BoundedRangeLoss):
-        return epsilon**2 / 8  # [Cesar2021] Lemma 3.4
+        return epsilon**2 / 8  # [Cesar2021]
     return epsilon**2 / 2  # [Bun2016] Proposition 3.3
 
 

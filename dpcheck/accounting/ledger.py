@@ -158,13 +158,17 @@ class Ledger:
         if len(set(names)) < 2:
             raise LedgerMisuse("name at least two different datasets that may share a person.")
         with self._till.transaction() as write:
-            known = {frozenset(r.path for r in a.roots) for a in self._book.accounts}
-            for clique in self._book.cliques_with(names):
-                used = [n for n in clique if self._book.released(self._book.nodes[n])]
-                if clique not in known and len(clique) > 1 and used:
+            for account in self._book.accounts_with(names):
+                used = [root.path for root in account.roots if self._book.released(root)]
+                if used:
                     raise LedgerMisuse(
                         f"{used[0]!r} has releases already; declare overlaps before the first one.",
                         dataset=used[0],
+                    )
+                if account.refusal(account.total()) is not None:
+                    raise LedgerMisuse(
+                        f"the plans of {account.name!r} together exceed the budget "
+                        f"{account.budget} of a person in all of them; declare overlaps first."
                     )
             write(self._till.facts.overlap(names))
 

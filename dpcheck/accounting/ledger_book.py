@@ -78,7 +78,7 @@ class Book:
         """A new tree and its account."""
         root = Node(spec.name, spec.rows, (View(self.adjacency, spec.max_rows_per_unit),))
         self.specs[spec.name], self.nodes[spec.name] = spec, root
-        self._add_account((root,), spec.budget or self.budget)
+        self.accounts.append(self._account((root,), spec.budget))
         return root
 
     def add_split(
@@ -94,30 +94,27 @@ class Book:
         node.splits[name] = split
         return split
 
-    def cliques_with(self, names: Iterable[str]) -> list[frozenset[str]]:
-        """The groups of datasets that may share a person once `names` may."""
-        names = list(names)
+    def accounts_with(self, names: Iterable[str]) -> list[Account]:
+        """The accounts that would be new if people may be in all of `names`."""
+        names, known = list(names), {account.name for account in self.accounts}
         edges = self.edges | {frozenset((a, b)) for a in names for b in names if a != b}
-        return maximal_cliques(list(self.specs), edges)
+        found = [
+            self._account(tuple(self.nodes[name] for name in self.specs if name in clique))
+            for clique in maximal_cliques(list(self.specs), edges)
+            if len(clique) > 1
+        ]
+        return [account for account in found if account.name not in known]
 
     def add_overlap(self, names: Iterable[str]) -> None:
         """People may be in all of `names`; accounts of several datasets follow."""
         names = list(names)
+        self.accounts += self.accounts_with(names)
         self.edges |= {frozenset((a, b)) for a in names for b in names if a != b}
-        known = {account.name: account for account in self.accounts if len(account.roots) > 1}
-        self.accounts = [account for account in self.accounts if len(account.roots) == 1]
-        for clique in maximal_cliques(list(self.specs), self.edges):
-            if len(clique) < 2:
-                continue
-            roots = tuple(self.nodes[name] for name in self.specs if name in clique)
-            self._add_account(roots, self.budget)
-            old = known.get(self.accounts[-1].name)
-            if old is not None:
-                self.accounts[-1].set_aside = old.set_aside
+        # An account within a larger one is kept; it asks for less than the larger one does.
 
-    def _add_account(self, roots: tuple[Node, ...], budget: Budget) -> None:
-        account = Account(roots, budget, self.filter, self.reserve, batches=self.batches)
-        self.accounts.append(account)
+    def _account(self, roots: tuple[Node, ...], budget: Budget | None = None) -> Account:
+        terms = budget or self.budget
+        return Account(roots, terms, self.filter, self.reserve, batches=self.batches)
 
     def accounts_of(self, root: Node) -> list[Account]:
         """Every account that holds the dataset."""

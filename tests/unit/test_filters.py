@@ -88,7 +88,9 @@ def test_filters_refuse_what_they_cannot_measure():
     assert PureFilter().measure(sampled) == math.inf
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (3.0, 1e-5), (8.0, 1e-9), (60.0, 0.01)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0.1, 1e-6), (3.0, 1e-5), (8.0, 1e-9), (60.0, 0.01)]
+)
 def test_the_default_order_is_nearly_the_best_for_gaussians(epsilon, delta):
     budget = Budget(epsilon, delta)
     order = best_order(budget, 0.0)
