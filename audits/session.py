@@ -139,7 +139,9 @@ def describe(plans: Sequence[PartPlan], request: AuditRequest) -> str:
         lines.append(f"{each.name} ({each.variant}), part {each.claim.part}")
         lines.append(f"  claim      {budget} under {each.claim.adjacency}, {each.claim.source}")
         if each.proved is not None:
-            lines.append(f"  proved     epsilon <= {each.proved.epsilon:.6g} ({each.proved.method})")
+            lines.append(
+                f"  proved     epsilon <= {each.proved.epsilon:.6g} ({each.proved.method})"
+            )
         steps = []
         pure = each.tested.delta == 0 and each.tested.lines is None
         if each.hunt is not None and pure:

@@ -70,7 +70,9 @@ def parse(text: str) -> Reference:
     """`path/file.py:object` or `package.module:object`."""
     location, sign, attribute = text.rpartition(":")
     if not sign or not location or not attribute:
-        raise NothingToAudit(f"{text!r} is not of the form file.py:object or package.module:object.")
+        raise NothingToAudit(
+            f"{text!r} is not of the form file.py:object or package.module:object."
+        )
     if location.endswith(".py"):
         location = str(Path(location).resolve())
     return Reference(location, attribute)

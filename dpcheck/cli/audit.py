@@ -47,26 +47,56 @@ class _ProjectDefaults(click.Command):
 @click.option("--delta", type=float, envvar="DPCHECK_DELTA", help="Delta it gets (0).")
 @click.option("--variant", help="As `dpcheck list` names them; the default comes first.")
 @click.option("--adjacency", type=click.Choice(["replace-one", "add-remove", "zero-out"]))
-@click.option("--confidence", type=float, default=0.999, envvar="DPCHECK_CONFIDENCE",
-              show_default=True, help="One minus the false-alarm rate of the whole command.")
-@click.option("--max-runs", type=click.IntRange(1), envvar="DPCHECK_MAX_RUNS",
-              help="Test runs a side, at most.")
+@click.option(
+    "--confidence",
+    type=float,
+    default=0.999,
+    envvar="DPCHECK_CONFIDENCE",
+    show_default=True,
+    help="One minus the false-alarm rate of the whole command.",
+)
+@click.option(
+    "--max-runs",
+    type=click.IntRange(1),
+    envvar="DPCHECK_MAX_RUNS",
+    help="Test runs a side, at most.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, envvar="DPCHECK_SEED", show_default=True)
 @click.option("--jobs", type=int, envvar="DPCHECK_JOBS", help="Processes; all cores by default.")
 @click.option("--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True)
 @click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
-              help="A parameter of the audit; repeat as needed.")
-@click.option("--store", type=click.Path(file_okay=False), envvar="DPCHECK_STORE",
-              help="Directory that keeps finished batches.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the audit; repeat as needed.",
+)
+@click.option(
+    "--store",
+    type=click.Path(file_okay=False),
+    envvar="DPCHECK_STORE",
+    help="Directory that keeps finished batches.",
+)
 @click.option("--resume", is_flag=True, help="Continue from the batches in --store.")
 @click.option("--replay", type=click.Path(dir_okay=False), help="Re-check a saved witness.")
 @click.option("--dry-run", is_flag=True, help="Say what would be run, and stop.")
-@click.option("--format", "style", type=click.Choice(["text", "json", "markdown", "github"]),
-              default="text", show_default=True)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "json", "markdown", "github"]),
+    default="text",
+    show_default=True,
+)
 @click.option("--timeout", type=float, envvar="DPCHECK_TIMEOUT", help="Seconds one run may take.")
-@click.option("--tolerance", type=float, default=0.25, envvar="DPCHECK_TOLERANCE",
-              show_default=True, help="How far above the claim the detectable epsilon may be.")
+@click.option(
+    "--tolerance",
+    type=float,
+    default=0.25,
+    envvar="DPCHECK_TOLERANCE",
+    show_default=True,
+    help="How far above the claim the detectable epsilon may be.",
+)
 @click.option("--floating-point", is_flag=True, help="Also read the bits of floats, as a part.")
 @click.option("--allow-undecided", is_flag=True, help="Exit 0 where the runs could not tell.")
 @click.option("--require-proof", is_flag=True, help="Exit 3 unless every part holds.")
@@ -131,7 +161,8 @@ def exit_code(report: AuditReport, allow_undecided: bool, require_proof: bool) -
 
 def _save_witnesses(report: AuditReport, store: str | None) -> None:
     for entry in report.entries:
-        if entry.witness is None or entry.witness.get("kind") != "exact witness":
+        exact = entry.witness is not None and entry.witness.get("kind") == "exact witness"
+        if not exact or entry.verdict is not Verdict.VIOLATED:
             continue
         folder = Path(store) if store is not None else Path(".dpcheck")
         folder.mkdir(parents=True, exist_ok=True)

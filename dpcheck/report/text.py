@@ -83,7 +83,7 @@ def _details(entry: AuditEntry) -> str:
         lines.append(f"  would have caught epsilon >= {figure(seen.detectable)}")
     if entry.verdict is Verdict.UNDECIDED:
         lines.append("  to decide: raise --max-runs, or give neighbours that differ more")
-    if entry.witness is not None:
+    if entry.witness is not None and entry.verdict is Verdict.VIOLATED:
         lines += _witness(entry)
     lines += [f"  note      {note}" for note in entry.notes]
     return "\n".join(lines) + "\n"

@@ -1,0 +1,16 @@
+"""PLR: one private logistic regression."""
+
+from __future__ import annotations
+
+from dpcheck.audits._objective import Family, objective_audit
+
+AUDIT = objective_audit(
+    Family(
+        name="plr",
+        estimator="PLR",
+        summary="logistic regression by objective perturbation",
+        paper="Guo2018",
+        sources={"data": "[Guo2018] Theorem 2, [Yao2019] Theorem 1"},
+        takes_center=True,
+    )
+)

@@ -1,0 +1,19 @@
+"""PST-H: PST-F on the target around models of the source."""
+
+from __future__ import annotations
+
+from dpcheck.audits._objective import Family, objective_audit
+
+AUDIT = objective_audit(
+    Family(
+        name="pst_h",
+        estimator="PSTH",
+        summary="private stacking with hypothesis transfer",
+        paper="Yao2019",
+        sources={
+            "source": "[Yao2019] Algorithm 4 and Corollary 6, source",
+            "target": "[Yao2019] Algorithm 4 and Corollary 6, target",
+        },
+        grouped="groups",
+    )
+)

@@ -1,0 +1,18 @@
+"""SimComb: PLR on the source, PLR on the target around it."""
+
+from __future__ import annotations
+
+from dpcheck.audits._objective import Family, objective_audit
+
+AUDIT = objective_audit(
+    Family(
+        name="simcomb",
+        estimator="SimComb",
+        summary="hypothesis transfer between two private regressions",
+        paper="Guo2018",
+        sources={
+            "source": "[Guo2018] Theorem 2 on the source",
+            "target": "[Guo2018] Theorem 2 on the target",
+        },
+    )
+)
