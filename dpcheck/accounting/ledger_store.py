@@ -81,6 +81,7 @@ class Store:
             raise self._broken(str(error)) from None
 
     def _broken(self, why: str) -> LedgerBroken:
+        why = " ".join(why.split())  # one line
         return LedgerBroken(
             f"the ledger {self.path} cannot be trusted ({why}); restore it from a backup. It is "
             "not reset, because that would forget what was spent.",
