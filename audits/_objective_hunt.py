@@ -185,7 +185,7 @@ def simplify(situation: Situation, points: Points, claim: float) -> Points:
             )
             if longest > (block.clip * (1 - 1e-12)) ** 2 or (not free and any(point.center)):
                 return False
-            # Halfway between the claim and what was found: simple, yet not by a hair.
+            # A little above the claim, so that the certified loss is above it too.
             return rest + quick(point, block) > claim + 1e-4 * max(claim, 0.1)
 
         kept[name] = shrink(kept[name], keeps)

@@ -1,7 +1,7 @@
 """The exact loss of one objective-perturbed block on a compressed pair: fast, and certified.
 
 With the rows times their labels x~, L = (eps'/2)(|b'| - |b|) + log det A - log det A',
-b = sum x~ s(-w.x~) - n lam (w - u) - n Delta w and A = m I + sum s(1-s) x~ x~^T, m = n (lam + Delta).
+b = sum x~ s(-w.x~) - n lam (w - u) - n Delta w, A = m I + sum s(1-s) x~ x~^T, m = n (lam + Delta).
 Written apart from the mechanism's own density, so that each checks the other.
 """
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpcheck.audits._claims import read_claim, tested
 from dpcheck.auditing.distinguisher import Limits
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
 from dpcheck.auditing.part import PartPlan, audit_part
+from dpcheck.audits._claims import read_claim, tested
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.budget import Budget
@@ -37,7 +37,7 @@ def audit_function(
     alpha = 1 - open_probability("confidence", confidence)
     target = as_mechanism(mechanism, timeout)
     stated = read_claim(claim, adjacency, "stated by the caller")
-    label = name or getattr(mechanism, "__name__", type(mechanism).__name__)
+    label = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
     plan = PartPlan(label, "as given", stated, tested(stated), target, as_pairs(neighbours))
     limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance)
     return audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))

@@ -47,7 +47,7 @@ def _module(location: str) -> ModuleType:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An object in a module or file, loaded where it is used: workers get the name, not the code."""
+    """An object in a module or file, loaded where it is used: workers get its name only."""
 
     location: str
     attribute: str

@@ -137,7 +137,7 @@ def learn(
                 pair.first,
                 pair.second,
                 size,
-            )  # fmt: skip
+            )
         )
         first, second = _joined(batches, "first"), _joined(batches, "second")
         if first.shape[1] != second.shape[1]:

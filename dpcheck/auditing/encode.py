@@ -81,4 +81,5 @@ def _transcript(value: Sequence[Any]) -> NDArray[np.float64]:
     row[0], row[1] = len(value), code(value)
     for index, item in enumerate(value[:_TRANSCRIPT]):
         row[2 + index] = float(item) if isinstance(item, Number | bool) else code(item)  # type: ignore[arg-type]
-    return _finite(row[None, :])[0]
+    result: NDArray[np.float64] = _finite(row[None, :])[0]
+    return result

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.features import Layout, learn_layout
-from dpcheck.auditing.intervals import conditional_binomial_lower, hockey_stick_statistic
+from dpcheck.auditing.intervals import conditional_binomial_lower, hockey_stick_statistics
 from dpcheck.auditing.scores import Score, TreeScore, learn_scores
 from dpcheck.core.errors import BadOutput
 
@@ -21,7 +21,7 @@ _PENALTY = float(norm.cdf(-3.0))  # three standard errors, or the winner's curse
 
 @dataclass(frozen=True, slots=True)
 class LearnedEvent:
-    """S = {score >= threshold} or {score <= threshold}; `swapped` when P is the second dataset's."""
+    """S = {score >= threshold} or {score <= threshold}; `swapped`: P is the second dataset's."""
 
     score: Score
     layout: Layout
@@ -54,9 +54,10 @@ class LearnedEvent:
 def choose_events(
     first: Array, second: Array, claim: AuditedClaim, *, most: int = 2, trees: bool = True
 ) -> list[LearnedEvent]:
-    """The best events of a pair, from learning runs only: scores on one half, thresholds on the other.
+    """The best events of a pair, from learning runs only.
 
-    Ranked by a bound that is three standard errors below the estimate.
+    Scores are learned on one half, thresholds on the other. Ranked by a bound that is three
+    standard errors below the estimate.
     """
     layout = learn_layout(np.vstack([first[: 1 << 16], second[: 1 << 16]]))
     half = len(first) // 2
@@ -105,8 +106,8 @@ def _thresholds(
             hits = np.searchsorted(one, grid, side="right")
             other = np.searchsorted(two, grid, side="right")
         for swapped in (False, True):
-            k, l = (other, hits) if swapped else (hits, other)
-            merit, epsilon, delta, index = _best(k, l, len(one), claim)
+            mine, theirs = (other, hits) if swapped else (hits, other)
+            merit, epsilon, delta, index = _best(mine, theirs, len(one), claim)
             threshold = float(grid[index])
             found.append(
                 LearnedEvent(score, layout, threshold, upper, swapped, merit, epsilon, delta)
@@ -126,7 +127,9 @@ def _best(
         return float(merits[index]), claim.epsilon, 0.0, index
     best = (-np.inf, claim.epsilon, claim.delta, 0)
     for epsilon, delta in claim.lines or ((claim.epsilon, claim.delta),):
-        merits = hockey_stick_statistic(hits, other, runs, epsilon, delta)
+        excess, signal = hockey_stick_statistics(hits, other, runs, epsilon, delta)
+        # Without a clear excess, the line whose delta is measured best would tell most.
+        merits = np.where(excess > 3, excess, signal / (1 + np.abs(signal)))
         index = int(np.argmax(merits))
         if merits[index] > best[0]:
             best = (float(merits[index]), epsilon, delta, index)

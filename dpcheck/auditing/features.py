@@ -27,7 +27,7 @@ class Layout:
     def rounded(self, outputs: Array) -> Array:
         """Outputs on the grid, so floating-point artefacts are gone."""
         kept = outputs[:, :_MOST_COLUMNS]
-        return np.rint(kept / self.grid) * self.grid
+        return np.asarray(np.rint(kept / self.grid) * self.grid)
 
 
 def learn_layout(outputs: Array) -> Layout:

@@ -30,16 +30,15 @@ def conditional_binomial_lower(hits: Any, other: Any, alpha: float) -> NDArray[n
     return result
 
 
-def hockey_stick_statistic(
+def hockey_stick_statistics(
     hits: Any, other: Any, runs: int, epsilon: float, delta: float
-) -> NDArray[np.float64]:
-    """How many standard errors P(S) - e^eps P'(S) is above delta; for choosing S, not for testing.
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """P(S) - e^eps P'(S), above delta and above 0, in standard errors; to choose S, not to test it.
 
     Counts are smoothed by one in the variance, so an empty side is not mistaken for certainty.
     """
     hits, other = np.asarray(hits, dtype=float), np.asarray(other, dtype=float)
     grow = math.exp(epsilon)
-    mean = hits / runs - grow * other / runs - delta
+    gap = hits / runs - grow * other / runs
     error = np.sqrt((hits + 1) + grow**2 * (other + 1)) / runs
-    result: NDArray[np.float64] = mean / error
-    return result
+    return (gap - delta) / error, gap / error

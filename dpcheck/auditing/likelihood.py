@@ -90,7 +90,7 @@ _SHARES = 0.95 * 2.0 ** (-0.5 * np.arange(24))
 
 
 def log_e_delta(gains: Array, delta: float) -> float:
-    """Log e-value against E[gain] <= delta for gains in [0, 1]: betting with fixed stakes, averaged.
+    """Log e-value against E[gain] <= delta for gains in [0, 1]: averaged bets at fixed stakes.
 
     Reference: [WaudbySmithRamdas2024].
     """

@@ -38,10 +38,13 @@ class Mechanism:
     batched: bool = False
     timeout: float | None = None
     log_density: Callable[[Any, Any], Any] | None = None
+    batch_runs: int | None = None
 
     @property
     def batch(self) -> int:
         """Runs per batch: fixed, so results do not depend on who computes them."""
+        if self.batch_runs is not None:
+            return self.batch_runs
         return 1 << 16 if self.batched else 512
 
     def sample(self, data: Any, size: int, rng: np.random.Generator) -> Array:
@@ -106,7 +109,25 @@ def as_mechanism(target: Any, timeout: float | None = None) -> Mechanism:
             f"{target!r} is not callable; a mechanism is a function (data, rng) -> output."
         )
     is_batched = bool(getattr(target, _BATCHED, False))
-    return Mechanism(target, is_batched, timeout, getattr(target, "log_density", None))
+    density = getattr(target, "log_density", None)
+    if density is not None:
+        density = OutputDensity(density, is_batched)
+    return Mechanism(target, is_batched, timeout, density)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDensity:
+    """A user's log_density, given outputs as the mechanism returned them, one by one or batched."""
+
+    function: Callable[[Any, Any], Any]
+    batched: bool
+
+    def __call__(self, data: Any, outputs: Array) -> Array:
+        """One number per row of encoded outputs."""
+        plain: Any = outputs[:, 0] if outputs.shape[1] == 1 else outputs
+        if self.batched:
+            return np.asarray(self.function(data, plain), dtype=float)
+        return np.asarray([float(self.function(data, output)) for output in plain])
 
 
 def as_pairs(neighbours: Sequence[Any]) -> list[Pair]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from dpcheck.auditing.noise_scale import Pivot, noise_scale_test
 from dpcheck.auditing.verdicts import Evidence, decide
 from dpcheck.core.audit_result import AuditEntry, Observed, Proved
 from dpcheck.core.claim import Claim
+from dpcheck.core.errors import NothingToAudit
 from dpcheck.execution.runner import Runner
 
 
@@ -43,71 +44,76 @@ class PartPlan:
     loss_runs: int = 20_000
 
 
+Finding = tuple[Observed, Mapping[str, Any] | None]
+
+
 def audit_part(plan: PartPlan, limits: Limits, runner: Runner) -> AuditEntry:
     """Run every auditor the plan admits and compare.
 
-    The error rate of the part is halved between the likelihood test and the distinguisher where
-    both run; exact witnesses and certified bounds need none of it.
+    Where both run, the likelihood test and the distinguisher share the part's error rate; exact
+    witnesses and certified bounds need none of it. Where the loss is known exactly and the code was
+    tied to it, a distinguisher could only do worse and is left out.
     """
-    notes: list[str] = []
-    found: list[tuple[Observed, Mapping[str, Any] | None]] = []
     pure = plan.tested.delta == 0 and plan.tested.lines is None
-    if plan.hunt is not None and pure:
+    exact = plan.hunt is not None and pure
+    found: list[Finding] = []
+    notes: list[str] = []
+    if plan.hunt is not None and exact:
         runner.progress.stage(f"{runner.prefix}: searching a witness")
         epsilon, witness = plan.hunt.find(runner)
-        found.append(
-            (Observed(epsilon, 0.0, 1.0, "exact witness", 0, plan.tested.epsilon), witness)
-        )
+        # An exact loss has no statistical error: anything above the claim would have been seen.
+        method = "exact witness"
+        found.append((Observed(epsilon, 0.0, 1.0, method, 0, plan.tested.epsilon), witness))
     tie = None
     if plan.pivot is not None and plan.mechanism is not None and plan.pairs:
         tie = noise_scale_test(plan.mechanism, plan.pivot, plan.pairs[0].first, runner)
-    refuted = any(o.epsilon > plan.tested.epsilon for o, _ in found)
+    tied = tie is not None and tie.passed and tie.power >= 0.99
+    refuted = any(seen.epsilon > plan.tested.epsilon for seen, _ in found)
     if plan.mechanism is not None and plan.pairs and not refuted:
-        share = limits.alpha
-        if plan.mechanism.log_density is not None:
-            share = limits.alpha / 2
+        known = plan.mechanism.log_density is not None and plan.tested.lines is None
+        share = limits.alpha / 2 if known else limits.alpha
+        if known:
             found.append(_likelihood(plan, share, runner))
-        if plan.hunt is None or not pure:
-            shared = _with_alpha(limits, share)
-            distinction = distinguish(plan.mechanism, plan.pairs, plan.tested, shared, runner)
+        if not (exact and tied):
+            distinction = distinguish(
+                plan.mechanism, plan.pairs, plan.tested, replace(limits, alpha=share), runner
+            )
             found.append(_observed(distinction, plan, limits))
             notes += distinction.notes
-    observed, witness = max(found, key=lambda item: item[0].epsilon - _level(plan, item[0]))
-    smallest = min((o.detectable for o, _ in found), default=math.inf)
+            if plan.tested.lines is not None:
+                notes.append(
+                    f"the claimed curve allows epsilon {distinction.epsilon:.6g} at the tested "
+                    f"delta {distinction.delta:.3g}"
+                )
+    if not found:
+        raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
+    observed, shown = max(found, key=lambda item: item[0].epsilon - _level(plan, item[0]))
     evidence = Evidence(
         epsilon=_level(plan, observed),
         observed=observed.epsilon,
-        detectable=smallest,
+        detectable=min(seen.detectable for seen, _ in found),
         proved=plan.proved.epsilon if plan.proved is not None else None,
-        tied=tie is not None and tie.passed and tie.power >= 0.99,
+        tied=tied,
         tolerance=limits.tolerance,
     )
     return AuditEntry(
         plan.name, plan.variant, plan.claim.part, plan.claim, plan.proved, observed,
-        decide(evidence), witness, tuple(notes), tie.describe() if tie is not None else None,
+        decide(evidence), shown, tuple(notes), tie.describe() if tie is not None else None,
     )  # fmt: skip
 
 
 def _level(plan: PartPlan, observed: Observed) -> float:
-    """The claim's epsilon at the delta of an observation (a curve is tested on one of its lines)."""
+    """The claim's epsilon at the delta of an observation; a curve is tested on a line of it."""
     for epsilon, delta in plan.tested.lines or ():
         if delta == observed.delta:
             return epsilon
     return plan.tested.epsilon
 
 
-def _with_alpha(limits: Limits, alpha: float) -> Limits:
-    from dataclasses import replace
-
-    return replace(limits, alpha=alpha)
-
-
-def _likelihood(
-    plan: PartPlan, alpha: float, runner: Runner
-) -> tuple[Observed, Mapping[str, Any] | None]:
+def _likelihood(plan: PartPlan, alpha: float, runner: Runner) -> Finding:
     assert plan.mechanism is not None
     runner.progress.stage(f"{runner.prefix}: exact losses of sampled outputs")
-    best: tuple[Observed, Mapping[str, Any] | None] | None = None
+    best: Finding | None = None
     share = alpha / len(plan.pairs)
     for pair in plan.pairs:
         sample = sample_losses(plan.mechanism, pair, plan.loss_runs, runner)
@@ -133,9 +139,7 @@ def _likelihood(
     return best
 
 
-def _observed(
-    distinction: Distinction, plan: PartPlan, limits: Limits
-) -> tuple[Observed, Mapping[str, Any] | None]:
+def _observed(distinction: Distinction, plan: PartPlan, limits: Limits) -> Finding:
     observed = Observed(
         distinction.lower,
         distinction.delta,

@@ -1,4 +1,4 @@
-"""Scores of outputs whose upper or lower tail is an event. Learned once, then fixed and picklable."""
+"""Scores of outputs whose upper or lower tail is an event. Learned once, then fixed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ Array = NDArray[np.float64]
 class Score(Protocol):
     """A number per output; large means more likely under P."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the score is, for reports."""
 
     def __call__(self, values: Array) -> Array:
         """The scores of outputs that were rounded by the layout."""

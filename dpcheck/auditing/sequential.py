@@ -64,7 +64,7 @@ def log_e_pure(hits: float, other: float, epsilon: float) -> float:
 
     The factor of one run pair, for r > r0 = e^eps/(1+e^eps), is (r/r0)^[o in S]
     ((1-r)/(1-r0))^[o' in S]; with a = (r-r0)/r0 its mean is
-    (1 + a p)(1 - a e^eps q) <= 1 + a (p - e^eps q) <= 1. The product depends on the counts only, and
+    (1 + a p)(1 - a e^eps q) <= 1 + a (p - e^eps q) <= 1. The product depends on the counts only and
     its mixture over a Beta(1/2, 1/2) law of r cut at r0 is closed form.
 
     Reference: [Ville1939]; [KrichevskyTrofimov1981] for the mixture.

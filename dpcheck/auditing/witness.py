@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -121,7 +122,7 @@ _Rated = tuple[float, str, np.ndarray]
 
 def _refine(loss: Loss, domain: PlaneDomain, start: _Rated, evaluations: int) -> _Rated:
     _, kind, point = start
-    result = minimize(
+    result: Any = minimize(  # type: ignore[call-overload]  # the stub knows fewer options
         lambda p: -loss(domain.decode(p, kind)), point, method="Nelder-Mead",
         options={"maxfev": evaluations, "xatol": 1e-9, "fatol": 1e-10, "adaptive": True},
     )  # fmt: skip
@@ -129,7 +130,7 @@ def _refine(loss: Loss, domain: PlaneDomain, start: _Rated, evaluations: int) ->
 
 
 def shrink(point: PairPoint, keeps: Callable[[PairPoint], bool]) -> PairPoint:
-    """The simplest point that still `keeps` the finding: fewer rows that are not 0, rounder numbers.
+    """The simplest point that still `keeps` the finding: fewer rows but 0, rounder numbers.
 
     Greedy and deterministic; the result keeps the finding, or is `point` itself.
     """
@@ -159,7 +160,7 @@ def _rounder(point: PairPoint, name: str, keeps: Callable[[PairPoint], bool]) ->
             candidates = [short] if digits > 1 else [0.0, short]
             for candidate in candidates:
                 changed = replace(
-                    point, **{name: tuple([*values[:index], candidate, *values[index + 1 :]])}
+                    point, **{name: (*values[:index], candidate, *values[index + 1 :])}
                 )
                 if keeps(changed):
                     point, values = changed, list(getattr(changed, name))

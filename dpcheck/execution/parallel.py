@@ -73,18 +73,19 @@ def _on_cores(batches: list[Batch], workers: Workers) -> Iterator[Arrays]:
 
 def _on_dask(batches: list[Batch], workers: Workers) -> Iterator[Arrays]:
     try:
-        from distributed import Client, as_completed
+        import distributed
     except ImportError:
         raise MissingExtra(
             "the dask backend needs the package distributed: pip install 'dpcheck[dask]'."
         ) from None
-    # Submitted directly rather than through joblib's dask backend: a batch lost with its worker is
-    # run again by the scheduler (retries, allowed-failures), and being pure it gives the same result.
-    with Client(workers.scheduler, timeout=30, set_as_default=False) as client:
+    # Submitted directly rather than through joblib's dask backend: the scheduler runs a batch that
+    # was lost with its worker again, and being pure it gives the same result.
+    lib: Any = distributed  # untyped
+    with lib.Client(workers.scheduler, timeout=30, set_as_default=False) as client:
         window = 2 * max(1, len(client.scheduler_info()["workers"]))
         queue = iter(enumerate(batches))
         done: dict[int, Arrays] = {}
-        pending = as_completed(with_results=False, timeout=workers.timeout)
+        pending = lib.as_completed(with_results=False, timeout=workers.timeout)
         index_of: dict[str, int] = {}
 
         def submit() -> None:
