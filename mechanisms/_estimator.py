@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_X_y
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpcheck.core.errors import InvalidParameter
@@ -33,7 +35,12 @@ class Release:
 
 
 class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
-    """A classifier whose release is a plan of objective-perturbed logistic regressions."""
+    """A classifier whose release is a plan of objective-perturbed logistic regressions.
+
+    A fitted model has `release_` (all weights, flattened), `plan_` (public), `releases_` (what was
+    released about which part, as events) and `gradient_norm_`, a diagnostic of the solver that is
+    not part of the private release: keep it to yourself.
+    """
 
     parts: ClassVar[tuple[str, ...]] = ("data",)
 
@@ -168,7 +175,8 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The likelier class of each row."""
-        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(int)])
+        positive_side = self.decision_function(X) > 0
+        return np.asarray(self.classes_[positive_side.astype(int)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -248,18 +256,18 @@ def _shape(data: Data) -> tuple[dict[str, int], int]:
 def _checked(model: ObjectiveModel, X: ArrayLike, *y: ArrayLike, reset: bool = False) -> Any:
     """sklearn's own checks, with its words, as our error."""
     try:
-        return validate_data(model, X, *y, reset=reset, dtype=np.float64)
+        checked = validate_data(model, X, *y, reset=reset, dtype=np.float64)
+        if y:
+            check_classification_targets(checked[1])
     except ValueError as error:
         raise InvalidParameter(str(error), name="X") from None
+    return checked
 
 
 def _checked_part(X: ArrayLike, y: ArrayLike, part: str) -> tuple[Floats, NDArray[Any]]:
-    from sklearn.utils import check_X_y
-
     try:
-        checked: tuple[Floats, NDArray[Any]] = check_X_y(
-            X, y, dtype=np.float64, input_name=f"X_{part}", estimator=None
-        )
+        checked: tuple[Floats, NDArray[Any]] = check_X_y(X, y, dtype=np.float64)
+        check_classification_targets(checked[1])
     except ValueError as error:
         raise InvalidParameter(f"{part} data: {error}", name=f"X_{part}") from None
     return checked

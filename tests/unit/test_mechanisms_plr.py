@@ -96,7 +96,7 @@ def test_histogram_matches_density_with_stated_power() -> None:
     data = Labelled(rng.uniform(-1, 1, (20, 1)), rng.choice([-1.0, 1.0], 20))
     model = PLR(1.0, 0.1)
     true = model.release_event(data=data).noise_epsilon
-    louder = _with_noise(0.9 * true)
+    louder = WithNoise(0.9 * true)
     right = [_histogram_p_value(model, model, data, 20_000, seed) for seed in range(50)]
     wrong = [_histogram_p_value(louder, model, data, 20_000, seed) for seed in range(20)]
     assert min(right) > 1e-4
@@ -105,7 +105,7 @@ def test_histogram_matches_density_with_stated_power() -> None:
     assert np.mean(np.array(right) < 0.5) == pytest.approx(0.5, abs=0.25)
 
 
-class _with_noise(PLR):
+class WithNoise(PLR):
     """PLR with a given noise parameter in place of the calibrated one."""
 
     def __init__(self, noise_epsilon: float) -> None:
