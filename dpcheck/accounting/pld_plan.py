@@ -1,0 +1,128 @@
+"""Where to compute: saddle point, lattice step and window, from a coarse picture of the losses.
+
+Nothing here is certified and nothing needs to be: a bad plan gives a loose bound, never a wrong one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from dpcheck.accounting.pld_pairs import Pair
+from dpcheck.numerics.rounding import Array
+
+# log of the tilted mass that may lie outside the window on either side.
+OUTSIDE = -26.0
+
+
+class Cumulants:
+    """K(t) = sum n log E e^{tL} of the composed loss, with the tilted means and variances."""
+
+    def __init__(self, parts: Sequence[tuple[Pair, int]]) -> None:
+        self.parts = [(pair, count, *pair.nodes()) for pair, count in parts]
+        self.uses = sum(count for _, count in parts)
+        _, mean, variance = self(np.zeros(1))
+        self.mean, self.sd = float(mean[0]), math.sqrt(max(float(variance[0]), 1e-300))
+        grid = np.geomspace(1e-3, 1e4, 100) / self.sd
+        value, mean, variance = self(grid)
+        self.grid, self.value, self.means = grid, value, mean
+        self.variances = np.maximum(variance, 1e-300)
+
+    def __call__(self, t: Array) -> tuple[Array, Array, Array]:
+        """(K, K', K'') at each t."""
+        value, mean, variance = np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)
+        for _, count, losses, logs in self.parts:
+            exponent = logs + t[:, None] * losses
+            top = exponent.max(axis=1, keepdims=True)
+            weight = np.exp(exponent - top)
+            total = weight.sum(axis=1)
+            average = weight @ losses / total
+            value += count * (top[:, 0] + np.log(total))
+            mean += count * average
+            variance += count * np.maximum(weight @ losses**2 / total - average**2, 0.0)
+        return value, mean, variance
+
+    def only(self, t: Array) -> Array:
+        """K at each t."""
+        value = np.zeros_like(t)
+        for _, count, losses, logs in self.parts:
+            value += count * logsumexp(logs + t[:, None] * losses, axis=1)
+        return value
+
+    def log_deltas(self) -> Array:
+        """Saddle-point estimates of log delta at epsilon = K'(t), on the grid of t."""
+        t = self.grid
+        width = np.log(t * (t + 1)) + 0.5 * np.log(2 * np.pi * self.variances)
+        return np.minimum(self.value - t * self.means - np.maximum(width, -np.log(2.0)), 0.0)
+
+    def tilt_for_delta(self, delta: float) -> float:
+        """The t whose saddle point has about this delta."""
+        logs = np.minimum.accumulate(self.log_deltas())
+        return float(np.exp(np.interp(-math.log(delta), -logs, np.log(self.grid))))
+
+    def tilt_for_epsilon(self, epsilon: float) -> float:
+        """The t with K'(t) = epsilon; small where epsilon is below the mean."""
+        means = np.maximum.accumulate(self.means)
+        return float(np.exp(np.interp(epsilon, means, np.log(self.grid))))
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The window of the tilted sum in units of loss, with the slopes of its Chernoff bounds."""
+
+    tilt: float
+    low: float
+    high: float
+    slope_below: float
+    slope_above: float
+    center: float
+    sd: float
+    log_delta: float
+
+
+def reach(cumulants: Cumulants, tilt: float) -> Reach:
+    """The interval that holds all but e^OUTSIDE of the tilted sum, on each side."""
+    value, mean, variance = (float(a[0]) for a in cumulants(np.array([tilt])))
+    sd = math.sqrt(max(variance, 1e-300))
+    slopes = np.geomspace(0.02, 60.0, 40) / sd
+    up = (cumulants.only(tilt + slopes) - value - OUTSIDE) / slopes
+    down = (value - cumulants.only(tilt - slopes) + OUTSIDE) / slopes
+    best_up, best_down = int(np.argmin(up)), int(np.argmax(down))
+    width = math.log(tilt * (tilt + 1)) + 0.5 * math.log(2 * math.pi * max(variance, 1e-300))
+    log_delta = min(value - tilt * mean - max(width, -math.log(2.0)), 0.0)
+    return Reach(
+        tilt, float(down[best_down]), float(up[best_up]),
+        float(slopes[best_down]), float(slopes[best_up]), mean, sd, log_delta,
+    )  # fmt: skip
+
+
+def spread_cost(cumulants: Cumulants, tilt: float, steps: Array) -> Array:
+    """About how much epsilon the upper lattice costs at each step: (t+1)/2 sum n E (L-a)(b-L).
+
+    A bulk narrower than a cell, aligned with the lattice, costs |L - anchor| h only.
+    """
+    cost = np.zeros_like(steps)
+    for pair, count, losses, logs in cumulants.parts:
+        if pair.exact and len(cumulants.parts) == 1:
+            continue
+        weight = np.exp(logs + tilt * losses - logsumexp(logs + tilt * losses))
+        away = np.abs(losses - pair.anchor)
+        cell = np.minimum(steps[:, None] ** 2 / 6, away * steps[:, None])
+        cost += count * (cell @ weight)
+    return cost * (tilt + 1) / 2
+
+
+def loss_range(cumulants: Cumulants, pair_index: int, log_top: float, log_bottom: float) -> tuple[float, float]:
+    """Losses of one part outside which its P-mass is below e^log_bottom and e^log_top."""
+    _, _, losses, logs = cumulants.parts[pair_index]
+    order = np.argsort(losses)
+    losses, logs = losses[order], logs[order]
+    above = np.logaddexp.accumulate(logs[::-1])[::-1]
+    below = np.logaddexp.accumulate(logs)
+    high = losses[min(int(np.searchsorted(-above, -log_top)), len(losses) - 1)]
+    low = losses[max(int(np.searchsorted(below, log_bottom)) - 1, 0)]
+    return float(low), float(high)

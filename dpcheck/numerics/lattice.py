@@ -1,0 +1,175 @@
+"""Privacy losses on a lattice that bound a given loss from above or from below.
+
+A loss L with law P is known through F(y) = E_P (1 - y e^{-L})+, the divergence at epsilon = log y.
+If F <= G for all y > 0 then the same holds after adding any independent loss, hence under
+composition: E F(y e^{-R}) <= E G(y e^{-R}), for any non-negative measures. So a lattice measure
+certifies a side as soon as its own F lies on that side; it need not be a probability measure, and
+rounding is harmless as long as it goes the right way.
+
+- `spread` (upper): mass p, q of a cell [l, l+h] goes to its two ends, b to the right one, where
+  b (1 - e^{-h}) >= p - e^l q and a + b >= p. F of the cell is convex and linear outside it, so the
+  chord lies above ("connect the dots" [Doroshenko2022]).
+- `pool` (lower): any set of outcomes may be merged into one, (p - y q)+ <= F. To put a merged
+  (p, q) with u = p - e^l q at the lattice point l exactly: if u > 0 it is merged with
+  D <= u / (e^h - 1) of the mass at l - h, if u < 0 with D >= -u / (1 - e^{-h}) of the mass at
+  l + h. By subadditivity of (.)+, (p - y q)+ >= (p + D)(1 - y e^{-l})+ - D (1 - y e^{-l'})+ for each
+  entry on its own, so the sum over entries holds whatever their order; only the final masses must
+  not be negative, which `pool` repairs by moving entries down (always sound).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array, Indices
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """The points offset + k * step."""
+
+    step: float
+    offset: float = 0.0
+
+    def levels(self, indices: Indices) -> Array:
+        """The losses at `indices`."""
+        return self.offset + indices * self.step
+
+    def below(self, loss: float) -> int:
+        """The last index at or below `loss`, up to rounding."""
+        return int(np.floor((loss - self.offset) / self.step))
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeLoss:
+    """P-masses of the losses offset + (first + i) step, and the P-mass of an infinite loss.
+
+    Upper measures stand for losses at most that large, lower ones for losses at least that large
+    less `slack`.
+    """
+
+    lattice: Lattice
+    first: int
+    masses: Array
+    infinite: float = 0.0
+    slack: float = 0.0
+
+    @property
+    def levels(self) -> Array:
+        """The losses of the masses."""
+        return self.lattice.levels(np.arange(self.first, self.first + len(self.masses)))
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Certified masses of outcomes whose loss lies in [level(index) - under, level(index+1) + over].
+
+    For `spread`: p at or above the truth, q at or below it.
+    """
+
+    index: Indices
+    p: Array
+    q: Array
+    under: Array
+    over: Array
+
+
+def spread(lattice: Lattice, cells: Cells, infinite: float) -> LatticeLoss:
+    """The upper lattice measure of `cells`; see the module's first construction.
+
+    Losses below the cell by at most `under` are raised to its left end, which adds p (e^under - 1)
+    to the right end's share; losses above it by at most `over` are spread between its right end and
+    the next point, which needs at most p (1 - e^-over) / (1 - e^-h) there.
+    """
+    h = lattice.step
+    width = -np.expm1(-h)
+    levels = lattice.levels(cells.index)
+    # exp(level) errs by the rounding of the level too.
+    scaled = cells.q * np.exp(levels) * (1 - (ELEMENTARY + 4 * UNIT * np.abs(levels)))
+    right = (cells.p - scaled) + cells.p * (np.expm1(cells.under) + 4 * UNIT)
+    right = np.clip(right * ((1 + 2 * ELEMENTARY) / width), 0.0, cells.p)
+    left = cells.p - right
+    beyond = cells.p * ((1 + 2 * ELEMENTARY) * -np.expm1(-cells.over) / width)
+    first = int(cells.index.min())
+    size = int(cells.index.max()) - first + 3
+    at = cells.index - first
+    masses = np.zeros(size)
+    for shift, part in ((0, left), (1, right), (2, beyond)):
+        masses += np.bincount(at + shift, weights=part, minlength=size)
+    return LatticeLoss(lattice, first, masses * (1 + 8 * UNIT), infinite)
+
+
+def spread_atoms(lattice: Lattice, p: Array, loss: Array) -> tuple[Indices, Array, Array]:
+    """(index, left mass, right mass) of atoms p (at or above the truth) at most at `loss`."""
+    h = lattice.step
+    guard = 4 * UNIT * (np.abs(loss) + abs(lattice.offset) + h)
+    index = np.floor((loss + guard - lattice.offset) / h).astype(np.int64)
+    over = loss + guard - lattice.levels(index)
+    index = np.where(over > h, index + 1, index)
+    over = np.clip(loss + 2 * guard - lattice.levels(index), 0.0, h)
+    right = np.minimum(p * ((1 + 2 * ELEMENTARY) * np.expm1(-over) / np.expm1(-h)), p)
+    return index, p - right, right
+
+
+def pool(
+    lattice: Lattice, p: Array, q: Array, last: int, infinite: float, slack: float
+) -> LatticeLoss:
+    """The lower lattice measure of merged outcomes: p at or below the truth, q at or above it.
+
+    Each entry lies between two points. A share `left` of it is put at the left one, helped by
+    mass one step further left, the rest at the right one, helped from one step further right; the
+    nearer point first, the other where that help is not there. Losses beyond point `last` go to it.
+    """
+    h = lattice.step
+    kept = (p > 0) & np.isfinite(q)
+    p, q = p[kept], np.maximum(q[kept], 1e-300)
+    if not len(p):
+        return LatticeLoss(lattice, last, np.zeros(1), infinite, slack)
+    where = (np.log(p) - np.log(q) + slack - lattice.offset) / h
+    at = np.minimum(np.floor(where), last).astype(np.int64)
+    at -= _excess(lattice, at, p, q, slack) < 0
+    over = _excess(lattice, at, p, q, slack)
+    # An entry that is still below its point is dropped (F only shrinks).
+    p = np.where(over >= 0, p, 0.0)
+    # On a point but for rounding: ask for no help.
+    over = np.where(over <= p * (4 * slack + 1e-10 * h), 0.0, over)
+    from_left = np.maximum(over, 0.0) * ((1 - 2 * ELEMENTARY) / np.expm1(h))
+    lack = np.maximum(-_excess(lattice, at + 1, p, q, slack), 0.0)
+    from_right = lack * ((1 + 2 * ELEMENTARY) / -np.expm1(-h))
+    left = np.where((where - at < 0.5) | (at >= last), 1.0, 0.0)
+
+    first = int(at.min()) - 1
+    size = int(at.max()) - first + 3
+    at -= first
+    for turn in range(80):
+        stay, go = left * from_left, (1 - left) * from_right
+        needed_left = np.bincount(at - 1, weights=stay, minlength=size)
+        needed_right = np.bincount(at + 2, weights=go, minlength=size)
+        masses = np.bincount(at, weights=left * p + stay, minlength=size)
+        masses += np.bincount(at + 1, weights=(1 - left) * p + go, minlength=size)
+        # Rounded down: the sums err by a few units of the gross mass.
+        masses = masses * (1 - 16 * UNIT) - (needed_left + needed_right) * (1 + 16 * UNIT)
+        if turn and masses.min() >= 0:
+            break
+        # Meet a little less than what is there, so that rounding cannot undo it.
+        needed = needed_left + needed_right
+        met = np.maximum(1 + masses * (1 + 1e-9) / np.maximum(needed, 1e-305) - 1e-12, 0.0)
+        met = np.where(masses < 0, np.minimum(met, 1.0), 1.0)
+        lefts, rights = left * met[at - 1], (1 - left) * met[at + 2]
+        if turn < 40:
+            left = np.where(left * from_left > 0, lefts, left) + (1 - left - rights) * (from_right > 0)
+        else:
+            from_left = from_left * met[at - 1]
+            left = left + (1 - left - rights) * (from_right > 0)
+    else:
+        masses = np.bincount(at, weights=p, minlength=size)
+    return LatticeLoss(lattice, first, np.maximum(masses, 0.0), infinite, slack)
+
+
+def _excess(lattice: Lattice, at: Indices, p: Array, q: Array, slack: float) -> Array:
+    """p - e^(level - slack) q, rounded down."""
+    levels = lattice.levels(at)
+    scaled = q * np.exp(levels - slack)
+    return p - scaled - (p + scaled) * (ELEMENTARY + 4 * UNIT * (np.abs(levels) + slack + 1))
