@@ -53,6 +53,8 @@ class Store:
             self._db = sqlite3.connect(
                 self.path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False
             )
+            # The default rollback journal, not WAL: between transactions the one file is the whole
+            # ledger, so copying it or losing a side file after a crash cannot forget a release.
             self._db.execute("PRAGMA synchronous=FULL")
             self._inode = os.stat(self.path).st_ino
 

@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 
+import numpy as np
 import pytest
 
 import dpcheck
@@ -379,6 +380,33 @@ def test_a_slip_costs_on_both_sides():
     assert slip == pytest.approx((1 + math.e) * binom.sf(180, 1000, 0.1), rel=1e-6)
     assert ledger.epsilon(delta=1e-5).upper == 1.0  # only the filter's own guarantee
     assert ledger.epsilon(delta=1e-5).method == "rdp-filter"
+
+
+def test_an_adversary_who_watches_the_outputs_gains_nothing_over_the_budget():
+    """Noise and stopping follow the outputs; delta at the budget's epsilon stays within it."""
+    budget, runs = Budget(0.5, 0.2), 3000
+    rng = np.random.default_rng(11)
+    excess, releases = np.zeros(runs), []
+    for run in range(runs):
+        ledger = Ledger(budget, "add-remove", order=3.0, reserve=0.0)
+        data = ledger.dataset("d")
+        loss, made = 0.0, 0
+        while loss < budget.epsilon + 0.5 and made < 40:  # stop while ahead
+            # A loss just below epsilon is worth a loud release, anything else a quiet one.
+            noise = 1.6 if 0.2 < loss < budget.epsilon else 5.0
+            try:
+                ledger.spend(data, Gaussian(noise))
+            except BudgetExceeded:
+                break
+            made += 1
+            # With the record the output is N(1, noise^2), without it N(0, noise^2).
+            output = rng.normal(1.0, noise)
+            loss += (2 * output - 1) / (2 * noise**2)
+        releases.append(made)
+        excess[run] = max(0.0, -math.expm1(budget.epsilon - loss))
+    assert len(set(releases)) > 3  # stopping did depend on the outputs
+    assert excess.mean() <= budget.delta + 4 * excess.std() / math.sqrt(runs)
+    assert excess.mean() > budget.delta / 20  # and the attack is not idle
 
 
 # Plans --------------------------------------------------------------------------------------------
