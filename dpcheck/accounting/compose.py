@@ -68,7 +68,7 @@ def profiles(event: Event, adjacency: Adjacency, group: int = 1) -> tuple[Profil
     Guarantee: the cost of `event` is the largest cost of these.
     """
     fixed: Counter[LossBounds] = Counter()
-    choices: list[tuple[tuple[Profile, ...], int]] = []
+    choices: Counter[tuple[Profile, ...]] = Counter()
     stack = [_Task(event, 1, adjacency, group)]
     while stack:
         task = stack.pop()
@@ -94,7 +94,7 @@ def profiles(event: Event, adjacency: Adjacency, group: int = 1) -> tuple[Profil
                 for branch in _branches(node)
                 for profile in profiles(branch, task.adjacency, task.group)
             ]
-            choices.append((_undominated(options), times))
+            choices[_undominated(options)] += times
         elif isinstance(node, RandomStopping):
             fixed[_selected(node, task)] += times
         else:
@@ -128,12 +128,12 @@ def _selected(node: RandomStopping, task: _Task) -> LossBounds:
 
 
 def _expand(
-    fixed: Counter[LossBounds], choices: list[tuple[tuple[Profile, ...], int]]
+    fixed: Counter[LossBounds], choices: Counter[tuple[Profile, ...]]
 ) -> tuple[Profile, ...]:
     """All ways to resolve the choices, or their worst where there are too many ways."""
     ways: list[list[Counter[LossBounds]]] = []
     total = 1
-    for options, times in choices:
+    for options, times in sorted(choices.items(), key=repr):
         if len(options) == 1:
             ways.append([_times(options[0], times)])
             continue

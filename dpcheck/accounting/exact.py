@@ -137,7 +137,7 @@ def optimal_composition(epsilon: float, times: int, delta: float) -> tuple[float
     Reference: [Kairouz2017] Theorem 3.3.
 
     >>> round(optimal_composition(0.1, 100, 1e-5)[1], 4)
-    4.4268
+    4.3068
     """
     if epsilon == 0:
         return 0.0, 0.0

@@ -92,6 +92,34 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
     return float(np.log1p((_bernoulli_excess(v, exponent) * mass).sum()))
 
 
+@lru_cache(maxsize=64)
+def excess_log_moments(shift: float, most: int) -> tuple[Floats, Floats]:
+    """log E_{x~N(0,1)} (r - 1)_+^j and log E |r - 1|^j with r = e^{s x - s^2/2}, for j = 2..most.
+
+    Gauss-Legendre on panels of half a standard deviation: around its peak the integrand changes by
+    at most e^{1/2} a panel, elsewhere it does not matter.
+    """
+    centre = shift / 2  # r = 1 here
+    above = _panels(centre, centre + most * shift + 14.0)
+    below = _panels(centre - 30.0 - shift, centre)
+    powers = np.arange(2, most + 1)[:, None]
+    logs = []
+    for x, mass in (above, below):
+        with np.errstate(divide="ignore"):
+            distance = np.log(np.abs(np.expm1(shift * x - shift**2 / 2)))
+        terms = powers * distance - x**2 / 2 - 0.5 * np.log(2 * np.pi) + np.log(mass)
+        logs.append(np.logaddexp.reduce(terms, axis=1) + RELATIVE_ERROR)
+    return logs[0], np.logaddexp(*logs)
+
+
+def _panels(low: float, high: float) -> tuple[Floats, Floats]:
+    """Gauss-Legendre nodes and weights on panels of at most 1/2."""
+    edges = np.linspace(low, high, int(np.ceil(2 * (high - low))) + 1)
+    half = (edges[1:] - edges[:-1]) / 2
+    nodes = ((edges[1:] + edges[:-1]) / 2)[:, None] + half[:, None] * _NODES
+    return nodes.ravel(), (half[:, None] * _WEIGHTS).ravel()
+
+
 def _bernoulli_excess(v: Floats, t: float) -> Floats:
     """(1 + v)^t - 1 - t v without cancellation; v > -1."""
     small = np.abs(v) < 0.1 / (1 + abs(t))

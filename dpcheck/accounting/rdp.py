@@ -17,6 +17,7 @@ from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.moments import (
     RELATIVE_ERROR,
     Floats,
+    excess_log_moments,
     laplace_log_moment,
     mixture_log_moment,
 )
@@ -82,16 +83,17 @@ def _(loss: losses.BoundedLoss, orders: Floats) -> Floats:
 
 @renyi.register
 def _(loss: losses.BoundedRangeLoss, orders: Floats) -> Floats:
-    # The loss lives on {t, t - eps}; the worst t solves a linear equation in e^t [Dong2020, Lemma 3.2].
     a, e = orders, loss.epsilon
-    if e == 0:
-        return np.zeros_like(a)
-    big, small = -np.expm1(-a * e), np.exp(-e) - np.exp(-a * e)
-    with np.errstate(divide="ignore"):
-        t = np.clip(np.log((a - 1) / a) + np.log(big) - np.log(small), 0.0, e)
+    concentrated = a * e**2 / 8 * (1 + 1e-12)  # [Cesar2021] Lemma 3.2: a range of eps is eps^2/8-zCDP
+    if e < 1e-3:
+        return concentrated
+    # The loss lives on {t, t - eps}; the worst t solves a linear equation in e^t [Dong2020, Lemma 3.2].
+    # Any t gives a divergence some such pair has; the stationary one is the largest.
+    log_small = -e + np.log(-np.expm1((1 - a) * e))
+    t = np.log((a - 1) / a) + np.log(-np.expm1(-a * e)) - log_small
     heads = -np.expm1(t - e) / -np.expm1(-e) * np.exp(-t)
     moment = np.logaddexp(a * t + np.log(heads), a * (t - e) + np.log1p(-heads))
-    return np.minimum(np.maximum(moment, 0.0) / (a - 1), a * e**2 / 8) * (1 + 1e-12) + 1e-15
+    return np.minimum(moment / (a - 1) * (1 + 1e-9), concentrated)
 
 
 @renyi.register
@@ -169,12 +171,16 @@ def _replaced_moment(loss: losses.ReplacedSampleLoss, order: int) -> float:
         log_none = j * (r + math.log(-math.expm1(-2 * r)))  # |e^r - e^-r|^j
         log_same = j * (2 * r + math.log(-math.expm1(-2 * r)))  # (e^{2r} - 1)^j
     else:
-        square = loss.base.mu**2
-        # |a - b|^j <= a^j + b^j for a, b >= 0; the second moment is exact (opposite records).
-        log_none = math.log(2) + j * (j - 1) / 2 * square
-        log_same = np.logaddexp(2 * j * (j - 1) * square, 0.0)
-        log_none[0] = math.log(2) + square + math.log(-math.expm1(-2 * square))
-        log_same[0] = 4 * square + math.log(-math.expm1(-4 * square))
+        mu = loss.base.mu
+        # |a - b|^j <= a^j + b^j for a, b >= 0, and <= 2^{j-1} (|a-1|^j + |b-1|^j); the second moment
+        # is exact (opposite records).
+        log_none = math.log(2) + j * (j - 1) / 2 * mu**2
+        log_none[0] = math.log(2) + mu**2 + math.log(-math.expm1(-2 * mu**2))
+        log_same = np.logaddexp(2 * j * (j - 1) * mu**2, 0.0)
+        few = min(order, _NUMERICAL_MOMENTS)
+        away, apart = excess_log_moments(mu, few)[1], excess_log_moments(2 * mu, few)[1]
+        log_none[: few - 1] = np.minimum(log_none[: few - 1], j[: few - 1] * math.log(2) + away)
+        log_same[: few - 1] = np.minimum(log_same[: few - 1], apart)
     log_t = np.logaddexp(math.log1p(-q) + log_none, math.log(q) + log_same)
     return _binomial_moment(order, q, log_t)
 
@@ -185,11 +191,17 @@ def _(loss: losses.WithoutReplacementLoss, orders: Floats) -> Floats:
 
 
 def _without_replacement_moment(loss: losses.WithoutReplacementLoss, order: int) -> float:
-    """[Wang2019] Theorem 9 for the Gaussian, whose divergence of order j is j mu^2/2."""
+    """[Wang2019] Theorem 9 for the Gaussian, with its ternary divergence bounded more tightly.
+
+    Needed is E_r |p-q|^j / r^j for three outputs p, q, r of pairwise neighbours. Where p >= q: if
+    r >= q it is at most (p-q)^j / q^j under q, if r < q at most (p-r)^j / r^j under r; likewise where
+    q > p. Hence at most 4 sup E_q (p/q - 1)_+^j, the positive part only.
+    """
     j = np.arange(2, order + 1, dtype=float)
-    square = loss.mu**2
-    log_t = math.log(2) + j * (j - 1) / 2 * square
-    log_t[0] = min(math.log(4) + math.log(math.expm1(min(square, 700.0))), math.log(2) + square)
+    log_t = math.log(2) + j * (j - 1) / 2 * loss.mu**2  # |p-q|^j <= p^j + q^j
+    few = min(order, _NUMERICAL_MOMENTS)
+    over = excess_log_moments(loss.mu, few)[0]
+    log_t[: few - 1] = np.minimum(log_t[: few - 1], math.log(4) + over)
     return _binomial_moment(order, loss.rate, log_t)
 
 
@@ -206,6 +218,7 @@ def _binomial_moment(order: int, q: float, log_t: Floats) -> float:
 
 
 _MAX_INTEGER_ORDER = 4096
+_NUMERICAL_MOMENTS = 256  # beyond, only the closed-form bound on a moment is used
 
 
 def _interpolate(moment: Callable[[int], float], orders: Floats) -> Floats:

@@ -1,0 +1,126 @@
+"""The commands as a newcomer runs them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+DPCHECK = [sys.executable, "-c", "from dpcheck.cli.main import run; run()"]
+
+
+def dpcheck(*arguments):
+    return subprocess.run([*DPCHECK, *arguments], capture_output=True, text=True, timeout=120)
+
+
+ACCOUNT = ("account", "sampled-gaussian", "--noise", "6", "--rate", "32/539", "--epochs", "353")
+
+
+def test_account_lists_every_method_and_stands_behind_one():
+    shown = dpcheck(*ACCOUNT, "--delta", "1e-5")
+    assert shown.returncode == 0, shown.stderr
+    lines = {line.strip()[:28].strip(): line for line in shown.stdout.splitlines()}
+    assert float(lines["RDP classic"].split()[2]) == pytest.approx(4.00, abs=0.005)
+    for label in ("theorem 1 (closed form)", "RDP improved", "RDP optimal"):
+        assert label in lines
+    assert shown.stdout.count("stands behind") == 1
+    assert "adjacency add-remove" in shown.stdout
+
+
+def test_account_json():
+    answer = json.loads(dpcheck(*ACCOUNT, "--delta", "1e-5", "--format", "json").stdout)
+    assert answer["schema"] == "dpcheck.account/1"
+    methods = {row["method"]: row["epsilon"] for row in answer["methods"]}
+    assert methods["rdp-classic"] == pytest.approx(4.00, abs=0.005)
+    assert methods["theorem-1"] > methods["rdp-classic"] > methods["rdp-improved"]
+    assert answer["epsilon"]["upper"] <= methods["rdp-optimal"]
+    assert answer["event"]["times"] == 5946
+
+
+def test_theorem_row_says_which_condition_fails():
+    shown = dpcheck("account", "sampled-gaussian", "--noise", "1", "--rate", "0.01", "--delta", "1e-5")
+    assert "needs sigma >= 4" in shown.stdout
+    assert shown.returncode == 0
+
+
+def test_an_event_file_is_accounted(tmp_path):
+    path = tmp_path / "event.json"
+    path.write_text('{"kind": "Repeated", "event": {"kind": "PureDP", "epsilon": 0.5}, "times": 3}')
+    assert "between 1.5 and 1.5" in dpcheck("account", str(path)).stdout
+
+
+def test_calibrate_inverts_account():
+    noise = json.loads(
+        dpcheck("calibrate", "noise", "sampled-gaussian", "--rate", "0.01", "--steps", "1000",
+                "--budget", "2", "--delta", "1e-5", "--format", "json").stdout
+    )  # fmt: skip
+    assert noise["spent"]["epsilon"] <= 2
+    back = json.loads(
+        dpcheck("account", "sampled-gaussian", "--noise", repr(noise["value"]), "--rate", "0.01",
+                "--steps", "1000", "--delta", "1e-5", "--format", "json").stdout
+    )  # fmt: skip
+    assert back["epsilon"]["upper"] == noise["spent"]["epsilon"]
+    assert back["epsilon"]["upper"] == pytest.approx(2, rel=1e-4)
+
+
+def test_calibrate_steps_and_epochs():
+    common = ("--noise", "6", "--rate", "32/539", "--budget", "4", "--delta", "1e-5", "--method", "rdp-classic")
+    epochs = dpcheck("calibrate", "epochs", "sampled-gaussian", *common)
+    assert epochs.stdout.startswith("353 epochs (5,946 steps)"), epochs.stdout + epochs.stderr
+    steps = dpcheck("calibrate", "steps", "sampled-gaussian", *common)
+    assert int(steps.stdout.split()[0].replace(",", "")) >= 5946
+
+
+def test_calibrate_objective_perturbation():
+    shown = dpcheck("calibrate", "noise", "objective-perturbation", "--rows", "100",
+                    "--set", "regularization=0.001", "--budget", "1", "--format", "json")  # fmt: skip
+    answer = json.loads(shown.stdout)
+    assert answer["spent"]["epsilon"] <= 1
+    assert answer["event"]["noise_epsilon"] == pytest.approx(0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("account", "gaussian", "--noise", "-1"), "DPC101", "above 0"),
+        (("account", "gaussian", "--noise", "nan"), "DPC101", "finite"),
+        (("account", "gaussian", "--noise", "x"), "DPC501", "not a number"),
+        (("account", "gaussian", "--noise", "1", "--delta", "1"), "DPC101", "delta"),
+        (("account", "sampled-gaussian", "--noise", "1", "--rate", "0"), "DPC101", "(0, 1]"),
+        (("account", "sampled-gaussian", "--noise", "1", "--rate", "1.5"), "DPC101", "(0, 1]"),
+        (("account", "sampled-gaussian", "--noise", "1", "--rate", "1/0"), "DPC501", "32/539"),
+        (("account", "gausian", "--noise", "1"), "DPC102", "did you mean 'gaussian'"),
+        (("account", "gaussian", "--noise", "1", "--adjacency", "swap"), "DPC102", "replace-one"),
+        (("account", "gaussian"), "DPC501", "--noise"),
+        (("account", "gaussian", "--noise", "1", "--rate", "0.1"), "DPC501", "no --rate"),
+        (("account", "gaussian", "--noise", "1", "--epochs", "3"), "DPC501", "sampled"),
+        (("account", "gaussian", "--noise", "1", "--steps", "0"), "DPC101", "at least 1"),
+        (("account", "fixed-batch-gaussian", "--noise", "1", "--rows", "9", "--batch", "2",
+          "--adjacency", "add-remove"), "DPC104", "replace-one"),
+        (("account", "missing.json"), "DPC103", "cannot read"),
+        (("account",), "DPC501", "--help"),
+        (("acount",), "DPC501", "Did you mean 'account'"),
+        (("account", "gaussian", "--nose", "1"), "DPC501", "--noise"),
+        (("calibrate", "noise", "gaussian", "--budget", "1"), "DPC203", "delta above 0"),
+        (("calibrate", "noise", "pure-dp", "--budget", "1"), "DPC501", "no noise"),
+        (("calibrate", "steps", "gaussian", "--noise", "1", "--budget", "0", "--steps", "3"),
+         "DPC501", "drop them"),
+        (("reproduce", "dpda-epoch"), "DPC102", "dpda-epochs"),
+        (("reproduce", "dpda-epochs", "--data-dir", "nowhere"), "DPC501", "not a folder"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_with_a_code_and_exit_2(arguments, code, words):
+    shown = dpcheck(*arguments)
+    assert shown.returncode == 2
+    assert shown.stdout == ""
+    assert shown.stderr.startswith(f"error: {code} ")
+    assert words in shown.stderr
+    assert shown.stderr.count("\n") == 1
+
+
+def test_help_is_quick_to_find():
+    shown = dpcheck("--help")
+    assert shown.returncode == 0
+    for command in ("account", "calibrate", "reproduce"):
+        assert command in shown.stdout
+        assert dpcheck(command, "--help").returncode == 0
