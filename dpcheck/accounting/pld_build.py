@@ -91,11 +91,13 @@ def _atomic(loss: Loss) -> Pair:
         loss = ResponseLoss(loss.epsilon)
     if isinstance(loss, ResponseLoss):
         kept = 1.0 - loss.delta
-        more = kept / (1.0 + math.exp(-loss.epsilon))
-        less = kept / (1.0 + math.exp(loss.epsilon))
-        p = np.array([loss.delta, more, less])
-        q = np.array([0.0, less, more])
-        span = 2 * loss.epsilon if loss.epsilon > 0 else None
+        telling = kept * (1.0 - loss.neutral)
+        more = telling / (1.0 + math.exp(-loss.epsilon))
+        less = telling / (1.0 + math.exp(loss.epsilon))
+        p = np.array([loss.delta, more, less, kept * loss.neutral])
+        q = np.array([0.0, less, more, kept * loss.neutral])
+        # Losses are +-eps, and 0 where an answer may say nothing.
+        span = (1 if loss.neutral else 2) * loss.epsilon if loss.epsilon > 0 else None
         return AtomicPair(Atoms(p, q, 16 * UNIT), span=span)
     if isinstance(loss, FiniteLoss):
         p, q = np.array(loss.p), np.array(loss.q)
