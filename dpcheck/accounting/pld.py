@@ -27,8 +27,9 @@ from dpcheck.numerics.tilted import compose as convolve
 __all__ = ["ComposedLoss", "compose", "pld_delta", "pld_epsilon", "pld_tradeoff", "supports"]
 
 MAX_POINTS = 2**21
+EASY_POINTS = 2**17
 # Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
-ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (2e-4, 3e-7)}
+ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (4e-4, 3e-7)}
 # Error allowance, relative to delta, above which a point is computed again at its own tilt.
 QUIET = 1e-4
 
@@ -44,8 +45,7 @@ class ComposedLoss:
     def __init__(self, parts: Sequence[tuple[Loss, int]], side: Side) -> None:
         self.side = side
         self.parts = [(build(loss, side), count) for loss, count in _merged(parts, side)]
-        self.cumulants = Cumulants(self.parts)
-        self._profiles: list[tuple[float, Profile]] = []
+        self.everything = Cumulants(self.parts)
 
     def epsilon(self, delta: float) -> float:
         """The smallest epsilon >= 0 with divergence at most `delta`, on this object's side."""
@@ -53,16 +53,17 @@ class ComposedLoss:
             return 0.0
         if delta <= 0.0:
             return self._largest_loss()
-        tilt = self.cumulants.tilt_for_delta(delta)
+        cumulants = Cumulants(self.parts, math.log(delta))
+        tilt = cumulants.tilt_for_delta(delta)
         found: list[float] = []
         for _ in range(8):
-            profile = self.profile(tilt, math.log(delta))
+            profile = self.profile(cumulants, tilt)
             value, noise = profile.epsilon(delta)
             if not math.isnan(value):
                 found.append(value)
                 if noise <= QUIET:
                     break
-                tilt = self.cumulants.tilt_for_epsilon(value)
+                tilt = cumulants.tilt_for_epsilon(value)
             elif delta < profile.deltas[-1]:
                 tilt *= 1.5
             elif profile.epsilons[0] <= 0.0:
@@ -80,59 +81,58 @@ class ComposedLoss:
         best = np.full(wanted.shape, 1.0 if self.side is Side.UPPER else 0.0)
         open_ = np.ones(wanted.shape, dtype=bool)
         choose = np.minimum if self.side is Side.UPPER else np.maximum
+        log_delta = self.everything.log_chernoff(float(wanted.max()))
+        cumulants = Cumulants(self.parts, max(log_delta - 3.0, -700.0))
         for _ in range(64):
             if not open_.any():
                 break
             next_ = float(wanted[open_].min())
-            plan = reach(self.cumulants, self.cumulants.tilt_for_epsilon(next_))
+            plan = reach(cumulants, cumulants.tilt_for_epsilon(next_))
             # Tilt a little further on, so that one window serves as many points as it can.
             ahead = wanted[open_ & (wanted <= max(next_, plan.center) + 2 * plan.sd)]
-            tilt = self.cumulants.tilt_for_epsilon(float(ahead.max()))
-            log_delta = reach(self.cumulants, tilt).log_delta
-            profile = self.profile(tilt, log_delta)
+            profile = self.profile(cumulants, cumulants.tilt_for_epsilon(float(ahead.max())))
             best = choose(best, profile.delta(wanted))
-            done = profile.noise_at(wanted) <= QUIET
-            open_ &= ~done
-            open_ &= wanted > next_
+            open_ &= (profile.noise_at(wanted) > QUIET) & (wanted > next_)
         return best
 
     def epsilon_grid(self, points: int) -> Array:
         """Epsilons that cover the loss under both laws (Q is the tilt by -1)."""
-        _, mean, variance = self.cumulants(np.array([-1.0, 0.0]))
+        _, mean, variance = self.everything(np.array([-1.0, 0.0]))
         reach_ = 9 * np.sqrt(variance) + 1e-9
         low, high = float(mean[0] - reach_[0]), float(mean[1] + reach_[1])
         return np.linspace(max(low, -600.0), min(high, 600.0), points)
 
-    def profile(self, tilt: float, log_delta: float) -> Profile:
-        """Certified divergences around the saddle point of `tilt`, sharp down to e^log_delta."""
-        plan = reach(self.cumulants, tilt)
-        step = self._step(plan)
-        log_delta = min(log_delta, plan.log_delta)
-        losses = [self._lattice_loss(i, step, log_delta) for i in range(len(self.parts))]
-        origin = sum(
-            count * loss.lattice.offset for loss, (_, count) in zip(losses, self.parts, strict=True)
-        )
+    def profile(self, cumulants: Cumulants, tilt: float) -> Profile:
+        """Certified divergences around the saddle point of `tilt`."""
+        plan = reach(cumulants, tilt)
+        step = self._step(cumulants, plan)
+        losses = [
+            (self._lattice_loss(cumulants, i, step, tilt), count)
+            for i, (_, count) in enumerate(self.parts)
+        ]
+        origin = sum(count * loss.lattice.offset for loss, count in losses)
         start = math.floor((plan.low - origin) / step) - 1
         size = next_fast_len(max(math.ceil((plan.high - origin) / step) - start + 2, 128), real=True)
         window = Window(tilt, start, size, plan.slope_below, plan.slope_above)
-        counts = [count for _, count in self.parts]
-        return convolve(list(zip(losses, counts, strict=True)), window, self.side)
+        return convolve(losses, window, self.side)
 
-    def _step(self, plan: Reach) -> float:
+    def _step(self, cumulants: Cumulants, plan: Reach) -> float:
         relative, absolute = ACCURACY[self.side]
         allowed = relative * abs(plan.center) + absolute
         width = plan.high - plan.low
-        steps = np.geomspace(width / MAX_POINTS * 1.01, width / 128, 120)
-        costs = spread_cost(self.cumulants, plan.tilt, steps)
+        steps = np.geomspace(width / MAX_POINTS * 1.01, min(width, 1.0), 150)
+        costs = spread_cost(cumulants, plan.tilt, steps)
         if self.side is Side.LOWER:
             costs = costs / 2
-        fine = np.flatnonzero(costs <= allowed)
+        # Large lattices are given less accuracy, still within 3e-4.
+        eased = np.where(width / steps > EASY_POINTS, max(allowed, 2.5e-4 * abs(plan.center)), allowed)
+        fine = np.flatnonzero(costs <= eased)
         if not len(fine) and costs[0] > 0.05 * abs(plan.center) + 1e-3:
             raise CannotCertify(
-                f"composing {self.cumulants.uses} steps needs a lattice of more than {MAX_POINTS} "
+                f"composing {cumulants.uses} steps needs a lattice of more than {MAX_POINTS} "
                 "points to be certified within memory; the Renyi bound still holds: ask for it with "
                 "method='rdp'.",
-                uses=self.cumulants.uses,
+                uses=cumulants.uses,
             )
         step = float(steps[fine[-1]] if len(fine) else steps[0])
         span = self.parts[0][0].span
@@ -143,13 +143,14 @@ class ComposedLoss:
                 step = float(steps[0])
         return step
 
-    def _lattice_loss(self, part: int, step: float, log_delta: float) -> LatticeLoss:
-        pair, count = self.parts[part]
-        log_uses = math.log(count)
-        low, high = loss_range(self.cumulants, part, log_delta - 13 - log_uses, -32 - log_uses)
-        if math.isfinite(pair.top):
-            high = pair.top
-        anchor = pair.anchor if self.side is Side.UPPER else pair.lower_anchor(step)
+    def _lattice_loss(
+        self, cumulants: Cumulants, part: int, step: float, tilt: float
+    ) -> LatticeLoss:
+        pair, _ = self.parts[part]
+        low, high = loss_range(cumulants, part, tilt)
+        anchor = pair.anchor
+        if self.side is Side.LOWER:
+            anchor, low, high = pair.lower_range(step, low, high)
         lattice = Lattice(step, anchor - step * math.floor(anchor / step))
         if self.side is Side.UPPER:
             return pair.upper(lattice, low, high)
@@ -157,7 +158,7 @@ class ComposedLoss:
 
     def _largest_loss(self) -> float:
         total = math.fsum(count * pair.top for pair, count in self.parts)
-        slip = 64 * UNIT * (1 + abs(total)) * self.cumulants.uses
+        slip = 64 * UNIT * (1 + abs(total)) * self.everything.uses
         return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
 
 

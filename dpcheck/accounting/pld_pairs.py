@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from dpcheck.numerics.lattice import Cells, Lattice, LatticeLoss, pool, spread, spread_atoms
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
@@ -49,9 +50,9 @@ class Pair(ABC):
     #: Largest loss; infinite if unbounded.
     top: float = math.inf
 
-    def lower_anchor(self, step: float) -> float:
-        """The loss that should lie on the lattice of the lower measure."""
-        return self.anchor
+    def lower_range(self, step: float, low: float, high: float) -> tuple[float, float, float]:
+        """(anchor, low, high) of the lower measure; see `SmoothPair`."""
+        return self.anchor, low, high
 
     @abstractmethod
     def nodes(self) -> tuple[Array, Array]:
@@ -86,7 +87,7 @@ class SmoothPair(Pair):
 
     def upper(self, lattice: Lattice, low: float, high: float) -> LatticeLoss:
         """Connect the dots: see `dpcheck.numerics.lattice`."""
-        index = np.arange(lattice.below(low), lattice.below(high) + 2)
+        index = lattice.covering(low, high)
         levels = lattice.levels(index)
         x = self.cut(levels)
         off = np.zeros_like(x)
@@ -115,27 +116,39 @@ class SmoothPair(Pair):
 
     def lower(self, lattice: Lattice, low: float, high: float) -> LatticeLoss:
         """Merged half cells: see `dpcheck.numerics.lattice`."""
-        index = np.arange(lattice.below(low), lattice.below(high) + 2)
-        x = self.cut(lattice.levels(index[:-1]) + lattice.step / 2)
-        p, p_error, q, q_error = self.masses(np.concatenate(([self.ends[0]], x, [self.ends[1]])))
+        index = lattice.covering(low, high)
+        middle = lattice.levels(index[:-1]) + lattice.step / 2
+        x = np.concatenate(([self.ends[0]], self.cut(middle), [self.ends[1]]))
+        p, p_error, q, q_error = self.masses(x)
         p, q = np.maximum(p - p_error, 0.0), q + q_error
-        slack = 0.0
-        infinite = 0.0
+        slack, infinite = 0.0, 0.0
         if len(self.atoms.p):
             atom_p, atom_q, infinite, slack = lower_atoms(self.atoms)
             p, q = np.concatenate((p, atom_p)), np.concatenate((q, atom_q))
         return pool(lattice, p, q, int(index[-1]), infinite, slack)
 
-    def lower_anchor(self, step: float) -> float:
-        """The offset at which the middle cell's merged ratio lies on the lattice exactly."""
-        anchor = self.anchor
-        for _ in range(4):
-            edges = np.array([anchor - step / 2, anchor + step / 2])
-            p, _, q, _ = self.masses(self.cut(edges))
-            if not (p[0] > 0 and q[0] > 0):
-                return self.anchor
-            anchor = math.log(float(p[0])) - math.log(float(q[0]))
-        return anchor
+    def lower_range(self, step: float, low: float, high: float) -> tuple[float, float, float]:
+        """(anchor, low, high): where the law of the loss has a steep end, start the lattice there.
+
+        At a steep end there is nothing beyond to merge a point's cell with, so the lattice is laid such
+        that everything up to the first half step merges to its first point exactly.
+        """
+        if len(self.atoms.p):
+            return self.anchor, low, high
+        for sign, near, far in ((1.0, low, high), (-1.0, high, low)):
+            def off(level: float, sign: float = sign) -> float:
+                edge = self.cut(np.array([level + sign * step / 2]))
+                cuts = np.append(self.ends[0], edge) if sign > 0 else np.append(edge, self.ends[1])
+                p, _, q, _ = self.masses(cuts)
+                if p[0] <= 1e-290 or q[0] <= 1e-290:
+                    return step
+                # A little inside, so that rounding leaves the merged entry above its point.
+                return sign * (math.log(p[0]) - math.log(q[0]) - level) - sign * 1e-9 * step
+
+            if off(near) > 0 > off(far):
+                anchor = float(brentq(off, near, far, xtol=1e-11 * step, rtol=1e-15))
+                return (anchor, anchor, high) if sign > 0 else (anchor, low, anchor)
+        return self.anchor, low, high
 
     @abstractmethod
     def end_loss(self, sign: float) -> float:
@@ -212,5 +225,5 @@ class AtomicPair(Pair):
 
     def lower(self, lattice: Lattice, low: float, high: float) -> LatticeLoss:
         p, q, infinite, slack = lower_atoms(self.atoms)
-        kept = p >= q * math.exp(max(low, -700.0))
+        kept = p >= q * math.exp(max(low - lattice.step, -700.0))
         return pool(lattice, p[kept], q[kept], lattice.below(high) + 1, infinite, slack)

@@ -17,20 +17,32 @@ from dpcheck.numerics.rounding import Array
 
 # log of the tilted mass that may lie outside the window on either side.
 OUTSIDE = -26.0
+# Losses with P-mass below delta e^-RARE in all count as infinite (upper) or are merged (lower).
+RARE = 13.0
 
 
 class Cumulants:
-    """K(t) = sum n log E e^{tL} of the composed loss, with the tilted means and variances."""
+    """K(t) = sum n log E e^{tL} of the composed loss, with the tilted means and variances.
 
-    def __init__(self, parts: Sequence[tuple[Pair, int]]) -> None:
-        self.parts = [(pair, count, *pair.nodes()) for pair, count in parts]
+    Losses so rare that all of them together have P-mass below e^(log_delta - RARE) are left out.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Pair, int]], log_delta: float = -math.inf) -> None:
+        self.parts: list[tuple[Pair, int, Array, Array]] = []
+        for pair, count in parts:
+            losses, logs = pair.nodes()
+            order = np.argsort(losses)
+            losses, logs = losses[order], logs[order]
+            above = np.logaddexp.accumulate(logs[::-1])[::-1]
+            kept = above >= log_delta - RARE - math.log(count)
+            kept[0] = True
+            self.parts.append((pair, count, losses[kept], logs[kept]))
         self.uses = sum(count for _, count in parts)
         _, mean, variance = self(np.zeros(1))
         self.mean, self.sd = float(mean[0]), math.sqrt(max(float(variance[0]), 1e-300))
-        grid = np.geomspace(1e-3, 1e4, 100) / self.sd
-        value, mean, variance = self(grid)
-        self.grid, self.value, self.means = grid, value, mean
-        self.variances = np.maximum(variance, 1e-300)
+        self.grid = np.geomspace(1e-3, 1e4, 100) / self.sd
+        self.value, self.means, variances = self(self.grid)
+        self.variances = np.maximum(variances, 1e-300)
 
     def __call__(self, t: Array) -> tuple[Array, Array, Array]:
         """(K, K', K'') at each t."""
@@ -58,6 +70,10 @@ class Cumulants:
         t = self.grid
         width = np.log(t * (t + 1)) + 0.5 * np.log(2 * np.pi * self.variances)
         return np.minimum(self.value - t * self.means - np.maximum(width, -np.log(2.0)), 0.0)
+
+    def log_chernoff(self, epsilon: float) -> float:
+        """A rough upper estimate of log delta(epsilon)."""
+        return float(min(np.min(self.value - self.grid * epsilon), 0.0))
 
     def tilt_for_delta(self, delta: float) -> float:
         """The t whose saddle point has about this delta."""
@@ -116,13 +132,13 @@ def spread_cost(cumulants: Cumulants, tilt: float, steps: Array) -> Array:
     return cost * (tilt + 1) / 2
 
 
-def loss_range(cumulants: Cumulants, pair_index: int, log_top: float, log_bottom: float) -> tuple[float, float]:
-    """Losses of one part outside which its P-mass is below e^log_bottom and e^log_top."""
-    _, _, losses, logs = cumulants.parts[pair_index]
-    order = np.argsort(losses)
-    losses, logs = losses[order], logs[order]
-    above = np.logaddexp.accumulate(logs[::-1])[::-1]
-    below = np.logaddexp.accumulate(logs)
-    high = losses[min(int(np.searchsorted(-above, -log_top)), len(losses) - 1)]
-    low = losses[max(int(np.searchsorted(below, log_bottom)) - 1, 0)]
+def loss_range(cumulants: Cumulants, part: int, tilt: float) -> tuple[float, float]:
+    """Losses of one part beyond which its mass does not matter at this tilt.
+
+    Losses below the first are raised to it, so their mass counts as if tilted there.
+    """
+    pair, count, losses, logs = cumulants.parts[part]
+    below = np.logaddexp.accumulate(logs) + tilt * losses - logsumexp(logs + tilt * losses)
+    low = losses[max(int(np.searchsorted(below, -30.0 - math.log(count))) - 1, 0)]
+    high = pair.top if math.isfinite(pair.top) else losses[-1]
     return float(low), float(high)

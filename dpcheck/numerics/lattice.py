@@ -41,6 +41,10 @@ class Lattice:
         """The last index at or below `loss`, up to rounding."""
         return int(np.floor((loss - self.offset) / self.step))
 
+    def covering(self, low: float, high: float) -> Indices:
+        """Indices from at most `low` to at least `high`, none spare if they are lattice points."""
+        return np.arange(self.below(low + 0.1 * self.step), self.below(high - 0.1 * self.step) + 2)
+
 
 @dataclass(frozen=True, slots=True)
 class LatticeLoss:
@@ -134,7 +138,7 @@ def pool(
     # An entry that is still below its point is dropped (F only shrinks).
     p = np.where(over >= 0, p, 0.0)
     # On a point but for rounding: ask for no help.
-    over = np.where(over <= p * (4 * slack + 1e-10 * h), 0.0, over)
+    over = np.where(over <= p * (4 * slack + 1e-8 * h), 0.0, over)
     from_left = np.maximum(over, 0.0) * ((1 - 2 * ELEMENTARY) / np.expm1(h))
     lack = np.maximum(-_excess(lattice, at + 1, p, q, slack), 0.0)
     from_right = lack * ((1 + 2 * ELEMENTARY) / -np.expm1(-h))
@@ -158,7 +162,7 @@ def pool(
         met = np.maximum(1 + masses * (1 + 1e-9) / np.maximum(needed, 1e-305) - 1e-12, 0.0)
         met = np.where(masses < 0, np.minimum(met, 1.0), 1.0)
         lefts, rights = left * met[at - 1], (1 - left) * met[at + 2]
-        if turn < 40:
+        if turn < 6:
             left = np.where(left * from_left > 0, lefts, left) + (1 - left - rights) * (from_right > 0)
         else:
             from_left = from_left * met[at - 1]

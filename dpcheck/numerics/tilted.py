@@ -20,11 +20,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.fft import irfft, rfft
 from scipy.signal import lfilter
 
 from dpcheck.numerics.lattice import LatticeLoss
-from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
+from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
 from dpcheck.numerics.side import Side
 
 FFT_UNITS = 16.0
@@ -111,9 +112,9 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
     uses = sum(count for _, count in parts)
     eta = FFT_UNITS * math.log2(size) * UNIT
     log_scale, origin, slack, drift = 0.0, 0.0, 0.0, 0.0
-    log_size = np.zeros(size // 2 + 1)
-    spread = np.zeros(size // 2 + 1)
-    angle = np.zeros(size // 2 + 1)
+    # Frequencies at which the product can still matter, and its logarithm there.
+    active = np.arange(size // 2 + 1)
+    log_size, spread, angle = np.zeros(len(active)), np.zeros(len(active)), np.zeros(len(active))
     tilted: list[tuple[Array, Array, int]] = []
     for loss, count in parts:
         levels = loss.levels
@@ -129,16 +130,17 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
         drift += count * (ELEMENTARY + 6 * UNIT * (float(np.abs(exponent).max()) + abs(scale)))
         tilted.append((levels, x, count))
         spectrum = rfft(_wrapped(x, loss.first, size))
-        modulus = np.maximum(np.abs(spectrum), eta)
         total = float(np.sum(x))
+        active, kept = _narrowed(spectrum, active, math.exp(-FLAT / count) - 2 * eta * total)
+        spectrum, log_size, spread, angle = spectrum[active], log_size[kept], spread[kept], angle[kept]
+        modulus = np.maximum(np.abs(spectrum), eta)
         log_size += count * np.log(modulus)
         spread += count * (eta * total / modulus)
-        angle += np.remainder(count * np.angle(spectrum), 2 * np.pi) if count > 1 else np.angle(spectrum)
-    active = np.flatnonzero(log_size > -FLAT)
-    grown = np.exp(log_size[active])
+        angle += np.remainder(count * np.angle(spectrum), 2 * np.pi)
+    grown = np.exp(log_size)
     product = np.zeros(size // 2 + 1, dtype=np.complex128)
-    product[active] = grown * np.exp(1j * angle[active])
-    missed = grown * (np.expm1(np.minimum(spread[active], 600.0)) + 24 * UNIT * uses)
+    product[active] = grown * np.exp(1j * angle)
+    missed = grown * (np.expm1(np.minimum(spread, 600.0)) + 24 * UNIT * uses)
     # Parseval: the error of v in the 2-norm; conjugate frequencies count twice.
     error = math.sqrt((2 * float(np.sum(missed**2)) + size * math.exp(-2 * FLAT)) / size)
     v = irfft(product, size, overwrite_x=True)
@@ -172,6 +174,15 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
         value = np.maximum.accumulate(value[::-1])[::-1]
         shift = -slack - 8 * UNIT * (abs(origin) + float(np.abs(epsilons).max()) + slack)
     return Profile(epsilons + shift, value, noise, side)
+
+
+def _narrowed(
+    spectrum: npt.NDArray[np.complex128], active: Indices, least: float
+) -> tuple[Indices, npt.NDArray[np.bool_]]:
+    """The active frequencies whose modulus is above `least`, and which of the old ones they are."""
+    values = spectrum[active]
+    kept = values.real**2 + values.imag**2 > max(least, 0.0) ** 2
+    return active[kept], kept
 
 
 def _nothing(parts: Parts, window: Window, side: Side) -> Profile:
