@@ -201,6 +201,9 @@ class GaussianFilter:
             return math.inf
         # The trade-off curve of epsilon-DP has one corner, at 1/(1+e^epsilon) on both axes; the
         # convex Gaussian curve through it lies below both of its lines.
+        if epsilon < 1e-3:  # 1/2 - corner would lose digits; Phi(x) - 1/2 >= (x - x^3/6)/sqrt(2 pi)
+            s = math.sqrt(2 * math.pi) * epsilon / 4
+            return (2 * s * (1 + s**2 / 3)) ** 2 * (1 + _ROUNDING)
         corner = 1 / (1 + math.exp(min(epsilon, 700.0)))
         return float((2 * ndtri(corner)) ** 2) * (1 + _ROUNDING)
 

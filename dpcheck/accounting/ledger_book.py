@@ -59,6 +59,7 @@ class Book:
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: set[frozenset[str]] = field(default_factory=set)
     accounts: list[Account] = field(default_factory=list)
+    held_by: dict[Node, list[Account]] = field(default_factory=dict)
     batches: dict[Node, list[Batch]] = field(default_factory=dict)
     plans: dict[str, PlanState] = field(default_factory=dict)
     prices: dict[tuple[Event, View], Cost] = field(default_factory=dict)
@@ -78,7 +79,7 @@ class Book:
         """A new tree and its account."""
         root = Node(spec.name, spec.rows, (View(self.adjacency, spec.max_rows_per_unit),))
         self.specs[spec.name], self.nodes[spec.name] = spec, root
-        self.accounts.append(self._account((root,), spec.budget))
+        self._add(self._account((root,), spec.budget))
         return root
 
     def add_split(
@@ -108,7 +109,8 @@ class Book:
     def add_overlap(self, names: Iterable[str]) -> None:
         """People may be in all of `names`; accounts of several datasets follow."""
         names = list(names)
-        self.accounts += self.accounts_with(names)
+        for account in self.accounts_with(names):
+            self._add(account)
         self.edges |= {frozenset((a, b)) for a in names for b in names if a != b}
         # An account within a larger one is kept; it asks for less than the larger one does.
 
@@ -116,9 +118,14 @@ class Book:
         terms = budget or self.budget
         return Account(roots, terms, self.filter, self.reserve, batches=self.batches)
 
+    def _add(self, account: Account) -> None:
+        self.accounts.append(account)
+        for root in account.roots:
+            self.held_by.setdefault(root, []).append(account)
+
     def accounts_of(self, root: Node) -> list[Account]:
         """Every account that holds the dataset."""
-        return [account for account in self.accounts if root in account.roots]
+        return self.held_by[root]
 
     # Releases ------------------------------------------------------------------------------------
 

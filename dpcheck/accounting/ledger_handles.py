@@ -22,10 +22,10 @@ _FORBIDDEN = frozenset("/[]")
 
 @dataclass(slots=True)
 class Held:
-    """Releases already counted but not yet made: `left` of the last `size` that were taken."""
+    """Releases counted by this process: `taken` in all, of which `left` are not yet made."""
 
     left: int = 0
-    size: int = 0
+    taken: int = 0
 
 
 class Dataset:

@@ -72,7 +72,11 @@ def _advice(account: Account, event: Event, cost: Cost, wanted: float) -> str:
                 f"The {account.filter.name} filter has no finite cost for it: open the ledger with "
                 "filter='rdp', or declare the schedule up front with ledger.plan()."
             )
-        return "It has no finite cost under this adjacency."
+        return (
+            f"No delta is left to the {account.filter.name} filter, or too little for this "
+            "epsilon: declare plans with a smaller delta=, raise the budget, or release with a "
+            "pure mechanism such as Laplace."
+        )
     return "Stop here, add noise, or declare the schedule up front with ledger.plan()."
 
 

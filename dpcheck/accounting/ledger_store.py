@@ -16,6 +16,7 @@ from dpcheck.core.errors import LedgerBroken, LedgerMisuse
 APPLICATION_ID = 0x44504C31  # "DPL1"
 FORMAT = 1
 WAIT_SECONDS = 60
+SYNCHRONOUS = "FULL"  # survives the loss of power, not only of the process
 _SEAL = 2**63
 
 Fact = tuple[str, str, str]  # kind, key, value
@@ -55,7 +56,7 @@ class Store:
             )
             # The default rollback journal, not WAL: between transactions the one file is the whole
             # ledger, so copying it or losing a side file after a crash cannot forget a release.
-            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
             self._inode = os.stat(self.path).st_ino
 
     def reconnect(self) -> None:
@@ -76,6 +77,11 @@ class Store:
                 raise LedgerMisuse(
                     f"the ledger {self.path} was locked by another process for {WAIT_SECONDS} s; "
                     "nothing was spent, try again.",
+                    path=str(self.path),
+                ) from None
+            if any(word in str(error) for word in ("full", "readonly")):
+                raise LedgerMisuse(
+                    f"cannot write to the ledger {self.path} ({error}); nothing was spent.",
                     path=str(self.path),
                 ) from None
             raise self._broken(str(error)) from None

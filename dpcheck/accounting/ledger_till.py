@@ -76,8 +76,8 @@ class Till:
             refused = self._refusal(holder, event, missing)
             if refused is not None:
                 return refused
-            # Ahead by at most what was taken last: the amount doubles from 1 up to the block.
-            ahead = max(missing, min(self.block, 2 * held.size))
+            # Ahead by at most what this process has made so far: doubling from 1 up to the block.
+            ahead = max(missing, min(self.block, held.taken))
             if ahead > missing:
                 ahead = largest(missing, ahead, lambda n: self._refusal(holder, event, n) is None)
             if isinstance(holder, PlanState):
@@ -87,7 +87,7 @@ class Till:
                     if account.set_aside is None:
                         write(self.facts.aside(account))
                 write(self.facts.count(holder, event, ahead))
-        held.left, held.size = held.left + ahead - times, ahead
+        held.left, held.taken = held.left + ahead - times, held.taken + ahead
         return None
 
     def _refusal(self, holder: Holder, event: Event, times: int) -> BudgetExceeded | None:
@@ -126,7 +126,7 @@ class Till:
                 else:
                     write(self.facts.count(holder, event, -held.left))
         for _, _, held in unused:
-            held.left = held.size = 0
+            held.left, held.taken = 0, held.taken - held.left
         return True
 
     def used(self, node: Node) -> dict[Event, int]:

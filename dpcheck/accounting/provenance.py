@@ -171,8 +171,8 @@ def descendants(node: Node) -> Iterator[Node]:
     while stack:
         current = stack.pop()
         yield current
-        for split in current.splits.values():
-            stack.extend(split.parts)
+        for split in reversed(current.splits.values()):
+            stack.extend(reversed(split.parts))
 
 
 def recount(root: Node, price: Price, counts: Callable[[Node], dict[Event, int]]) -> None:

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from dpcheck import Budget, Gaussian, Ledger, PureDP
+from dpcheck.accounting import ledger_store
 
 EVENTS = (PureDP(1e-7), Gaussian(1e4))
 
@@ -34,7 +35,7 @@ def spend_until_killed(path: Path, log: Path, block: int, seed: int) -> None:
             parts = ledger.dataset("d", rows=100).split_rows(2, name="halves")
 
 
-def one_round(folder: Path, number: int, processes: int, block: int) -> dict:
+def one_round(folder: Path, number: int, processes: int, block: int, most: int) -> dict:
     rng = random.Random(number)
     path = folder / f"{number}.ledger"
     Ledger.open(path, Budget(50.0, 1e-6), "add-remove").close()
@@ -49,8 +50,12 @@ def one_round(folder: Path, number: int, processes: int, block: int) -> dict:
                 os._exit(1)
         children.append(child)
     deaths = []
-    for child in children:
-        time.sleep(rng.uniform(0.0, 0.06))
+    for child, log in zip(children, logs, strict=True):
+        # By progress, so that a slow machine sees the same test; then at a random moment.
+        target = rng.randrange(most)
+        while not log.exists() or log.stat().st_size < target:
+            time.sleep(0.0003)
+        time.sleep(rng.uniform(0.0, 0.002))
         os.kill(child, signal.SIGKILL)
         deaths.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     with Ledger.open(path) as ledger:
@@ -65,6 +70,8 @@ def one_round(folder: Path, number: int, processes: int, block: int) -> dict:
 
 
 if __name__ == "__main__":
-    folder, rounds, processes, block = Path(sys.argv[1]), *map(int, sys.argv[2:])
+    # A killed process loses nothing it has handed to the kernel; only power does. So no fsync here.
+    ledger_store.SYNCHRONOUS = "OFF"
+    folder, rounds, processes, block, most = Path(sys.argv[1]), *map(int, sys.argv[2:])
     for number in range(rounds):
-        print(json.dumps(one_round(folder, number, processes, block)), flush=True)
+        print(json.dumps(one_round(folder, number, processes, block, most)), flush=True)

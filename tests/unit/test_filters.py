@@ -63,6 +63,14 @@ def test_a_pure_release_is_as_gaussian_as_the_gaussian_filter_says(epsilon):
     assert (less > pure).any()  # no smaller mu would do
 
 
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-6, 9e-4, 1.1e-3, 0.3, 20.0])
+def test_the_gaussian_measure_of_a_pure_release_is_never_too_small(epsilon):
+    corner = 1 / (1 + mpmath.exp(mpmath.mpf(epsilon)))
+    mu = -2 * mpmath.sqrt(2) * mpmath.erfinv(2 * corner - 1)
+    found = GaussianFilter(8.0).measure(losses.ResponseLoss(epsilon))
+    assert mu**2 <= found <= mu**2 * (1 + 1e-6)
+
+
 @pytest.mark.parametrize(
     "loss",
     [

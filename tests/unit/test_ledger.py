@@ -489,7 +489,7 @@ def test_a_plan_that_took_all_of_delta_leaves_pure_releases():
     ledger = Ledger(budget=Budget(3.0, 1e-5), adjacency="add-remove")
     data = ledger.dataset("d")
     ledger.plan(data, Gaussian(10.0))
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceeded, match="No delta is left to the rdp filter"):
         ledger.spend(data, Gaussian(1000.0))
     ledger.spend(data, PureDP(1.0))
 
@@ -597,7 +597,7 @@ def test_reading_does_not_change_what_is_counted():
 def test_what_was_counted_ahead_gives_way_to_other_releases():
     ledger = Ledger(budget=Budget(1.0), adjacency="add-remove")
     data = ledger.dataset("d")
-    for _ in range(33):  # 31 taken singly and in doubling blocks, 32 ahead
+    for _ in range(33):  # the 33rd takes 32, so that all 64 are counted
         ledger.spend(data, PureDP(1 / 64))
     ledger.spend(data, PureDP(31 / 64))
     assert ledger.epsilon().upper == 1.0
