@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -448,6 +449,16 @@ def test_a_plan_of_several_kinds_is_stepped_by_name():
     assert ledger.epsilon().upper == 1.75
 
 
+def test_a_plan_is_stepped_through_one_by_one():
+    ledger = pure_ledger()
+    plan = ledger.plan(ledger.dataset("d"), PureDP(0.25) * 100)
+    for done in range(1, 101):
+        plan.step()
+        assert plan.left == {PureDP(0.25): 100 - done}
+    with pytest.raises(BudgetExceeded):
+        plan.step()
+
+
 def test_plans_before_the_first_release_are_one_schedule():
     ledger = Ledger(budget=Budget(3.0, 1e-5), adjacency="add-remove")
     low, high = ledger.dataset("d", rows=10).split_rows(2)
@@ -534,6 +545,36 @@ def test_the_odometer_is_the_filters_supermartingale_bound():
     assert ledger.epsilon(delta=0).upper == math.inf
 
 
+@pytest.mark.parametrize("name", ["zcdp", "gdp"])
+def test_the_other_filters_have_the_same_odometer(name):
+    ledger = Ledger(Budget(3.0, 1e-5), "add-remove", filter=name, order=6.0, reserve=0.0)
+    ledger.spend(ledger.dataset("d"), Gaussian(20.0), times=50)
+    bound = ledger.epsilon(delta=1e-6)
+    expected = 6.0 * 50 / (2 * 400) + math.log(1e6) / 5
+    assert bound.upper == pytest.approx(expected, rel=1e-9)
+    assert bound.method == f"{name}-odometer"
+
+
+def test_a_pure_filter_with_a_delta_is_basic_composition():
+    ledger = Ledger(Budget(1.0, 1e-5), "add-remove", filter="pure")
+    data = ledger.dataset("d")
+    ledger.spend(data, ApproxDP(0.5, 5e-6), times=2)
+    assert ledger.epsilon(delta=1e-5).upper == 1.0
+    assert ledger.epsilon(delta=9e-6).upper == math.inf
+    assert ledger.remaining().epsilon == 0.0
+    with pytest.raises(BudgetExceeded, match="filter='rdp'"):
+        ledger.spend(data, Gaussian(100.0))
+
+
+def test_a_slip_of_a_group_has_no_bound():
+    ledger = Ledger(Budget(10.0, 1e-2), "add-remove")
+    data = ledger.dataset("d", rows=1000, max_rows_per_unit=2)
+    with pytest.raises(BudgetExceeded) as caught:
+        ledger.spend(data, TruncatedPoissonGaussian(2.0, 0.1, rows=1000, max_batch=180))
+    assert caught.value.data["quantity"] == "delta"
+    assert caught.value.data["wanted"] == math.inf
+
+
 def test_remaining_is_what_would_be_accepted():
     for budget in (Budget(2.0), Budget(2.0, 1e-5)):
         ledger = Ledger(budget=budget, adjacency="add-remove")
@@ -601,6 +642,48 @@ def test_what_was_counted_ahead_gives_way_to_other_releases():
         ledger.spend(data, PureDP(1 / 64))
     ledger.spend(data, PureDP(31 / 64))
     assert ledger.epsilon().upper == 1.0
+
+
+def test_threads_share_a_ledger():
+    ledger = pure_ledger("add-remove")
+    data, event = ledger.dataset("d"), PureDP(2**-10)
+
+    def work():
+        for _ in range(4096):
+            ledger.spend(data, event)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ledger.epsilon().upper == 16.0
+
+
+def test_plans_of_people_with_several_rows_add_up_over_the_parts():
+    ledger = Ledger(Budget(50.0, 1e-5), "add-remove")
+    users = ledger.dataset("users", rows=10, unit="user", max_rows_per_unit=2)
+    for part in users.split_rows(2):
+        ledger.plan(part, Gaussian(4.0))
+    # Two rows shift each part by 2/4; over both parts, as if all rows were in each.
+    exact = dpcheck.epsilon(Gaussian(2.0) * 2, delta=1e-5, adjacency="add-remove").upper
+    assert ledger.epsilon(delta=1e-5).upper == pytest.approx(exact, rel=1e-12)
+
+
+def test_split_by_of_people_with_several_rows_under_replace_one():
+    ledger = Ledger(Budget(50.0, 1e-5), "replace-one", order=4.0)
+    users = ledger.dataset("users", unit="user", max_rows_per_unit=2)
+    one, two = users.split_by("city", 2)
+    ledger.spend(one, Laplace(8.0))
+    ledger.spend(two, Laplace(16.0))
+    # A part sees at most 2 removals and 2 additions: 4/8 in the first, more than any scattering.
+    assert ledger.epsilon().upper == 0.5
+    ledger = Ledger(Budget(50.0, 1e-5), "replace-one")
+    one, two = ledger.dataset("users", unit="user", max_rows_per_unit=2).split_by("city", 2)
+    ledger.plan(one, Gaussian(8.0))
+    ledger.plan(two, Gaussian(8.0))
+    exact = dpcheck.epsilon(Gaussian(2.0) * 2, delta=1e-5, adjacency="add-remove").upper
+    assert ledger.epsilon(delta=1e-5).upper == pytest.approx(exact, rel=1e-12)
 
 
 def test_the_statement_says_who_how_much_and_what_is_left_out():

@@ -156,6 +156,27 @@ def test_two_ledgers_never_overspend_together(path):
     assert 128 - 3 * 7 <= spent <= 128  # what the others hold ahead can refuse the last few
 
 
+def test_a_plan_is_stepped_by_two_processes_and_never_beyond_its_end(path):
+    first = Ledger.open(path, Budget(9.0), "replace-one", block=8)
+    second = Ledger.open(path, block=8)
+    plans = [one.plan(one.dataset("d"), PureDP(0.125) * 64, name="p") for one in (first, second)]
+    steps, working = 0, set(plans)
+    while working:
+        for plan in tuple(working):
+            try:
+                plan.step()
+                steps += 1
+            except BudgetExceeded:
+                working.discard(plan)
+    assert 64 - 8 <= steps <= 64
+    first.close()
+    second.close()
+    with Ledger.open(path) as again:
+        plan = again.plan(again.dataset("d"), PureDP(0.125) * 64, name="p")
+        assert sum(plan.left.values()) == 64 - steps
+        assert again.epsilon().upper == 8.0
+
+
 def test_a_fork_shares_the_file_and_not_what_was_counted_ahead(path):
     # In a process of its own: forking the test runner is not its business.
     code = f"""
@@ -216,13 +237,26 @@ def test_processes_killed_at_random_never_spent_more_than_was_counted(
 # Broken files -------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def written(path):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A ledger of several pages."""
+    path = tmp_path_factory.mktemp("whole") / "privacy.ledger"
     with Ledger.open(path, BUDGET, "replace-one") as ledger:
         data = ledger.dataset("d")
         for i in range(200):
             ledger.spend(data, Gaussian(1000.0 + i))
     return path
+
+
+@pytest.fixture
+def written(whole, path):
+    shutil.copy(whole, path)
+    return path
+
+
+def test_the_whole_file_is_fine(written):
+    with Ledger.open(written, BUDGET, "replace-one") as ledger:
+        assert len(ledger.report().lines) == 200
 
 
 def edit(path, statement):
