@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, gammaln
+from scipy.special import gammaln
 
 from dpcheck.core.training_events import ObjectivePerturbation
 from dpcheck.mechanisms._regularizers import Floats, Regularizer, Ridge
@@ -47,6 +47,12 @@ class Rows:
         place = np.empty((d, d), dtype=np.intp)
         place[a, b] = place[b, a] = np.arange(len(a))
         return self.signed[:, a] * self.signed[:, b], place.ravel()
+
+    @cached_property
+    def spectrum(self) -> tuple[Floats, Floats]:
+        """Eigenvalues and eigenvectors of sum_i x_i x_i^T of shared rows."""
+        values, vectors = np.linalg.eigh(self.signed.T @ self.signed)
+        return values, vectors
 
     def margins(self, weights: Floats) -> Floats:
         """w.x~ for each release and row, shape (size, n)."""
@@ -93,7 +99,7 @@ class Objective:
     def _own_centers(self) -> bool:
         return isinstance(self.regularizer, Ridge) and np.ndim(self.regularizer.center) == 2
 
-    def part(self, which: slice | NDArray[np.intp]) -> Objective:
+    def part(self, which: slice | NDArray[np.intp] | NDArray[np.bool_]) -> Objective:
         """The objective of some of the releases."""
         if self.uniform:
             return self
@@ -105,7 +111,11 @@ class Objective:
 
     def pulls(self, weights: Floats) -> Floats:
         """s(-w.x~) for each release and row, shape (size, n)."""
-        return np.asarray(expit(-self.rows.margins(weights)))
+        # Three times as fast as scipy's expit; an overflow to infinity gives the right 0.
+        with np.errstate(over="ignore"):
+            pulls = np.exp(self.rows.margins(weights))
+        pulls += 1
+        return np.asarray(np.reciprocal(pulls, out=pulls))
 
     def noise(self, weights: Floats, pulls: Floats) -> Floats:
         """b(w): the noise that makes each row of `weights` the minimiser."""
@@ -121,6 +131,16 @@ class Objective:
         total += e.rows * e.regularization * self.regularizer.hessian(weights)
         total += e.rows * e.extra_regularization * np.eye(self.features)
         return total
+
+    def mean_curvature_step(self, pulls: Floats, gradient: Floats) -> Floats:
+        """A Newton step with s'(w.x~_i) replaced by its mean over the rows, for shared rows.
+
+        One eigendecomposition then serves all releases: a step costs two small products.
+        """
+        e, (values, vectors) = self.event, self.rows.spectrum
+        mean = np.einsum("si,si->s", pulls, 1 - pulls) / pulls.shape[1]
+        modulus = e.rows * (e.regularization + e.extra_regularization)
+        return np.asarray((gradient @ vectors) / (modulus + mean[:, None] * values) @ vectors.T)
 
     def log_density(self, weights: Floats) -> Floats:
         """The log density of each row of `weights`, normalised."""

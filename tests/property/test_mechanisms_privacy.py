@@ -51,7 +51,7 @@ TRANSFER = {
     "source": lambda e, lam, k: SourceD(e, lam, **k),
     "direct": lambda e, lam, k: Direct(e, lam, **k),
 }
-settings_ = settings(max_examples=60, deadline=None, derandomize=True)
+settings_ = settings(max_examples=40, deadline=None, derandomize=True)
 budgets = st.floats(0.01, 20).map(lambda e: float(np.float64(e)))
 regularizations = st.floats(-6, 1).map(lambda power: 10.0**power)
 calibrations = st.sampled_from(["papers", "tight"])
