@@ -18,7 +18,7 @@ from dpcheck.accounting.losses import GaussianLoss, Loss
 from dpcheck.accounting.pld_build import build, supports
 from dpcheck.accounting.pld_plan import Cumulants, Reach, loss_range, reach, spread_cost
 from dpcheck.core.errors import CannotCertify
-from dpcheck.numerics.lattice import Lattice, LatticeLoss
+from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import UNIT, Array
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tilted import Profile, Window
@@ -27,7 +27,7 @@ from dpcheck.numerics.tilted import compose as convolve
 __all__ = ["ComposedLoss", "compose", "pld_delta", "pld_epsilon", "pld_tradeoff", "supports"]
 
 MAX_POINTS = 2**21
-EASY_POINTS = 2**17
+EASY_POINTS = 2**19
 # Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
 ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (4e-4, 3e-7)}
 # Error allowance, relative to delta, above which a point is computed again at its own tilt.
@@ -61,9 +61,10 @@ class ComposedLoss:
             value, noise = profile.epsilon(delta)
             if not math.isnan(value):
                 found.append(value)
-                if noise <= QUIET:
+                better = cumulants.tilt_for_epsilon(value)
+                if noise <= QUIET or abs(better - tilt) <= 0.01 * tilt:
                     break
-                tilt = cumulants.tilt_for_epsilon(value)
+                tilt = better
             elif delta < profile.deltas[-1]:
                 tilt *= 1.5
             elif profile.epsilons[0] <= 0.0:
@@ -105,6 +106,11 @@ class ComposedLoss:
     def profile(self, cumulants: Cumulants, tilt: float) -> Profile:
         """Certified divergences around the saddle point of `tilt`."""
         plan = reach(cumulants, tilt)
+        if not any(pair.exact for pair, _ in self.parts):
+            # Steeper tilts resolve epsilon beyond the accuracy the lattice has anyway.
+            relative, absolute = ACCURACY[Side.UPPER]
+            tilt = min(tilt, 3 / (relative * abs(plan.center) + absolute))
+            plan = plan if tilt == plan.tilt else reach(cumulants, tilt)
         step = self._step(cumulants, plan)
         losses = [
             (self._lattice_loss(cumulants, i, step, tilt), count)
@@ -122,8 +128,9 @@ class ComposedLoss:
         width = plan.high - plan.low
         steps = np.geomspace(width / MAX_POINTS * 1.01, min(width, 1.0), 150)
         costs = spread_cost(cumulants, plan.tilt, steps)
-        if self.side is Side.LOWER:
-            costs = costs / 2
+        # Half for merged half cells; the worst point of a cell counts when few losses are added.
+        costs = costs * (0.5 if self.side is Side.LOWER else 1.0) * (1 + 2 / cumulants.uses)
+        costs = costs * (1 + plan.tilt * steps)
         # Large lattices are given less accuracy, still within 3e-4.
         eased = np.where(width / steps > EASY_POINTS, max(allowed, 2.5e-4 * abs(plan.center)), allowed)
         fine = np.flatnonzero(costs <= eased)
@@ -148,13 +155,9 @@ class ComposedLoss:
     ) -> LatticeLoss:
         pair, _ = self.parts[part]
         low, high = loss_range(cumulants, part, tilt)
-        anchor = pair.anchor
-        if self.side is Side.LOWER:
-            anchor, low, high = pair.lower_range(step, low, high)
-        lattice = Lattice(step, anchor - step * math.floor(anchor / step))
         if self.side is Side.UPPER:
-            return pair.upper(lattice, low, high)
-        return pair.lower(lattice, low, high)
+            return pair.upper(step, low, high)
+        return pair.lower(step, low, high)
 
     def _largest_loss(self) -> float:
         total = math.fsum(count * pair.top for pair, count in self.parts)

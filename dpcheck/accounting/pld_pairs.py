@@ -12,9 +12,17 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
-from dpcheck.numerics.lattice import Cells, Lattice, LatticeLoss, pool, spread, spread_atoms
+from dpcheck.accounting.pld_steep import entries_at, find_end
+from dpcheck.numerics.lattice import (
+    Cells,
+    Lattice,
+    LatticeLoss,
+    anchored,
+    pool,
+    spread,
+    spread_atoms,
+)
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
 
 # Rounding of atoms' masses and losses, in units, times (1 + |loss|).
@@ -50,20 +58,16 @@ class Pair(ABC):
     #: Largest loss; infinite if unbounded.
     top: float = math.inf
 
-    def lower_range(self, step: float, low: float, high: float) -> tuple[float, float, float]:
-        """(anchor, low, high) of the lower measure; see `SmoothPair`."""
-        return self.anchor, low, high
-
     @abstractmethod
     def nodes(self) -> tuple[Array, Array]:
         """(losses, log P-masses) of a coarse picture, for planning only."""
 
     @abstractmethod
-    def upper(self, lattice: Lattice, low: float, high: float) -> LatticeLoss:
+    def upper(self, step: float, low: float, high: float) -> LatticeLoss:
         """A measure above this pair; losses below `low` are raised, above `high` made infinite."""
 
     @abstractmethod
-    def lower(self, lattice: Lattice, low: float, high: float) -> LatticeLoss:
+    def lower(self, step: float, low: float, high: float) -> LatticeLoss:
         """A measure below this pair, merging losses beyond `low` and `high`."""
 
 
@@ -85,8 +89,9 @@ class SmoothPair(Pair):
     def masses(self, cuts: Array) -> tuple[Array, Array, Array, Array]:
         """(p, error of p, q, error of q) between consecutive cuts."""
 
-    def upper(self, lattice: Lattice, low: float, high: float) -> LatticeLoss:
+    def upper(self, step: float, low: float, high: float) -> LatticeLoss:
         """Connect the dots: see `dpcheck.numerics.lattice`."""
+        lattice = anchored(step, self.anchor)
         index = lattice.covering(low, high)
         levels = lattice.levels(index)
         x = self.cut(levels)
@@ -114,41 +119,34 @@ class SmoothPair(Pair):
             result = _with_atoms(result, self.atoms)
         return result
 
-    def lower(self, lattice: Lattice, low: float, high: float) -> LatticeLoss:
-        """Merged half cells: see `dpcheck.numerics.lattice`."""
+    def lower(self, step: float, low: float, high: float) -> LatticeLoss:
+        """Merged half cells, chained next to a steep end: see `pld_steep`."""
+        end = None if len(self.atoms.p) else find_end(self, step, low, high)
+        lattice = anchored(step, self.anchor if end is None else end.level)
         index = lattice.covering(low, high)
-        middle = lattice.levels(index[:-1]) + lattice.step / 2
-        x = np.concatenate(([self.ends[0]], self.cut(middle), [self.ends[1]]))
-        p, p_error, q, q_error = self.masses(x)
-        p, q = np.maximum(p - p_error, 0.0), q + q_error
+        entries = []
+        left, right = self.ends
+        if end is not None:
+            entries.append(entries_at(self, end, step))
+            edge = lattice.nearest(end.level) + end.sign * (end.chain + 1)
+            index = index[index >= edge] if end.sign > 0 else index[index <= edge]
+            beyond = self.cut(np.array([lattice.levels(np.array([edge]))[0] - end.sign * step / 2]))
+            left, right = (float(beyond[0]), right) if end.sign > 0 else (left, float(beyond[0]))
+        last = int(index[-1]) if end is None or end.sign > 0 else lattice.nearest(end.level)
+        middle = self.cut(lattice.levels(index[:-1]) + step / 2)
+        entries.append(self.lower_masses(np.concatenate(([left], middle, [right]))))
         slack, infinite = 0.0, 0.0
         if len(self.atoms.p):
             atom_p, atom_q, infinite, slack = lower_atoms(self.atoms)
-            p, q = np.concatenate((p, atom_p)), np.concatenate((q, atom_q))
-        return pool(lattice, p, q, int(index[-1]), infinite, slack)
+            entries.append((atom_p, atom_q))
+        p = np.concatenate([entry[0] for entry in entries])
+        q = np.concatenate([entry[1] for entry in entries])
+        return pool(lattice, p, q, last, infinite, slack)
 
-    def lower_range(self, step: float, low: float, high: float) -> tuple[float, float, float]:
-        """(anchor, low, high): where the law of the loss has a steep end, start the lattice there.
-
-        At a steep end there is nothing beyond to merge a point's cell with, so the lattice is laid such
-        that everything up to the first half step merges to its first point exactly.
-        """
-        if len(self.atoms.p):
-            return self.anchor, low, high
-        for sign, near, far in ((1.0, low, high), (-1.0, high, low)):
-            def off(level: float, sign: float = sign) -> float:
-                edge = self.cut(np.array([level + sign * step / 2]))
-                cuts = np.append(self.ends[0], edge) if sign > 0 else np.append(edge, self.ends[1])
-                p, _, q, _ = self.masses(cuts)
-                if p[0] <= 1e-290 or q[0] <= 1e-290:
-                    return step
-                # A little inside, so that rounding leaves the merged entry above its point.
-                return sign * (math.log(p[0]) - math.log(q[0]) - level) - sign * 1e-9 * step
-
-            if off(near) > 0 > off(far):
-                anchor = float(brentq(off, near, far, xtol=1e-11 * step, rtol=1e-15))
-                return (anchor, anchor, high) if sign > 0 else (anchor, low, anchor)
-        return self.anchor, low, high
+    def lower_masses(self, cuts: Array) -> tuple[Array, Array]:
+        """(p rounded down, q rounded up) between cuts."""
+        p, p_error, q, q_error = self.masses(np.maximum.accumulate(cuts))
+        return np.maximum(p - p_error, 0.0), q + q_error
 
     @abstractmethod
     def end_loss(self, sign: float) -> float:
@@ -218,12 +216,14 @@ class AtomicPair(Pair):
         kept = np.isfinite(losses)
         return losses[kept], np.log(self.atoms.p[kept])
 
-    def upper(self, lattice: Lattice, low: float, high: float) -> LatticeLoss:
+    def upper(self, step: float, low: float, high: float) -> LatticeLoss:
+        lattice = anchored(step, self.anchor)
         result = upper_atoms(lattice, self.atoms, low, high)
         infinite = result.infinite + self.rest
         return LatticeLoss(lattice, result.first, result.masses, infinite * (1 + 2 * UNIT))
 
-    def lower(self, lattice: Lattice, low: float, high: float) -> LatticeLoss:
+    def lower(self, step: float, low: float, high: float) -> LatticeLoss:
+        lattice = anchored(step, self.anchor)
         p, q, infinite, slack = lower_atoms(self.atoms)
         kept = p >= q * math.exp(max(low - lattice.step, -700.0))
         return pool(lattice, p[kept], q[kept], lattice.below(high) + 1, infinite, slack)

@@ -6,10 +6,11 @@ Nothing here is certified and nothing needs to be: a bad plan gives a loose boun
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import logsumexp
 
 from dpcheck.accounting.pld_pairs import Pair
@@ -65,25 +66,42 @@ class Cumulants:
             value += count * logsumexp(logs + t[:, None] * losses, axis=1)
         return value
 
-    def log_deltas(self) -> Array:
-        """Saddle-point estimates of log delta at epsilon = K'(t), on the grid of t."""
-        t = self.grid
-        width = np.log(t * (t + 1)) + 0.5 * np.log(2 * np.pi * self.variances)
-        return np.minimum(self.value - t * self.means - np.maximum(width, -np.log(2.0)), 0.0)
-
     def log_chernoff(self, epsilon: float) -> float:
         """A rough upper estimate of log delta(epsilon)."""
         return float(min(np.min(self.value - self.grid * epsilon), 0.0))
 
     def tilt_for_delta(self, delta: float) -> float:
         """The t whose saddle point has about this delta."""
-        logs = np.minimum.accumulate(self.log_deltas())
-        return float(np.exp(np.interp(-math.log(delta), -logs, np.log(self.grid))))
+        wanted = math.log(delta)
+        logs = log_saddle(self.grid, self.value, self.means, self.variances)
+        return self._refined(np.minimum.accumulate(logs) > wanted, lambda *k: log_saddle(*k) > wanted)
 
     def tilt_for_epsilon(self, epsilon: float) -> float:
         """The t with K'(t) = epsilon; small where epsilon is below the mean."""
-        means = np.maximum.accumulate(self.means)
-        return float(np.exp(np.interp(epsilon, means, np.log(self.grid))))
+        before = np.maximum.accumulate(self.means) < epsilon
+        return self._refined(before, lambda _t, _value, mean, _variance: mean < epsilon)
+
+    def _refined(
+        self, before: npt.NDArray[np.bool_], is_before: Callable[..., npt.NDArray[np.bool_]]
+    ) -> float:
+        """Where a condition that holds for small t ends: from the grid, then by finer grids."""
+        at = int(np.count_nonzero(before))
+        if at == 0 or at == len(self.grid):
+            return float(self.grid[min(at, len(self.grid) - 1)])
+        low, high = float(self.grid[at - 1]), float(self.grid[at])
+        for _ in range(2):
+            t = np.linspace(low, high, 14)
+            value, mean, variance = self(t)
+            at = int(np.count_nonzero(is_before(t, value, mean, np.maximum(variance, 1e-300))))
+            at = min(max(at, 1), len(t) - 1)
+            low, high = float(t[at - 1]), float(t[at])
+        return (low + high) / 2
+
+
+def log_saddle(t: Array, value: Array, mean: Array, variance: Array) -> Array:
+    """Saddle-point estimate of log delta at epsilon = K'(t)."""
+    width = np.log(t * (t + 1)) + 0.5 * np.log(2 * np.pi * variance)
+    return np.asarray(np.minimum(value - t * mean - np.maximum(width, -math.log(2.0)), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +115,19 @@ class Reach:
     slope_above: float
     center: float
     sd: float
-    log_delta: float
 
 
 def reach(cumulants: Cumulants, tilt: float) -> Reach:
     """The interval that holds all but e^OUTSIDE of the tilted sum, on each side."""
     value, mean, variance = (float(a[0]) for a in cumulants(np.array([tilt])))
     sd = math.sqrt(max(variance, 1e-300))
-    slopes = np.geomspace(0.02, 60.0, 40) / sd
+    slopes = np.append(np.geomspace(0.02, 60.0, 36) / sd, tilt * np.geomspace(0.05, 1.0, 8))
     up = (cumulants.only(tilt + slopes) - value - OUTSIDE) / slopes
     down = (value - cumulants.only(tilt - slopes) + OUTSIDE) / slopes
     best_up, best_down = int(np.argmin(up)), int(np.argmax(down))
-    width = math.log(tilt * (tilt + 1)) + 0.5 * math.log(2 * math.pi * max(variance, 1e-300))
-    log_delta = min(value - tilt * mean - max(width, -math.log(2.0)), 0.0)
     return Reach(
         tilt, float(down[best_down]), float(up[best_up]),
-        float(slopes[best_down]), float(slopes[best_up]), mean, sd, log_delta,
+        float(slopes[best_down]), float(slopes[best_up]), mean, sd,
     )  # fmt: skip
 
 

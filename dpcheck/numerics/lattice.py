@@ -19,6 +19,7 @@ rounding is harmless as long as it goes the right way.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,18 @@ class Lattice:
 
     def covering(self, low: float, high: float) -> Indices:
         """Indices from at most `low` to at least `high`, none spare if they are lattice points."""
-        return np.arange(self.below(low + 0.1 * self.step), self.below(high - 0.1 * self.step) + 2)
+        near = 1e-9 * self.step
+        return np.arange(self.below(low + near), self.below(high - near) + 2)
+
+
+    def nearest(self, loss: float) -> int:
+        """The index of the point next to `loss`."""
+        return round((loss - self.offset) / self.step)
+
+
+def anchored(step: float, anchor: float) -> Lattice:
+    """The lattice of that step with a point at `anchor`."""
+    return Lattice(step, anchor - step * math.floor(anchor / step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +150,7 @@ def pool(
     # An entry that is still below its point is dropped (F only shrinks).
     p = np.where(over >= 0, p, 0.0)
     # On a point but for rounding: ask for no help.
-    over = np.where(over <= p * (4 * slack + 1e-8 * h), 0.0, over)
+    over = np.where(over <= p * (4 * slack + 3e-7 * h + 128 * UNIT), 0.0, over)
     from_left = np.maximum(over, 0.0) * ((1 - 2 * ELEMENTARY) / np.expm1(h))
     lack = np.maximum(-_excess(lattice, at + 1, p, q, slack), 0.0)
     from_right = lack * ((1 + 2 * ELEMENTARY) / -np.expm1(-h))

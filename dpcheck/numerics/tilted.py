@@ -109,17 +109,16 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
     """
     t, size = window.tilt, window.size
     step = parts[0][0].lattice.step
-    uses = sum(count for _, count in parts)
     eta = FFT_UNITS * math.log2(size) * UNIT
-    log_scale, origin, slack, drift = 0.0, 0.0, 0.0, 0.0
+    log_scale, origin, slack, drift, shift = 0.0, 0.0, 0.0, 0.0, 0
     # Frequencies at which the product can still matter, and its logarithm there.
     active = np.arange(size // 2 + 1)
     log_size, spread, angle = np.zeros(len(active)), np.zeros(len(active)), np.zeros(len(active))
     tilted: list[tuple[Array, Array, int]] = []
     for loss, count in parts:
         levels = loss.levels
-        exponent = t * levels
-        top = float(exponent[loss.masses > 0].max(initial=-np.inf))
+        exponent = np.where(loss.masses > 0, t * levels, -math.inf)
+        top = float(exponent.max())
         if not math.isfinite(top):
             return _nothing(parts, window, side)
         scale = top + math.log(float(np.sum(loss.masses * np.exp(exponent - top))))
@@ -127,35 +126,44 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
         log_scale += count * scale
         origin += count * loss.lattice.offset
         slack += count * loss.slack
-        drift += count * (ELEMENTARY + 6 * UNIT * (float(np.abs(exponent).max()) + abs(scale)))
+        largest = abs(t) * float(np.abs(levels).max())
+        drift += count * (ELEMENTARY + 6 * UNIT * (largest + abs(scale)))
         tilted.append((levels, x, count))
-        spectrum = rfft(_wrapped(x, loss.first, size))
-        total = float(np.sum(x))
+        # The heaviest mass needs no transform: with it at the origin its spectrum is constant, and
+        # only the others' transform errs.
+        heaviest = int(np.argmax(x))
+        shift += count * (loss.first + heaviest)
+        others = x.copy()
+        others[heaviest] = 0.0
+        spectrum = rfft(_wrapped(others, -heaviest, size)) + x[heaviest]
+        total = float(np.sum(others))
         active, kept = _narrowed(spectrum, active, math.exp(-FLAT / count) - 2 * eta * total)
         spectrum, log_size, spread, angle = spectrum[active], log_size[kept], spread[kept], angle[kept]
-        modulus = np.maximum(np.abs(spectrum), eta)
+        modulus = np.maximum(np.abs(spectrum), max(eta * total, 1e-300))
         log_size += count * np.log(modulus)
-        spread += count * (eta * total / modulus)
-        angle += np.remainder(count * np.angle(spectrum), 2 * np.pi)
+        turn = np.angle(spectrum)
+        # The transform, and the rounding of sum, modulus, logarithm and angle.
+        spread += count * (eta * total / modulus + UNIT * (6 + 4 * np.abs(turn)))
+        angle += np.remainder(count * turn, 2 * np.pi)
     grown = np.exp(log_size)
     product = np.zeros(size // 2 + 1, dtype=np.complex128)
     product[active] = grown * np.exp(1j * angle)
-    missed = grown * (np.expm1(np.minimum(spread, 600.0)) + 24 * UNIT * uses)
+    missed = grown * (np.expm1(np.minimum(spread, 600.0)) + 4 * ELEMENTARY * (FLAT + len(parts)))
     # Parseval: the error of v in the 2-norm; conjugate frequencies count twice.
     error = math.sqrt((2 * float(np.sum(missed**2)) + size * math.exp(-2 * FLAT)) / size)
     v = irfft(product, size, overwrite_x=True)
     # 1e-290 stands for tilted masses that underflow.
     error += eta * float(np.linalg.norm(v)) * 2 + 1e-290
-    v = np.maximum(np.roll(v, -(window.start % size)), 0.0)
+    v = np.maximum(np.roll(v, -((window.start - shift) % size)), 0.0)
 
     index = np.arange(window.start, window.start + size)
     epsilons = origin + index * step
     body = _divergences(v, t, step)
     weights = np.exp(-t * step * np.arange(1, size + 1)) * -np.expm1(-step * np.arange(1, size + 1))
     allowance = error * float(np.linalg.norm(weights)) * 1.01 + 4 * UNIT * size * body
-    heaviest = float(weights.max()) * 1.01
-    lowest = heaviest * _tail(tilted, -window.slope_below, float(epsilons[0]))
-    highest = heaviest * _tail(tilted, window.slope_above, float(epsilons[-1]) + step)
+    largest_weight = float(weights.max()) * 1.01
+    lowest = largest_weight * _tail(tilted, -window.slope_below, float(epsilons[0]))
+    highest = largest_weight * _tail(tilted, window.slope_above, float(epsilons[-1]) + step)
     exponent = log_scale - t * epsilons
     certain = ELEMENTARY + 8 * UNIT * (abs(log_scale) + float(np.abs(t * epsilons).max())) + drift
     if side is Side.UPPER:
@@ -169,11 +177,11 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
     value = value + _infinite(parts, side)
     if side is Side.UPPER:
         value = np.minimum.accumulate(np.minimum(value, 1.0))
-        shift = 8 * UNIT * (abs(origin) + float(np.abs(epsilons).max()))
+        move = 8 * UNIT * (abs(origin) + float(np.abs(epsilons).max()))
     else:
         value = np.maximum.accumulate(value[::-1])[::-1]
-        shift = -slack - 8 * UNIT * (abs(origin) + float(np.abs(epsilons).max()) + slack)
-    return Profile(epsilons + shift, value, noise, side)
+        move = -slack - 8 * UNIT * (abs(origin) + float(np.abs(epsilons).max()) + slack)
+    return Profile(epsilons + move, value, noise, side)
 
 
 def _narrowed(
