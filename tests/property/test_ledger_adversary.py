@@ -42,7 +42,7 @@ def best_delta(epsilon, menu, accepts):
 
 
 def ledger_rule(budget, menu, **options):
-    """Whether a ledger with this history accepts one more; PLAN marks what is planned, then made."""
+    """Whether a ledger with this history accepts one more; PLAN marks a plan of one step."""
 
     @cache
     def accepted(history, choice):
@@ -71,19 +71,18 @@ MENUS = {
 }
 
 
-@pytest.mark.parametrize(
-    "options", [{"order": 3.0}, {"order": 5.0}, {"filter": "zcdp"}, {"filter": "gdp"}]
-)
-@pytest.mark.parametrize("name", MENUS)
+FILTERS = [{"order": 3.0}, {"order": 5.0}, {"filter": "zcdp"}, {"filter": "gdp"}]
+# The gdp filter takes no late plans, which test_ledger checks.
+FIGHTS = [pair for pair in product(MENUS, FILTERS) if pair != ("late plans", {"filter": "gdp"})]
+
+
+@pytest.mark.parametrize(("name", "options"), FIGHTS)
 def test_no_strategy_beats_the_budget(name, options):
     budget, menu = Budget(1.0, 0.06), MENUS[name]
-    if options == {"filter": "gdp"} and name == "late plans":
-        pytest.skip("the gdp filter takes no late plans; test_ledger checks that it refuses them")
     rule = ledger_rule(budget, menu, **options)
     found = best_delta(budget.epsilon, menu, rule)
-    print(name, options, found)
     assert found <= budget.delta
-    assert found > budget.delta / 60  # the adversary does get something, so there was a fight
+    assert found > budget.delta / 5  # the adversary does get something, so there was a fight
 
 
 def test_without_a_delta_nothing_is_gained():
