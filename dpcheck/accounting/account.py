@@ -55,7 +55,9 @@ def upper_side(profile: Profile) -> Flat:
 
 def lower_side(profile: Profile) -> Flat:
     """The pairs the composition contains; leaves without a known one are dropped, which only lowers."""
-    return _flatten(((b.lower, t) for b, t in profile if b.lower is not None and not b.failure), 0.0)
+    return _flatten(
+        ((b.lower, t) for b, t in profile if b.lower is not None and not b.failure), 0.0
+    )
 
 
 def _flatten(parts: Iterable[tuple[Loss, int]], failure: float) -> Flat:
@@ -152,9 +154,9 @@ def epsilon_lower(flat: Flat, delta: float) -> float:
     if room == 0:
         return composed_largest_loss(flat.parts)[0] if flat.parts else 0.0
     found = [0.0]
-    gaussians = tuple(p for p in flat.parts if isinstance(p[0], losses.GaussianLoss))
-    if gaussians:
-        found.append(gdp_epsilon(gaussian_mu(gaussians)[0], room)[0])
+    mu = gaussian_mu(_gaussians(flat.parts))
+    if mu:
+        found.append(gdp_epsilon(mu[0], room)[0])
     for loss, times in flat.parts:
         if isinstance(loss, losses.UnboundedLoss):
             return math.inf
@@ -168,17 +170,21 @@ def delta_lower(flat: Flat, epsilon: float) -> float:
     """A closed-form lower bound on delta at `epsilon`."""
     if any(isinstance(loss, losses.UnboundedLoss) for loss, _ in flat.parts):
         return 1.0
-    gaussians = tuple(p for p in flat.parts if isinstance(p[0], losses.GaussianLoss))
-    plain = gdp_delta(gaussian_mu(gaussians)[0], epsilon)[0] if gaussians else 0.0
+    mu = gaussian_mu(_gaussians(flat.parts))
+    plain = gdp_delta(mu[0], epsilon)[0] if mu else 0.0
     return max(0.0, enclose(flat.leak + (1 - flat.leak) * Fraction(plain))[0])
 
 
-def gaussian_mu(parts: Parts) -> tuple[float, float] | tuple[()]:
-    """(lower, upper) around sqrt(sum mu^2) if every part is Gaussian, else nothing."""
+def _gaussians(parts: Parts) -> Parts:
+    return tuple(part for part in parts if isinstance(part[0], losses.GaussianLoss))
+
+
+def gaussian_mu(parts: Parts) -> tuple[float, float] | None:
+    """(lower, upper) around sqrt(sum mu^2) if every part is Gaussian, else None."""
     total = Fraction(0)
     for loss, times in parts:
         if not isinstance(loss, losses.GaussianLoss):
-            return ()
+            return None
         total += Fraction(loss.mu) ** 2 * times
     return enclose_root(total)
 

@@ -18,7 +18,9 @@ from dpcheck.core.errors import InvalidParameter, UnknownName
 from dpcheck.core.event import Event, natural_adjacency
 from dpcheck.core.validate import finite, non_negative, probability
 
-RANDOMNESS = "noise is drawn from the stated continuous or integer distribution, not a float sampler"
+RANDOMNESS = (
+    "noise is drawn from the stated continuous or integer distribution, not a float sampler"
+)
 
 
 def _resolve(event: Event, adjacency: Adjacency | str | None) -> Adjacency:
@@ -37,7 +39,7 @@ def epsilon(
     """What `event` spends at `delta`: proved lower and upper bounds on its epsilon.
 
     Without `adjacency` the one the event is usually stated under is used; the answer carries it.
-    `method` names one accountant instead of the best of all.
+    `method` names one accountant instead of the best of all; `lower` is then 0.
 
     Guarantee: no mechanism the event describes has an epsilon above `upper`; some has one of at least
     `lower`.
@@ -65,7 +67,7 @@ def _methods(method: str) -> tuple[str, ...]:
 
 def _profile_epsilon(profile: Profile, delta: float, names: tuple[str, ...]) -> Bound:
     flat = account.upper_side(profile)
-    lower = account.epsilon_lower(account.lower_side(profile), delta)
+    lower = account.epsilon_lower(account.lower_side(profile), delta) if len(names) > 1 else 0.0
     uppers: dict[str, float] = {}
     for name in names:
         # The weaker conversions are never tighter than the optimal one; ask for them by name.
@@ -77,9 +79,7 @@ def _profile_epsilon(profile: Profile, delta: float, names: tuple[str, ...]) -> 
     return account.summarise(uppers, lower, _assumptions(profile))
 
 
-def delta(
-    event: Event, *, epsilon: float, adjacency: Adjacency | str | None = None
-) -> Bound:
+def delta(event: Event, *, epsilon: float, adjacency: Adjacency | str | None = None) -> Bound:
     """The delta `event` needs at `epsilon`: proved lower and upper bounds.
 
     Guarantee: as for `epsilon`.
@@ -122,9 +122,7 @@ def rdp(event: Event, order: float, *, adjacency: Adjacency | str | None = None)
     return _worst(bounds, relation)
 
 
-def tradeoff(
-    event: Event, fpr: float, *, adjacency: Adjacency | str | None = None
-) -> Bound:
+def tradeoff(event: Event, fpr: float, *, adjacency: Adjacency | str | None = None) -> Bound:
     """The least false-negative rate of any test of one neighbour against the other, at `fpr`.
 
     Guarantee: no test with that false-positive rate misses less often than `lower`.

@@ -85,7 +85,9 @@ class Converted:
     order: float
 
 
-_SCAN = 1 + 0.002 * 1.35 ** np.arange(90)
+_RATIO = 1.6
+_SCAN: Floats = 1 + 0.002 * _RATIO ** np.arange(56, dtype=np.float64)
+_CHUNK = 7
 
 
 def _best_order(
@@ -95,14 +97,15 @@ def _best_order(
 
     `enough(divergence)` ends the scan: divergences grow with the order, so no later one can win.
     """
-    scanned: list[float] = []
-    for order in _SCAN:
-        scanned.append(float(divergences(np.array([order]))[0]))
-        if enough(scanned[-1]):
+    chunks = []
+    for start in range(0, len(_SCAN), _CHUNK):
+        chunks.append(divergences(_SCAN[start : start + _CHUNK]))
+        if enough(float(chunks[-1][-1])):
             break
-    orders, values = _SCAN[: len(scanned)], np.array(scanned)
+    values = np.concatenate(chunks)
+    orders = _SCAN[: len(values)]
     best, where = math.inf, math.nan
-    width = math.log(1.35)
+    width = math.log(_RATIO)
     for _ in range(5):
         usable = np.isfinite(values)
         if not usable.any():
@@ -113,8 +116,8 @@ def _best_order(
         if costs[i] < best:
             best, where = float(costs[i]), float(orders[i])
         centre, reach = _vertex(np.log(orders - 1), costs, i), width
-        width /= 4
-        orders = 1 + np.exp(centre + np.linspace(-reach, reach, 9))
+        width /= 3
+        orders = np.asarray(1 + np.exp(centre + np.linspace(-reach, reach, 7)), dtype=np.float64)
         values = divergences(orders)
     return Converted(best, where)
 
@@ -147,13 +150,25 @@ def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Conv
     def divergences(orders: Floats) -> Floats:
         nonlocal known
         values = curve(orders)
-        usable = np.isfinite(values)
-        if usable.any():
-            known = min(known, float(improved(orders[usable], values[usable], delta).min()))
+        known = min(known, float(improved(orders, values, delta).min()))
         return values
 
-    best = _best_order(divergences, lambda a, d: convert(a, d, delta), enough)
-    return Converted(max(0.0, best.value * (1 + _ROUNDING) + _ROUNDING), best.order)
+    # `optimal` costs more to evaluate and its best order is near that of `improved`, unless the
+    # moment e^{(a-1)D} is small; then it is searched for on its own.
+    first = improved if conversion == "optimal" else convert
+    best = _best_order(divergences, lambda a, d: first(a, d, delta), enough)
+    value = best.value
+    if conversion == "optimal" and math.isfinite(value):
+        near = 1 + (best.order - 1) * np.array([0.98, 1.0, 1.02])
+        moment = (best.order - 1) * float(curve(near)[1])
+        # e^eps >= y (1 - 1/a) with y^{a-1} >= (M - 1)/(a delta): all there is to gain is log(1 - 1/M).
+        if math.exp(-min(moment, 700.0)) <= 1e-7 * abs(value) * (best.order - 1):
+            return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), best.order)
+        value = min(value, float(optimal(near, curve(near), delta).min()))
+        if value < best.value - 1e-4 * abs(best.value):
+            best = _best_order(divergences, lambda a, d: optimal(a, d, delta), enough)
+            value = min(value, best.value)
+    return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), best.order)
 
 
 def rdp_delta(curve: Curve, epsilon: float) -> Converted:

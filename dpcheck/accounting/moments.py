@@ -21,54 +21,56 @@ _SERIES_TERMS = 18
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
-@lru_cache(maxsize=8192)  # searches over steps and budgets ask for the same orders again
-def mixture_log_moment(
-    shifts: tuple[float, ...], weights: tuple[float, ...], exponent: float
-) -> float:
-    """log E_{x~N(0,1)} (1 + sum_j w_j (e^{s_j x - s_j^2/2} - 1))^t, for t > 1 or t < 0.
+@lru_cache(maxsize=2048)  # searches over steps and budgets ask for the same orders again
+def mixture_log_moments(
+    shifts: tuple[float, ...], weights: tuple[float, ...], exponents: tuple[float, ...]
+) -> Floats:
+    """log E_{x~N(0,1)} (1 + sum_j w_j (e^{s_j x - s_j^2/2} - 1))^t, for all t > 1 or all t < 0.
 
     The trapezoidal rule on the line. With b below the distance of the nearest singularity its
     relative error is at most 2 e^{b^2/2} / (e^{2 pi b/h} - 1) times the growth of the integrand on
     the shifted line; h is chosen to make that below 1e-30.
     Reference: [Trefethen2014] Theorem 5.1; [Mironov2019] Theorem 4 for the divergence.
     """
-    s, w = np.asarray(shifts), np.asarray(weights)
-    widest = float(s.max())
+    s, w, t = np.asarray(shifts), np.asarray(weights), np.asarray(exponents)
+    widest, lowest = float(s.max()), float(t.min())
     # Positive powers: |1 + v(x+ib)| <= 1 + v(x), analytic while s_j b < pi (one shift) or pi/2.
     # Negative ones: |1 + v(x+ib)| >= cos(s b/2) (1 + v(x)); s b <= 1/sqrt|t| keeps the power below e.
-    angle = np.pi if exponent > 0 and len(s) == 1 else np.pi / 2
-    if exponent < 0:
-        angle = min(angle, 1 / np.sqrt(-exponent))
+    angle = np.pi if lowest > 0 and len(s) == 1 else np.pi / 2
+    if lowest < 0:
+        angle = min(angle, 1 / np.sqrt(-lowest))
     strip = min(float(angle) / widest, 12.0)
     step = 2 * np.pi * strip / (75.0 + strip**2 / 2)
     # The integrand is exp(t log(1+v) - x^2/2): its bulk lies between 0 and t * (largest shift);
     # the v that is subtracted has its own at the largest shift.
-    low = -13.0 if exponent > 0 else -13.0 + exponent * widest
-    high = 13.0 + max(exponent, 1.0) * widest
+    low = -13.0 + min(lowest, 0.0) * widest
+    high = 13.0 + max(float(t.max()), 1.0) * widest
     x = np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step
-    v = np.zeros_like(x)
-    with np.errstate(over="ignore"):
-        for shift, weight in zip(s, w, strict=True):
-            v += weight * np.expm1(shift * x - shift**2 / 2)
-    if not np.isfinite(v).all():
-        return _huge_mixture(s, w, exponent, x, step)
-    height = exponent * np.log1p(v) - x**2 / 2
+    terms = s[:, None] * x - s[:, None] ** 2 / 2
+    norm = step / np.sqrt(2 * np.pi)
+    if (
+        terms.max() > 690.0 and len(t) > 1
+    ):  # the widest exponent must not cost the others their digits
+        return np.array([mixture_log_moments(shifts, weights, (p,))[0] for p in exponents])
+    if terms.max() > 690.0:  # too steep for plain numbers; digits near 1 are lost, so round up
+        log_terms = np.logaddexp.reduce(np.log(w)[:, None] + terms, axis=0)
+        log_base = np.logaddexp(np.log1p(-w.sum()), log_terms)
+        total = _log_sum_exp(t[0] * log_base - x**2 / 2) + float(np.log(norm))
+        return np.array([total + 1e-12 * (1 + abs(total))])
+    v = w @ np.expm1(terms)
+    growth = t[:, None] * np.log1p(v)
+    height = growth - x**2 / 2
     density = np.exp(-(x**2) / 2)
-    log_norm = np.log(step) - 0.5 * np.log(2 * np.pi)
-    if height.max() > 300.0:  # the 1 + t v that is subtracted is lost in rounding
-        return float(_log_sum_exp(height) + log_norm)
+    tops = height.max(axis=1)
     # Where the power alone could overflow, its product with the density is formed first.
-    steep = height + x**2 / 2 > 50.0
-    gentle = _bernoulli_excess(np.where(steep, 0.0, v), exponent) * density
-    excess = np.where(steep, np.exp(height) - density * (1 + exponent * v), gentle)
-    return float(np.log1p(np.exp(log_norm) * excess.sum()))
-
-
-def _huge_mixture(s: Floats, w: Floats, exponent: float, x: Floats, step: float) -> float:
-    terms = np.log(w)[:, None] + s[:, None] * x - s[:, None] ** 2 / 2
-    log_base = np.logaddexp(np.log1p(-w.sum()), np.logaddexp.reduce(terms, axis=0))
-    total = _log_sum_exp(exponent * log_base - x**2 / 2)
-    return float(total + np.log(step) - 0.5 * np.log(2 * np.pi))
+    steep = growth > 50.0
+    gentle = _bernoulli_excess(np.where(steep, 0.0, v), t[:, None])
+    direct = np.exp(np.minimum(height, 700.0)) - density * (1 + t[:, None] * v)
+    excess = np.where(steep, direct, gentle * density).sum(axis=1)
+    # Far above 1, the 1 + t v that is subtracted is lost in rounding anyway.
+    huge = np.array([_log_sum_exp(row) for row in height]) + np.log(norm)
+    small: Floats = np.log1p(norm * np.where(tops > 300.0, 0.0, excess))
+    return np.where(tops > 300.0, huge, small)
 
 
 @lru_cache(maxsize=8192)
@@ -120,18 +122,18 @@ def _panels(low: float, high: float) -> tuple[Floats, Floats]:
     return nodes.ravel(), (half[:, None] * _WEIGHTS).ravel()
 
 
-def _bernoulli_excess(v: Floats, t: float) -> Floats:
+def _bernoulli_excess(v: Floats, t: Floats | float) -> Floats:
     """(1 + v)^t - 1 - t v without cancellation; v > -1."""
-    small = np.abs(v) < 0.1 / (1 + abs(t))
+    small = np.abs(v) < 0.1 / (1 + np.abs(t))
     with np.errstate(over="ignore"):
         direct = np.expm1(t * np.log1p(np.where(small, 0.0, v))) - t * np.where(small, 0.0, v)
     series = _binomial_tail(np.where(small, v, 0.0), t)
     return np.where(small, series, direct)
 
 
-def _binomial_tail(v: Floats, t: float) -> Floats:
+def _binomial_tail(v: Floats, t: Floats | float) -> Floats:
     """sum_{j=2}^{terms} C(t, j) v^j."""
-    total = np.zeros_like(v)
+    total: Floats | float = 0.0
     for j in range(_SERIES_TERMS, 2, -1):
         total = (t - j + 1) / j * v * (1 + total)
     return t * (t - 1) / 2 * v**2 * (1 + total)

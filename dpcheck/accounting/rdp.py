@@ -19,7 +19,7 @@ from dpcheck.accounting.moments import (
     Floats,
     excess_log_moments,
     laplace_log_moment,
-    mixture_log_moment,
+    mixture_log_moments,
 )
 from dpcheck.core.errors import CannotCertify, TheoremConditionViolated
 
@@ -84,7 +84,9 @@ def _(loss: losses.BoundedLoss, orders: Floats) -> Floats:
 @renyi.register
 def _(loss: losses.BoundedRangeLoss, orders: Floats) -> Floats:
     a, e = orders, loss.epsilon
-    concentrated = a * e**2 / 8 * (1 + 1e-12)  # [Cesar2021] Lemma 3.2: a range of eps is eps^2/8-zCDP
+    concentrated = (
+        a * e**2 / 8 * (1 + 1e-12)
+    )  # [Cesar2021] Lemma 3.2: a range of eps is eps^2/8-zCDP
     if e < 1e-3:
         return concentrated
     # The loss lives on {t, t - eps}; the worst t solves a linear equation in e^t [Dong2020, Lemma 3.2].
@@ -92,7 +94,7 @@ def _(loss: losses.BoundedRangeLoss, orders: Floats) -> Floats:
     log_small = -e + np.log(-np.expm1((1 - a) * e))
     t = np.log((a - 1) / a) + np.log(-np.expm1(-a * e)) - log_small
     heads = -np.expm1(t - e) / -np.expm1(-e) * np.exp(-t)
-    moment = np.logaddexp(a * t + np.log(heads), a * (t - e) + np.log1p(-heads))
+    moment: Floats = np.logaddexp(a * t + np.log(heads), a * (t - e) + np.log1p(-heads))
     return np.minimum(moment / (a - 1) * (1 + 1e-9), concentrated)
 
 
@@ -109,8 +111,9 @@ def _(loss: losses.DiscreteLaplaceLoss, orders: Floats) -> Floats:
     value = np.concatenate([(2 * x - s) / loss.scale, [s / loss.scale, -s / loss.scale]])
     mass = np.concatenate([(1 - decay) * decay**x, [decay**s, 1.0]]) / (1 + decay)
     exponents = orders[:, None] * value
-    moment = np.logaddexp.reduce(exponents + np.log(np.maximum(mass, 1e-320)), axis=1)
-    return np.clip(moment / (orders - 1), 0.0, s / loss.scale) * (1 + 1e-12) + 1e-15 * orders
+    moment: Floats = np.logaddexp.reduce(exponents + np.log(np.maximum(mass, 1e-320)), axis=1)
+    rounding = 1e-14 * (1 + orders * s / loss.scale)
+    return np.clip((moment + rounding) / (orders - 1), 0.0, s / loss.scale * _ROUND_UP)
 
 
 @renyi.register
@@ -120,20 +123,21 @@ def _(loss: losses.FiniteLoss, orders: Floats) -> Floats:
         return np.full_like(orders, math.inf)
     p, q = p[p > 0], q[p > 0]
     ratio = np.log(p) - np.log(q)
-    forward = np.logaddexp.reduce(orders[:, None] * ratio + np.log(q), axis=1)
-    backward = np.logaddexp.reduce(-orders[:, None] * ratio + np.log(p), axis=1)
+    forward: Floats = np.logaddexp.reduce(orders[:, None] * ratio + np.log(q), axis=1)
+    backward: Floats = np.logaddexp.reduce(-orders[:, None] * ratio + np.log(p), axis=1)
     rounding = 1e-13 * (1 + np.abs(ratio).max() * orders)
-    return (np.maximum(np.maximum(forward, backward), 0.0) + rounding) / (orders - 1)
+    moment: Floats = np.maximum(np.maximum(forward, backward), 0.0)
+    return np.asarray((moment + rounding) / (orders - 1))
 
 
 @renyi.register
 def _(loss: losses.GaussianMixtureLoss, orders: Floats) -> Floats:
     # One shift: the direction with the mixture on top is the larger one [Mironov2019, Theorem 5].
-    moments = [mixture_log_moment(loss.shifts, loss.weights, a) for a in orders]
+    moments = mixture_log_moments(loss.shifts, loss.weights, tuple(orders.tolist()))
     if len(loss.shifts) > 1:
-        back = [mixture_log_moment(loss.shifts, loss.weights, 1 - a) for a in orders]
-        moments = [max(pair) for pair in zip(moments, back, strict=True)]
-    return np.array(moments) / (orders - 1) * (1 + RELATIVE_ERROR)
+        back = mixture_log_moments(loss.shifts, loss.weights, tuple((1 - orders).tolist()))
+        moments = np.maximum(moments, back)
+    return moments / (orders - 1) * (1 + RELATIVE_ERROR)
 
 
 @renyi.register
@@ -249,7 +253,8 @@ def _(loss: losses.GroupedLoss, orders: Floats) -> Floats:
 
 @renyi.register
 def _(loss: losses.WorstLoss, orders: Floats) -> Floats:
-    return np.max([composed_renyi(option, orders) for option in loss.options], axis=0)
+    worst: Floats = np.max([composed_renyi(option, orders) for option in loss.options], axis=0)
+    return worst
 
 
 @renyi.register
@@ -261,19 +266,19 @@ def _(loss: losses.SelectedLoss, orders: Floats) -> Floats:
         (1 + eta) * (1 - 1 / others) * composed_renyi(loss.inner, others)
         + (1 + eta) * math.log(1 / gamma) / others
     )
-    runs = _expected_runs(eta, gamma)
+    runs = expected_runs(eta, gamma)
     return composed_renyi(loss.inner, orders) + penalty + math.log(runs) / (orders - 1)
 
 
-def _expected_runs(eta: float, gamma: float) -> float:
+def expected_runs(eta: float, gamma: float) -> float:
     """Mean of the truncated negative binomial distribution [Papernot2022, Definition 1]."""
     if eta == 0:
         return (1 / gamma - 1) / math.log(1 / gamma)
-    return eta * (1 - gamma) / (gamma * (1 - gamma**eta))
+    return float(eta * (1 - gamma) / (gamma * (1 - gamma**eta)))
 
 
 @renyi.register
-def _(loss: losses.UnboundedLoss, orders: Floats) -> Floats:  # noqa: ARG001 - infinite whatever it is
+def _(loss: losses.UnboundedLoss, orders: Floats) -> Floats:
     return np.full_like(orders, math.inf)
 
 

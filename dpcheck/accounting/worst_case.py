@@ -140,7 +140,7 @@ def _scaled(value: float, times: int) -> tuple[float, float]:
 
 
 @worst_case.register
-def _(event: noise.FinitePair, adjacency: Adjacency, group: int = 1) -> LossBounds:  # noqa: ARG001 - one table for all
+def _(event: noise.FinitePair, adjacency: Adjacency, group: int = 1) -> LossBounds:
     loss = FiniteLoss(event.p, event.q)
     return LossBounds(loss, loss) if group == 1 else LossBounds(GroupedLoss(loss, group), loss)
 
@@ -183,7 +183,7 @@ def _(event: guarantee.GDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
 
 
 @worst_case.register
-def _(event: guarantee.NotPrivate, adjacency: Adjacency, group: int = 1) -> LossBounds:  # noqa: ARG001 - infinite under all
+def _(event: guarantee.NotPrivate, adjacency: Adjacency, group: int = 1) -> LossBounds:
     return LossBounds(UnboundedLoss(event.reason), UnboundedLoss(event.reason))
 
 
@@ -203,9 +203,7 @@ def _(event: training.SampledGaussian, adjacency: Adjacency, group: int = 1) -> 
 
 def _mixture(shift: float, rate: float, group: int, side: int) -> GaussianMixtureLoss:
     q = Fraction(rate)
-    weights = [
-        math.comb(group, j) * q**j * (1 - q) ** (group - j) for j in range(1, group + 1)
-    ]
+    weights = [math.comb(group, j) * q**j * (1 - q) ** (group - j) for j in range(1, group + 1)]
     shifts = tuple(_scaled(shift, j)[side] for j in range(1, group + 1))
     return GaussianMixtureLoss(shifts, tuple(enclose(w)[side] for w in weights))
 
@@ -274,7 +272,8 @@ def _(event: training.TreeAggregation, adjacency: Adjacency, group: int = 1) -> 
     most = sum(takes * min(takes, -(-(2**level) // apart)) for level in range(levels))
     scale = Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier)
     return LossBounds(
-        GaussianLoss(enclose_root(most * scale**2)[1]), GaussianLoss(enclose_root(takes * levels * scale**2)[0])
+        GaussianLoss(enclose_root(most * scale**2)[1]),
+        GaussianLoss(enclose_root(takes * levels * scale**2)[0]),
     )
 
 

@@ -53,7 +53,7 @@ def number(text: str) -> float:
         raise UsageError(f"{text!r} is not a number; write 0.06 or 32/539.", value=text) from None
 
 
-class Number(click.ParamType):
+class Number(click.ParamType):  # type: ignore[type-arg]  # generic only in click 8.2+
     """click type for `number`."""
 
     name = "number"

@@ -11,36 +11,22 @@ With C the bound on the norm of one record's contribution:
 from __future__ import annotations
 
 from difflib import get_close_matches
-from enum import Enum
+from enum import StrEnum
 
 from dpcheck.core.errors import UnknownName
 
 
-class Adjacency(str, Enum):
+class Adjacency(StrEnum):
     """The neighbouring relation a sensitivity, claim or bound is stated under."""
 
     REPLACE_ONE = "replace-one"
     ADD_REMOVE = "add-remove"
     ZERO_OUT = "zero-out"
 
-    def __str__(self) -> str:
-        return self.value
-
     @property
     def moves(self) -> int:
         """How many norm bounds C a sum of contributions moves between neighbours."""
         return 2 if self is Adjacency.REPLACE_ONE else 1
-
-
-class Direction(Enum):
-    """Which neighbour the privacy loss is taken against.
-
-    REMOVE is log p(with the record) / p(without it), ADD the reverse. Under replace-one the two are
-    the same up to names.
-    """
-
-    REMOVE = "remove"
-    ADD = "add"
 
 
 def as_adjacency(value: Adjacency | str) -> Adjacency:

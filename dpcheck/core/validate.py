@@ -33,7 +33,9 @@ def non_negative(name: str, value: object) -> float:
     """A finite number, 0 or above."""
     number = finite(name, value)
     if number < 0:
-        raise InvalidParameter(f"{name} must not be negative, got {number:g}.", name=name, value=number)
+        raise InvalidParameter(
+            f"{name} must not be negative, got {number:g}.", name=name, value=number
+        )
     return number
 
 
@@ -41,7 +43,9 @@ def probability(name: str, value: object) -> float:
     """A number in [0, 1)."""
     number = finite(name, value)
     if not 0 <= number < 1:
-        raise InvalidParameter(f"{name} must be in [0, 1), got {number:g}.", name=name, value=number)
+        raise InvalidParameter(
+            f"{name} must be in [0, 1), got {number:g}.", name=name, value=number
+        )
     return number
 
 
@@ -49,7 +53,9 @@ def open_probability(name: str, value: object) -> float:
     """A number in (0, 1)."""
     number = finite(name, value)
     if not 0 < number < 1:
-        raise InvalidParameter(f"{name} must be in (0, 1), got {number:g}.", name=name, value=number)
+        raise InvalidParameter(
+            f"{name} must be in (0, 1), got {number:g}.", name=name, value=number
+        )
     return number
 
 
@@ -57,7 +63,9 @@ def rate(name: str, value: object) -> float:
     """A number in (0, 1]."""
     number = finite(name, value)
     if not 0 < number <= 1:
-        raise InvalidParameter(f"{name} must be in (0, 1], got {number:g}.", name=name, value=number)
+        raise InvalidParameter(
+            f"{name} must be in (0, 1], got {number:g}.", name=name, value=number
+        )
     return number
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """The comparison of a claim with what was proved and what was observed."""
 
     HOLDS = "holds"
     CONSISTENT = "consistent"
     VIOLATED = "violated"
     UNDECIDED = "undecided"
-
-    def __str__(self) -> str:
-        return self.value

@@ -8,9 +8,9 @@ Gaussians of multiplier 2 at delta 1e-5 they answer 11.48 and 5.38).
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from dpcheck.accounting.rdp import expected_runs
 from dpcheck.core import event as combine
 from dpcheck.core import guarantee_events as guarantee
 from dpcheck.core import noise_events as noise
@@ -64,7 +64,7 @@ def to_dp_event(event: Event) -> Any:
         case training.TreeAggregation(sigma, steps, 1, _):
             return dp.SingleEpochTreeAggregationDpEvent(sigma, steps)
         case combine.RandomStopping(inner, shape, stop):
-            return dp.RepeatAndSelectDpEvent(to_dp_event(inner), _mean_runs(shape, stop), shape)
+            return dp.RepeatAndSelectDpEvent(to_dp_event(inner), expected_runs(shape, stop), shape)
     raise InvalidEvent(f"dp-accounting has no event for {type(event).__name__}.")
 
 
@@ -134,10 +134,3 @@ def _noisy(kind: Any, event: Any) -> Event:
 
 def _unknown(event: Any) -> InvalidEvent:
     return InvalidEvent(f"dpcheck has no event for {type(event).__name__}.")
-
-
-def _mean_runs(shape: float, stop: float) -> float:
-    """Mean of the truncated negative binomial distribution [Papernot2022, Definition 1]."""
-    if shape == 0:
-        return (1 / stop - 1) / math.log(1 / stop)
-    return float(shape * (1 - stop) / (stop * (1 - stop**shape)))

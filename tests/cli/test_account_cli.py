@@ -38,7 +38,9 @@ def test_account_json():
 
 
 def test_theorem_row_says_which_condition_fails():
-    shown = dpcheck("account", "sampled-gaussian", "--noise", "1", "--rate", "0.01", "--delta", "1e-5")
+    shown = dpcheck(
+        "account", "sampled-gaussian", "--noise", "1", "--rate", "0.01", "--delta", "1e-5"
+    )
     assert "needs sigma >= 4" in shown.stdout
     assert shown.returncode == 0
 
@@ -64,7 +66,18 @@ def test_calibrate_inverts_account():
 
 
 def test_calibrate_steps_and_epochs():
-    common = ("--noise", "6", "--rate", "32/539", "--budget", "4", "--delta", "1e-5", "--method", "rdp-classic")
+    common = (
+        "--noise",
+        "6",
+        "--rate",
+        "32/539",
+        "--budget",
+        "4",
+        "--delta",
+        "1e-5",
+        "--method",
+        "rdp-classic",
+    )
     epochs = dpcheck("calibrate", "epochs", "sampled-gaussian", *common)
     assert epochs.stdout.startswith("353 epochs (5,946 steps)"), epochs.stdout + epochs.stderr
     steps = dpcheck("calibrate", "steps", "sampled-gaussian", *common)

@@ -100,9 +100,10 @@ def test_one_meaning_of_the_replace_one_gaussian():
     event = dpcheck.Gaussian(2.0) * 5
     ours = dpcheck.epsilon(event, delta=1e-5, adjacency="replace-one")
     assert ours.upper == pytest.approx(11.48, abs=0.01)
-    assert ours.lower <= dpcheck.epsilon(
-        event, delta=1e-5, adjacency="replace-one", method="rdp-optimal"
-    ).upper
+    assert (
+        ours.lower
+        <= dpcheck.epsilon(event, delta=1e-5, adjacency="replace-one", method="rdp-optimal").upper
+    )
     add_remove = dpcheck.epsilon(dpcheck.Gaussian(1.0) * 5, delta=1e-5, adjacency="add-remove")
     assert add_remove.upper == pytest.approx(ours.upper, rel=1e-12)
 

@@ -13,7 +13,11 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 def test_packages_list_matches_the_tree():
     found = {"dpcheck"}
-    for top, name in (("dpcheck", "dpcheck"), ("mechanisms", "dpcheck.mechanisms"), ("audits", "dpcheck.audits")):
+    for top, name in (
+        ("dpcheck", "dpcheck"),
+        ("mechanisms", "dpcheck.mechanisms"),
+        ("audits", "dpcheck.audits"),
+    ):
         for init in (ROOT / top).rglob("__init__.py"):
             relative = init.parent.relative_to(ROOT / top)
             if top == "dpcheck" and relative.parts[:1] in (("mechanisms",), ("audits",)):
@@ -50,6 +54,9 @@ def test_version_is_said_once():
 
 
 def test_top_level_import_is_light():
-    code = "import sys, dpcheck, dpcheck.cli.main; print([m for m in ('numpy', 'scipy', 'flint', 'rich') if m in sys.modules])"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = ("numpy", "scipy", "flint", "rich")
+    code = f"import sys, dpcheck.cli.main; print([m for m in {heavy} if m in sys.modules])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert loaded.stdout.strip() == "[]"

@@ -147,7 +147,9 @@ def naive_tree_sensitivity(steps, participations, separation):
     return best
 
 
-@pytest.mark.parametrize(("steps", "takes", "apart"), [(8, 2, 1), (8, 3, 2), (10, 2, 4), (16, 3, 5)])
+@pytest.mark.parametrize(
+    ("steps", "takes", "apart"), [(8, 2, 1), (8, 3, 2), (10, 2, 4), (16, 3, 5)]
+)
 def test_tree_with_repeated_participation_covers_the_worst_pattern(steps, takes, apart):
     event = dpcheck.TreeAggregation(1.0, steps, takes, apart)
     worst = math.sqrt(naive_tree_sensitivity(steps, takes, apart))

@@ -68,7 +68,9 @@ def test_agrees_with_an_independent_search(seed):
 
     best = -math.inf
     for _ in range(10):
-        start = np.concatenate([rng.uniform(-3.1, 3.1, 2), rng.normal(0, 8, 2), rng.uniform(-3.1, 3.1, 1)])
+        start = np.concatenate(
+            [rng.uniform(-3.1, 3.1, 2), rng.normal(0, 8, 2), rng.uniform(-3.1, 3.1, 1)]
+        )
         found = minimize(negative, start, method="Nelder-Mead", options={"maxiter": 3000})
         best = max(best, -found.fun)
     assert best <= upper + 1e-9

@@ -10,9 +10,13 @@ from scipy.optimize import brentq
 import dpcheck
 from dpcheck.accounting import losses
 from dpcheck.accounting.convert import CONVERSIONS, improved, optimal, rdp_delta, rdp_epsilon
-from dpcheck.accounting.moments import laplace_log_moment, mixture_log_moment
+from dpcheck.accounting.moments import laplace_log_moment, mixture_log_moments
 from dpcheck.accounting.rdp import renyi, sampled_gaussian_theorem
 from dpcheck.core.errors import TheoremConditionViolated, UnknownName
+
+
+def mixture_log_moment(shifts, weights, exponent):
+    return float(mixture_log_moments(shifts, weights, (exponent,))[0])
 
 
 def gaussian_moment(shifts, weights, exponent):
@@ -36,10 +40,14 @@ def gaussian_moment(shifts, weights, exponent):
 def test_mixture_moment_matches_quadrature(seed):
     rng = np.random.default_rng(seed)
     mu, q = float(10 ** rng.uniform(-2, 0.15)), float(10 ** rng.uniform(-6, -0.1))
-    exponent = float(1 + 10 ** rng.uniform(-2, 0.8)) if seed % 3 else -float(10 ** rng.uniform(-1, 1))
+    exponent = (
+        float(1 + 10 ** rng.uniform(-2, 0.8)) if seed % 3 else -float(10 ** rng.uniform(-1, 1))
+    )
     shifts, weights = ((mu,), (q,)) if seed % 2 else ((mu, 2 * mu), (0.9 * q, 0.1 * q))
     expected = gaussian_moment(shifts, weights, exponent)
-    assert mixture_log_moment(shifts, weights, exponent) == pytest.approx(float(expected), rel=1e-11)
+    assert mixture_log_moment(shifts, weights, exponent) == pytest.approx(
+        float(expected), rel=1e-11
+    )
 
 
 def test_mixture_moment_keeps_its_digits_when_tiny():
@@ -47,6 +55,12 @@ def test_mixture_moment_keeps_its_digits_when_tiny():
     q = 1e-12
     found = mixture_log_moment((1.0,), (q,), 3.0)
     assert found == pytest.approx(3 * q**2 * math.expm1(1.0), rel=1e-9)
+
+
+def test_moments_together_are_moments_alone():
+    together = mixture_log_moments((0.7,), (0.02,), (1.01, 1.7, 9.0, 300.0, 4000.0))
+    alone = [mixture_log_moment((0.7,), (0.02,), t) for t in (1.01, 1.7, 9.0, 300.0, 4000.0)]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
 
 
 def test_mixture_moment_when_huge():
