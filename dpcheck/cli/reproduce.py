@@ -16,6 +16,9 @@ Reproduction = Callable[[Path | None, Callable[[str], None]], None]
 # Table -> "module:function"; the function takes the data directory (or None) and an echo.
 TABLES = {
     "dpda-epochs": "dpcheck.cli.reproduce_dpda:epochs",
+    "pptl-fs-mnist": "dpcheck.cli.reproduce_stacking:pptl_fs_mnist",
+    "pst-mnist": "dpcheck.cli.reproduce_stacking:pst_mnist",
+    "pst-news20": "dpcheck.cli.reproduce_stacking:pst_news20",
 }
 
 
