@@ -159,11 +159,12 @@ class Book:
         while self.stale:
             recount(self.stale.pop(), self.price, lambda node: node.counts)
 
-    def count_as(self, counts: Callable[[Node], dict[Event, int]]) -> None:
-        """Totals as if `counts` were the counts, until the next refresh."""
-        for name in self.specs:
-            recount(self.nodes[name], self.price, counts)
-            self.stale.add(self.nodes[name])
+    def count_as(self, roots: set[Node], counts: Callable[[Node], dict[Event, int]]) -> None:
+        """Totals of `roots` as if `counts` were the counts, until the next refresh."""
+        self.refresh()
+        for root in roots:
+            recount(root, self.price, counts)
+        self.stale |= roots
 
     # Plans ---------------------------------------------------------------------------------------
 

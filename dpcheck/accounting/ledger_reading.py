@@ -20,6 +20,7 @@ from dpcheck.core.guarantee_events import PureDP
 
 Counts = Callable[[Node], dict[Event, int]]
 _MOST = 10**12
+_FEW = 100  # beyond this many parts a lower bound is not worth comparing all of them
 
 
 def largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
@@ -58,7 +59,8 @@ class Reader:
             return epsilon(schedule, delta=delta, adjacency=self.book.adjacency)
         upper, method = account.odometer(account.total(), delta)
         lower = 0.0
-        if delta == 0 and upper > 0:
+        nodes = sum(1 for root in account.roots for _ in descendants(root))
+        if delta == 0 and upper > 0 and nodes <= _FEW:
             events = tuple(self.event(root) for root in account.roots)
             lower = epsilon(Sequential(events), adjacency=self.book.adjacency).lower
         # Both are proved; they can cross by the last digit of a decimal read as a binary fraction.
@@ -67,11 +69,10 @@ class Reader:
     def _assumes(self, account: Account) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for root in account.roots:
-            for node in descendants(root):
-                for event in self.counts(node):
-                    found.update(dict.fromkeys(assumptions(event, root.views[0])))
-            for plan in self.book.plans_of(root):
-                found.update(dict.fromkeys(assumptions(plan.event, root.views[0])))
+            spent = (event for node in descendants(root) for event in self.counts(node))
+            planned = (plan.event for plan in self.book.plans_of(root))
+            for event in dict.fromkeys((*spent, *planned)):
+                found.update(dict.fromkeys(assumptions(event, root.views[0])))
         return tuple(found)
 
     def event(self, root: Node) -> Event:

@@ -139,10 +139,12 @@ class Till:
 
     def settle_totals(self) -> None:
         """Totals without what was counted ahead, until the next release."""
-        if any(held.left for kinds in self.held.values() for held in kinds.values()):
-            self.book.count_as(self.used)
-        else:
-            self.book.refresh()
+        ahead = {
+            holder.root
+            for holder, kinds in self.held.items()
+            if isinstance(holder, Node) and any(held.left for held in kinds.values())
+        }
+        self.book.count_as(ahead, self.used)
 
     def close(self) -> None:
         """Give back what was counted ahead and let go of the file."""

@@ -7,6 +7,7 @@ with another key. Totals are kept per node, so a release costs one walk from its
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,6 +18,8 @@ from typing import NamedTuple
 from dpcheck.accounting.ledger_costs import NOTHING, Cost, View, minus, peak, plus, scaled
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.event import Event, Grouped, Parallel, Repeated, Sequential, Under
+
+_MANY_KINDS = 16
 
 Price = Callable[[Event, View], Cost]
 
@@ -223,6 +226,12 @@ def _split_event(split: Split, own: Callable[[Node], Event | None], view: View) 
     if not moving:
         return Parallel(tuple(dict.fromkeys(parts)))
     # Either the record stays in its part, or it leaves one and enters another (or an idle one).
-    moves: list[Event] = [Sequential(pair) for pair in combinations(dict.fromkeys(apart), 2)]
-    moves += [Repeated(e, 2) for e in dict.fromkeys(apart) if apart.count(e) > 1]
+    kinds = Counter(apart)
+    if (
+        len(kinds) > _MANY_KINDS
+    ):  # from any part to any, which is no less than between different ones
+        anywhere = Parallel(tuple(kinds))
+        return Parallel((*dict.fromkeys(parts), Sequential((anywhere, anywhere))))
+    moves: list[Event] = [Sequential(pair) for pair in combinations(kinds, 2)]
+    moves += [Repeated(event, 2) for event, number in kinds.items() if number > 1]
     return Parallel((*dict.fromkeys(parts), *(moves or apart)))

@@ -763,3 +763,11 @@ def test_a_closed_ledger_says_so():
     with pytest.raises(LedgerMisuse, match="closed"):
         ledger.spend(data, PureDP(0.1))
     ledger.close()
+
+
+def test_plans_of_very_many_parts_by_key_cost_no_less_than_the_two_worst():
+    ledger = Ledger(Budget(50.0, 1e-5), "replace-one")
+    for number, part in enumerate(ledger.dataset("d").split_by("city", 40)):
+        ledger.plan(part, PureDP(0.1 + number * 0.01))
+    bound = ledger.epsilon()
+    assert 0.48 + 0.49 <= bound.upper <= 2 * 0.49 + 1e-12
