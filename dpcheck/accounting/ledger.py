@@ -252,16 +252,17 @@ class Ledger:
 
     def take_planned(self, plan: Plan, event: Event, times: int) -> None:
         """Use up planned releases; see `Plan.step`."""
-        times = count("times", times)
+        if type(times) is not int or times < 1:
+            times = count("times", times)
         with self._till.lock:
-            if event not in plan.state.limits:
-                raise LedgerMisuse(
-                    f"{event!r} is not in plan {plan.name!r}; spend it with ledger.spend()."
-                )
             held = plan.held.get(event)
             if held is not None and held.left >= times:
                 held.left -= times
                 return
+            if event not in plan.state.limits:
+                raise LedgerMisuse(
+                    f"{event!r} is not in plan {plan.name!r}; spend it with ledger.spend()."
+                )
             self._till.take(plan.state, event, times)
 
     # Reading -------------------------------------------------------------------------------------
