@@ -152,7 +152,9 @@ def describe(plans: Sequence[PartPlan], request: AuditRequest) -> str:
             if each.mechanism.log_density is not None:
                 steps.append(f"exact losses of {each.loss_runs:,} outputs a side")
             if each.hunt is None or not pure:
-                learning = limits.learning_for(each.mechanism) * len(each.pairs)
+                learning = limits.learning_for(each.mechanism)
+                learning += limits.sharpening_for(each.mechanism)
+                learning *= min(2, len(each.pairs))
                 most = limits.runs_for(each.mechanism)
                 steps.append(
                     f"distinguisher: {learning:,} learning runs and at most {most:,} test runs a "

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.claims import AuditedClaim
-from dpcheck.auditing.events import LearnedEvent, choose_events
+from dpcheck.auditing.events import Gauge, LearnedEvent, choose_events, learn_gauges
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.sequential import (
     Counts,
@@ -35,6 +35,7 @@ class Limits:
     alpha: float = 1e-3
     max_runs: int | None = None
     learning_runs: int | None = None
+    sharpening_runs: int | None = None
     tolerance: float = 0.25
     stop_early: bool = True
     trees: bool = True
@@ -46,11 +47,17 @@ class Limits:
         return 4_000_000 if mechanism.batched else 200_000
 
     def learning_for(self, mechanism: Mechanism) -> int:
-        """Learning runs a side and pair."""
+        """Runs a side and pair to learn scores from."""
         if self.learning_runs is not None:
             return self.learning_runs
         wanted = 1 << 17 if mechanism.batched else 8192
-        return min(wanted, max(1024, self.runs_for(mechanism) // 4))
+        return min(wanted, max(1024, self.runs_for(mechanism) // 8))
+
+    def sharpening_for(self, mechanism: Mechanism) -> int:
+        """Further runs a side and pair to choose among scores and thresholds."""
+        if self.sharpening_runs is not None:
+            return self.sharpening_runs
+        return self.learning_for(mechanism)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,38 +124,58 @@ def count_pairs(
     return {"counts": rows}
 
 
+def tally_batch(
+    mechanism: Mechanism,
+    first: object,
+    second: object,
+    gauges: Sequence[Gauge],
+    size: int,
+    seed: np.random.SeedSequence,
+) -> Arrays:
+    """One sharpening batch: counts per score and threshold."""
+    found = sample_pair(mechanism, first, second, size, seed)
+    tallies = {}
+    for index, gauge in enumerate(gauges):
+        sides = [gauge.tally(found["first"]), gauge.tally(found["second"])]
+        tallies[f"gauge-{index}"] = np.stack(sides)
+    return tallies
+
+
+_SCREEN = 1 << 16  # runs a side to tell promising pairs from others
+_KEPT = 2  # pairs
+_SHORTLIST = 10  # scores a pair
+
+
 def learn(
     mechanism: Mechanism, pairs: Sequence[Pair], claim: AuditedClaim, limits: Limits, runner: Runner
 ) -> tuple[list[Candidate], int, list[str]]:
-    """Candidates worth testing, the learning runs spent a side, and what to warn about."""
+    """Candidates worth testing, the learning runs spent a side, and what to warn about.
+
+    Three stages on separate runs: screen the pairs, learn scores, choose scores and thresholds.
+    """
     wanted = limits.learning_for(mechanism)
-    size = min(mechanism.batch, wanted)
-    number = math.ceil(wanted / size)
+    spent, constant = 0, True
+    chosen = list(range(len(pairs)))
+    if len(pairs) > _KEPT and wanted > 1024:
+        merits = []
+        for index in chosen:
+            first, second = _outputs(
+                mechanism, pairs, index, min(wanted, _SCREEN), "screen", runner
+            )
+            spent += len(first)
+            merits.append(_promise(first, second, claim))
+        chosen = sorted(chosen, key=lambda index: -merits[index])[:_KEPT]
     found: list[Candidate] = []
-    constant = True
-    for index, pair in enumerate(pairs):
-        runner.progress.stage(f"{runner.prefix}: learning on {pair.label}")
-        batches = list(
-            runner.batches(
-                f"learn-{index}",
-                range(number),
-                sample_pair,
-                mechanism,
-                pair.first,
-                pair.second,
-                size,
-            )
-        )
-        first, second = _joined(batches, "first"), _joined(batches, "second")
-        if first.shape[1] != second.shape[1]:
-            raise BadOutput(
-                f"the mechanism returns {first.shape[1]} numbers on one dataset and "
-                f"{second.shape[1]} on its neighbour; return a list where the length is part of "
-                "the answer."
-            )
+    for index in chosen:
+        first, second = _outputs(mechanism, pairs, index, wanted, "learn", runner)
+        spent += len(first)
         constant &= bool((first == first[0]).all() and (second == first[0]).all())
-        chosen = choose_events(first, second, claim, trees=limits.trees)
-        found += [Candidate(index, event) for event in chosen]
+        gauges = learn_gauges(first, second, claim, most=_SHORTLIST, trees=limits.trees)
+        del first, second
+        tallies, runs = _sharpen(mechanism, pairs[index], index, gauges, limits, runner)
+        spent += runs
+        events = choose_events(gauges, tallies, runs, claim)
+        found += [Candidate(index, event) for event in events]
     found.sort(key=lambda c: c.event.merit, reverse=True)
     notes = []
     if constant:
@@ -158,7 +185,56 @@ def learn(
     # One line for all, so that their evidence can be averaged.
     line = (keep[0].event.epsilon, keep[0].event.delta)
     keep = [c for c in keep if (c.event.epsilon, c.event.delta) == line]
-    return keep, number * size * len(pairs), notes
+    return keep, spent, notes
+
+
+def _promise(first: Array, second: Array, claim: AuditedClaim) -> float:
+    """How much a pair seems to tell apart, from quick scores."""
+    gauges = learn_gauges(first, second, claim, most=4, trees=False)
+    half = len(first) // 2
+    tallies = [np.stack([g.tally(first[half:]), g.tally(second[half:])]) for g in gauges]
+    return choose_events(gauges, tallies, len(first) - half, claim, 1)[0].merit
+
+
+def _sharpen(
+    mechanism: Mechanism, pair: Pair, index: int, gauges: Sequence[Gauge], limits: Limits,
+    runner: Runner,
+) -> tuple[list[Array], int]:  # fmt: skip
+    """Tallies of the shortlist on fresh runs, and how many runs a side."""
+    wanted = limits.sharpening_for(mechanism)
+    size = min(mechanism.batch, wanted)
+    number = math.ceil(wanted / size)
+    runner.progress.stage(f"{runner.prefix}: choosing an event on {pair.label}")
+    total: list[Array] = []
+    for batch in runner.batches(
+        f"sharpen-{index}", range(number), tally_batch, mechanism, pair.first, pair.second, gauges,
+        size,
+    ):  # fmt: skip
+        found = [batch[f"gauge-{i}"] for i in range(len(gauges))]
+        total = found if not total else [a + b for a, b in zip(total, found, strict=True)]
+    return total, number * size
+
+
+def _outputs(
+    mechanism: Mechanism, pairs: Sequence[Pair], index: int, wanted: int, stage: str, runner: Runner
+) -> tuple[Array, Array]:
+    """At least `wanted` learning outputs of both sides of a pair."""
+    pair = pairs[index]
+    runner.progress.stage(f"{runner.prefix}: learning on {pair.label}")
+    size = min(mechanism.batch, wanted)
+    batches = list(
+        runner.batches(
+            f"{stage}-{index}", range(math.ceil(wanted / size)), sample_pair, mechanism,
+            pair.first, pair.second, size,
+        )
+    )  # fmt: skip
+    first, second = _joined(batches, "first"), _joined(batches, "second")
+    if first.shape[1] != second.shape[1]:
+        raise BadOutput(
+            f"the mechanism returns {first.shape[1]} numbers on one dataset and {second.shape[1]} "
+            "on its neighbour; return a list where the length is part of the answer."
+        )
+    return first, second
 
 
 def _joined(batches: Sequence[Arrays], name: str) -> Array:

@@ -16,7 +16,9 @@ from dpcheck.auditing.scores import Score, TreeScore, learn_scores
 from dpcheck.core.errors import BadOutput
 
 Array = NDArray[np.float64]
-_PENALTY = float(norm.cdf(-3.0))  # three standard errors, or the winner's curse eats the bound
+# Three standard errors below the estimate, or the winner's curse eats the bound; one when drawing up
+# a shortlist that fresh runs will judge again.
+_PENALTY, _LENIENT = float(norm.cdf(-3.0)), float(norm.cdf(-1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,78 +53,98 @@ class LearnedEvent:
         return f"{self.score.name} {sign} {self.threshold:.6g}"
 
 
-def choose_events(
-    first: Array, second: Array, claim: AuditedClaim, *, most: int = 2, trees: bool = True
-) -> list[LearnedEvent]:
-    """The best events of a pair, from learning runs only.
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A score and the thresholds it is tried at."""
 
-    Scores are learned on one half, thresholds on the other. Ranked by a bound that is three
-    standard errors below the estimate.
-    """
+    score: Score
+    layout: Layout
+    grid: Array
+
+    def tally(self, outputs: Array) -> Array:
+        """For every threshold, how many outputs score at least and at most that."""
+        scores = self.score(self.layout.rounded(outputs))
+        size = len(self.grid)
+        reached = np.bincount(np.searchsorted(self.grid, scores, side="right"), minlength=size + 1)
+        passed = np.bincount(np.searchsorted(self.grid, scores, side="left"), minlength=size + 1)
+        at_least = len(scores) - np.cumsum(reached)[:size]
+        at_most = np.cumsum(passed)[:size]
+        return np.stack([at_least, at_most]).astype(float)
+
+
+def learn_gauges(
+    first: Array, second: Array, claim: AuditedClaim, *, most: int, trees: bool = True
+) -> list[Gauge]:
+    """A shortlist of scores: learned on one half of the learning runs, ranked on the other."""
     layout = learn_layout(np.vstack([first[: 1 << 16], second[: 1 << 16]]))
     half = len(first) // 2
-    a, b = layout.rounded(first), layout.rounded(second)
+    a, b = layout.rounded(first[:half]), layout.rounded(second[:half])
+    ranked: list[tuple[float, Gauge]] = []
+    for score in learn_scores(a, b, layout, trees=trees):
+        gauge = Gauge(score, layout, _grid(score(a), score(b)))
+        tallies = np.stack([gauge.tally(first[half:]), gauge.tally(second[half:])])
+        merit = max(e.merit for e in pick(gauge, tallies, len(first) - half, claim, _LENIENT))
+        # A slower score must be clearly better to be preferred.
+        slow = isinstance(score, TreeScore)
+        ranked.append((merit * 0.97 if slow and merit > 0 else merit, gauge))
+    ranked.sort(key=lambda item: -item[0])
+    return [gauge for _, gauge in ranked[:most]]
+
+
+def _grid(one: Array, two: Array) -> Array:
+    """Quantiles, and both tails on a logarithmic scale: rare events carry large losses."""
+    pooled = np.sort(np.concatenate([one, two]))
+    size = len(pooled)
+    tail = np.unique(np.geomspace(1, size / 2, 96).astype(int))
+    middle = np.linspace(0, size - 1, 128).astype(int)
+    at = np.concatenate([middle, tail, size - 1 - tail])
+    ends = [one.min(), one.max(), two.min(), two.max()]
+    return np.unique(np.concatenate([pooled[at], ends]))
+
+
+def choose_events(
+    gauges: Sequence[Gauge], tallies: Sequence[Array], runs: int, claim: AuditedClaim, most: int = 2
+) -> list[LearnedEvent]:
+    """The best events by a bound that is three standard errors below the estimate."""
     found: list[LearnedEvent] = []
-    for score in learn_scores(a[:half], b[:half], layout, trees=trees):
-        # Trees saw only part of the first half; everything is judged on the second.
-        one, two = score(a[half:]), score(b[half:])
-        found += _thresholds(score, layout, one, two, claim)
-    # A slower score must be clearly better to be preferred.
-    found.sort(
-        key=lambda e: e.merit * (0.99 if isinstance(e.score, TreeScore) else 1), reverse=True
-    )
-    return _distinct(found, most)
-
-
-def _distinct(found: Sequence[LearnedEvent], most: int) -> list[LearnedEvent]:
+    for gauge, tally in zip(gauges, tallies, strict=True):
+        found += pick(gauge, tally, runs, claim, _PENALTY)
+    found.sort(key=lambda event: -event.merit)
     chosen: list[LearnedEvent] = []
     for event in found:
-        if len(chosen) == most:
-            break
-        if all(event.score.name != other.score.name for other in chosen):
+        if len(chosen) < most and all(event.score.name != c.score.name for c in chosen):
             chosen.append(event)
     return chosen
 
 
-def _thresholds(
-    score: Score, layout: Layout, one: Array, two: Array, claim: AuditedClaim
+def pick(
+    gauge: Gauge, tallies: Array, runs: int, claim: AuditedClaim, penalty: float
 ) -> list[LearnedEvent]:
-    """The best threshold for each tail and direction of one score."""
-    pooled = np.sort(np.concatenate([one, two]))
-    size = len(pooled)
-    # Quantiles, and both tails on a logarithmic scale: rare events carry large losses.
-    tail = np.unique(np.geomspace(1, size / 2, 160).astype(int))
-    at = np.unique(
-        np.concatenate([np.linspace(0, size - 1, 256).astype(int), tail, size - 1 - tail])
-    )
-    grid = np.unique(pooled[at])
-    one, two = np.sort(one), np.sort(two)
+    """The best threshold for each tail and direction; tallies are (side, tail, threshold)."""
     found = []
-    for upper in (True, False):
-        if upper:
-            hits = len(one) - np.searchsorted(one, grid, side="left")
-            other = len(two) - np.searchsorted(two, grid, side="left")
-        else:
-            hits = np.searchsorted(one, grid, side="right")
-            other = np.searchsorted(two, grid, side="right")
+    for tail, upper in enumerate((True, False)):
+        hits, other = tallies[0, tail], tallies[1, tail]
         for swapped in (False, True):
             mine, theirs = (other, hits) if swapped else (hits, other)
-            merit, epsilon, delta, index = _best(mine, theirs, len(one), claim)
-            threshold = float(grid[index])
+            merit, epsilon, delta, index = _best(mine, theirs, runs, claim, penalty)
             found.append(
-                LearnedEvent(score, layout, threshold, upper, swapped, merit, epsilon, delta)
-            )
+                LearnedEvent(
+                    gauge.score, gauge.layout, float(gauge.grid[index]), upper, swapped, merit,
+                    epsilon, delta,
+                )
+            )  # fmt: skip
     return found
 
 
 def _best(
-    hits: NDArray[np.int64], other: NDArray[np.int64], runs: int, claim: AuditedClaim
+    hits: Array, other: Array, runs: int, claim: AuditedClaim, penalty: float
 ) -> tuple[float, float, float, int]:
     """(merit, epsilon, delta, index) of the best threshold over the claim's lines."""
     if claim.delta == 0 and claim.lines is None:
-        merits = conditional_binomial_lower(hits, other, _PENALTY)
-        # Where nothing is above 0 yet, prefer the event that would tell most.
-        merits = np.where(merits > 0, merits, -1.0 / (1.0 + np.minimum(hits, other)))
+        bounds = conditional_binomial_lower(hits, other, penalty)
+        # Where nothing is above 0 yet, prefer what deviates most in standard errors.
+        score = (hits - other) / np.sqrt(hits + other + 1)
+        merits = np.where(bounds > 0, bounds, 1e-6 * (score - 10))
         index = int(np.argmax(merits))
         return float(merits[index]), claim.epsilon, 0.0, index
     best = (-np.inf, claim.epsilon, claim.delta, 0)

@@ -50,7 +50,7 @@ def learn_layout(outputs: Array) -> Layout:
 
 def _repeats(values: Array) -> Array:
     ordered = np.sort(values, axis=1)
-    return np.count_nonzero(np.diff(ordered, axis=1) == 0, axis=1).astype(float)
+    return np.asarray(np.count_nonzero(np.diff(ordered, axis=1) == 0, axis=1), dtype=float)
 
 
 def feature_names(layout: Layout) -> list[str]:

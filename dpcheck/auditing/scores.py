@@ -152,7 +152,6 @@ def _binned(first: Array, second: Array, layout: Layout) -> list[Score]:
 def _linear(first: Array, second: Array, layout: Layout) -> list[Score]:
     from sklearn.linear_model import LogisticRegression
 
-    labels = np.repeat([1, 0], [len(first), len(second)])
     scores: list[Score] = []
     a, b = indicators(first, layout), indicators(second, layout)
     gap = a.mean(axis=0) - b.mean(axis=0)
@@ -163,6 +162,8 @@ def _linear(first: Array, second: Array, layout: Layout) -> list[Score]:
         weights[block] = np.sign(gap[block]) * (np.abs(gap[block]) > 2 * error[block])
         if np.any(weights):
             scores.append(LinearScore(f"signed count of {name}", layout, weights, True))
+    first, second, a, b = (part[:_LINEAR_RUNS] for part in (first, second, a, b))
+    labels = np.repeat([1, 0], [len(first), len(second)])
     stacked = np.vstack([a, b])
     fitted = LogisticRegression(C=1.0, max_iter=200).fit(stacked, labels)
     scores.append(LinearScore("logistic on indicators", layout, fitted.coef_[0], True))
@@ -174,6 +175,7 @@ def _linear(first: Array, second: Array, layout: Layout) -> list[Score]:
     return scores
 
 
+_LINEAR_RUNS = 200_000
 _TREE_RUNS = 50_000
 
 
