@@ -53,7 +53,7 @@ def _(loss: losses.BoundedRangeLoss) -> tuple[float, float]:
 @largest_loss.register
 def _(loss: losses.FiniteLoss) -> tuple[float, float]:
     p, q = np.asarray(loss.p), np.asarray(loss.q)
-    if ((p > 0) != (q > 0)).any():
+    if loss.one_sided:
         return math.inf, math.inf
     seen = p > 0
     with precision(80):

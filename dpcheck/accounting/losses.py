@@ -6,6 +6,7 @@ output with the record, Q without it; `reverse` swaps them where that matters.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 
@@ -50,6 +51,14 @@ class FiniteLoss(Loss):
 
     p: tuple[float, ...]
     q: tuple[float, ...]
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether an outcome is seen on one side only; a lack of mass beyond rounding is one."""
+        rounding = 4 * len(self.p) * 2.0**-53
+        lack = max(1 - math.fsum(self.p), 1 - math.fsum(self.q))
+        unmatched = any((a > 0) != (b > 0) for a, b in zip(self.p, self.q, strict=True))
+        return unmatched or lack > rounding
 
 
 @dataclass(frozen=True, slots=True)

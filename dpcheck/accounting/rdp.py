@@ -119,7 +119,7 @@ def _(loss: losses.DiscreteLaplaceLoss, orders: Floats) -> Floats:
 @renyi.register
 def _(loss: losses.FiniteLoss, orders: Floats) -> Floats:
     p, q = np.asarray(loss.p), np.asarray(loss.q)
-    if ((p > 0) != (q > 0)).any():
+    if loss.one_sided:
         return np.full_like(orders, math.inf)
     p, q = p[p > 0], q[p > 0]
     ratio = np.log(p) - np.log(q)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import click
@@ -51,6 +52,11 @@ _LABELS = {
 @click.option("--steps", type=int, help="How often the step is taken.")
 @click.option("--epochs", type=int, help="Passes over the data (sampled mechanisms).")
 @click.option("--delta", type=Number(), default=0.0, help="The delta to account at.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw epsilon against delta into this .svg, .png or .pdf file.",
+)
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
 def command(
     mechanism: str,
@@ -58,6 +64,7 @@ def command(
     epochs: int | None,
     delta: float,
     adjacency: str | None,
+    plot: Path | None,
     layout: str,
     **options: Any,
 ) -> None:
@@ -77,6 +84,11 @@ def command(
         click.echo(json.dumps(as_json(event, delta, answer, rows), indent=2))
     else:
         click.echo(as_text(step, times, delta, answer, rows))
+    if plot is not None:
+        from dpcheck.cli.plot import draw_curve
+
+        draw_curve(event, relation, delta, _title(step, times), plot)
+        click.echo(f"curve written to {plot}", err=True)
 
 
 def by_method(event: Event, delta: float, adjacency: Adjacency) -> list[tuple[str, float, str]]:
@@ -147,12 +159,16 @@ def _finite(value: float) -> float | str:
     return value if math.isfinite(value) else "inf"
 
 
+def _title(step: Event, times: int) -> str:
+    return f"{step}" + (f" x {times:,}" if times > 1 else "")
+
+
 def as_text(
     step: Event, times: int, delta: float, answer: Bound, rows: list[tuple[str, float, str]]
 ) -> str:
     """The table a person reads."""
     lines = [
-        f"{step}" + (f" x {times:,}" if times > 1 else ""),
+        _title(step, times),
         f"adjacency {answer.adjacency}, delta {delta:g}",
         "",
         f"  {'method':<28}{'epsilon':>12}",

@@ -103,8 +103,8 @@ class ExponentialMechanism(Event):
 class FinitePair(Event):
     """A mechanism whose worst neighbouring pair is a table: masses `p` and `q` of its outcomes.
 
-    Both directions are accounted. Masses must add up to 1 within 1e-9 and are then renormalised by
-    nobody: a lack of mass counts as an outcome seen on one side only.
+    Both directions are accounted. Masses must add up to 1 within 1e-9 and are renormalised by nobody:
+    what they lack beyond rounding counts as an outcome seen on one side only.
     """
 
     p: tuple[float, ...]

@@ -109,6 +109,13 @@ def test_pure_epsilons(event, adjacency, expected):
     assert found.adjacency == adjacency
 
 
+def test_a_table_that_lacks_mass_is_not_pure():
+    whole = dpcheck.FinitePair((0.5, 0.3, 0.2), (0.2, 0.3, 0.5))
+    assert dpcheck.epsilon(whole).upper == pytest.approx(math.log(2.5), rel=1e-12)
+    assert dpcheck.epsilon(dpcheck.FinitePair((0.5, 0.5 - 1e-10), (0.5, 0.5))).upper == math.inf
+    assert dpcheck.epsilon(dpcheck.FinitePair((0.5, 0.5, 0.0), (0.5, 0.4, 0.1))).upper == math.inf
+
+
 def test_guarantees_that_say_nothing_are_refused():
     for event, adjacency in (
         (dpcheck.PureDP(1.0, "replace-one"), "add-remove"),

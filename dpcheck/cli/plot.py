@@ -1,0 +1,58 @@
+"""The curve of an event: epsilon against delta, both bounds and RDP, as one SVG or PNG file."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from dpcheck.accounting.api import epsilon
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.errors import UsageError
+from dpcheck.core.event import Event
+
+_DELTAS = np.geomspace(1e-12, 1e-1, 34)
+
+
+def draw_curve(event: Event, adjacency: Adjacency, delta: float, title: str, path: Path) -> None:
+    """Write the curve to `path`; the asked-for delta is marked."""
+    if path.suffix not in (".svg", ".png", ".pdf"):
+        raise UsageError(f"--plot writes .svg, .png or .pdf files, not {path.name!r}.")
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    bounds = [epsilon(event, delta=d, adjacency=adjacency) for d in _DELTAS]
+    renyi = [
+        epsilon(event, delta=d, adjacency=adjacency, method="rdp-optimal").upper for d in _DELTAS
+    ]
+    lower = np.array([bound.lower for bound in bounds])
+    upper = np.array([bound.upper for bound in bounds])
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    finite = np.isfinite(upper)
+    if not finite.any():
+        plt.close(figure)
+        raise UsageError("no accountant proves a finite epsilon for this event; nothing to plot.")
+    axes.plot(_DELTAS, renyi, color="#b35900", linestyle="--", label="RDP, optimal conversion")
+    axes.plot(_DELTAS[finite], upper[finite], color="#0b5394", label="proved upper bound")
+    axes.plot(_DELTAS[finite], lower[finite], color="#38761d", linestyle=":", label="proved lower bound")
+    axes.fill_between(_DELTAS[finite], lower[finite], upper[finite], color="#0b5394", alpha=0.15)
+    if delta > 0:
+        mark = epsilon(event, delta=delta, adjacency=adjacency).upper
+        if math.isfinite(mark):
+            axes.plot([delta], [mark], "o", color="#0b5394")
+            axes.annotate(
+                f"({mark:.4g}, {delta:g})", (delta, mark), xytext=(8, 6), textcoords="offset points"
+            )
+    axes.set(xscale="log", xlabel="delta", ylabel="epsilon", ylim=(0, None))
+    axes.set_title(f"{title}\n{adjacency}", fontsize=10)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(frameon=False)
+    try:
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error}.") from None
+    finally:
+        plt.close(figure)
