@@ -20,7 +20,7 @@ audit: $(READY)  ## Audit PPTL-FS at epsilon 1: the demonstration
 	$(BIN)/dpcheck audit pptl_fs --eps 1
 
 test: lint types layers unit wheel  ## Everything CI runs: style, types, layers, tests, wheel
-	@echo "left out: torch, jax, browsers and the papers' data (make test-integrations, make test-browser)"
+	@echo "left out: torch, jax, browsers and the papers' data sets"
 
 lint: $(READY)  ## Style
 	$(BIN)/ruff check .
