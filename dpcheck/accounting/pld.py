@@ -28,6 +28,7 @@ __all__ = ["ComposedLoss", "compose", "pld_delta", "pld_epsilon", "pld_tradeoff"
 
 MAX_POINTS = 2**21
 EASY_POINTS = 2**19
+FEW = 100
 # Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
 ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (4e-4, 3e-7)}
 # Error allowance, relative to delta, above which a point is computed again at its own tilt.
@@ -73,8 +74,8 @@ class ComposedLoss:
             else:
                 tilt /= 2
         if self.side is Side.UPPER:
-            return max(min(found, default=math.inf), 0.0)
-        return max(max(found, default=0.0), 0.0)
+            return max(min(*found, self._largest_loss(), math.inf), 0.0)
+        return max(*found, 0.0, 0.0)
 
     def delta(self, epsilons: npt.ArrayLike) -> Array:
         """The divergence at each epsilon (any sign), on this object's side."""
@@ -142,6 +143,10 @@ class ComposedLoss:
                 uses=cumulants.uses,
             )
         step = float(steps[fine[-1]] if len(fine) else steps[0])
+        if cumulants.uses <= FEW:
+            # Little averaging over the cell then, and a fine lattice costs nothing.
+            low, high = loss_range(cumulants, 0, plan.tilt)
+            step = min(step, max(width / 2000, (high - low) / 4000))
         span = self.parts[0][0].span
         if len(self.parts) == 1 and span is not None:
             step = span if self.parts[0][0].exact else min(step, span)

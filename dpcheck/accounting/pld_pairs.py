@@ -123,7 +123,7 @@ class SmoothPair(Pair):
         """Merged half cells, chained next to a steep end: see `pld_steep`."""
         end = None if len(self.atoms.p) else find_end(self, step, low, high)
         lattice = anchored(step, self.anchor if end is None else end.level)
-        index = lattice.covering(low, high)
+        index = covered = lattice.covering(low, high)
         entries = []
         left, right = self.ends
         if end is not None:
@@ -132,7 +132,7 @@ class SmoothPair(Pair):
             index = index[index >= edge] if end.sign > 0 else index[index <= edge]
             beyond = self.cut(np.array([lattice.levels(np.array([edge]))[0] - end.sign * step / 2]))
             left, right = (float(beyond[0]), right) if end.sign > 0 else (left, float(beyond[0]))
-        last = int(index[-1]) if end is None or end.sign > 0 else lattice.nearest(end.level)
+        last = int(covered[-1]) if end is None or end.sign > 0 else lattice.nearest(end.level)
         middle = self.cut(lattice.levels(index[:-1]) + step / 2)
         entries.append(self.lower_masses(np.concatenate(([left], middle, [right]))))
         slack, infinite = 0.0, 0.0
@@ -141,7 +141,7 @@ class SmoothPair(Pair):
             entries.append((atom_p, atom_q))
         p = np.concatenate([entry[0] for entry in entries])
         q = np.concatenate([entry[1] for entry in entries])
-        return pool(lattice, p, q, last, infinite, slack)
+        return pool(lattice, p, q, (int(covered[0]) - 1, last), infinite, slack)
 
     def lower_masses(self, cuts: Array) -> tuple[Array, Array]:
         """(p rounded down, q rounded up) between cuts."""
@@ -225,5 +225,5 @@ class AtomicPair(Pair):
     def lower(self, step: float, low: float, high: float) -> LatticeLoss:
         lattice = anchored(step, self.anchor)
         p, q, infinite, slack = lower_atoms(self.atoms)
-        kept = p >= q * math.exp(max(low - lattice.step, -700.0))
-        return pool(lattice, p[kept], q[kept], lattice.below(high) + 1, infinite, slack)
+        span = lattice.below(low) - 1, lattice.below(high) + 1
+        return pool(lattice, p, q, span, infinite, slack)

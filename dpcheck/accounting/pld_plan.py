@@ -99,9 +99,14 @@ class Cumulants:
 
 
 def log_saddle(t: Array, value: Array, mean: Array, variance: Array) -> Array:
-    """Saddle-point estimate of log delta at epsilon = K'(t)."""
-    width = np.log(t * (t + 1)) + 0.5 * np.log(2 * np.pi * variance)
-    return np.asarray(np.minimum(value - t * mean - np.maximum(width, -math.log(2.0)), 0.0))
+    """Saddle-point estimate of log delta at epsilon = K'(t).
+
+    The factor of e^(K - t epsilon) is E e^{-tx} (1 - e^{-x})+: about 1 / (t (t+1) sd sqrt(2 pi)) for a
+    wide tilted law, at most the largest value of that function for a narrow one.
+    """
+    wide = np.log(t * (t + 1)) + 0.5 * np.log(2 * np.pi * variance)
+    narrow = np.log1p(t) + t * np.log1p(1 / t)
+    return np.asarray(np.minimum(value - t * mean - np.maximum(wide, narrow), 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,20 +130,22 @@ def spread_atoms(lattice: Lattice, p: Array, loss: Array) -> tuple[Indices, Arra
 
 
 def pool(
-    lattice: Lattice, p: Array, q: Array, last: int, infinite: float, slack: float
+    lattice: Lattice, p: Array, q: Array, span: tuple[int, int], infinite: float, slack: float
 ) -> LatticeLoss:
     """The lower lattice measure of merged outcomes: p at or below the truth, q at or above it.
 
     Each entry lies between two points. A share `left` of it is put at the left one, helped by
     mass one step further left, the rest at the right one, helped from one step further right; the
-    nearer point first, the other where that help is not there. Losses beyond point `last` go to it.
+    nearer point first, the other where that help is not there. Losses above the last point of
+    `span` go to it, losses below its first are dropped.
     """
     h = lattice.step
-    kept = (p > 0) & np.isfinite(q)
-    p, q = p[kept], np.maximum(q[kept], 1e-300)
+    q = np.maximum(q, 1e-300)
+    where = (np.log(np.maximum(p, 1e-305)) - np.log(q) + slack - lattice.offset) / h
+    kept = (p > 0) & np.isfinite(q) & (where >= span[0])
+    p, q, where, last = p[kept], q[kept], where[kept], span[1]
     if not len(p):
         return LatticeLoss(lattice, last, np.zeros(1), infinite, slack)
-    where = (np.log(p) - np.log(q) + slack - lattice.offset) / h
     at = np.minimum(np.floor(where), last).astype(np.int64)
     at -= _excess(lattice, at, p, q, slack) < 0
     over = _excess(lattice, at, p, q, slack)
