@@ -16,7 +16,7 @@ from dpcheck.mechanisms._estimator import ObjectiveModel
 
 Floats = NDArray[np.float64]
 GROUPS = 5
-DRAWS = 3  # noise draws per tuning split: one draw alone would tune to its own noise
+DRAWS = 3  # fits per data set and choice of hyper-parameters, shared among its tuning splits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +131,7 @@ def tune(
                         rng,
                     )
                     for split in splits
-                    for _ in range(DRAWS)
+                    for _ in range(DRAWS // split.folds)
                 ]
             )
         )
