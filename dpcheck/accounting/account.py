@@ -27,6 +27,7 @@ from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.rdp import composed_renyi
 from dpcheck.core.bound import Bound
 from dpcheck.numerics.enclose import enclose, enclose_root
+from dpcheck.numerics.side import Side
 
 Parts = tuple[tuple[Loss, int], ...]
 
@@ -50,7 +51,7 @@ class Flat:
 def upper_side(profile: Profile) -> Flat:
     """The dominating pairs of a composition."""
     failure = math.fsum(bounds.failure * times for bounds, times in profile) * (1 + 1e-14)
-    return _flatten(((bounds.upper, times) for bounds, times in profile), failure)
+    return _flatten(((bounds.upper, times) for bounds, times in profile), failure, Side.UPPER)
 
 
 def lower_side(profile: Profile) -> Flat:
@@ -65,18 +66,19 @@ def _flatten(parts: Iterable[tuple[Loss, int]], failure: float) -> Flat:
     safe = Fraction(1)
     for loss, times in parts:
         if isinstance(loss, losses.ResponseLoss) and loss.delta > 0:
-            safe *= _power(1 - Fraction(loss.delta), times)
+            safe *= _no_leak(loss.delta, times, side)
             loss = replace(loss, delta=0.0)
         if times:
             kept[loss] += times
     return Flat(tuple(kept.items()), 1 - safe, failure)
 
 
-def _power(base: Fraction, times: int) -> Fraction:
-    """base^times, exactly for few times; beyond, a float rounded down by more than its error."""
+def _no_leak(delta: float, times: int, side: Side) -> Fraction:
+    """(1 - delta)^times, exactly for few times; beyond, from a leak rounded to its side."""
     if times <= 64:
-        return base**times
-    return Fraction(math.exp(times * math.log1p(-float(1 - base)) * (1 + 1e-12)))
+        return (1 - Fraction(delta)) ** times
+    slip = 1e-12 if side is Side.UPPER else -1e-12
+    return 1 - Fraction(min(1.0, -math.expm1(times * math.log1p(-delta)) * (1 + slip)))
 
 
 def epsilon_upper(flat: Flat, delta: float, method: str) -> float:

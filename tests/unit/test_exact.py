@@ -193,3 +193,13 @@ def test_delta_matches_epsilon():
     assert back.upper == pytest.approx(1e-6, rel=1e-9)
     assert dpcheck.delta(dpcheck.PureDP(0.5), epsilon=0.5).upper == 0.0
     assert dpcheck.delta(dpcheck.NotPrivate("x"), epsilon=9.0).lower == 1.0
+
+
+@pytest.mark.parametrize(("leak", "times"), [(1e-15, 1000), (1e-7, 65), (1e-3, 5000)])
+def test_many_leaks_are_enclosed(leak, times):
+    event = dpcheck.ApproxDP(0.0, leak) * times
+    with mpmath.workdps(50):
+        exact = 1 - (1 - mpmath.mpf(leak)) ** times
+        found = dpcheck.delta(event, epsilon=0.0)
+        assert found.lower <= exact <= found.upper
+        assert found.upper - found.lower <= 1e-11 * exact
