@@ -56,12 +56,11 @@ def upper_side(profile: Profile) -> Flat:
 
 def lower_side(profile: Profile) -> Flat:
     """The pairs the composition contains; leaves without a known one are dropped, which only lowers."""
-    return _flatten(
-        ((b.lower, t) for b, t in profile if b.lower is not None and not b.failure), 0.0
-    )
+    known = ((b.lower, t) for b, t in profile if b.lower is not None and not b.failure)
+    return _flatten(known, 0.0, Side.LOWER)
 
 
-def _flatten(parts: Iterable[tuple[Loss, int]], failure: float) -> Flat:
+def _flatten(parts: Iterable[tuple[Loss, int]], failure: float, side: Side) -> Flat:
     kept: Counter[Loss] = Counter()
     safe = Fraction(1)
     for loss, times in parts:
