@@ -76,7 +76,7 @@ def noised(
 
     With `approximate_minima` a that share of epsilon pays for output noise: if |gradient| <= gamma,
     strong convexity puts the solver's w within gamma/m of the minimiser, so given the minimiser w
-    has sensitivity 2 gamma/m and output noise of rate a eps m/(2 gamma) costs a eps. [Iyengar2019]
+    has sensitivity 2 gamma/m and output noise of rate a eps m/(2 gamma) costs a eps, after [Iyengar2019].
     """
     share = probability("approximate_minima", approximate_minima)
     epsilon = positive("epsilon", epsilon)

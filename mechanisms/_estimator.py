@@ -15,7 +15,7 @@ from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dpcheck.core.errors import InvalidParameter
+from dpcheck.core.errors import CannotCertify, InvalidParameter
 from dpcheck.core.event import Event
 from dpcheck.core.spending import Spender
 from dpcheck.core.validate import count, positive
@@ -39,7 +39,8 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     A fitted model has `release_` (all weights, flattened), `plan_` (public), `releases_` (what was
     released about which part, as events) and `gradient_norm_`, a diagnostic of the solver that is
-    not part of the private release: keep it to yourself.
+    not part of the private release: keep it to yourself. `snap` rounds the released weights to its
+    multiples, which hides what the low bits of floats betray.
     """
 
     parts: ClassVar[tuple[str, ...]] = ("data",)
@@ -75,7 +76,7 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         """
         size = count("size", size, at_least=0)
         generator = np.random.default_rng() if rng is None else rng
-        return self.plan(data).sample(data, size, generator, self._tolerance())[0]
+        return self._snapped(self.plan(data).sample(data, size, generator, self._tolerance())[0])
 
     def log_density(self, data: Data, releases: ArrayLike) -> Any:
         """The exact normalised log density of whole releases given the split.
@@ -83,6 +84,8 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         `releases` is one release (width,), answered by a float, or many (size, width).
         """
         plan = self.plan(data)
+        if self._snap() is not None:
+            raise CannotCertify("a rounded release has no density; use snap=None to audit it.")
         array = np.asarray(releases, dtype=float)
         if array.ndim not in (1, 2) or array.shape[-1] != plan.width:
             raise InvalidParameter(
@@ -124,7 +127,7 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         generator = np.random.default_rng() if rng is None else rng
         releases, norms = plan.sample(data, 1, generator, self._tolerance())
         self.plan_ = plan
-        self.release_ = releases[0]
+        self.release_ = self._snapped(releases)[0]
         self.gradient_norm_ = float(norms.max(initial=0.0))
         self.releases_ = tuple(
             Release(part, plan.event(part), self.claimed_epsilon(part), self._assumptions(plan))
@@ -145,6 +148,18 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     def _tolerance(self) -> float:
         return positive("tolerance", getattr(self, "tolerance", 1e-9))
+
+    def _snap(self) -> float | None:
+        snap = getattr(self, "snap", None)
+        return None if snap is None else positive("snap", snap)
+
+    def _snapped(self, releases: Floats) -> Floats:
+        """Weights rounded to multiples of `snap`: post-processing, so free of charge.
+
+        The low bits of a float betray how it was computed; a grid coarser than they are hides them.
+        """
+        snap = self._snap()
+        return releases if snap is None else np.asarray(np.round(releases / snap) * snap)
 
     def _check_parts(self, rows: Mapping[str, int]) -> None:
         for part in self.parts:

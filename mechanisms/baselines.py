@@ -29,6 +29,7 @@ class _OnePart(TransferClassifier):
         classes: Sequence[Any] | None = None,
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
+        snap: float | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.regularization = regularization
@@ -38,6 +39,7 @@ class _OnePart(TransferClassifier):
         self.classes = classes
         self.approximate_minima = approximate_minima
         self.tolerance = tolerance
+        self.snap = snap
 
     def claimed_epsilon(self, part: str = "") -> float:  # noqa: ARG002 - one part only
         """The whole budget."""

@@ -51,6 +51,7 @@ class PLR(PrivateClassifier):
         classes: Sequence[Any] | None = None,
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
+        snap: float | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.regularization = regularization
@@ -63,6 +64,7 @@ class PLR(PrivateClassifier):
         self.classes = classes
         self.approximate_minima = approximate_minima
         self.tolerance = tolerance
+        self.snap = snap
 
     def claimed_epsilon(self, part: str = "data") -> float:  # noqa: ARG002 - one part only
         """The whole budget."""

@@ -39,6 +39,7 @@ class SimComb(TransferClassifier):
         classes: Sequence[Any] | None = None,
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
+        snap: float | None = None,
     ) -> None:
         self.epsilon_source = epsilon_source
         self.epsilon_target = epsilon_target
@@ -51,6 +52,7 @@ class SimComb(TransferClassifier):
         self.classes = classes
         self.approximate_minima = approximate_minima
         self.tolerance = tolerance
+        self.snap = snap
 
     def claimed_epsilon(self, part: str) -> float:
         """The part's budget."""

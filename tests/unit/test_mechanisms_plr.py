@@ -276,3 +276,18 @@ def test_norm_bound_clips_and_rescales() -> None:
     np.testing.assert_allclose(
         PLR().log_density(wild, w[:, :2]), PLR().log_density(tame, w[:, :2]), rtol=1e-12
     )
+
+
+def test_snapped_weights_are_on_the_grid_and_have_no_density() -> None:
+    data = random_data(np.random.default_rng(0), 20, 3)
+    model = PLR(snap=0.25)
+    w = model.sample_releases(data, 5, np.random.default_rng(1))
+    np.testing.assert_array_equal(w, np.round(4 * w) / 4)
+    plain = PLR().sample_releases(data, 5, np.random.default_rng(1))
+    assert np.abs(w - plain).max() <= 0.125
+    fitted = model.fit(data.X, data.y).release_
+    np.testing.assert_array_equal(fitted, np.round(4 * fitted) / 4)
+    with pytest.raises(CannotCertify, match="snap=None"):
+        model.log_density(data, w)
+    with pytest.raises(InvalidParameter, match="snap"):
+        PLR(snap=-1.0).fit(data.X, data.y)

