@@ -6,11 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dpcheck.mechanisms._bayes import bayesian_logistic, informative_prior
     from dpcheck.mechanisms._data import Labelled, Transfer
+    from dpcheck.mechanisms._hypothesis_weights import hypothesis_weights
     from dpcheck.mechanisms._loss import exact_loss
+    from dpcheck.mechanisms._output_logistic import OutputLogistic, SignedRows
     from dpcheck.mechanisms._regularizers import Ridge, SmoothRegularizer, mixture
     from dpcheck.mechanisms._witnesses import Witness, flip, fork, fork_zero
     from dpcheck.mechanisms.baselines import Direct, SourceD
+    from dpcheck.mechanisms.dphtl import DPHTL, Source, SourcesData
+    from dpcheck.mechanisms.dpiw import DPIW, TwoSamples
     from dpcheck.mechanisms.plr import PLR
     from dpcheck.mechanisms.plr_fs import PLRFS
     from dpcheck.mechanisms.pptl_fs import PPTLFS
@@ -22,9 +27,12 @@ if TYPE_CHECKING:
 
 # Public name -> module that defines it, imported when asked for.
 _HOME = {
+    "DPHTL": "dphtl",
+    "DPIW": "dpiw",
     "Direct": "baselines",
     "Labelled": "_data",
     "MajorityVote": "voting",
+    "OutputLogistic": "_output_logistic",
     "PLR": "plr",
     "PLRFS": "plr_fs",
     "PPTLFS": "pptl_fs",
@@ -32,20 +40,29 @@ _HOME = {
     "PSTH": "pst_h",
     "PSTS": "pst_s",
     "Ridge": "_regularizers",
+    "SignedRows": "_output_logistic",
     "SimComb": "simcomb",
     "SmoothRegularizer": "_regularizers",
+    "Source": "dphtl",
     "SourceD": "baselines",
+    "SourcesData": "dphtl",
     "Transfer": "_data",
+    "TwoSamples": "dpiw",
     "WeightedVote": "voting",
     "Witness": "_witnesses",
+    "bayesian_logistic": "_bayes",
     "exact_loss": "_loss",
     "flip": "_witnesses",
     "fork": "_witnesses",
     "fork_zero": "_witnesses",
+    "hypothesis_weights": "_hypothesis_weights",
+    "informative_prior": "_bayes",
     "mixture": "_regularizers",
 }
 
 __all__ = [
+    "DPHTL",
+    "DPIW",
     "PLR",
     "PLRFS",
     "PPTLFS",
@@ -55,17 +72,25 @@ __all__ = [
     "Direct",
     "Labelled",
     "MajorityVote",
+    "OutputLogistic",
     "Ridge",
+    "SignedRows",
     "SimComb",
     "SmoothRegularizer",
+    "Source",
     "SourceD",
+    "SourcesData",
     "Transfer",
+    "TwoSamples",
     "WeightedVote",
     "Witness",
+    "bayesian_logistic",
     "exact_loss",
     "flip",
     "fork",
     "fork_zero",
+    "hypothesis_weights",
+    "informative_prior",
     "mixture",
 ]
 
