@@ -170,6 +170,9 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
         # Mass above the window is read at a lower place or not at all; below it, only too high.
         allowance = allowance + highest
         value = np.exp(np.minimum(exponent + certain, 700.0)) * (body + allowance) + TINY
+        # Far left of the tilt the factor before the sum is huge and terms of the sum may have
+        # underflowed: TINY covers them only while the factor is below 1e7.
+        value = np.where(exponent + certain > 15.0, 1.0, value)
     else:
         allowance = allowance + highest + lowest
         value = np.exp(np.minimum(exponent - certain, 700.0)) * np.maximum(body - allowance, 0.0)
