@@ -116,6 +116,9 @@ def count_pairs(
         )
         first = mechanism.sample(pairs[number].first, size, generator(one))
         second = mechanism.sample(pairs[number].second, size, generator(two))
+        # All events of a pair were learned on one layout.
+        layout = next(c.event.layout for c in candidates if c.pair == number)
+        first, second = layout.rounded(first), layout.rounded(second)
         for index, candidate in enumerate(candidates):
             if candidate.pair == number:
                 a, b = candidate.event.hits(first), candidate.event.hits(second)
@@ -134,11 +137,12 @@ def tally_batch(
 ) -> Arrays:
     """One sharpening batch: counts per score and threshold."""
     found = sample_pair(mechanism, first, second, size, seed)
-    tallies = {}
-    for index, gauge in enumerate(gauges):
-        sides = [gauge.tally(found["first"]), gauge.tally(found["second"])]
-        tallies[f"gauge-{index}"] = np.stack(sides)
-    return tallies
+    layout = gauges[0].layout  # one pair, one layout
+    one, two = layout.rounded(found["first"]), layout.rounded(found["second"])
+    return {
+        f"gauge-{index}": np.stack([gauge.tally(one), gauge.tally(two)])
+        for index, gauge in enumerate(gauges)
+    }
 
 
 _SCREEN = 1 << 16  # runs a side to tell promising pairs from others
@@ -192,8 +196,10 @@ def _promise(first: Array, second: Array, claim: AuditedClaim) -> float:
     """How much a pair seems to tell apart, from quick scores."""
     gauges = learn_gauges(first, second, claim, most=4, trees=False)
     half = len(first) // 2
-    tallies = [np.stack([g.tally(first[half:]), g.tally(second[half:])]) for g in gauges]
-    return choose_events(gauges, tallies, len(first) - half, claim, 1)[0].merit
+    layout = gauges[0].layout
+    one, two = layout.rounded(first[half:]), layout.rounded(second[half:])
+    tallies = [np.stack([g.tally(one), g.tally(two)]) for g in gauges]
+    return choose_events(gauges, tallies, len(one), claim, 1)[0].merit
 
 
 def _sharpen(

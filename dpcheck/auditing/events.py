@@ -13,7 +13,6 @@ from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.features import Layout, learn_layout
 from dpcheck.auditing.intervals import conditional_binomial_lower, hockey_stick_statistics
 from dpcheck.auditing.scores import Score, TreeScore, learn_scores
-from dpcheck.core.errors import BadOutput
 
 Array = NDArray[np.float64]
 # Three standard errors below the estimate, or the winner's curse eats the bound; one when drawing up
@@ -34,15 +33,9 @@ class LearnedEvent:
     epsilon: float  # the line P - e^epsilon P' <= delta it was chosen for
     delta: float
 
-    def hits(self, outputs: Array) -> NDArray[np.bool_]:
-        """Which outputs are in S."""
-        if outputs.shape[1] != self.layout.width:
-            raise BadOutput(
-                f"the mechanism changes the shape of its output: {self.layout.width} numbers in "
-                f"the first runs, {outputs.shape[1]} later. Return a list where the length is part "
-                "of the answer.",
-            )
-        scores = self.score(self.layout.rounded(outputs))
+    def hits(self, rounded: Array) -> NDArray[np.bool_]:
+        """Which outputs, rounded by the layout, are in S."""
+        scores = self.score(rounded)
         result: NDArray[np.bool_]
         result = scores >= self.threshold if self.upper else scores <= self.threshold
         return result
@@ -61,9 +54,9 @@ class Gauge:
     layout: Layout
     grid: Array
 
-    def tally(self, outputs: Array) -> Array:
-        """For every threshold, how many outputs score at least and at most that."""
-        scores = self.score(self.layout.rounded(outputs))
+    def tally(self, rounded: Array) -> Array:
+        """For every threshold, how many rounded outputs score at least and at most that."""
+        scores = self.score(rounded)
         size = len(self.grid)
         reached = np.bincount(np.searchsorted(self.grid, scores, side="right"), minlength=size + 1)
         passed = np.bincount(np.searchsorted(self.grid, scores, side="left"), minlength=size + 1)
@@ -79,10 +72,11 @@ def learn_gauges(
     layout = learn_layout(np.vstack([first[: 1 << 16], second[: 1 << 16]]))
     half = len(first) // 2
     a, b = layout.rounded(first[:half]), layout.rounded(second[:half])
+    c, d = layout.rounded(first[half:]), layout.rounded(second[half:])
     ranked: list[tuple[float, Gauge]] = []
     for score in learn_scores(a, b, layout, trees=trees):
         gauge = Gauge(score, layout, _grid(score(a), score(b)))
-        tallies = np.stack([gauge.tally(first[half:]), gauge.tally(second[half:])])
+        tallies = np.stack([gauge.tally(c), gauge.tally(d)])
         merit = max(e.merit for e in pick(gauge, tallies, len(first) - half, claim, _LENIENT))
         # A slower score must be clearly better to be preferred.
         slow = isinstance(score, TreeScore)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.core.errors import BadOutput
+
 Array = NDArray[np.float64]
 _MOST_COLUMNS = 64
 
@@ -26,6 +28,12 @@ class Layout:
 
     def rounded(self, outputs: Array) -> Array:
         """Outputs on the grid, so floating-point artefacts are gone."""
+        if outputs.shape[1] != self.width:
+            raise BadOutput(
+                f"the mechanism changes the shape of its output: {self.width} numbers in the first "
+                f"runs, {outputs.shape[1]} later. Return a list where the length is part of the "
+                "answer."
+            )
         kept = outputs[:, :_MOST_COLUMNS]
         return np.asarray(np.rint(kept / self.grid) * self.grid)
 

@@ -119,7 +119,8 @@ def learn_scores(first: Array, second: Array, layout: Layout, *, trees: bool = T
     scores += _binned(first, second, layout)
     if layout.width > 1:
         scores += _linear(first, second, layout)
-    if trees and (layout.width > 1 or table is None):
+    # A table of all outcomes is the likelihood ratio itself; trees are for outputs without one.
+    if trees and table is None:
         tree = _tree(first, second, layout)
         if tree is not None:
             scores.append(tree)

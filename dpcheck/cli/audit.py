@@ -143,8 +143,13 @@ def _request(options: dict[str, Any]) -> Any:
         max_runs=options["max_runs"], seed=options["seed"], tolerance=options["tolerance"],
         timeout=options["timeout"], floating_point=options["floating_point"],
         store=options["store"], resume=options["resume"],
-        workers=Workers(jobs, options["backend"], options["scheduler"]),
+workers=Workers(jobs, options["backend"], options["scheduler"], _patience(options["timeout"])),
     )  # fmt: skip
+
+
+def _patience(timeout: float | None) -> float | None:
+    """Seconds to wait for a whole batch: a backstop for hangs that no signal can end."""
+    return None if timeout is None else 600 * timeout + 30
 
 
 def exit_code(report: AuditReport, allow_undecided: bool, require_proof: bool) -> ExitCode:

@@ -7,8 +7,11 @@ memory does not grow with the number of runs.
 
 from __future__ import annotations
 
+import multiprocessing
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from dpcheck.core.errors import MissingExtra, RunTimedOut, UnknownName
@@ -67,7 +70,7 @@ def _on_cores(batches: list[Batch], workers: Workers) -> Iterator[Arrays]:
     )  # fmt: skip
     try:
         yield from pool(delayed(function)(*arguments) for _, function, arguments in batches)
-    except TimeoutError:
+    except (TimeoutError, multiprocessing.TimeoutError):
         raise hang(workers.timeout) from None
 
 
@@ -81,33 +84,27 @@ def _on_dask(batches: list[Batch], workers: Workers) -> Iterator[Arrays]:
     # Submitted directly rather than through joblib's dask backend: the scheduler runs a batch that
     # was lost with its worker again, and being pure it gives the same result.
     lib: Any = distributed  # untyped
-    with lib.Client(workers.scheduler, timeout=30, set_as_default=False) as client:
+    try:
+        client = lib.Client(workers.scheduler, timeout=30, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise UnknownName(
+            f"no dask scheduler answers at {workers.scheduler}: {error}.", value=workers.scheduler
+        ) from None
+    with client:
         window = 2 * max(1, len(client.scheduler_info()["workers"]))
-        queue = iter(enumerate(batches))
-        done: dict[int, Arrays] = {}
-        pending = lib.as_completed(with_results=False, timeout=workers.timeout)
-        index_of: dict[str, int] = {}
-
-        def submit() -> None:
-            for index, (name, function, arguments) in queue:
-                future = client.submit(function, *arguments, pure=False, retries=3, key=_key(name))
-                index_of[future.key] = index
-                pending.add(future)
-                return
-
-        for _ in range(window):
-            submit()
-        emitted = 0
-        try:
-            for future in pending:
-                done[index_of.pop(future.key)] = future.result()
-                future.release()
-                submit()
-                while emitted in done:
-                    yield done.pop(emitted)
-                    emitted += 1
-        except TimeoutError:
-            raise hang(workers.timeout) from None
+        waiting = iter(batches)
+        flying: deque[Any] = deque()
+        for name, function, arguments in islice(waiting, window):
+            flying.append(client.submit(function, *arguments, pure=False, key=_key(name)))
+        while flying:
+            future = flying.popleft()
+            try:
+                result = future.result(timeout=workers.timeout)
+            except (TimeoutError, lib.TimeoutError):
+                raise hang(workers.timeout) from None
+            for name, function, arguments in islice(waiting, 1):
+                flying.append(client.submit(function, *arguments, pure=False, key=_key(name)))
+            yield result
 
 
 def _key(name: str) -> str:
