@@ -128,9 +128,9 @@ class ComposedLoss:
         allowed = relative * abs(plan.center) + absolute
         width = plan.high - plan.low
         steps = np.geomspace(width / MAX_POINTS * 1.01, min(width, 1.0), 150)
-        costs = spread_cost(cumulants, plan.tilt, steps)
-        # Half for merged half cells; the worst point of a cell counts when few losses are added.
-        costs = costs * (0.5 if self.side is Side.LOWER else 1.0) * (1 + 2 / cumulants.uses)
+        costs = spread_cost(cumulants, plan.tilt, steps, merged=self.side is Side.LOWER)
+        # The worst point of a cell counts when few losses are added.
+        costs = costs * (1 + 2 / cumulants.uses)
         costs = costs * (1 + plan.tilt * steps)
         # Large lattices are given less accuracy, still within 3e-4.
         eased = np.where(width / steps > EASY_POINTS, max(allowed, 2.5e-4 * abs(plan.center)), allowed)
@@ -146,7 +146,7 @@ class ComposedLoss:
         if cumulants.uses <= FEW:
             # Little averaging over the cell then, and a fine lattice costs nothing.
             low, high = loss_range(cumulants, 0, plan.tilt)
-            step = min(step, max(width / 2000, (high - low) / 4000))
+            step = min(step, max(width / 2000, (high - low) / 20000))
         span = self.parts[0][0].span
         if len(self.parts) == 1 and span is not None:
             step = span if self.parts[0][0].exact else min(step, span)

@@ -17,11 +17,14 @@ from dpcheck.accounting.losses import (
     LaplaceLoss,
     Loss,
     OppositeSampleLoss,
+    ReplacedSampleLoss,
     ResponseLoss,
     SampledLaplaceLoss,
+    WithoutReplacementLoss,
 )
 from dpcheck.accounting.pld_mixtures import LaplacePair, Mixture, NormalPair
-from dpcheck.accounting.pld_pairs import AtomicPair, Atoms, Pair
+from dpcheck.accounting.pld_pairs import AtomicPair, Atoms, Pair, common_span
+from dpcheck.accounting.pld_symmetric import ReplacedSamplePair, WithoutReplacementPair
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import UNIT
 from dpcheck.numerics.side import Side
@@ -34,7 +37,7 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
     """Whether the loss can be put on a lattice on that side."""
     if isinstance(loss, GaussianMixtureLoss):
         return all(shift >= 0 for shift in loss.shifts) or all(shift <= 0 for shift in loss.shifts)
-    if isinstance(loss, BoundedLoss):
+    if isinstance(loss, BoundedLoss | ReplacedSampleLoss | WithoutReplacementLoss):
         return side is Side.UPPER
     if isinstance(loss, OppositeSampleLoss):
         return side is Side.LOWER
@@ -74,6 +77,12 @@ def build(loss: Loss, side: Side) -> Pair:
             return NormalPair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
         mean = loss.base.ratio
         return LaplacePair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
+    if isinstance(loss, WithoutReplacementLoss):
+        return WithoutReplacementPair(loss.mu, loss.rate)
+    if isinstance(loss, ReplacedSampleLoss):
+        normal = isinstance(loss.base, GaussianLoss)
+        shift = loss.base.mu if isinstance(loss.base, GaussianLoss) else loss.base.ratio
+        return ReplacedSamplePair(shift, loss.rate, normal=normal)
     return _atomic(loss)
 
 
@@ -104,7 +113,8 @@ def _atomic(loss: Loss) -> Pair:
         lack = 1.0 - math.fsum(loss.p)
         # A lack within the rounding of the table is no outcome of its own.
         rest = lack if lack > 4 * len(p) * UNIT else 0.0
-        return AtomicPair(Atoms(p, q, 4 * UNIT), rest)
+        atoms = Atoms(p, q, 4 * UNIT)
+        return AtomicPair(atoms, rest, common_span(atoms.losses()))
     if isinstance(loss, DiscreteGaussianLoss):
         return _discrete_gaussian(loss.scale, abs(loss.shift))
     assert isinstance(loss, DiscreteLaplaceLoss)

@@ -192,6 +192,7 @@ class LaplacePair(MixturePair):
         bottom, top = (float(value) for value in self.atoms.losses())
         self.top, self.anchor = top, top
         self.span = top - bottom if top > bottom else None
+        self.loose_atoms = float(self.atoms.p[0])
 
     def exponent(self, x: Array, mean: float) -> tuple[Array, Array, Array]:
         value = np.abs(x) - np.abs(x - mean)

@@ -55,6 +55,8 @@ class Pair(ABC):
     span: float | None = None
     #: Whether all losses lie on that lattice, so that it costs nothing.
     exact: bool = False
+    #: P-mass of atoms that need not lie on a lattice through the anchor.
+    loose_atoms: float = 0.0
     #: Largest loss; infinite if unbounded.
     top: float = math.inf
 
@@ -198,6 +200,26 @@ def lower_atoms(atoms: Atoms) -> tuple[Array, Array, float, float]:
     return p[kept], q[kept], infinite, slack
 
 
+def common_span(losses: Array) -> float | None:
+    """The distance of a lattice through all the losses (within rounding), if it is not too fine."""
+    gaps = np.diff(np.unique(losses[np.isfinite(losses)]))
+    noise = 1e-13 * (1 + float(np.abs(losses[np.isfinite(losses)]).max(initial=0.0)))
+    gaps = gaps[gaps > noise]
+    if not len(gaps) or len(gaps) > 64:
+        return None
+    span = float(gaps[0])
+    for gap in gaps[1:].tolist():
+        # Euclid's algorithm with a tolerance.
+        low, high = sorted((span, gap))
+        while low > 1e-6 * high and low > 100 * noise:
+            low, high = sorted((high - low * round(high / low) if high > low else 0.0, low))
+            low = abs(low)
+        span = high
+    steps = gaps / span
+    on_it = np.abs(steps - np.round(steps)) * span <= noise
+    return span if bool(on_it.all()) and float(gaps.sum()) / span <= 4096 else None
+
+
 class AtomicPair(Pair):
     """Finitely many outcomes, and a bound on the P-mass of all others."""
 
@@ -208,6 +230,7 @@ class AtomicPair(Pair):
         finite = np.isfinite(losses)
         heaviest = int(np.argmax(np.where(finite, atoms.p, -1.0)))
         self.anchor = float(losses[heaviest]) if finite.any() else 0.0
+        self.loose_atoms = float(np.sum(atoms.p[finite])) - float(atoms.p[heaviest])
         infinite = rest > 0 or bool((atoms.p[losses == math.inf] > 0).any())
         self.top = math.inf if infinite else float(losses[atoms.p > 0].max())
 

@@ -136,20 +136,25 @@ def reach(cumulants: Cumulants, tilt: float) -> Reach:
     )  # fmt: skip
 
 
-def spread_cost(cumulants: Cumulants, tilt: float, steps: Array) -> Array:
-    """About how much epsilon the upper lattice costs at each step: (t+1)/2 sum n E (L-a)(b-L).
+def spread_cost(cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool) -> Array:
+    """About how much epsilon the lattice costs at each step h.
 
-    A bulk narrower than a cell, aligned with the lattice, costs |L - anchor| h only.
+    Upper: (t+1)/2 sum n E (L-a)(b-L), h^2/6 for a smooth law; a bulk narrower than a cell, aligned
+    with the lattice, costs |L - anchor| h only. Merged half cells cost half of it, but atoms off the
+    lattice have to be moved down by h/2 on average.
     """
     cost = np.zeros_like(steps)
+    alone = len(cumulants.parts) == 1
     for pair, count, losses, logs in cumulants.parts:
-        if pair.exact and len(cumulants.parts) == 1:
+        if pair.exact and alone:
             continue
         weight = np.exp(logs + tilt * losses - logsumexp(logs + tilt * losses))
         away = np.abs(losses - pair.anchor)
         cell = np.minimum(steps[:, None] ** 2 / 6, away * steps[:, None])
-        cost += count * (cell @ weight)
-    return cost * (tilt + 1) / 2
+        cost += count * (cell @ weight) * (tilt + 1) / (4 if merged else 2)
+        if merged and not (alone and pair.span is not None):
+            cost += count * pair.loose_atoms * steps / 2
+    return cost
 
 
 def loss_range(cumulants: Cumulants, part: int, tilt: float) -> tuple[float, float]:
