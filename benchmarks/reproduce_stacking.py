@@ -17,10 +17,12 @@ TABLES = {"pptl-fs-mnist": pptl_fs_mnist, "pst-mnist": pst_mnist, "pst-news20": 
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", choices=[*TABLES, []], default=list(TABLES))
+    parser.add_argument("tables", nargs="*", help="all of them unless named")
     parser.add_argument("--data-dir", type=Path)
     arguments = parser.parse_args()
-    for name in arguments.tables:
+    if unknown := set(arguments.tables) - set(TABLES):
+        parser.error(f"unknown table {unknown.pop()!r}; known are {', '.join(TABLES)}")
+    for name in arguments.tables or TABLES:
         TABLES[name](arguments.data_dir, lambda line: print(line, flush=True))
         print()
 

@@ -92,6 +92,8 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
                 f"releases must have {plan.width} columns for this data, got shape {array.shape}.",
                 name="releases",
             )
+        if not np.isfinite(array).all():
+            raise InvalidParameter("releases must be finite.", name="releases")
         values = plan.log_density(data, np.atleast_2d(array))
         return float(values[0]) if array.ndim == 1 else values
 

@@ -26,6 +26,7 @@ from dpcheck.mechanisms._solver import batches, minimise
 
 # Entries of the largest working array: releases at once times rows times features.
 _CELLS = 8_000_000
+_ULP = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +111,8 @@ class Plan:
         predictions = expit(np.stack(margins, axis=-1))
         if block.centred:
             predictions = 2 * predictions - 1
-        return np.asarray(predictions / np.sqrt(len(margins)))
+        # A few ulp are given away so that rounding cannot lift the norm above 1.
+        return np.asarray(predictions * (1 - (len(margins) + 8) * _ULP) / np.sqrt(len(margins)))
 
     def objective(self, block: Block, data: Data, released: Mapping[str, Floats]) -> Objective:
         """The block's objective given the blocks before it."""
