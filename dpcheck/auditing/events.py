@@ -133,20 +133,33 @@ def pick(
 def _best(
     hits: Array, other: Array, runs: int, claim: AuditedClaim, penalty: float
 ) -> tuple[float, float, float, int]:
-    """(merit, epsilon, delta, index) of the best threshold over the claim's lines."""
-    if claim.delta == 0 and claim.lines is None:
-        bounds = conditional_binomial_lower(hits, other, penalty)
-        # Where nothing is above 0 yet, prefer what deviates most in standard errors.
-        score = (hits - other) / np.sqrt(hits + other + 1)
-        merits = np.where(bounds > 0, bounds, 1e-6 * (score - 10))
+    """(merit, epsilon, delta, index) of the best threshold over the claim's lines.
+
+    One line: by the lower bound on epsilon at its delta, unless the excess itself is clear. A curve:
+    the line with the clearest excess or, without one, the line whose delta is measured best.
+    """
+    if claim.lines is None:
+        merits = _bound_on_epsilon(hits, other, runs, claim.delta, penalty)
+        if claim.delta > 0:
+            args = (hits, other, runs, claim.epsilon, claim.delta)
+            excess, _ = hockey_stick_statistics(*args)
+            merits = np.where(excess > 3, 100 + excess, merits)
         index = int(np.argmax(merits))
-        return float(merits[index]), claim.epsilon, 0.0, index
+        return float(merits[index]), claim.epsilon, claim.delta, index
     best = (-np.inf, claim.epsilon, claim.delta, 0)
-    for epsilon, delta in claim.lines or ((claim.epsilon, claim.delta),):
+    for epsilon, delta in claim.lines:
         excess, signal = hockey_stick_statistics(hits, other, runs, epsilon, delta)
-        # Without a clear excess, the line whose delta is measured best would tell most.
         merits = np.where(excess > 3, excess, signal / (1 + np.abs(signal)))
         index = int(np.argmax(merits))
         if merits[index] > best[0]:
             best = (float(merits[index]), epsilon, delta, index)
     return best
+
+
+def _bound_on_epsilon(hits: Array, other: Array, runs: int, delta: float, penalty: float) -> Array:
+    """Lower bounds on log (P - delta)/P'; where none is above 0, what would tell most comes first."""
+    kept = np.maximum(0.0, hits - delta * runs)
+    bounds = conditional_binomial_lower(kept, other, penalty)
+    clear = (kept - other) / np.sqrt(hits + other + 1)
+    coarse = np.sqrt(1 / (hits + 1) + 1 / (other + 1))
+    return np.where(bounds > 0, bounds, 1e-6 * (np.maximum(clear, -3) - 10 * coarse - 10))
