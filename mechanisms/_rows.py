@@ -16,6 +16,11 @@ Rows = Any  # a dense array or a scipy CSR matrix
 _INSIDE = 1 - 4 * np.finfo(float).eps  # a clipped row never ends up longer, not even by an ulp
 
 
+def is_sparse(X: Rows) -> bool:
+    """Whether X is a scipy sparse matrix."""
+    return bool(sparse.issparse(X))
+
+
 def read_rows(X: object, name: str, width: int | None = None) -> Rows:
     """Finite numbers in rows, at least one, of the width of the others."""
     try:
@@ -33,7 +38,7 @@ def read_rows(X: object, name: str, width: int | None = None) -> Rows:
 
 def norms(X: Rows) -> Floats:
     """The Euclidean norm of every row."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         return np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
     return np.asarray(np.linalg.norm(X, axis=1))
 
@@ -43,12 +48,12 @@ def clip_norm(X: Rows, bound: float) -> Rows:
     lengths = norms(X)
     longer = lengths > bound
     factor = np.where(longer, bound * _INSIDE / np.where(longer, lengths, 1.0), 1.0)
-    return sparse.diags(factor) @ X if sparse.issparse(X) else X * factor[:, None]
+    return sparse.diags(factor) @ X if is_sparse(X) else X * factor[:, None]
 
 
 def clip_box(X: Rows) -> Rows:
     """Every entry moved into [0, 1]; the 0 of a sparse matrix is inside."""
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return np.clip(X, 0.0, 1.0)
     inside = X.copy()
     inside.data = np.clip(inside.data, 0.0, 1.0)
@@ -57,7 +62,7 @@ def clip_box(X: Rows) -> Rows:
 
 def clip_positive_norm(X: Rows, bound: float) -> Rows:
     """Negative entries set to 0, then every row shortened to norm `bound`."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         positive = X.copy()
         positive.data = np.maximum(positive.data, 0.0)
         return clip_norm(positive, bound)
@@ -66,6 +71,6 @@ def clip_positive_norm(X: Rows, bound: float) -> Rows:
 
 def stack(*blocks: Rows) -> Rows:
     """Blocks of rows under each other; sparse if one of them is."""
-    if any(sparse.issparse(block) for block in blocks):
+    if any(is_sparse(block) for block in blocks):
         return sparse.vstack([sparse.csr_matrix(block) for block in blocks], format="csr")
     return np.vstack(blocks)

@@ -1,0 +1,89 @@
+"""DPHTL: source models and importance weights, handed to an unprotected target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpcheck.auditing.mechanism import Pair
+from dpcheck.auditing.part import PartPlan
+from dpcheck.audits import _output
+from dpcheck.audits._output import Array, Attack
+from dpcheck.audits._output_hunt import OutputTarget, RowDomain
+from dpcheck.audits._output_loss import OutputGame, OutputPair
+from dpcheck.audits.registry import Audit, Parameter, Request
+
+CLAIM = "[Wang2018] Theorem 1"
+REGULARIZATION = Parameter("regularization", 0.001, "lambda of the source models")
+
+
+def _attack(request: Request) -> Attack:
+    from dpcheck.mechanisms import DPHTL, Source, SourcesData
+
+    s = request.settings
+    rows, features = s["rows"], s["features"]
+    lam, weight_lam = s["regularization"], s["weight_regularization"]
+    model = DPHTL(
+        request.epsilon, lam, weight_lam, bound=s["bound"], variant=request.variant
+    )  # fmt: skip
+    zeros, ones = np.zeros((rows, features)), np.ones(rows)
+    # Sources release independently of each other: one stands for any.
+    blank = SourcesData((Source(zeros, ones, zeros),), np.zeros((1, features)))
+    source_rate, weight_rate = (block.scale.rate for block in model.blocks(blank))
+    labelled = RowDomain("ball", 1.0, features)
+    unlabelled = _output.weight_domain(model, features, s["largest_row"])
+
+    def data(X: Array, extra: Array, public: Array) -> Any:
+        return SourcesData((Source(X, ones, extra),), public)
+
+    def into_labelled(pair: OutputPair, release: Array) -> tuple[Any, Any, Any, Array]:
+        first, second, public = _output.expand(pair, labelled.sizes, rows, features)
+        w = _output.spread(release, labelled.sizes, features)
+        both = [data(X, zeros, public) for X in (first, second)]
+        return model, both[0], both[1], np.concatenate([w, np.zeros(features)])
+
+    def into_unlabelled(pair: OutputPair, release: Array) -> tuple[Any, Any, Any, Array]:
+        first, second, public = _output.expand(pair, unlabelled.sizes, rows, features)
+        w = _output.spread(release, unlabelled.sizes, features)
+        both = [data(zeros, X, public) for X in (first, second)]
+        return model, both[0], both[1], np.concatenate([np.zeros(features), w])
+
+    games = (
+        OutputGame(source_rate, rows, lam, labelled.sizes, False),
+        _output.weight_game(weight_rate, rows, weight_lam, unlabelled),
+    )
+    targets = [
+        OutputTarget("labelled", games[0], labelled, into_labelled),
+        OutputTarget("unlabelled", games[1], unlabelled, into_unlabelled),
+    ]
+    shorter = np.full(features, features**-0.5)
+    changed = data(_output.private_rows(shorter, np.zeros(features), rows), zeros, blank.public)
+    pair = Pair(changed, blank, "one labelled row")
+    return Attack(model, blank, targets, pair, 2 * features)
+
+
+def _build(request: Request) -> Sequence[PartPlan]:
+    _output.check("dphtl", request)
+    return [_output.plan("dphtl", "source", CLAIM, request, _attack(request))]
+
+
+def _replay(witness: Mapping[str, Any]) -> float:
+    request = _output.request_of(witness)
+    return _output.hunt("dphtl", "source", request, _attack(request)).replay(witness)
+
+
+AUDIT = Audit(
+    name="dphtl",
+    summary="hypothesis transfer from private sources; the target is not protected",
+    paper="Wang2018",
+    parts=("source",),
+    build=_build,
+    variants=_output.VARIANTS,
+    parameters=(
+        _output.ROWS, _output.FEATURES, REGULARIZATION, _output.WEIGHT_REGULARIZATION,
+        _output.BOUND, _output.REACH,
+    ),
+    replay=_replay,
+)  # fmt: skip

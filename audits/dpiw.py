@@ -1,0 +1,65 @@
+"""DPIW: private importance weights of public rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpcheck.auditing.mechanism import Pair
+from dpcheck.auditing.part import PartPlan
+from dpcheck.audits import _output
+from dpcheck.audits._output import Array, Attack
+from dpcheck.audits._output_hunt import OutputTarget
+from dpcheck.audits._output_loss import OutputPair
+from dpcheck.audits.registry import Audit, Parameter, Request
+
+SOURCE = "[Wang2018] Algorithm 2, [Ji2013]"
+REGULARIZATION = Parameter("regularization", 0.001, "lambda of the weight model")
+
+
+def _attack(request: Request) -> Attack:
+    from dpcheck.mechanisms import DPIW, TwoSamples
+
+    s = request.settings
+    rows, features, lam = s["rows"], s["features"], s["regularization"]
+    model = DPIW(request.epsilon, lam, bound=s["bound"], variant=request.variant)
+    blank = TwoSamples(np.zeros((rows, features)), np.zeros((1, features)))
+    domain = _output.weight_domain(model, features, s["largest_row"])
+    rate = model.blocks(blank)[0].scale.rate
+
+    def materialise(pair: OutputPair, release: Array) -> tuple[Any, Any, Any, Array]:
+        first, second, public = _output.expand(pair, domain.sizes, rows, features)
+        w = _output.spread(release, domain.sizes, features)
+        return model, TwoSamples(first, public), TwoSamples(second, public), w
+
+    game = _output.weight_game(rate, rows, lam, domain)
+    target = OutputTarget("data", game, domain, materialise)
+    changed = TwoSamples(_output.private_rows(np.ones(features), np.zeros(features), rows),
+                         blank.public)  # fmt: skip
+    return Attack(model, blank, [target], Pair(changed, blank, "one row of ones"), features)
+
+
+def _build(request: Request) -> Sequence[PartPlan]:
+    _output.check("dpiw", request)
+    return [_output.plan("dpiw", "data", SOURCE, request, _attack(request))]
+
+
+def _replay(witness: Mapping[str, Any]) -> float:
+    request = _output.request_of(witness)
+    return _output.hunt("dpiw", "data", request, _attack(request)).replay(witness)
+
+
+AUDIT = Audit(
+    name="dpiw",
+    summary="importance weights of public rows by output perturbation",
+    paper="Wang2018",
+    parts=("data",),
+    build=_build,
+    variants=_output.VARIANTS,
+    parameters=(
+        _output.ROWS, _output.FEATURES, REGULARIZATION, _output.BOUND, _output.REACH,
+    ),
+    replay=_replay,
+)  # fmt: skip
