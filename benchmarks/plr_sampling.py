@@ -1,4 +1,4 @@
-"""Batched PLR sampling against a loop of scipy minimisers, and PLR against diffprivlib.
+"""Batched PLR sampling against a loop of scipy minimisers; large fits; PLR against diffprivlib.
 
     python benchmarks/plr_sampling.py
 
@@ -11,6 +11,7 @@ diffprivlib 0.6.6 needs scikit-learn < 1.7; without it that half is left out and
 from __future__ import annotations
 
 import platform
+import resource
 import time
 import warnings
 from datetime import UTC, datetime
@@ -24,7 +25,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from dpcheck.mechanisms import PLR, Labelled
+from dpcheck.mechanisms import PLR, PPTLFS, PSTF, PSTS, Labelled
 from dpcheck.mechanisms._objective import draw_noise
 
 ROWS, FEATURES, FITS, SEED = 200, 20, 10_000, 20190
@@ -175,8 +176,25 @@ def against_diffprivlib() -> None:
         print(f"| {epsilon:g} | dpcheck PLR, batch of 1000 | {1000 / seconds:.0f} | | |")
 
 
+def scale() -> None:
+    rng = np.random.default_rng(SEED)
+    X = rng.standard_normal((100_000, 100)) / 10
+    y = (X @ rng.standard_normal(100) + 0.3 * rng.standard_normal(len(X)) > 0).astype(int)
+    print(
+        "\n100,000 rows, 100 features, K=5, eps=1, lam=0.001 (transfers: source and target alike)\n"
+    )
+    print("| model | CPU seconds | peak memory of the process so far, GB |")
+    print("|---|---|---|")
+    for model in (PLR(1, 1e-3), PSTS(1, 1e-3), PSTF(1, 1e-3), PPTLFS(1, 1, 1e-3, 1e-3)):
+        both = (X, y) * len(model.parts)
+        seconds = best_of(1, lambda m=model, data=both: m.fit(*data))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(f"| {type(model).__name__} | {seconds:.1f} | {peak:.2f} |")
+
+
 if __name__ == "__main__":
     with threadpool_limits(1):
         print(machine() + "\n")
         sampling()
+        scale()
         against_diffprivlib()
