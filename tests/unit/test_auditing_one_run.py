@@ -1,0 +1,106 @@
+"""One-run bounds: exact tails, false alarms under tight nulls, power."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from dpcheck.auditing.one_run import (
+    Guesses,
+    audit_one_run,
+    guess,
+    one_run_lower,
+    p_value,
+    refutes_curve,
+)
+from dpcheck.core.errors import BadOutput, InvalidParameter
+
+
+def naive_p_value(m, r, v, eps, delta):
+    """The definition, term by term."""
+    q = math.exp(eps) / (1 + math.exp(eps))
+    pmf = [math.comb(r, k) * q**k * (1 - q) ** (r - k) for k in range(r + 1)]
+    tail = sum(pmf[v:])
+    worst = max((sum(pmf[v - i : v]) / i for i in range(1, v + 1)), default=0.0)
+    return min(1.0, tail + 2 * m * delta * worst)
+
+
+@pytest.mark.parametrize(
+    ("m", "r", "v", "eps", "delta"),
+    [(50, 20, 15, 0.3, 0.0), (50, 20, 15, 0.3, 1e-3), (30, 30, 29, 1.0, 1e-2), (9, 4, 0, 0.0, 0.1)],
+)
+def test_p_value_is_the_definition(m, r, v, eps, delta):
+    assert p_value(Guesses(m, r, v), eps, delta) == pytest.approx(
+        naive_p_value(m, r, v, eps, delta)
+    )
+
+
+def randomized_response(epsilon):
+    """The worst case of pure DP: every coin is released through randomized response."""
+
+    def scores(included, rng):
+        keep = rng.random(len(included)) < 1 / (1 + math.exp(-epsilon))
+        return np.where(keep, included, ~included) + 1e-6 * rng.random(len(included))
+
+    return scores
+
+
+def test_tight_null_keeps_the_level_and_the_bound_is_close():
+    epsilon, alpha, repeats, above, bounds = 1.0, 0.05, 400, 0, []
+    for seed in range(repeats):
+        found = audit_one_run(
+            randomized_response(epsilon), canaries=1000, guessed=1000, delta=0.0, alpha=alpha,
+            seed=np.random.SeedSequence(seed),
+        )  # fmt: skip
+        above += found.epsilon > epsilon
+        bounds.append(found.epsilon)
+    assert above <= binom.ppf(0.999, repeats, alpha)
+    assert above > 0  # the null is tight: a bound that never errs would be broken
+    assert np.median(bounds) > 0.8
+
+
+def gaussian_scores(mu, included, rng):
+    return rng.normal(mu * included, 1.0)
+
+
+def gaussian_curve(mu):
+    return lambda fpr: float(norm.cdf(norm.ppf(1 - fpr) - mu)) if 0 < fpr < 1 else 1.0 - fpr
+
+
+def test_curve_test_keeps_its_level_and_has_power():
+    rng = np.random.default_rng(0)
+    claimed, alpha, repeats = 0.5, 0.05, 60
+    false = caught = 0
+    for _ in range(repeats):
+        included = rng.random(400) < 0.5
+        fair = guess(gaussian_scores(claimed, included, rng), included, 400)
+        false += refutes_curve(fair, gaussian_curve(claimed), alpha)
+        leaky = guess(gaussian_scores(2.0, included, rng), included, 400)
+        caught += refutes_curve(leaky, gaussian_curve(claimed), alpha)
+    assert false <= binom.ppf(0.999, repeats, alpha)
+    assert caught > 0.99 * repeats
+
+
+def test_curve_test_beats_the_pure_one_on_gaussian_leaks():
+    # So many right guesses refute the curve of mu = 0.5, but not its point (eps, 1e-5).
+    seen = Guesses(400, 400, 320)
+    assert refutes_curve(seen, gaussian_curve(0.5), 0.05)
+    epsilon = 0.5 * norm.isf(1e-5) + 0.125  # an upper bound on eps(1e-5) of mu = 0.5
+    assert p_value(seen, epsilon, 1e-5) > 0.05
+
+
+def test_bound_grows_with_right_guesses_and_falls_with_delta():
+    values = [one_run_lower(Guesses(100, 40, v), 0.0, 0.05) for v in (20, 30, 36, 40)]
+    assert values == sorted(values)
+    assert values[0] == 0.0
+    assert one_run_lower(Guesses(100, 40, 40), 1e-3, 0.05) < values[-1]
+
+
+def test_misuse():
+    with pytest.raises(InvalidParameter, match="correct <= guessed"):
+        Guesses(10, 12, 3)
+    with pytest.raises(BadOutput, match="one finite score"):
+        guess(np.zeros(3), np.zeros(4, dtype=bool), 2)
