@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -24,8 +24,11 @@ from dpcheck.accounting.exact import (
 )
 from dpcheck.accounting.gdp import gdp_delta, gdp_epsilon
 from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.pld import ComposedLoss, supports
+from dpcheck.accounting.pld import compose as compose_pld
 from dpcheck.accounting.rdp import composed_renyi
 from dpcheck.core.bound import Bound
+from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.enclose import enclose, enclose_root
 from dpcheck.numerics.side import Side
 
@@ -36,7 +39,11 @@ METHODS = (
     "gdp",
     "optimal-composition",
     *(f"rdp-{name}" for name in CONVERSIONS),
+    "pld",
 )
+
+
+_DUST = 1e-10  # losses below this are not worth a lattice
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +125,60 @@ def _plain_epsilon(parts: Parts, delta: float, method: str) -> float:
         return optimal_composition(*pure, delta)[1] if pure else math.inf
     if delta <= 0:
         return math.inf
+    if method == "pld":
+        rest, dust = _without_dust(parts)
+        return dust + _pld(rest, Side.UPPER, lambda composed: composed.epsilon(delta), math.inf)
     conversion = method.removeprefix("rdp-")
     return rdp_epsilon(lambda orders: composed_renyi(parts, orders), delta, conversion).value
+
+
+def _pld(parts: Parts, side: Side, ask: Callable[[ComposedLoss], float], otherwise: float) -> float:
+    """The answer of the worse direction, or `otherwise` where no distribution can be certified."""
+    parts = tuple(_without_choices(parts)) if side is Side.UPPER else parts
+    if not parts:
+        return 0.0
+    if not all(supports(loss, side) for loss, _ in parts):
+        return otherwise
+    backwards = tuple((losses.reverse(loss), times) for loss, times in parts)
+    try:
+        return max(ask(compose_pld(way, side)) for way in dict.fromkeys((parts, backwards)))
+    except CannotCertify:
+        return otherwise
+
+
+def _without_dust(parts: Parts) -> tuple[Parts, float]:
+    """The parts worth a lattice, and the epsilon of pure ones too small for it, which just adds.
+
+    Gaussians that are too small together are raised to the smallest that is worth one.
+    """
+    kept, dust = [], 0.0
+    for loss, times in parts:
+        largest = times * largest_loss(loss)[1]
+        if isinstance(loss, losses.GaussianLoss) and math.sqrt(times) * loss.mu < _DUST:
+            kept.append((losses.GaussianLoss(_DUST), 1))
+        elif largest > _DUST:
+            kept.append((loss, times))
+        elif largest > 0:
+            dust = math.nextafter(dust + largest, math.inf)
+    return tuple(kept), dust
+
+
+def _without_choices(parts: Parts) -> Iterable[tuple[Loss, int]]:
+    """Every option of a choice at once: costs more, but is one composition."""
+    for loss, times in parts:
+        if isinstance(loss, losses.WorstLoss):
+            for option in loss.options:
+                yield from ((inner, count * times) for inner, count in _without_choices(option))
+        else:
+            yield loss, times
+
+
+def _seen_by_pld(parts: Parts) -> Parts:
+    """The parts a lower lattice exists for; none where the closed form is exact already."""
+    if gaussian_mu(parts):
+        return ()
+    kept = set(_without_dust(parts)[0])  # dust is dropped, raised Gaussians are not among the parts
+    return tuple(part for part in parts if part in kept and supports(part[0], Side.LOWER))
 
 
 def delta_upper(flat: Flat, epsilon: float, method: str) -> float:
@@ -139,6 +198,10 @@ def _plain_delta(parts: Parts, epsilon: float, method: str) -> float:
     if method == "gdp":
         mu = gaussian_mu(parts)
         return gdp_delta(mu[1], epsilon)[1] if mu else 1.0
+    if method == "pld":
+        rest, dust = _without_dust(parts)
+        point = math.nextafter(epsilon - dust, -math.inf) if dust else epsilon
+        return _pld(rest, Side.UPPER, lambda composed: float(composed.delta(point)[0]), 1.0)
     if method == "rdp-optimal":
         return rdp_delta(lambda orders: composed_renyi(parts, orders), epsilon).value
     return 1.0
@@ -164,6 +227,9 @@ def epsilon_lower(flat: Flat, delta: float) -> float:
         if isinstance(loss, losses.ResponseLoss) and loss.neutral == 0:
             few = min(times, OPTIMAL_COMPOSITION_LIMIT)
             found.append(optimal_composition(loss.epsilon, few, room)[0])
+    known = _seen_by_pld(flat.parts)
+    if known:
+        found.append(_pld(known, Side.LOWER, lambda composed: composed.epsilon(room), 0.0))
     return max(found)
 
 
@@ -173,6 +239,10 @@ def delta_lower(flat: Flat, epsilon: float) -> float:
         return 1.0
     mu = gaussian_mu(_gaussians(flat.parts))
     plain = gdp_delta(mu[0], epsilon)[0] if mu else 0.0
+    known = _seen_by_pld(flat.parts)
+    if known:
+        seen = _pld(known, Side.LOWER, lambda composed: float(composed.delta(epsilon)[0]), 0.0)
+        plain = max(plain, seen)
     return max(0.0, enclose(flat.leak + (1 - flat.leak) * Fraction(plain))[0])
 
 

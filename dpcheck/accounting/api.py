@@ -93,7 +93,9 @@ def delta(event: Event, *, epsilon: float, adjacency: Adjacency | str | None = N
     for profile in profiles(event, relation):
         flat = account.upper_side(profile)
         lower = account.delta_lower(account.lower_side(profile), target)
-        uppers = {n: account.delta_upper(flat, target, n) for n in ("pure", "gdp", "rdp-optimal")}
+        uppers = {
+            n: account.delta_upper(flat, target, n) for n in ("pure", "gdp", "rdp-optimal", "pld")
+        }
         bounds.append(account.summarise(uppers, lower, _assumptions(profile)))
     return _worst(bounds, relation)
 

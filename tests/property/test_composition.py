@@ -14,8 +14,9 @@ from dpcheck.core.serialize import from_json, to_json
 from .strategies import LEAVES, TREES, noise, rate
 
 DELTAS = st.sampled_from([0.0, 1e-8, 1e-5, 0.01])
-# Bounds are proved to this many digits; laws between two of them hold up to it.
-SLACK = 1e-9
+# Lattices cost up to this share of epsilon; laws between two upper bounds hold up to it. Laws between
+# a lower and an upper bound hold without.
+SLACK, LEAST = 3e-4, 1e-6
 
 
 def epsilon(event, delta):
@@ -23,7 +24,7 @@ def epsilon(event, delta):
 
 
 def at_most(a, b):
-    return a <= b * (1 + SLACK) + SLACK
+    return a <= b * (1 + SLACK) + LEAST
 
 
 @settings(max_examples=30, deadline=None)
@@ -34,14 +35,14 @@ def test_lower_is_below_upper_and_json_changes_nothing(event, delta):
     assert epsilon(from_json(to_json(event)), delta) == bound
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(TREES, TREES, DELTAS)
 def test_order_does_not_matter(a, b, delta):
     assert epsilon(a + b, delta) == epsilon(b + a, delta)
     assert epsilon(a | b, delta) == epsilon(b | a, delta)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(TREES, st.integers(1, 4), DELTAS)
 def test_repetition_is_addition(event, times, delta):
     added = event
@@ -50,7 +51,7 @@ def test_repetition_is_addition(event, times, delta):
     assert epsilon(event * times, delta) == epsilon(added, delta)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(TREES, TREES, DELTAS)
 def test_parallel_never_costs_more_than_sequential(a, b, delta):
     together = epsilon(a | b, delta).upper
@@ -58,19 +59,20 @@ def test_parallel_never_costs_more_than_sequential(a, b, delta):
     assert together >= max(epsilon(a, delta).lower, epsilon(b, delta).lower)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(TREES, DELTAS, st.integers(1, 5))
 def test_more_steps_never_cost_less(event, delta, more):
-    assert at_most(epsilon(event, delta).lower, epsilon(event * (1 + more), delta).upper)
+    assert epsilon(event, delta).lower <= epsilon(event * (1 + more), delta).upper
     assert at_most(epsilon(event, delta).upper, epsilon(event * (1 + more), delta).upper)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(noise, st.floats(1.001, 3.0), rate, st.integers(1, 1000), st.sampled_from([1e-8, 1e-5]))
 def test_less_noise_never_costs_less(sigma, factor, q, steps, delta):
     for kind in (dpcheck.Gaussian, dpcheck.Laplace, lambda s: dpcheck.SampledGaussian(s, q)):
         less, more = kind(sigma) * steps, kind(sigma * factor) * steps
         assert at_most(epsilon(more, delta).upper, epsilon(less, delta).upper)
+        assert epsilon(more, delta).lower <= epsilon(less, delta).upper
 
 
 @settings(max_examples=30, deadline=None)
