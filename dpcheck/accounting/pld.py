@@ -29,6 +29,7 @@ __all__ = ["ComposedLoss", "compose", "pld_delta", "pld_epsilon", "pld_tradeoff"
 MAX_POINTS = 2**21
 EASY_POINTS = 2**19
 FEW = 100
+STEEPEST = 12.0
 # Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
 ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (4e-4, 3e-7)}
 # Error allowance, relative to delta, above which a point is computed again at its own tilt.
@@ -46,40 +47,45 @@ class ComposedLoss:
     def __init__(self, parts: Sequence[tuple[Loss, int]], side: Side) -> None:
         self.side = side
         self.parts = [(build(loss, side), count) for loss, count in _merged(parts, side)]
-        self.everything = Cumulants(self.parts)
+        if self.parts:
+            self.everything = Cumulants(self.parts)
 
     def epsilon(self, delta: float) -> float:
         """The smallest epsilon >= 0 with divergence at most `delta`, on this object's side."""
-        if delta >= 1.0:
+        if delta >= 1.0 or not self.parts:
             return 0.0
         if delta <= 0.0:
             return self._largest_loss()
+        if self.side is Side.UPPER:
+            return max(min(self.solve(delta)[0], self._largest_loss()), 0.0)
+        return max(self.solve(delta)[0], 0.0)
+
+    def solve(self, delta: float) -> tuple[float, Cumulants, float]:
+        """(epsilon of any sign, and the plan and tilt it was found with)."""
         cumulants = Cumulants(self.parts, math.log(delta))
         tilt = cumulants.tilt_for_delta(delta)
-        found: list[float] = []
+        best, best_tilt = (math.inf, tilt) if self.side is Side.UPPER else (-math.inf, tilt)
         for _ in range(8):
             profile = self.profile(cumulants, tilt)
             value, noise = profile.epsilon(delta)
+            if math.isnan(value) and profile.epsilons[0] <= 0.0 and delta >= profile.deltas[0]:
+                value, noise = 0.0, 0.0
             if not math.isnan(value):
-                found.append(value)
+                if value < best if self.side is Side.UPPER else value > best:
+                    best, best_tilt = value, tilt
                 better = cumulants.tilt_for_epsilon(value)
                 if noise <= QUIET or abs(better - tilt) <= 0.01 * tilt:
                     break
                 tilt = better
-            elif delta < profile.deltas[-1]:
-                tilt *= 1.5
-            elif profile.epsilons[0] <= 0.0:
-                found.append(0.0)
-                break
             else:
-                tilt /= 2
-        if self.side is Side.UPPER:
-            return max(min(*found, self._largest_loss(), math.inf), 0.0)
-        return max(*found, 0.0, 0.0)
+                tilt = tilt * 1.5 if delta < profile.deltas[-1] else tilt / 2
+        return best, cumulants, best_tilt
 
     def delta(self, epsilons: npt.ArrayLike) -> Array:
         """The divergence at each epsilon (any sign), on this object's side."""
         wanted = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
+        if not self.parts:
+            return np.maximum(-np.expm1(np.minimum(wanted, 0.0)), 0.0)
         best = np.full(wanted.shape, 1.0 if self.side is Side.UPPER else 0.0)
         open_ = np.ones(wanted.shape, dtype=bool)
         choose = np.minimum if self.side is Side.UPPER else np.maximum
@@ -106,6 +112,13 @@ class ComposedLoss:
 
     def profile(self, cumulants: Cumulants, tilt: float) -> Profile:
         """Certified divergences around the saddle point of `tilt`."""
+        losses, window = self.layout(cumulants, tilt)
+        return convolve(losses, window, self.side)
+
+    def layout(
+        self, cumulants: Cumulants, tilt: float
+    ) -> tuple[list[tuple[LatticeLoss, int]], Window]:
+        """The lattice losses and the window that `profile` works with."""
         plan = reach(cumulants, tilt)
         if not any(pair.exact for pair, _ in self.parts):
             # Steeper tilts resolve epsilon beyond the accuracy the lattice has anyway.
@@ -113,6 +126,10 @@ class ComposedLoss:
             tilt = min(tilt, 3 / (relative * abs(plan.center) + absolute))
             plan = plan if tilt == plan.tilt else reach(cumulants, tilt)
         step = self._step(cumulants, plan)
+        if tilt * step > STEEPEST:
+            # The point below epsilon must not drown in the weight of the one above it.
+            tilt = STEEPEST / step
+            plan = reach(cumulants, tilt)
         losses = [
             (self._lattice_loss(cumulants, i, step, tilt), count)
             for i, (_, count) in enumerate(self.parts)
@@ -120,8 +137,7 @@ class ComposedLoss:
         origin = sum(count * loss.lattice.offset for loss, count in losses)
         start = math.floor((plan.low - origin) / step) - 1
         size = next_fast_len(max(math.ceil((plan.high - origin) / step) - start + 2, 128), real=True)
-        window = Window(tilt, start, size, plan.slope_below, plan.slope_above)
-        return convolve(losses, window, self.side)
+        return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
 
     def _step(self, cumulants: Cumulants, plan: Reach) -> float:
         relative, absolute = ACCURACY[self.side]

@@ -171,7 +171,8 @@ def upper_atoms(
 ) -> LatticeLoss:
     """Atoms on the lattice from above; below `low` raised, above `high` made infinite."""
     losses = atoms.losses()
-    gone = (losses > high) | (losses == math.inf)
+    # `high` may come from the same losses by another order of operations.
+    gone = (losses > high + 1e-12 * (1 + abs(high))) | (losses == math.inf)
     finite = np.where(np.isfinite(losses), losses, 0.0)
     losses = losses + ATOM_UNITS * UNIT * (1 + np.abs(finite)) + 2 * atoms.error
     p = atoms.p * (1 + atoms.error + 2 * UNIT)

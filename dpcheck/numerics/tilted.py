@@ -168,8 +168,11 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
     certain = ELEMENTARY + 8 * UNIT * (abs(log_scale) + float(np.abs(t * epsilons).max())) + drift
     if side is Side.UPPER:
         # Mass above the window is read at a lower place or not at all; below it, only too high.
-        allowance = allowance + highest
-        value = np.exp(np.minimum(exponent + certain, 700.0)) * (body + allowance) + TINY
+        # 1e-290 stands for what underflowed; far left of the saddle nothing is known but delta <= 1.
+        allowance = allowance + highest + 1e-290
+        grown = exponent + certain
+        value = np.exp(np.minimum(grown, 690.0)) * (body + allowance) + TINY
+        value = np.where(grown > 690.0, 1.0, value)
         # Far left of the tilt the factor before the sum is huge and terms of the sum may have
         # underflowed: TINY covers them only while the factor is below 1e7.
         value = np.where(exponent + certain > 15.0, 1.0, value)

@@ -1,0 +1,67 @@
+"""The error bounds of the tails, against ball arithmetic."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from flint import arb
+from scipy.special import ndtr
+
+from dpcheck.numerics.balls import precision
+from dpcheck.numerics.rounding import ELEMENTARY, UNIT
+from dpcheck.numerics.tails import laplace_masses, normal_masses
+
+
+def _normal_tail(z: float) -> arb:
+    return (arb(-z) / arb(2).sqrt()).erfc() / 2
+
+
+def test_ndtr_errs_less_than_half_of_what_is_assumed() -> None:
+    points = np.concatenate((-np.linspace(0, 37.5, 12_000), -np.random.default_rng(1).uniform(0, 6, 8_000)))
+    values = ndtr(points)
+    with precision(120):
+        for z, value in zip(points.tolist(), values.tolist(), strict=True):
+            relative = abs(arb(value) / _normal_tail(z) - 1)
+            assert relative <= UNIT * (32 + 4 * z * z), z
+
+
+@pytest.mark.parametrize(
+    "function, exact",
+    [
+        (np.exp, lambda x: x.exp()),
+        (np.expm1, lambda x: x.expm1()),
+        (np.log1p, lambda x: (1 + x).log()),
+        (np.log, lambda x: x.log()),
+    ],
+)
+def test_elementary_functions_err_less_than_a_quarter_of_what_is_assumed(function, exact) -> None:
+    rng = np.random.default_rng(2)
+    x = np.concatenate((10.0 ** rng.uniform(-12, 2, 3000), rng.uniform(0.5, 2.0, 1000)))
+    if function in (np.exp, np.expm1):
+        x = np.concatenate((x, -x))
+    with precision(160):
+        for point, value in zip(x.tolist(), function(x).tolist(), strict=True):
+            true = exact(arb(point))
+            assert abs(arb(value) - true) <= ELEMENTARY / 4 * abs(true) + 1e-300, point
+
+
+@pytest.mark.parametrize("law", ["normal", "laplace"])
+def test_masses_enclose_the_truth(law: str) -> None:
+    rng = np.random.default_rng(3)
+    masses = normal_masses if law == "normal" else laplace_masses
+
+    def tail(z: arb) -> arb:
+        if law == "normal":
+            return (z / arb(2).sqrt()).erfc() / 2
+        return (-z).exp() / 2 if z > 0 else 1 - z.exp() / 2
+
+    for mean in (0.0, 0.3, 7.0):
+        cuts = np.sort(np.concatenate((rng.normal(mean, 8, 200), mean + rng.normal(0, 1e-6, 50))))
+        mass, error = masses(cuts, mean)
+        with precision(2500):
+            tails = [tail(arb(c) - arb(mean)) for c in cuts.tolist()]
+            for i in range(len(mass)):
+                true = tails[i] - tails[i + 1]
+                assert arb(mass[i]) - arb(error[i]) <= true <= arb(mass[i]) + arb(error[i])
+    ends, _ = masses(np.array([-np.inf, 0.5, np.inf]), 0.5)
+    assert ends == pytest.approx([0.5, 0.5])
