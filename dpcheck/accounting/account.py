@@ -151,7 +151,8 @@ def _without_dust(parts: Parts) -> tuple[Parts, float]:
 
     Gaussians that are too small together are raised to the smallest that is worth one.
     """
-    kept, dust = [], 0.0
+    kept: list[tuple[Loss, int]] = []
+    dust = 0.0
     for loss, times in parts:
         largest = times * largest_loss(loss)[1]
         if isinstance(loss, losses.GaussianLoss) and math.sqrt(times) * loss.mu < _DUST:

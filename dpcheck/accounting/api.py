@@ -23,6 +23,10 @@ RANDOMNESS = (
 )
 
 
+# Never tighter than the optimal conversion; ask for them by name.
+_LOOSER = ("rdp-classic", "rdp-improved")
+
+
 def _resolve(event: Event, adjacency: Adjacency | str | None) -> Adjacency:
     if not isinstance(event, Event):
         raise InvalidParameter(f"expected an event, got {event!r}.", value=event)
@@ -55,6 +59,25 @@ def epsilon(
     return _worst(bounds, relation)
 
 
+def epsilon_upper(
+    event: Event, *, delta: float, adjacency: Adjacency | str | None, method: str = "best"
+) -> float:
+    """The upper side of `epsilon` alone, at half the price; for searches.
+
+    Guarantee: never below the true epsilon.
+    """
+    relation, target = _resolve(event, adjacency), probability("delta", delta)
+    names = _methods(method)
+    flats = [account.upper_side(profile) for profile in profiles(event, relation)]
+    costs = [
+        min(account.epsilon_upper(flat, target, name) for name in names if name not in _LOOSER)
+        if len(names) > 1
+        else account.epsilon_upper(flat, target, method)
+        for flat in flats
+    ]
+    return max(costs, default=0.0)
+
+
 def _methods(method: str) -> tuple[str, ...]:
     if method == "best":
         return account.METHODS
@@ -70,8 +93,7 @@ def _profile_epsilon(profile: Profile, delta: float, names: tuple[str, ...]) -> 
     lower = account.epsilon_lower(account.lower_side(profile), delta) if len(names) > 1 else 0.0
     uppers: dict[str, float] = {}
     for name in names:
-        # The weaker conversions are never tighter than the optimal one; ask for them by name.
-        if len(names) > 1 and name in ("rdp-classic", "rdp-improved"):
+        if len(names) > 1 and name in _LOOSER:
             continue
         uppers[name] = account.epsilon_upper(flat, delta, name)
         if uppers[name] <= lower:  # exact: nothing left to gain

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from scipy.optimize import brentq
 
-from dpcheck.accounting.api import epsilon
+from dpcheck.accounting.api import epsilon, epsilon_upper
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
@@ -54,32 +54,63 @@ def calibrate_noise(
     def spent(noise: float) -> Bound:
         return epsilon(event_for(noise), delta=budget.delta, adjacency=adjacency, method=method)
 
-    def excess(log_noise: float) -> float:
-        upper = spent(math.exp(log_noise)).upper
-        # Unbounded costs count as a large finite excess so that the search can step away from them.
-        return math.log(max(min(upper, 1e300), 1e-300) / budget.epsilon)
+    def excess_by(name: str) -> Callable[[float], float]:
+        def excess(log_noise: float) -> float:
+            event = event_for(math.exp(log_noise))
+            upper = epsilon_upper(event, delta=budget.delta, adjacency=adjacency, method=name)
+            # Unbounded costs count as a large finite excess so that the search can step away.
+            return math.log(max(min(upper, 1e300), 1e-300) / budget.epsilon)
 
-    low = high = 0.0
-    while excess(high) > 0:
-        low, high = high, high + 1.0
-        if high > math.log(_MOST_NOISE):
-            raise CannotCalibrate(
-                f"no noise up to {_MOST_NOISE:g} meets {budget}; with delta 0 only pure mechanisms "
-                "(Laplace, PureDP) can: give a delta above 0 or another mechanism.",
-                budget=budget,
-            )
-    if low == high:
-        while excess(low) <= 0:
-            low, high = low - 1.0, low
-            if low < math.log(_LEAST_NOISE):
-                return Calibrated(math.exp(high), spent(math.exp(high)))
-    root = float(brentq(excess, low, high, xtol=tolerance / 4, rtol=1e-15))
-    for nudge in range(200):
-        noise = math.exp(root + nudge * tolerance / 4)
-        bound = spent(noise)
-        if bound.upper <= budget.epsilon:
-            return Calibrated(noise, bound)
-    return Calibrated(math.exp(high), spent(math.exp(high)))  # checked above
+        return excess
+
+    start = 0.0
+    if method == "best" and budget.delta > 0:
+        # A cheap accountant says where to look; the best one needs a few steps from there.
+        cheap = excess_by("rdp-optimal")
+        low, high = _bracket(cheap, start, 1.0)
+        if low is not None and math.isfinite(high):
+            start = float(brentq(cheap, low, high, xtol=1e-3))
+    excess = excess_by(method)
+    low, high = _bracket(excess, start, 1.0 if start == 0.0 else 0.03)
+    if math.isinf(high):
+        raise CannotCalibrate(
+            f"no noise up to {_MOST_NOISE:g} meets {budget}; with delta 0 only pure mechanisms "
+            "(Laplace, PureDP) can: give a delta above 0 or another mechanism.",
+            budget=budget,
+        )
+    if low is not None:
+        root = float(brentq(excess, low, high, xtol=tolerance / 4, rtol=1e-15))
+        for nudge in range(40):
+            candidate = root + nudge * tolerance / 4
+            if excess(candidate) <= 0:
+                bound = spent(math.exp(candidate))
+                if bound.upper <= budget.epsilon:
+                    return Calibrated(math.exp(candidate), bound)
+    return Calibrated(math.exp(high), spent(math.exp(high)))  # the bracket checked it
+
+
+def _bracket(
+    excess: Callable[[float], float], start: float, step: float
+) -> tuple[float | None, float]:
+    """(low, high) with excess(low) > 0 >= excess(high), around `start`, in steps that double.
+
+    low is None if even the least noise fits, high infinite if the most does not.
+    """
+    if excess(start) > 0:
+        low, high = start, start + step
+        while excess(high) > 0:
+            step *= 2
+            low, high = high, high + step
+            if high > math.log(_MOST_NOISE):
+                return None, math.inf
+        return low, high
+    low, high = start - step, start
+    while excess(low) <= 0:
+        step *= 2
+        low, high = low - step, low
+        if low < math.log(_LEAST_NOISE):
+            return None, high
+    return low, high
 
 
 def calibrate_steps(
@@ -101,8 +132,12 @@ def calibrate_steps(
     def spent(steps: int) -> Bound:
         return epsilon(event * steps, delta=budget.delta, adjacency=adjacency, method=method)
 
+    def fits(steps: int) -> bool:
+        upper = epsilon_upper(event * steps, delta=budget.delta, adjacency=adjacency, method=method)
+        return upper <= budget.epsilon
+
     low, high = 0, 1
-    while spent(high).upper <= budget.epsilon:
+    while fits(high):
         low, high = high, high * 2
         if high > _MOST_STEPS:
             raise CannotCalibrate(
@@ -111,7 +146,7 @@ def calibrate_steps(
             )
     while high - low > 1:
         middle = (low + high) // 2
-        if spent(middle).upper <= budget.epsilon:
+        if fits(middle):
             low = middle
         else:
             high = middle
