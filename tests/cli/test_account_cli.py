@@ -1,22 +1,39 @@
 """The commands as a newcomer runs them."""
 
 import json
-import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
 
-DPCHECK = [sys.executable, "-c", "from dpcheck.cli.main import run; run()"]
+from dpcheck.cli.main import run
 
 
-def dpcheck(*arguments):
-    return subprocess.run([*DPCHECK, *arguments], capture_output=True, text=True, timeout=120)
+@dataclass
+class Shown:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def dpcheck(monkeypatch, capsys):
+    """The command as its entry point runs it, in this process."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dpcheck", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            run()
+        shown = capsys.readouterr()
+        return Shown(int(ended.value.code or 0), shown.out, shown.err)
+
+    return call
 
 
 ACCOUNT = ("account", "sampled-gaussian", "--noise", "6", "--rate", "32/539", "--epochs", "353")
 
 
-def test_account_lists_every_method_and_stands_behind_one():
+def test_account_lists_every_method_and_stands_behind_one(dpcheck):
     shown = dpcheck(*ACCOUNT, "--delta", "1e-5")
     assert shown.returncode == 0, shown.stderr
     lines = {line.strip()[:28].strip(): line for line in shown.stdout.splitlines()}
@@ -27,7 +44,7 @@ def test_account_lists_every_method_and_stands_behind_one():
     assert "adjacency add-remove" in shown.stdout
 
 
-def test_account_json():
+def test_account_json(dpcheck):
     answer = json.loads(dpcheck(*ACCOUNT, "--delta", "1e-5", "--format", "json").stdout)
     assert answer["schema"] == "dpcheck.account/1"
     methods = {row["method"]: row["epsilon"] for row in answer["methods"]}
@@ -37,7 +54,7 @@ def test_account_json():
     assert answer["event"]["times"] == 5946
 
 
-def test_theorem_row_says_which_condition_fails():
+def test_theorem_row_says_which_condition_fails(dpcheck):
     shown = dpcheck(
         "account", "sampled-gaussian", "--noise", "1", "--rate", "0.01", "--delta", "1e-5"
     )
@@ -45,13 +62,26 @@ def test_theorem_row_says_which_condition_fails():
     assert shown.returncode == 0
 
 
-def test_an_event_file_is_accounted(tmp_path):
+def test_an_event_file_is_accounted(dpcheck, tmp_path):
     path = tmp_path / "event.json"
     path.write_text('{"kind": "Repeated", "event": {"kind": "PureDP", "epsilon": 0.5}, "times": 3}')
     assert "between 1.5 and 1.5" in dpcheck("account", str(path)).stdout
 
 
-def test_calibrate_inverts_account():
+def test_the_curve_is_drawn(dpcheck, tmp_path):
+    path = tmp_path / "curve.svg"
+    shown = dpcheck("account", "gaussian", "--noise", "2", "--delta", "1e-5", "--plot", str(path))
+    assert shown.returncode == 0, shown.stderr
+    assert str(path) in shown.stderr
+    text = path.read_text()
+    assert text.lstrip().startswith("<?xml")
+    assert "proved upper bound" in text or "<path" in text
+    wrong = dpcheck("account", "gaussian", "--noise", "2", "--delta", "1e-5", "--plot", "curve.doc")
+    assert wrong.returncode == 2
+    assert ".svg" in wrong.stderr
+
+
+def test_calibrate_inverts_account(dpcheck):
     noise = json.loads(
         dpcheck("calibrate", "noise", "sampled-gaussian", "--rate", "0.01", "--steps", "1000",
                 "--budget", "2", "--delta", "1e-5", "--format", "json").stdout
@@ -65,7 +95,7 @@ def test_calibrate_inverts_account():
     assert back["epsilon"]["upper"] == pytest.approx(2, rel=1e-4)
 
 
-def test_calibrate_steps_and_epochs():
+def test_calibrate_steps_and_epochs(dpcheck):
     common = (
         "--noise",
         "6",
@@ -84,7 +114,7 @@ def test_calibrate_steps_and_epochs():
     assert int(steps.stdout.split()[0].replace(",", "")) >= 5946
 
 
-def test_calibrate_objective_perturbation():
+def test_calibrate_objective_perturbation(dpcheck):
     shown = dpcheck("calibrate", "noise", "objective-perturbation", "--rows", "100",
                     "--set", "regularization=0.001", "--budget", "1", "--format", "json")  # fmt: skip
     answer = json.loads(shown.stdout)
@@ -122,7 +152,7 @@ def test_calibrate_objective_perturbation():
         (("reproduce", "dpda-epochs", "--data-dir", "nowhere"), "DPC501", "not a folder"),
     ],
 )  # fmt: skip
-def test_bad_input_is_one_line_with_a_code_and_exit_2(arguments, code, words):
+def test_bad_input_is_one_line_with_a_code_and_exit_2(dpcheck, arguments, code, words):
     shown = dpcheck(*arguments)
     assert shown.returncode == 2
     assert shown.stdout == ""
@@ -131,7 +161,7 @@ def test_bad_input_is_one_line_with_a_code_and_exit_2(arguments, code, words):
     assert shown.stderr.count("\n") == 1
 
 
-def test_help_is_quick_to_find():
+def test_help_is_quick_to_find(dpcheck):
     shown = dpcheck("--help")
     assert shown.returncode == 0
     for command in ("account", "calibrate", "reproduce"):
