@@ -10,7 +10,6 @@ solver, so that each checks the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,61 +51,69 @@ class OutputGame:
         return np.array([1 / self.rows, (self.rows - 1) / self.rows, float(self.has_public)])
 
 
-def minimisers(game: OutputGame, rows: Array) -> Array:
+def minimisers(game: OutputGame, rows: Array, close: float = 1e-15) -> Array:
     """The minimisers for a batch of rows (batch, 3, groups), by damped Newton; plain floats.
 
-    A public row enters with its sign turned, so that all three have the same loss.
+    Stops at a gradient norm of `close`, or where rounding stops it. A public row enters with its
+    sign turned, so that all three have the same loss.
     """
     sizes, weights = np.array(game.sizes, dtype=float), game.weights()
     signed = rows * np.array([1.0, 1.0, -1.0])[:, None]
-    lam = game.regularization
-    w = np.zeros((len(rows), len(sizes)))
+    eye = game.regularization * np.eye(len(sizes))
 
-    def gradient(w: Array) -> tuple[Array, Array]:
-        pulls = expit(-np.einsum("brg,bg->br", signed, w * sizes))
-        return lam * w - np.einsum("br,brg->bg", weights * pulls, signed), pulls
+    def gradient(x: Array, w: Array) -> tuple[Array, Array, Array]:
+        pulls = expit(-np.matmul(x, (w * sizes)[:, :, None])[:, :, 0])
+        found = game.regularization * w - np.matmul((weights * pulls)[:, None, :], x)[:, 0]
+        return found, pulls, np.sqrt((found * found) @ sizes)
 
-    found, pulls = gradient(w)
-    norm = np.sqrt(np.einsum("bg,bg,g->b", found, found, sizes))
+    result = np.zeros((len(rows), len(sizes)))
+    at, x, w = np.arange(len(rows)), signed, result.copy()
+    found, pulls, norm = gradient(x, w)
     for _ in range(100):
-        if (norm <= 1e-15).all():
-            break
+        live = norm > close
+        result[at[~live]] = w[~live]
+        at, x, w, found, pulls, norm = (v[live] for v in (at, x, w, found, pulls, norm))
+        if not len(at):
+            return result
         curve = weights * pulls * (1 - pulls)
         # In group coordinates the Hessian is lam I + R^T diag(curve) R diag(sizes).
-        hessian = np.einsum("br,brg,brh->bgh", curve, signed, signed) * sizes
-        hessian += lam * np.eye(len(sizes))
+        hessian = np.matmul(x.transpose(0, 2, 1) * curve[:, None, :], x) * sizes + eye
         step = np.linalg.solve(hessian, found[:, :, None])[:, :, 0]
-        share = np.ones(len(rows))
+        trial, share = w - step, 1.0
+        moved, chances, length = gradient(x, trial)
         for _ in range(40):
-            trial = w - share[:, None] * step
-            moved, chances = gradient(trial)
-            length = np.sqrt(np.einsum("bg,bg,g->b", moved, moved, sizes))
-            late = length > (1 - 0.1 * share) * norm
-            if not late.any():
+            late = np.flatnonzero(length > (1 - 0.1 * share) * norm)
+            if not len(late):
                 break
-            share = np.where(late, share / 2, share)
-        better = length < norm
-        if not better.any():
-            break
-        w = np.where(better[:, None], trial, w)
-        found = np.where(better[:, None], moved, found)
-        pulls = np.where(better[:, None], chances, pulls)
-        norm = np.where(better, length, norm)
-    return w
+            share /= 2
+            trial[late] = w[late] - share * step[late]
+            moved[late], chances[late], length[late] = gradient(x[late], trial[late])
+        stuck = length >= norm
+        result[at[stuck]] = w[stuck]
+        at, x = at[~stuck], x[~stuck]
+        w, found, pulls, norm = (v[~stuck] for v in (trial, moved, chances, length))
+    result[at] = w
+    return result
 
 
-def both_minimisers(game: OutputGame, pairs: Sequence[OutputPair]) -> tuple[Array, Array]:
-    """The minimisers on D and on D' of every pair."""
-    first = np.array([(p.changed, p.background, p.public) for p in pairs])
-    second = np.array([(p.replaced, p.background, p.public) for p in pairs])
-    return minimisers(game, first), minimisers(game, second)
+def both_minimisers(game: OutputGame, rows: Array, close: float = 1e-15) -> tuple[Array, Array]:
+    """The minimisers on D and on D', from (batch, 4, groups): changed, replaced, background, public."""
+    both = np.concatenate([rows[:, [0, 2, 3]], rows[:, [1, 2, 3]]])
+    found = minimisers(game, both, close)
+    return found[: len(rows)], found[len(rows) :]
 
 
-def losses(game: OutputGame, pairs: Sequence[OutputPair]) -> Array:
-    """rate |w - w'| of every pair, in plain floats."""
-    first, second = both_minimisers(game, pairs)
-    lengths = np.sqrt(np.einsum("bg,bg,g->b", first - second, first - second, np.array(game.sizes)))
-    return np.asarray(game.rate * lengths)
+def as_rows(pair: OutputPair) -> Array:
+    """A pair as a batch of one."""
+    return np.array([[pair.changed, pair.replaced, pair.background, pair.public]], dtype=float)
+
+
+def losses(game: OutputGame, rows: Array, close: float = 1e-15) -> Array:
+    """rate |w - w'| of a batch of pairs, in plain floats."""
+    first, second = both_minimisers(game, rows, close)
+    return np.asarray(
+        game.rate * np.sqrt((first - second) ** 2 @ np.array(game.sizes, dtype=float))
+    )
 
 
 def certified_lower(game: OutputGame, pair: OutputPair) -> float:
@@ -115,7 +122,7 @@ def certified_lower(game: OutputGame, pair: OutputPair) -> float:
     The objective is lam-strongly convex, so each true minimiser is within |gradient| / lam of any
     point; the gradient at the float solutions is enclosed in balls.
     """
-    first, second = both_minimisers(game, [pair])
+    first, second = both_minimisers(game, as_rows(pair))
     with precision(256):
         lam = arb(game.regularization)
         slack = [

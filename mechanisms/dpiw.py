@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.event import Event
-from dpcheck.core.guarantee_events import NotPrivate
 from dpcheck.core.spending import Spender
 from dpcheck.core.training_events import OutputPerturbation
 from dpcheck.core.validate import positive
@@ -91,18 +90,18 @@ def weight_scale(
 ) -> Scale:
     """The noise of the weight model: calibrated to the bound, or the printed rate.
 
-    The printed rate eps N lam / sqrt(d) is right for the box, pays half for signed rows of norm up
-    to sqrt(d), and nothing at all for rows without a bound.
+    The printed rate eps N lam / sqrt(d) is right for the box and pays half for signed rows of norm
+    up to sqrt(d). Without a bound on rows only the value at 0 limits the minimiser: lam |b|^2 / 2 <=
+    J(0) = 2 log 2, so two of them are up to 4 sqrt(log 2 / lam) apart, which the printed rate turns
+    into 4 N sqrt(lam log 2 / d) epsilon: it grows with the rows without end.
     """
     rows, width = shape
     budget, modulus = positive("epsilon", epsilon), rows * positive("regularization", lam)
     if not printed_rate:
         return calibrated(budget, bound.reach / modulus)
     paper = calibrated(budget, math.sqrt(width) / modulus)
-    if math.isinf(bound.reach):
-        return Scale(paper.rate, NotPrivate("rows are not bounded, so the sensitivity is infinite"),
-                     paper.distance)  # fmt: skip
-    sensitivity = bound.reach / modulus * (1 + SOLVER_SHARE)
+    apart = min(bound.reach / modulus, 4 * math.sqrt(math.log(2) / lam))
+    sensitivity = apart * (1 + SOLVER_SHARE)
     return Scale(paper.rate, OutputPerturbation(paper.rate, sensitivity), paper.distance)
 
 
@@ -131,8 +130,8 @@ class DPIW(OutputModel):
     Reference: [Wang2018] Algorithm 2; [Ji2013].
     Assumes: public row count and public rows that nobody private is in.
 
-    variant="printed" puts no bound on rows: its loss is unbounded. variant="signed" clips to norm
-    sqrt(d) at the printed rate: its loss reaches 2 epsilon.
+    variant="printed" puts no bound on rows: its loss grows with them, and with N. variant="signed"
+    clips to norm sqrt(d) at the printed rate: its loss reaches 2 epsilon.
 
     >>> model = DPIW(epsilon=1.0, regularization=0.01)
     >>> round(model.release_event("data", TwoSamples(np.zeros((1000, 4)), np.eye(4))).rate, 6)
