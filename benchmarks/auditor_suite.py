@@ -18,6 +18,8 @@ EPS = 0.1
 
 @dataclass(frozen=True)
 class Case:
+    """A mechanism, its pairs of inputs, and the bound to reach."""
+
     name: str
     function: Callable[..., np.ndarray]
     pairs: list[tuple[np.ndarray, np.ndarray]]
@@ -87,7 +89,7 @@ def truncated_geometric(data, size, rng, n=5):
     return np.searchsorted(np.array([*f, d]), u, side="left").astype(float)
 
 
-def _first_stop(above, values, size):
+def _first_stop(above, values):
     """Answers up to the first TRUE; -1 after it."""
     stopped = np.cumsum(above, axis=1) - above > 0
     return np.where(stopped, -1.0, values)
@@ -96,13 +98,13 @@ def _first_stop(above, values, size):
 def svt_1(data, size, rng):
     rho = rng.laplace(scale=2 / EPS, size=(size, 1))
     above = data + rng.laplace(scale=4 / EPS, size=(size, len(data))) >= rho + 0.5
-    return _first_stop(above, above.astype(float), size)
+    return _first_stop(above, above.astype(float))
 
 
 def svt_2(data, size, rng):
     rho = rng.laplace(scale=2 / EPS, size=(size, 1))
     above = data + rng.laplace(scale=4 / EPS, size=(size, len(data))) >= rho + 1
-    return _first_stop(above, above.astype(float), size)
+    return _first_stop(above, above.astype(float))
 
 
 def svt_3(data, size, rng):
@@ -116,7 +118,7 @@ def svt_3(data, size, rng):
 def svt_4(data, size, rng):
     rho = rng.laplace(scale=4 / EPS, size=(size, 1))
     above = data + rng.laplace(scale=4 / (3 * EPS), size=(size, len(data))) >= rho + 1
-    return _first_stop(above, above.astype(float), size)
+    return _first_stop(above, above.astype(float))
 
 
 def svt_5(data, size, rng):

@@ -18,6 +18,7 @@ from dpcheck.auditing.sequential import (
     count,
     detectable,
     lower_epsilon,
+    would_catch,
 )
 from dpcheck.auditing.verdicts import good_enough
 from dpcheck.core.errors import BadOutput
@@ -39,6 +40,7 @@ class Limits:
     tolerance: float = 0.25
     stop_early: bool = True
     trees: bool = True
+    look_every_batch: bool = False  # rather than each time the runs have doubled
 
     def runs_for(self, mechanism: Mechanism) -> int:
         """Test runs a side at most."""
@@ -270,7 +272,6 @@ def distinguish(
     total = max(1, most // size)
     counts = [Counts()] * len(candidates)
     done, ahead = 0, 1
-    smallest = math.inf
     while done < total:
         upto = min(total, done + ahead)
         for batch in runner.batches(
@@ -280,15 +281,15 @@ def distinguish(
                 old + Counts(*(int(v) for v in row))
                 for old, row in zip(counts, batch["counts"], strict=True)
             ]
-        done, ahead = upto, min(64, max(1, upto))
+        done, ahead = upto, 1 if limits.look_every_batch else min(64, upto)
         evidence = average_log_e(counts, epsilon, delta)
         runner.progress.testing(runner.prefix, done * size, total * size, 0.0, evidence)
         if not limits.stop_early:
             continue
         if evidence >= -math.log(limits.alpha):
             break
-        smallest = detectable(counts, epsilon, delta, limits.alpha)
-        if smallest <= good_enough(epsilon, limits.tolerance / 2):
+        wanted = good_enough(epsilon, limits.tolerance / 2)
+        if would_catch(counts, epsilon, delta, limits.alpha, wanted):
             break
     return Distinction(
         tuple(candidates), tuple(counts), epsilon, delta,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaln, expit, logsumexp
+from scipy.special import betainc, betaln, expit, logsumexp, ndtri
 
 _MOST_EPSILON = 60.0  # no number of runs supports more
 
@@ -160,56 +160,55 @@ def lower_epsilon(tests: Sequence[Counts], delta: float, alpha: float) -> float:
     return invert(lambda epsilon: average_log_e(tests, epsilon, delta), alpha)
 
 
-def detectable(
-    tests: Sequence[Counts], epsilon: float, delta: float, alpha: float, power: float = 0.9
-) -> float:
-    """The smallest true epsilon on one of these events that as many runs reject with this power.
+_POWER = 0.9
+
+
+def detectable(tests: Sequence[Counts], epsilon: float, delta: float, alpha: float) -> float:
+    """The smallest true epsilon on one of these events that as many runs reject with power 0.9.
 
     The event keeps its total mass, split so that P(S) = e^eps1 P'(S) + delta. Infinite when the
     event is too rare to tell anything. Normal approximation of the counts.
     """
-    from scipy.stats import norm
-
-    needed = -math.log(alpha) + math.log(max(1, len(tests)))
-    shift = float(norm.ppf(power))
-    best = math.inf
-    for test in tests:
-        best = min(best, _detectable(test, epsilon, delta, needed, shift))
-    return best
-
-
-def _detectable(test: Counts, epsilon: float, delta: float, needed: float, shift: float) -> float:
-    runs = test.runs
-    if runs == 0:
+    if not would_catch(tests, epsilon, delta, alpha, _MOST_EPSILON):
         return math.inf
-    mass = (test.hits + test.other) / runs
-
-    def caught(candidate: float) -> bool:
-        q = max(0.0, mass - delta) / (1 + math.exp(candidate))
-        p = math.exp(candidate) * q + delta
-        if p > 1:  # more than S can hold: the best it can do is to be certain under P
-            p, q = 1.0, (1 - delta) * math.exp(-candidate)
-        # Pull the hits down and the others up along the direction the test is sensitive to.
-        spread = math.sqrt(p * (1 - p) / runs + math.exp(2 * epsilon) * q * (1 - q) / runs)
-        if spread > 0:
-            p_low = p - shift * p * (1 - p) / runs / spread
-            q_high = q + shift * math.exp(epsilon) * q * (1 - q) / runs / spread
-        else:
-            p_low, q_high = p, q
-        p_low, q_high = max(p_low, 0.0), min(q_high, 1.0)
-        both = p_low * q_high
-        counts = Counts(
-            round(both * runs), round((p_low - both) * runs), round((q_high - both) * runs),
-            round((1 - p_low - q_high + both) * runs),
-        )  # fmt: skip
-        return log_e(counts, epsilon, delta) >= needed
-
     low, high = epsilon, epsilon + 0.01
-    while not caught(high):
+    while not would_catch(tests, epsilon, delta, alpha, high):
         low, high = high, epsilon + 2 * (high - epsilon)
-        if high > _MOST_EPSILON:
-            return math.inf
     for _ in range(30):
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if caught(middle) else (middle, high)
+        caught = would_catch(tests, epsilon, delta, alpha, middle)
+        low, high = (low, middle) if caught else (middle, high)
     return high
+
+
+def would_catch(
+    tests: Sequence[Counts], epsilon: float, delta: float, alpha: float, candidate: float
+) -> bool:
+    """Whether a true epsilon of `candidate` would be rejected with power 0.9 by one of the tests."""
+    needed = -math.log(alpha) + math.log(max(1, len(tests)))
+    return any(
+        test.runs > 0 and log_e(_typical(test, epsilon, delta, candidate), epsilon, delta) >= needed
+        for test in tests
+    )
+
+
+def _typical(test: Counts, epsilon: float, delta: float, candidate: float) -> Counts:
+    """Counts at the unfavourable tenth percentile if the true epsilon were `candidate`."""
+    runs = test.runs
+    mass = (test.hits + test.other) / runs
+    q = max(0.0, mass - delta) / (1 + math.exp(candidate))
+    p = math.exp(candidate) * q + delta
+    if p > 1:  # more than S can hold: the best it can do is to be certain under P
+        p, q = 1.0, (1 - delta) * math.exp(-candidate)
+    # Pull the hits down and the others up along the direction the test is sensitive to.
+    grow = math.exp(epsilon)
+    spread = math.sqrt(p * (1 - p) / runs + grow**2 * q * (1 - q) / runs)
+    if spread > 0:
+        pull = float(ndtri(_POWER)) / runs / spread
+        p, q = p - pull * p * (1 - p), q + pull * grow * q * (1 - q)
+    p, q = max(p, 0.0), min(q, 1.0)
+    both = p * q
+    return Counts(
+        round(both * runs), round((p - both) * runs), round((q - both) * runs),
+        round((1 - p - q + both) * runs),
+    )  # fmt: skip

@@ -27,7 +27,9 @@ def command(style: str, parameters: bool) -> None:
         ]  # fmt: skip
         click.echo(json.dumps(rows, indent=2))
         return
-    cells = [[a.name, ", ".join(a.parts), ", ".join(a.variants), a.paper, a.summary] for a in audits]
+    cells = [
+        [a.name, ", ".join(a.parts), ", ".join(a.variants), a.paper, a.summary] for a in audits
+    ]
     click.echo(table(["audit", "parts", "variants", "paper", "what it is"], cells))
     if parameters:
         for a in audits:

@@ -1,0 +1,193 @@
+"""How often a correct, tight mechanism is called violated, at a nominal 5%.
+
+    python benchmarks/false_alarms.py --audits 4000
+
+Every audit learns its event and then looks after every batch. The upper limit is the one-sided 95%
+Clopper-Pearson limit of the rate. With jax-privacy 2.0.0 on the path its bounds are run on the same
+null scores (pure noise, so any epsilon above 0 is a false alarm).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import math
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.special import betaincinv
+
+from dpcheck.accounting.api import delta as delta_of
+from dpcheck.accounting.api import epsilon as epsilon_of
+from dpcheck.auditing.claims import AuditedClaim, curve_lines
+from dpcheck.auditing.distinguisher import Limits, distinguish
+from dpcheck.auditing.intervals import conditional_binomial_lower
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.one_run import audit_one_run, guess, one_run_lower
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.noise_events import Gaussian
+from dpcheck.execution.runner import Runner
+from dpcheck.mechanisms import PLR, Labelled, fork
+
+ALPHA = 0.05
+SHIFT = [Pair(0.0, 1.0)]
+
+
+def upper_limit(alarms: int, audits: int) -> float:
+    return 1.0 if alarms == audits else float(betaincinv(alarms + 1, audits - alarms, 0.95))
+
+
+def black_box(function, claim, pairs, *, runs=4096):
+    mechanism = Mechanism(function, True, batch_runs=256)
+    limits = Limits(
+        alpha=ALPHA, max_runs=runs, learning_runs=512, sharpening_runs=512, trees=False,
+        tolerance=0.0, look_every_batch=True,
+    )  # fmt: skip
+
+    def audit(seed: int) -> bool:
+        found = distinguish(mechanism, pairs, claim, limits, Runner(seed=seed))
+        return found.lower > found.epsilon
+
+    return audit
+
+
+def laplace():
+    claim = AuditedClaim(1.0, 0.0, Adjacency.REPLACE_ONE)
+    return black_box(lambda d, size, rng: d + rng.laplace(size=size), claim, SHIFT)
+
+
+def gaussian():
+    def certified(e: float) -> float:
+        return delta_of(Gaussian(1.0), epsilon=e, adjacency="zero-out").upper
+
+    lines = curve_lines(certified, smallest=1e-4, points=12)
+    claim = AuditedClaim(4.0, 1e-5, Adjacency.ZERO_OUT, lines=lines)
+    return black_box(lambda d, size, rng: d + rng.normal(size=size), claim, SHIFT)
+
+
+def randomized_response():
+    keep = math.e / (1 + math.e)
+    claim = AuditedClaim(1.0, 0.0, Adjacency.REPLACE_ONE)
+
+    def respond(d, size, rng):
+        return np.where(rng.random(size) < keep, d, 1 - d)
+
+    return black_box(respond, claim, SHIFT)
+
+
+def plr():
+    blank = Labelled(np.zeros((10, 2)), np.ones(10))
+    found = fork(PLR(epsilon=1.0, regularization=1.0), blank, angle=0.1, margin=-3.0)
+    event = found.model.release_event("data", blank)
+    claim = AuditedClaim(epsilon_of(event, adjacency="replace-one").upper, 0.0,
+                         Adjacency.REPLACE_ONE)  # fmt: skip
+    pairs = [Pair(found.data, found.neighbour)]
+    return black_box(found.model.sample_releases, claim, pairs, runs=2048)
+
+
+def one_run():
+    def score(included, rng):
+        keep = rng.random(len(included)) < math.e / (1 + math.e)
+        return np.where(keep, included, ~included) + 1e-9 * rng.random(len(included))
+
+    def audit(seed: int) -> bool:
+        found = audit_one_run(
+            score, canaries=500, guessed=500, delta=0.0, alpha=ALPHA,
+            seed=np.random.SeedSequence(seed),
+        )  # fmt: skip
+        return found.epsilon > 1.0
+
+    return audit
+
+
+CASES = {
+    "Laplace": laplace, "Gaussian (curve)": gaussian, "randomized response": randomized_response,
+    "PLR": plr, "one run": one_run,
+}  # fmt: skip
+
+
+def jax_privacy_auditing():
+    """Its auditing module alone: it needs numpy and scipy, the package also jax."""
+    spec = importlib.util.find_spec("jax_privacy")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    path = Path(next(iter(spec.submodule_search_locations))) / "auditing.py"
+    module_spec = importlib.util.spec_from_file_location("jax_privacy_auditing", path)
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules["jax_privacy_auditing"] = module
+    module_spec.loader.exec_module(module)
+    return module
+
+
+def null_scores(seed: int, canaries: int = 1000):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=canaries), rng.random(canaries) < 0.5
+
+
+def ours_split(scores, included) -> float:
+    """Threshold on one half, exact conditional bound on the other."""
+    half = len(scores) // 2
+    learn, test = slice(0, half), slice(half, None)
+    grid = np.quantile(scores[learn], np.linspace(0.02, 0.98, 49))
+    hits = [(scores[learn][included[learn]] >= t).sum() for t in grid]
+    other = [(scores[learn][~included[learn]] >= t).sum() for t in grid]
+    best = grid[int(np.argmax(conditional_binomial_lower(hits, other, 1e-3)))]
+    # Equally many on both sides, as the bound wants.
+    a, b = scores[test][included[test]], scores[test][~included[test]]
+    size = min(len(a), len(b))
+    bound = conditional_binomial_lower((a[:size] >= best).sum(), (b[:size] >= best).sum(), ALPHA)
+    return float(bound)
+
+
+def compare(audits: int) -> None:
+    methods = {
+        "dpcheck one run": lambda s, i: one_run_lower(guess(s, i, 250), 1e-5, ALPHA),
+        "dpcheck split threshold": ours_split,
+    }
+    module = jax_privacy_auditing()
+    if module is None:
+        print("jax-privacy is not on the path: pip install --no-deps jax-privacy==2.0.0")
+    else:
+
+        def auditor(scores, included):
+            return module.CanaryScoreAuditor(scores[included], scores[~included])
+
+        methods |= {
+            "jax-privacy GDP": lambda s, i: auditor(s, i).epsilon_from_gdp(ALPHA, 1e-5),
+            "jax-privacy Clopper-Pearson": lambda s, i: auditor(s, i).epsilon_clopper_pearson(
+                ALPHA, 1e-5
+            ),
+            "jax-privacy one run": lambda s, i: auditor(s, i).epsilon_one_run(ALPHA, 1e-5),
+        }
+    print(f"\npure noise, 1000 canaries, {audits} audits: how often epsilon > 0 is reported")
+    for name, bound in methods.items():
+        began = time.perf_counter()
+        alarms = sum(bound(*null_scores(seed)) > 1e-6 for seed in range(audits))
+        print(f"{name:30} {alarms / audits:8.4f}   upper limit {upper_limit(alarms, audits):.4f} "
+              f"  {time.perf_counter() - began:6.1f} s", flush=True)  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--audits", type=int, default=4000)
+    parser.add_argument("--compare", type=int, default=1000)
+    parser.add_argument("--case", action="append")
+    options = parser.parse_args()
+    print(f"tight nulls at a nominal {ALPHA:.0%}, looked at after every batch")
+    for name, build in CASES.items():
+        if options.case and name not in options.case:
+            continue
+        audit, began = build(), time.perf_counter()
+        alarms = sum(audit(seed) for seed in range(options.audits))
+        limit = upper_limit(alarms, options.audits)
+        print(f"{name:30} {alarms / options.audits:8.4f}   upper limit {limit:.4f} "
+              f"{'ok' if limit <= 0.06 else 'TOO HIGH':>9} {time.perf_counter() - began:6.1f} s",
+              flush=True)  # fmt: skip
+    if options.compare:
+        compare(options.compare)
+
+
+if __name__ == "__main__":
+    main()
