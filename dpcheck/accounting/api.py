@@ -10,11 +10,11 @@ import numpy as np
 from dpcheck.accounting import account
 from dpcheck.accounting.compose import Profile, profiles
 from dpcheck.accounting.gdp import gdp_false_negatives
-from dpcheck.accounting.losses import UnboundedLoss
+from dpcheck.accounting.losses import UnboundedLoss, reverse
 from dpcheck.accounting.rdp import composed_renyi
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.bound import Bound
-from dpcheck.core.errors import InvalidParameter, UnknownName
+from dpcheck.core.errors import CannotCertify, InvalidParameter, UnknownName
 from dpcheck.core.event import Event, natural_adjacency
 from dpcheck.core.validate import finite, non_negative, probability
 
@@ -72,15 +72,40 @@ def epsilon_upper(
     costs = [
         min(account.epsilon_upper(flat, target, name) for name in names if name not in _LOOSER)
         if len(names) > 1
-        else account.epsilon_upper(flat, target, method)
+        else account.epsilon_upper(flat, target, names[0])
         for flat in flats
     ]
     return max(costs, default=0.0)
 
 
+def verify_epsilon(
+    event: Event, *, delta: float, adjacency: Adjacency | str | None = None
+) -> Bound:
+    """`epsilon` by the PLD, proved a second time in ball arithmetic; seconds to a minute.
+
+    Guarantee: raises CannotCertify unless a slow, independent proof confirms both sides.
+    """
+    from dpcheck.accounting.pld_verify import pld_verify
+
+    relation, target = _resolve(event, adjacency), probability("delta", delta)
+    bounds = []
+    for profile in profiles(event, relation):
+        flat = account.upper_side(profile)
+        if flat.leak or flat.failure or not flat.parts:
+            raise CannotCertify(
+                "only compositions of Gaussian and Laplace steps can be verified by balls; ask "
+                "without --verify, the bounds are certified all the same."
+            )
+        backwards = tuple((reverse(loss), times) for loss, times in flat.parts)
+        bounds += [pld_verify(way, target) for way in dict.fromkeys((flat.parts, backwards))]
+    return _worst(bounds, relation)
+
+
 def _methods(method: str) -> tuple[str, ...]:
     if method == "best":
         return account.METHODS
+    if method == "rdp":
+        return ("rdp-optimal",)
     if method not in account.METHODS:
         raise UnknownName(
             f"unknown method {method!r}; use best, {', '.join(account.METHODS)}.", value=method

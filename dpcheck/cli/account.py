@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from dpcheck.accounting.account import METHODS
-from dpcheck.accounting.api import epsilon
+from dpcheck.accounting.api import epsilon, verify_epsilon
 from dpcheck.accounting.convert import classic
 from dpcheck.accounting.rdp import sampled_gaussian_theorem
 from dpcheck.cli.events import (
@@ -57,6 +57,7 @@ _LABELS = {
     type=click.Path(path_type=Path, dir_okay=False),
     help="Draw epsilon against delta into this .svg, .png or .pdf file.",
 )
+@click.option("--verify", is_flag=True, help="Prove the PLD's answer again in ball arithmetic.")
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
 def command(
     mechanism: str,
@@ -65,6 +66,7 @@ def command(
     delta: float,
     adjacency: str | None,
     plot: Path | None,
+    verify: bool,
     layout: str,
     **options: Any,
 ) -> None:
@@ -84,6 +86,12 @@ def command(
         click.echo(json.dumps(as_json(event, delta, answer, rows), indent=2))
     else:
         click.echo(as_text(step, times, delta, answer, rows))
+    if verify:
+        again = verify_epsilon(event, delta=delta, adjacency=relation)
+        click.echo(
+            f"verified in ball arithmetic: epsilon in [{again.lower:.6g}, {again.upper:.6g}]",
+            err=True,
+        )
     if plot is not None:
         from dpcheck.cli.plot import draw_curve
 
@@ -118,7 +126,7 @@ def theorem_row(
         try:
             divergence = times * sampled_gaussian_theorem(noise, rate, order)
         except TheoremConditionViolated as error:
-            refusal = error.message
+            refusal = f"needs {error.data['condition']}"
             return math.inf
         return float(classic(np.array([order]), np.array([divergence]), delta)[0])
 

@@ -37,14 +37,20 @@ def draw_curve(event: Event, adjacency: Adjacency, delta: float, title: str, pat
         raise UsageError("no accountant proves a finite epsilon for this event; nothing to plot.")
     axes.plot(_DELTAS, renyi, color="#b35900", linestyle="--", label="RDP, optimal conversion")
     axes.plot(_DELTAS[finite], upper[finite], color="#0b5394", label="proved upper bound")
-    axes.plot(_DELTAS[finite], lower[finite], color="#38761d", linestyle=":", label="proved lower bound")
+    axes.plot(
+        _DELTAS[finite], lower[finite], color="#38761d", linestyle=":", label="proved lower bound"
+    )
     axes.fill_between(_DELTAS[finite], lower[finite], upper[finite], color="#0b5394", alpha=0.15)
     if delta > 0:
         mark = epsilon(event, delta=delta, adjacency=adjacency).upper
         if math.isfinite(mark):
             axes.plot([delta], [mark], "o", color="#0b5394")
             axes.annotate(
-                f"({mark:.4g}, {delta:g})", (delta, mark), xytext=(8, 6), textcoords="offset points"
+                f"({mark:.4g}, {delta:g})",
+                (delta, mark),
+                xytext=(-8, -14),
+                textcoords="offset points",
+                horizontalalignment="right",
             )
     axes.set(xscale="log", xlabel="delta", ylabel="epsilon", ylim=(0, None))
     axes.set_title(f"{title}\n{adjacency}", fontsize=10)

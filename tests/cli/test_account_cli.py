@@ -68,6 +68,16 @@ def test_an_event_file_is_accounted(dpcheck, tmp_path):
     assert "between 1.5 and 1.5" in dpcheck("account", str(path)).stdout
 
 
+def test_the_answer_is_verified_by_balls(dpcheck):
+    few = ("account", "sampled-gaussian", "--noise", "1", "--rate", "0.1", "--steps", "4")
+    shown = dpcheck(*few, "--delta", "1e-4", "--verify")
+    assert shown.returncode == 0, shown.stderr
+    assert "verified in ball arithmetic" in shown.stderr
+    refused = dpcheck("account", "pure-dp", "--eps", "1", "--delta", "1e-5", "--verify")
+    assert refused.returncode == 2
+    assert "DPC202" in refused.stderr
+
+
 def test_the_curve_is_drawn(dpcheck, tmp_path):
     path = tmp_path / "curve.svg"
     shown = dpcheck("account", "gaussian", "--noise", "2", "--delta", "1e-5", "--plot", str(path))
