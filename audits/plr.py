@@ -10,7 +10,7 @@ AUDIT = objective_audit(
         estimator="PLR",
         summary="logistic regression by objective perturbation",
         paper="Guo2018",
-        sources={"data": "[Guo2018] Theorem 2, [Yao2019] Theorem 1"},
+        sources={"data": "[Guo2018] Proposition 1, [Yao2019] Proposition 1"},
         takes_center=True,
     )
 )

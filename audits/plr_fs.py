@@ -10,7 +10,7 @@ AUDIT = objective_audit(
         estimator="PLRFS",
         summary="a private regression per feature group",
         paper="Guo2018",
-        sources={"data": "[Guo2018] Algorithm 3 and Theorem 4"},
+        sources={"data": "[Guo2018] Algorithm 3, Proposition 3"},
         grouped="groups",
         takes_center=True,
     )

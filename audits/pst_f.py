@@ -10,7 +10,7 @@ AUDIT = objective_audit(
         estimator="PSTF",
         summary="private stacking by features",
         paper="Yao2019",
-        sources={"data": "[Yao2019] Algorithm 3"},
+        sources={"data": "[Yao2019] Algorithm 3, Theorem 4"},
         grouped="groups",
         takes_center=True,
     )

@@ -10,7 +10,7 @@ AUDIT = objective_audit(
         estimator="PSTS",
         summary="private stacking by samples",
         paper="Yao2019",
-        sources={"data": "[Yao2019] Algorithm 2"},
+        sources={"data": "[Yao2019] Algorithm 2, Proposition 3"},
         grouped="partitions",
     )
 )

@@ -11,8 +11,8 @@ AUDIT = objective_audit(
         summary="hypothesis transfer between two private regressions",
         paper="Guo2018",
         sources={
-            "source": "[Guo2018] Theorem 2 on the source",
-            "target": "[Guo2018] Theorem 2 on the target",
+            "source": "[Guo2018] Proposition 1 on the source",
+            "target": "[Guo2018] Proposition 1 on the target",
         },
     )
 )
