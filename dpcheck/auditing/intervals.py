@@ -21,7 +21,7 @@ def conditional_binomial_lower(hits: Any, other: Any, alpha: float) -> NDArray[n
     Reference: [ClopperPearson1934].
 
     >>> round(float(conditional_binomial_lower(100, 0, 0.01)), 4)
-    3.0539
+    3.0549
     """
     hits, other = np.asarray(hits, dtype=float), np.asarray(other, dtype=float)
     with np.errstate(divide="ignore"):

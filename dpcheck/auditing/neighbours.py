@@ -1,0 +1,129 @@
+"""Neighbouring datasets worth trying, per adjacency.
+
+Rows are vectors of norm at most `norm_bound`, with labels in {-1, +1} or without. The search over
+pairs happens on learning runs, so trying many costs runs, not confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.auditing.mechanism import Pair
+from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.errors import InvalidParameter
+from dpcheck.core.validate import positive
+
+Array = NDArray[np.float64]
+
+
+def neighbours(
+    rows: Array,
+    labels: Array | None = None,
+    *,
+    adjacency: Adjacency | str,
+    norm_bound: float,
+    record: int = 0,
+) -> list[Pair]:
+    """Pairs that differ in row `record` of `rows`: the standard attacks of the adjacency.
+
+    With labels a dataset is the tuple (rows, labels), without them it is the array of rows.
+
+    >>> [p.label for p in neighbours(np.zeros((3, 2)), adjacency="zero-out", norm_bound=1.0)]
+    ['outlier zeroed', 'fork zeroed']
+    """
+    table = np.asarray(rows, dtype=float)
+    if table.ndim != 2 or not len(table):
+        raise InvalidParameter("rows must be a table with at least one row.", name="rows")
+    bound = positive("norm_bound", norm_bound)
+    if float(np.linalg.norm(table, axis=1).max()) > bound * (1 + 1e-12):
+        raise InvalidParameter("a row is longer than norm_bound.", name="rows")
+    relation = as_adjacency(adjacency)
+    if relation is Adjacency.REPLACE_ONE:
+        pairs = _replacements(table, labels, bound, record)
+    elif relation is Adjacency.ZERO_OUT:
+        pairs = _zeroings(table, labels, bound, record)
+    else:
+        pairs = _removals(table, labels, bound, record)
+    return [pair for pair in pairs if not _same(pair)]
+
+
+def _dataset(rows: Array, labels: Array | None) -> Any:
+    return rows if labels is None else (rows, labels)
+
+
+def _with_row(rows: Array, record: int, row: Array) -> Array:
+    changed = rows.copy()
+    changed[record] = row
+    return changed
+
+
+def _extremes(width: int, bound: float) -> tuple[Array, Array]:
+    """An outlier along the diagonal, and the two prongs of a fork around the first axis."""
+    outlier = np.full(width, bound / np.sqrt(width)) * (1 - 1e-12)
+    angle = 0.05
+    prong = np.zeros(width)
+    prong[0] = bound * (1 - 1e-12)
+    if width > 1:
+        prong[:2] = bound * np.array([-np.sin(angle), np.cos(angle)]) * (1 - 1e-12)
+    return outlier, prong
+
+
+def _replacements(rows: Array, labels: Array | None, bound: float, record: int) -> Iterator[Pair]:
+    outlier, prong = _extremes(rows.shape[1], bound)
+    other = prong.copy()
+    other[-1 if len(other) == 1 else 1] *= -1
+    twin = rows[(record + 1) % len(rows)]
+    if labels is not None:
+        flipped = np.asarray(labels, dtype=float).copy()
+        flipped[record] *= -1
+        yield Pair(_dataset(rows, labels), _dataset(rows, flipped), "label flipped")
+    for label, first, second in (
+        ("opposite outliers", outlier, -outlier),
+        ("fork", prong, other),
+        ("outlier against zero", outlier, np.zeros_like(outlier)),
+        ("outlier against a duplicate", outlier, twin),
+    ):
+        yield Pair(
+            _dataset(_with_row(rows, record, first), labels),
+            _dataset(_with_row(rows, record, second), labels),
+            label,
+        )
+
+
+def _zeroings(rows: Array, labels: Array | None, bound: float, record: int) -> Iterator[Pair]:
+    outlier, prong = _extremes(rows.shape[1], bound)
+    zero = _dataset(_with_row(rows, record, np.zeros(rows.shape[1])), labels)
+    for label, row in (("record", rows[record]), ("outlier", outlier), ("fork", prong)):
+        yield Pair(_dataset(_with_row(rows, record, row), labels), zero, f"{label} zeroed")
+
+
+def _removals(rows: Array, labels: Array | None, bound: float, record: int) -> Iterator[Pair]:
+    outlier, prong = _extremes(rows.shape[1], bound)
+    kept = np.delete(np.arange(len(rows)), record)
+    fewer = _dataset(rows[kept], None if labels is None else np.asarray(labels)[kept])
+    for label, row in (("record", rows[record]), ("outlier", outlier), ("fork", prong)):
+        yield Pair(_dataset(_with_row(rows, record, row), labels), fewer, f"{label} removed")
+
+
+def _same(pair: Pair) -> bool:
+    first = pair.first if isinstance(pair.first, tuple) else (pair.first,)
+    second = pair.second if isinstance(pair.second, tuple) else (pair.second,)
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def gradient_canaries(count: int, width: int, norm_bound: float) -> Array:
+    """Canaries in gradient space that do not disturb each other: orthogonal, of full norm.
+
+    >>> gradient_canaries(2, 3, 0.5).tolist()
+    [[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]]
+    """
+    if count > width:
+        raise InvalidParameter(
+            f"{count} orthogonal canaries do not fit into {width} dimensions; use fewer.",
+            name="count",
+        )
+    return np.eye(count, width) * positive("norm_bound", norm_bound)

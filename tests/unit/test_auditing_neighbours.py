@@ -1,0 +1,62 @@
+"""Generated pairs are neighbours under the adjacency they are generated for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcheck.auditing.neighbours import gradient_canaries, neighbours
+from dpcheck.core.errors import InvalidParameter
+
+
+def parts(dataset):
+    return dataset if isinstance(dataset, tuple) else (dataset, None)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(1, 6), st.integers(1, 4), st.booleans(), st.floats(0.1, 5),
+    st.sampled_from(["replace-one", "add-remove", "zero-out"]), st.integers(0, 99),
+)  # fmt: skip
+def test_pairs_are_neighbours(n, d, labelled, bound, adjacency, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, d))
+    rows *= bound * rng.random((n, 1)) / np.linalg.norm(rows, axis=1, keepdims=True)
+    labels = rng.choice([-1.0, 1.0], n) if labelled else None
+    record = int(rng.integers(n))
+    pairs = neighbours(rows, labels, adjacency=adjacency, norm_bound=bound, record=record)
+    assert pairs
+    for pair in pairs:
+        (X, y), (X2, y2) = parts(pair.first), parts(pair.second)
+        assert np.linalg.norm(X, axis=1).max() <= bound
+        if adjacency == "add-remove":
+            assert len(X) == len(X2) + 1
+            assert np.array_equal(np.delete(X, record, axis=0), X2)
+            continue
+        assert np.linalg.norm(X2, axis=1).max(initial=0) <= bound
+        others = np.arange(n) != record
+        assert np.array_equal(X[others], X2[others])
+        if labelled:
+            assert np.array_equal(y[others], y2[others])
+        if adjacency == "zero-out":
+            assert not X2[record].any()
+
+
+def test_label_flips_and_forks_are_among_the_replacements():
+    labels = {p.label for p in neighbours(np.zeros((3, 2)), np.ones(3), adjacency="replace-one",
+                                          norm_bound=1.0)}  # fmt: skip
+    assert {"label flipped", "fork", "opposite outliers"} <= labels
+
+
+def test_rows_beyond_the_bound_are_refused():
+    with pytest.raises(InvalidParameter, match="longer"):
+        neighbours(np.ones((2, 2)), adjacency="replace-one", norm_bound=1.0)
+    with pytest.raises(InvalidParameter, match="do not fit"):
+        gradient_canaries(4, 3, 1.0)
+
+
+def test_canaries_are_orthogonal_and_of_full_norm():
+    found = gradient_canaries(3, 5, 2.0)
+    assert np.array_equal(found @ found.T, 4.0 * np.eye(3))
