@@ -50,7 +50,7 @@ def _one_point(event: Event, adjacency: Adjacency) -> Budget:
     return Budget(upper, 1e-5)
 
 
-def tested(claim: Claim) -> AuditedClaim:
+def audited_claim(claim: Claim) -> AuditedClaim:
     """The claim as half-planes; an event's whole curve through the accountant's certified delta."""
     lines = None
     if claim.event is not None:

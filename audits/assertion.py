@@ -8,7 +8,7 @@ from typing import Any
 from dpcheck.auditing.distinguisher import Limits
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
 from dpcheck.auditing.part import PartPlan, audit_part
-from dpcheck.audits._claims import read_claim, tested
+from dpcheck.audits._claims import audited_claim, read_claim
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.budget import Budget
@@ -38,7 +38,7 @@ def audit_function(
     target = as_mechanism(mechanism, timeout)
     stated = read_claim(claim, adjacency, "stated by the caller")
     label = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
-    plan = PartPlan(label, "as given", stated, tested(stated), target, as_pairs(neighbours))
+    plan = PartPlan(label, "as given", stated, audited_claim(stated), target, as_pairs(neighbours))
     limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance)
     return audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
 

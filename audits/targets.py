@@ -14,7 +14,7 @@ from typing import Any
 
 from dpcheck.auditing.mechanism import Mechanism, as_mechanism, as_pairs, declaration
 from dpcheck.auditing.part import PartPlan
-from dpcheck.audits._claims import read_claim, tested
+from dpcheck.audits._claims import audited_claim, read_claim
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import NothingToAudit
 
@@ -94,7 +94,7 @@ def plan_target(
     remote = Reference(reference.location, reference.attribute + suffix)
     mechanism = Mechanism(remote, mechanism.batched, timeout, mechanism.log_density)
     plan = PartPlan(
-        reference.attribute, "as given", stated, tested(stated), mechanism,
+        reference.attribute, "as given", stated, audited_claim(stated), mechanism,
         as_pairs(declared.neighbours),
     )  # fmt: skip
     return plan, _digest(reference)
