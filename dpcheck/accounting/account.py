@@ -24,7 +24,7 @@ from dpcheck.accounting.exact import (
 )
 from dpcheck.accounting.gdp import gdp_delta, gdp_epsilon
 from dpcheck.accounting.losses import Loss
-from dpcheck.accounting.pld import ComposedLoss, supports
+from dpcheck.accounting.pld import ComposedLoss, pld_tradeoff, supports
 from dpcheck.accounting.pld import compose as compose_pld
 from dpcheck.accounting.rdp import composed_renyi
 from dpcheck.core.bound import Bound
@@ -144,6 +144,20 @@ def _pld(parts: Parts, side: Side, ask: Callable[[ComposedLoss], float], otherwi
         return max(ask(compose_pld(way, side)) for way in dict.fromkeys((parts, backwards)))
     except CannotCertify:
         return otherwise
+
+
+def tradeoff_by_pld(flat: Flat, false_positives: float, side: Side) -> float | None:
+    """The trade-off function of the worse direction; None where no distribution can be certified."""
+    lattice = Side.UPPER if side is Side.LOWER else Side.LOWER
+    usable = all(supports(loss, lattice) for loss, _ in flat.parts)
+    if flat.leak or flat.failure or not flat.parts or not usable:
+        return None
+    backwards = tuple((losses.reverse(loss), times) for loss, times in flat.parts)
+    ways = dict.fromkeys((flat.parts, backwards))
+    try:
+        return min(float(pld_tradeoff(way, [false_positives], side)[0]) for way in ways)
+    except CannotCertify:
+        return None
 
 
 def _without_dust(parts: Parts) -> tuple[Parts, float]:

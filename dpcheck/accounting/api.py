@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from dpcheck.core.bound import Bound
 from dpcheck.core.errors import CannotCertify, InvalidParameter, UnknownName
 from dpcheck.core.event import Event, natural_adjacency
 from dpcheck.core.validate import finite, non_negative, probability
+from dpcheck.numerics.side import Side
 
 RANDOMNESS = (
     "noise is drawn from the stated continuous or integer distribution, not a float sampler"
@@ -182,25 +182,39 @@ def tradeoff(event: Event, fpr: float, *, adjacency: Adjacency | str | None = No
     0.740489
     """
     relation, alpha = _resolve(event, adjacency), probability("fpr", fpr)
-    bounds = []
-    for profile in profiles(event, relation):
-        mu = account.gaussian_mu(account.upper_side(profile).parts)
-        if mu:
-            value = gdp_false_negatives(mu[1], alpha)
-            bounds.append(Bound(max(0.0, value - 1e-14), min(1 - alpha, value + 1e-14), "gdp"))
-            continue
-        flat = account.upper_side(profile)
-        best = 0.0
-        for epsilon_ in (0.0, *np.geomspace(1e-3, 50.0, 60)):
-            least = min(account.delta_upper(flat, epsilon_, n) for n in ("pure", "rdp-optimal"))
-            best = max(
-                best,
-                1 - least - math.exp(epsilon_) * alpha,
-                math.exp(-epsilon_) * (1 - least - alpha),
-            )
-        bounds.append(Bound(max(0.0, best - 1e-15), 1 - alpha, "epsilon-delta"))
+    bounds = [_profile_tradeoff(profile, alpha) for profile in profiles(event, relation)]
+    if not bounds:
+        return Bound(1 - alpha, 1 - alpha, "empty", relation)
+    # A person may be in any of the compositions: the least of the lower and of the upper bounds.
     worst = min(bounds, key=lambda bound: bound.lower)
-    return replace(worst, adjacency=relation)
+    upper = min(bound.upper for bound in bounds)
+    return Bound(min(worst.lower, upper), upper, worst.method, relation, worst.assumes)
+
+
+def _profile_tradeoff(profile: Profile, alpha: float) -> Bound:
+    above, below = account.upper_side(profile), account.lower_side(profile)
+    assumes = _assumptions(profile)
+    mu = account.gaussian_mu(above.parts)
+    if mu and not above.leak and not above.failure:
+        value = gdp_false_negatives(mu[1], alpha)
+        return Bound(max(0.0, value - 1e-14), min(1 - alpha, value + 1e-14), "gdp", assumes=assumes)
+    least = account.tradeoff_by_pld(above, alpha, Side.LOWER)
+    most = account.tradeoff_by_pld(below, alpha, Side.UPPER)
+    method = "pld"
+    if least is None:
+        least, method = _tradeoff_by_deltas(above, alpha), "epsilon-delta"
+    return Bound(least, max(least, 1 - alpha if most is None else most), method, assumes=assumes)
+
+
+def _tradeoff_by_deltas(flat: account.Flat, alpha: float) -> float:
+    """f(a) >= 1 - delta(eps) - e^eps a and its mirror image, for any set of epsilons."""
+    best = 0.0
+    for point in (0.0, *np.geomspace(1e-3, 50.0, 60)):
+        least = min(account.delta_upper(flat, point, name) for name in ("pure", "rdp-optimal"))
+        best = max(
+            best, 1 - least - math.exp(point) * alpha, math.exp(-point) * (1 - least - alpha)
+        )
+    return max(0.0, best - 1e-15)
 
 
 def _assumptions(profile: Profile) -> tuple[str, ...]:
