@@ -61,7 +61,7 @@ def weight_game(rate: float, rows: int, lam: float, domain: RowDomain) -> Output
     return OutputGame(rate, rows, lam, domain.sizes, True)
 
 
-def spread(row: Sequence[float], sizes: Sequence[int], features: int) -> Array:
+def spread(row: Sequence[float] | Array, sizes: Sequence[int], features: int) -> Array:
     """A row of groups as a row of features; coordinates nobody uses are 0."""
     full = np.repeat(np.asarray(row, dtype=float), sizes)
     return np.concatenate([full, np.zeros(features - len(full))])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import differential_evolution
+from scipy.optimize import Bounds, differential_evolution
 
 from dpcheck.audits._output_loss import (
     OutputGame,
@@ -83,7 +83,8 @@ def search(game: OutputGame, domain: RowDomain, seed: np.random.SeedSequence) ->
         return -losses(game, domain.decode(points.T), close)
 
     found: Any = differential_evolution(
-        cost, [(-1.0, 1.0)] * width, popsize=max(10, 80 // width), maxiter=150, tol=1e-7,
+        cost,  # type: ignore[arg-type]  # the stub knows no vectorized costs
+        Bounds(-np.ones(width), np.ones(width)), popsize=max(10, 80 // width), maxiter=150, tol=1e-7,
         polish=False, vectorized=True, updating="deferred", rng=np.random.default_rng(seed),
     )  # fmt: skip
     (rows,) = domain.decode(np.asarray(found.x)[None, :])

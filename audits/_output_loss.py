@@ -67,12 +67,14 @@ def minimisers(game: OutputGame, rows: Array, close: float = 1e-15) -> Array:
         return found, pulls, np.sqrt((found * found) @ sizes)
 
     result = np.zeros((len(rows), len(sizes)))
-    at, x, w = np.arange(len(rows)), signed, result.copy()
+    at: NDArray[np.intp] = np.arange(len(rows))
+    x, w = signed, result.copy()
     found, pulls, norm = gradient(x, w)
     for _ in range(100):
         live = norm > close
         result[at[~live]] = w[~live]
-        at, x, w, found, pulls, norm = (v[live] for v in (at, x, w, found, pulls, norm))
+        at = at[live]
+        x, w, found, pulls, norm = (v[live] for v in (x, w, found, pulls, norm))
         if not len(at):
             return result
         curve = weights * pulls * (1 - pulls)

@@ -39,7 +39,7 @@ def read_rows(X: object, name: str, width: int | None = None) -> Rows:
 def norms(X: Rows) -> Floats:
     """The Euclidean norm of every row."""
     if is_sparse(X):
-        return np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+        return np.asarray(np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel()))
     return np.asarray(np.linalg.norm(X, axis=1))
 
 

@@ -16,6 +16,8 @@ Reproduction = Callable[[Path | None, Callable[[str], None]], None]
 # Table -> "module:function"; the function takes the data directory (or None) and an echo.
 TABLES = {
     "dpda-epochs": "dpcheck.cli.reproduce_dpda:epochs",
+    "dphtl-20news": "dpcheck.cli.reproduce_dphtl:news",
+    "dphtl-amazon": "dpcheck.cli.reproduce_dphtl:reviews",
     "pptl-fs-mnist": "dpcheck.cli.reproduce_stacking:pptl_fs_mnist",
     "pst-mnist": "dpcheck.cli.reproduce_stacking:pst_mnist",
     "pst-news20": "dpcheck.cli.reproduce_stacking:pst_news20",
