@@ -86,6 +86,12 @@ class ComposedLoss:
         wanted = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
         if not self.parts:
             return np.maximum(-np.expm1(np.minimum(wanted, 0.0)), 0.0)
+        inside = wanted < self._largest_loss()
+        if not inside.all():  # nothing lies beyond the largest loss
+            result = np.zeros(wanted.shape)
+            if inside.any():
+                result[inside] = self.delta(wanted[inside])
+            return result
         best = np.full(wanted.shape, 1.0 if self.side is Side.UPPER else 0.0)
         open_ = np.ones(wanted.shape, dtype=bool)
         choose = np.minimum if self.side is Side.UPPER else np.maximum
@@ -135,8 +141,12 @@ class ComposedLoss:
             for i, (_, count) in enumerate(self.parts)
         ]
         origin = sum(count * loss.lattice.offset for loss, count in losses)
-        start = math.floor((plan.low - origin) / step) - 1
-        size = next_fast_len(max(math.ceil((plan.high - origin) / step) - start + 2, 128), real=True)
+        # The window need not reach beyond the sums there are.
+        first = sum(count * loss.first for loss, count in losses)
+        last = sum(count * (loss.first + len(loss.masses) - 1) for loss, count in losses)
+        start = max(math.floor((plan.low - origin) / step) - 1, first - 1)
+        stop = min(math.ceil((plan.high - origin) / step) + 1, last + 2)
+        size = next_fast_len(max(stop - start, 128), real=True)
         return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
 
     def _step(self, cumulants: Cumulants, plan: Reach) -> float:
@@ -149,7 +159,9 @@ class ComposedLoss:
         costs = costs * (1 + 2 / cumulants.uses)
         costs = costs * (1 + plan.tilt * steps)
         # Large lattices are given less accuracy, still within 3e-4.
-        eased = np.where(width / steps > EASY_POINTS, max(allowed, 2.5e-4 * abs(plan.center)), allowed)
+        eased = np.where(
+            width / steps > EASY_POINTS, max(allowed, 2.5e-4 * abs(plan.center)), allowed
+        )
         fine = np.flatnonzero(costs <= eased)
         if not len(fine) and costs[0] > 0.05 * abs(plan.center) + 1e-3:
             raise CannotCertify(
@@ -161,8 +173,7 @@ class ComposedLoss:
         step = float(steps[fine[-1]] if len(fine) else steps[0])
         if cumulants.uses <= FEW:
             # Little averaging over the cell then, and a fine lattice costs nothing.
-            low, high = loss_range(cumulants, 0, plan.tilt)
-            step = min(step, max(width / 2000, (high - low) / 20000))
+            step = min(step, max(width / 2000, allowed / 2))
         span = self.parts[0][0].span
         if len(self.parts) == 1 and span is not None:
             step = span if self.parts[0][0].exact else min(step, span)
@@ -182,6 +193,8 @@ class ComposedLoss:
 
     def _largest_loss(self) -> float:
         total = math.fsum(count * pair.top for pair, count in self.parts)
+        if math.isinf(total):
+            return math.inf
         slip = 64 * UNIT * (1 + abs(total)) * self.everything.uses
         return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
 
@@ -241,9 +254,11 @@ def pld_tradeoff(parts: Sequence[tuple[Loss, int]], fpr: npt.ArrayLike, side: Si
     if side is Side.LOWER:
         # Any set of epsilons gives a bound from below.
         value = (1.0 - deltas - np.exp(grid) * flat).max(axis=1) - 8 * UNIT
-        return np.clip(value, 0.0, 1.0).reshape(rates.shape)
+        return np.asarray(np.clip(value, 0.0, 1.0).reshape(rates.shape))
+    # Any pair has delta(epsilon) >= 1 - e^epsilon, which is sharp far to the left.
+    deltas = np.maximum(deltas, -np.expm1(grid) * (1 - 8 * UNIT))
     # Between grid points delta is at least its right value and e^epsilon at least its left one.
     inner = (1.0 - deltas[1:] - np.exp(grid[:-1]) * flat).max(axis=1)
     ends = np.maximum(1.0 - deltas[0], 1.0 - np.exp(grid[-1]) * flat[:, 0])
     value = np.minimum(np.maximum(inner, ends) + 8 * UNIT, 1.0 - flat[:, 0])
-    return np.clip(value, 0.0, 1.0).reshape(rates.shape)
+    return np.asarray(np.clip(value, 0.0, 1.0).reshape(rates.shape))

@@ -134,9 +134,7 @@ def _discrete_gaussian(scale: float, shift: int) -> Pair:
     other = np.exp(-(((x - shift) / scale) ** 2) / 2)
     total = math.fsum(np.exp(-((np.arange(-reach, reach + 1) / scale) ** 2) / 2))
     # Exponents up to 38^2/2 err by that many units; tails beyond 38 scales are below 1e-313.
-    return AtomicPair(
-        Atoms(other / total, weight / total, 2000 * UNIT), 1e-300, shift / scale**2
-    )
+    return AtomicPair(Atoms(other / total, weight / total, 2000 * UNIT), 1e-300, shift / scale**2)
 
 
 def _discrete_laplace(scale: float, shift: int) -> Pair:

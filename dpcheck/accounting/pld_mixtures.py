@@ -82,6 +82,7 @@ class MixturePair(SmoothPair):
         return result, error, slope / total
 
     def loss(self, x: Array) -> tuple[Array, Array]:
+        """(loss, error): the difference of the two log ratios."""
         p, p_error, _ = self._log_ratio(x, self.p)
         q, q_error, _ = self._log_ratio(x, self.q)
         return p - q, p_error + q_error + 2 * UNIT * np.abs(p - q)
@@ -93,11 +94,13 @@ class MixturePair(SmoothPair):
         return p - q, p_slope - q_slope
 
     def masses(self, cuts: Array) -> tuple[Array, Array, Array, Array]:
+        """(p, error, q, error) between cuts, each mixture on its own."""
         p, p_error = self.p.masses(cuts, type(self).law)
         q, q_error = self.q.masses(cuts, type(self).law)
         return p, p_error, q, q_error
 
     def cut(self, levels: Array) -> Array:
+        """Closed form for one shift, otherwise interpolation and Newton steps."""
         single = self._single_cut(levels)
         return self._searched_cut(levels) if single is None else single
 
@@ -132,10 +135,13 @@ class MixturePair(SmoothPair):
             value, slope = self.slope(x)
             move = (value - levels) / np.maximum(slope, 1e-12)
             x = np.clip(x - np.clip(move, -0.05, 0.05), low, high)
-        x = np.where(levels >= values[-1], self.ends[1], np.where(levels <= values[0], self.ends[0], x))
+        x = np.where(
+            levels >= values[-1], self.ends[1], np.where(levels <= values[0], self.ends[0], x)
+        )
         return np.maximum.accumulate(x)
 
     def end_loss(self, sign: float) -> float:
+        """The limit of the loss at an end of the line, rounded outward."""
         # As x falls, p/b tends to the weight of P's unshifted part (or 0), q/b grows; and mirrored.
         growing = self.p if sign < 0 else self.q
         fading = self.q if sign < 0 else self.p
@@ -148,7 +154,7 @@ class MixturePair(SmoothPair):
 class NormalPair(MixturePair):
     """B = N(0, 1)."""
 
-    law = staticmethod(normal_masses)  # type: ignore[assignment]
+    law = staticmethod(normal_masses)
 
     def __init__(self, p: Mixture, q: Mixture) -> None:
         super().__init__(p, q)
@@ -159,28 +165,35 @@ class NormalPair(MixturePair):
         self.anchor = float(self.loss(np.array([center]))[0][0])
 
     def exponent(self, x: Array, mean: float) -> tuple[Array, Array, Array]:
+        """(log ratio, error, slope) of this law."""
         product, half = mean * x, mean * mean / 2
         return product - half, 4 * UNIT * (np.abs(product) + half), np.full_like(x, mean)
 
     def place(self, exponent: Array, mean: float) -> Array:
+        """The inverse of `exponent`."""
         return exponent / mean + mean / 2
 
     def nodes(self) -> tuple[Array, Array]:
+        """A coarse picture for planning."""
         spacing = 0.125
         x = np.arange(-REACH, max(0.0, *self.p.means, 0.0) + REACH, spacing)
         logs = [
             math.log(weight) - (x - mean) ** 2 / 2
-            for mean, weight in zip((0.0, *self.p.means), (self.p.base, *self.p.weights), strict=True)
+            for mean, weight in zip(
+                (0.0, *self.p.means), (self.p.base, *self.p.weights), strict=True
+            )
             if weight > 0
         ]
         losses = self.slope(x)[0]
-        return losses, np.logaddexp.reduce(logs, axis=0) + math.log(spacing / math.sqrt(2 * math.pi))
+        return losses, np.logaddexp.reduce(logs, axis=0) + math.log(
+            spacing / math.sqrt(2 * math.pi)
+        )
 
 
 class LaplacePair(MixturePair):
     """B = Laplace(0, 1): beyond the outermost means the loss is constant, an atom."""
 
-    law = staticmethod(laplace_masses)  # type: ignore[assignment]
+    law = staticmethod(laplace_masses)
 
     def __init__(self, p: Mixture, q: Mixture) -> None:
         super().__init__(p, q)
@@ -188,26 +201,32 @@ class LaplacePair(MixturePair):
         self.ends = (min(means), max(means))
         outer = self.masses(np.array([-math.inf, self.ends[0], self.ends[1], math.inf]))
         ends = [0, 2]
-        self.atoms = Atoms(outer[0][ends], outer[2][ends], UNIT * (48 + 2 * (self.ends[1] - self.ends[0])))
+        self.atoms = Atoms(
+            outer[0][ends], outer[2][ends], UNIT * (48 + 2 * (self.ends[1] - self.ends[0]))
+        )
         bottom, top = (float(value) for value in self.atoms.losses())
         self.top, self.anchor = top, top
         self.span = top - bottom if top > bottom else None
         self.loose_atoms = float(self.atoms.p[0])
 
     def exponent(self, x: Array, mean: float) -> tuple[Array, Array, Array]:
+        """(log ratio, error, slope) of this law."""
         value = np.abs(x) - np.abs(x - mean)
         slope = np.where((x - mean) * x <= 0, 2.0 * math.copysign(1.0, mean), 0.0)
         return value, 3 * UNIT * (np.abs(x) + abs(mean)), slope
 
     def place(self, exponent: Array, mean: float) -> Array:
+        """The inverse of `exponent`."""
         # Between 0 and the mean, |x| - |x - mean| = sign(mean) (2 x - mean).
         return (exponent * math.copysign(1.0, mean) + mean) / 2
 
     def end_loss(self, sign: float) -> float:
+        """The limit of the loss at an end of the line, rounded outward."""
         value, error = self.loss(np.array([self.ends[0 if sign > 0 else 1]]))
         return float(value[0]) - sign * float(error[0])
 
     def nodes(self) -> tuple[Array, Array]:
+        """A coarse picture for planning."""
         cuts = np.linspace(*self.ends, 257)
         p, _, _, _ = self.masses(cuts)
         middle = self.slope((cuts[1:] + cuts[:-1]) / 2)[0]

@@ -163,7 +163,9 @@ def _with_atoms(base: LatticeLoss, atoms: Atoms) -> LatticeLoss:
     masses = np.zeros(last - first)
     for part in (base, result):
         masses[part.first - first : part.first - first + len(part.masses)] += part.masses
-    return LatticeLoss(base.lattice, first, masses * (1 + 2 * UNIT), base.infinite + result.infinite)
+    return LatticeLoss(
+        base.lattice, first, masses * (1 + 2 * UNIT), base.infinite + result.infinite
+    )
 
 
 def upper_atoms(
@@ -185,7 +187,8 @@ def upper_atoms(
     size = int(index.max()) - first + 2
     masses = np.bincount(index - first, weights=left, minlength=size)
     masses += np.bincount(index - first + 1, weights=right, minlength=size)
-    return LatticeLoss(lattice, first, masses * (1 + 4 * UNIT * (1 + math.log2(len(p)))), infinite)
+    masses = np.asarray(masses * (1 + 4 * UNIT * (1 + math.log2(len(p)))), dtype=np.float64)
+    return LatticeLoss(lattice, first, masses, infinite)
 
 
 def lower_atoms(atoms: Atoms) -> tuple[Array, Array, float, float]:
@@ -236,17 +239,20 @@ class AtomicPair(Pair):
         self.top = math.inf if infinite else float(losses[atoms.p > 0].max())
 
     def nodes(self) -> tuple[Array, Array]:
+        """The atoms themselves."""
         losses = self.atoms.losses()
         kept = np.isfinite(losses)
         return losses[kept], np.log(self.atoms.p[kept])
 
     def upper(self, step: float, low: float, high: float) -> LatticeLoss:
+        """Each atom between its two neighbouring points."""
         lattice = anchored(step, self.anchor)
         result = upper_atoms(lattice, self.atoms, low, high)
         infinite = result.infinite + self.rest
         return LatticeLoss(lattice, result.first, result.masses, infinite * (1 + 2 * UNIT))
 
     def lower(self, step: float, low: float, high: float) -> LatticeLoss:
+        """Atoms merged onto points: see `pool`."""
         lattice = anchored(step, self.anchor)
         p, q, infinite, slack = lower_atoms(self.atoms)
         span = lattice.below(low) - 1, lattice.below(high) + 1

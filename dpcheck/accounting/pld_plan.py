@@ -74,7 +74,9 @@ class Cumulants:
         """The t whose saddle point has about this delta."""
         wanted = math.log(delta)
         logs = log_saddle(self.grid, self.value, self.means, self.variances)
-        return self._refined(np.minimum.accumulate(logs) > wanted, lambda *k: log_saddle(*k) > wanted)
+        return self._refined(
+            np.minimum.accumulate(logs) > wanted, lambda *k: log_saddle(*k) > wanted
+        )
 
     def tilt_for_epsilon(self, epsilon: float) -> float:
         """The t with K'(t) = epsilon; small where epsilon is below the mean."""

@@ -34,6 +34,7 @@ class SymmetricPair(Pair):
         """Increasing losses from 0 on that show the shape of the law."""
 
     def nodes(self) -> tuple[Array, Array]:
+        """A coarse picture for planning."""
         levels = self.coarse_levels()
         a, _, b, _ = self.tails(levels)
         middle = (levels[1:] + levels[:-1]) / 2
@@ -43,6 +44,7 @@ class SymmetricPair(Pair):
         return losses, np.log(np.concatenate((p, q, [rest])))
 
     def upper(self, step: float, low: float, high: float) -> LatticeLoss:  # noqa: ARG002
+        """Positive cells from the tails, negative ones mirrored, the rest at 0."""
         lattice = Lattice(step)
         index = lattice.covering(0.0, high)
         a, a_error, b, b_error = self.tails(lattice.levels(index))
@@ -63,7 +65,8 @@ class SymmetricPair(Pair):
         result.masses[0] += float(b[-1] + b_error[-1])
         return result
 
-    def lower(self, step: float, low: float, high: float) -> LatticeLoss:
+    def lower(self, step: float, low: float, high: float) -> LatticeLoss:  # noqa: ARG002
+        """Not known."""
         raise CannotCertify("this curve bounds the loss from above only.")
 
 
@@ -80,6 +83,7 @@ class WithoutReplacementPair(SymmetricPair):
         self.mu, self.rate = mu, rate
 
     def tails(self, levels: Array) -> tuple[Array, Array, Array, Array]:
+        """(A, error, B, error): see the class."""
         logs, slip = _inner(levels, self.rate)
         a, a_error, b, b_error = _normal_tails(logs, slip, self.mu)
         p = (1 - self.rate) * b + self.rate * a
@@ -87,6 +91,7 @@ class WithoutReplacementPair(SymmetricPair):
         return p, p_error + 8 * UNIT * p, b, b_error
 
     def coarse_levels(self) -> Array:
+        """Losses out to where the tails underflow."""
         return _outer(np.linspace(0.0, self.mu * REACH + self.mu**2 / 2, 800), self.rate)
 
 
@@ -107,11 +112,14 @@ class ReplacedSamplePair(SymmetricPair):
         if not normal:
             self.top = float(_outer(np.array([2 * shift * (1 + 4 * UNIT)]), rate)[0]) + 8 * UNIT
 
-    def _base_tails(self, logs: Array, slip: Array, shift: float) -> tuple[Array, Array, Array, Array]:
+    def _base_tails(
+        self, logs: Array, slip: Array, shift: float
+    ) -> tuple[Array, Array, Array, Array]:
         tails = _normal_tails if self.normal else _laplace_tails
         return tails(logs, slip, shift)
 
     def tails(self, levels: Array) -> tuple[Array, Array, Array, Array]:
+        """(A, error, B, error): see the class."""
         r = self.rate
         logs, slip = _inner(levels, r)
         a1, a1_error, b1, b1_error = self._base_tails(logs, slip, self.shift)
@@ -126,9 +134,15 @@ class ReplacedSamplePair(SymmetricPair):
         a_error = (1 - r) * b1_error + r * ((1 - r) * a1_error + both * a2_error)
         a_error = a_error + (1 - r) * both * inverse * ahead_error
         # 1/y errs by the slip of log y; its rounding is part of the elementary units.
-        return a, a_error + a * (4 * slip + 8 * ELEMENTARY), b, b_error + b * (4 * slip + 8 * ELEMENTARY)
+        return (
+            a,
+            a_error + a * (4 * slip + 8 * ELEMENTARY),
+            b,
+            b_error + b * (4 * slip + 8 * ELEMENTARY),
+        )
 
     def coarse_levels(self) -> Array:
+        """Losses out to where the tails underflow."""
         if not self.normal:
             return _outer(np.linspace(0.0, 2 * self.shift, 800), self.rate)
         reach = 2 * self.shift * REACH + 2 * self.shift**2

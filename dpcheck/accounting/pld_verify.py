@@ -57,9 +57,10 @@ def pld_verify(parts: Sequence[tuple[Loss, int]], delta: float) -> Bound:
                 if not isinstance(pair, MixturePair):
                     raise _too_much("only Gaussian and Laplace steps are verified")
                 _check_lattice(pair, loss, side)
-            if value > 0:
+            # Where rounding leaves only the sum of the largest losses there is nothing to compose.
+            if value > 0 and math.isfinite(value):
                 _check_composition(losses, window, value, delta, side)
-        ends.append(max(value, 0.0))
+        ends.append(composed.epsilon(delta))
     return Bound(ends[0], ends[1], "pld, verified in ball arithmetic")
 
 
@@ -169,15 +170,14 @@ def _check_below(
     cuts = pair.cut((middles[1:] + middles[:-1]) / 2)
     for k in range(len(levels) - 1):
         left, right = levels[k].exp(), levels[k + 1].exp()
-        if not any(
-            a - left * b >= values[k] and a - right * b >= values[k + 1]
-            for a, b in _candidates(pair, p_tail, q_tail, float(cuts[k]), middles[k], middles[k + 1])
-        ):
+        slope = (values[k] - values[k + 1]) / (right - left)
+        lines = _candidates(pair, p_tail, q_tail, float(cuts[k]), middles[k], middles[k + 1], slope)
+        if not any(a - left * b >= values[k] and a - right * b >= values[k + 1] for a, b in lines):
             raise _fail(f"a lower lattice measure at loss {middles[k]:.6g}")
 
 
 def _candidates(
-    pair: MixturePair, p_tail: Tail, q_tail: Tail, cut: float, low: float, high: float
+    pair: MixturePair, p_tail: Tail, q_tail: Tail, cut: float, low: float, high: float, slope: arb
 ) -> Iterator[tuple[arb, arb]]:
     """Lines below F to try on one piece: the middle of the cell first, then a fan across it."""
     shares = (0.5, 0.25, 0.75, 0.05, 0.95, 0.4, 0.6, 0.1, 0.9, 0.0, 1.0, 0.01, 0.99)
@@ -187,6 +187,17 @@ def _candidates(
         at = cut if share == 0.5 else float(pair.cut(np.array([low + share * (high - low)]))[0])
         if math.isfinite(at):
             yield p_tail(arb(at)), q_tail(arb(at))
+    if not isinstance(pair, LaplacePair):
+        return
+    # At an atom of the loss F has a kink: all lines between its two sides lie below F. The one with
+    # the slope of the piece is the one to try.
+    low_end, high_end = (arb(end) for end in pair.ends)
+    for a, b, c, d in (
+        (arb(1), arb(1), p_tail(low_end), q_tail(low_end)),
+        (p_tail(high_end), q_tail(high_end), arb(0), arb(0)),
+    ):
+        part = min(max(float(((slope - d) / (b - d)).mid()), 0.0), 1.0)
+        yield a * part + c * (1 - arb(part)), b * part + d * (1 - arb(part))
 
 
 def _line(pair: MixturePair, p_tail: Tail, q_tail: Tail, level: float, y: arb) -> arb:
@@ -210,7 +221,10 @@ def _check_composition(
             arb(lattice.offset) - arb(loss.slack) + step * k
             for k in range(loss.first, loss.first + len(loss.masses))
         ]
-        x = [arb(float(m)) * (tilt * level).exp() for m, level in zip(loss.masses, levels, strict=True)]
+        x = [
+            arb(float(m)) * (tilt * level).exp()
+            for m, level in zip(loss.masses, levels, strict=True)
+        ]
         scale = sum(x, arb(0)).mid()
         x = [value / scale for value in x]
         log_scale += count * scale.log()
@@ -230,7 +244,11 @@ def _check_composition(
     first, last = origin + step * window.start, origin + step * (window.start + size)
     # No sum counts for more than the largest value of e^{-t x} (1 - e^{-x}).
     most = (tilt / (tilt + 1)) ** tilt / (tilt + 1)
-    above = most * _chernoff(tilted, arb(window.slope_above), last)
+    above, below = arb(0), arb(0)
+    if sum(n * (a.first + len(a.masses) - 1) for a, n in losses) >= window.start + size:
+        above = most * _chernoff(tilted, arb(window.slope_above), last)
+    if sum(count * loss.first for loss, count in losses) < window.start:
+        below = most * _chernoff(tilted, -arb(window.slope_below), first)
     scale = (log_scale - tilt * at).exp()
     if side is Side.UPPER:
         # At least one infinite loss: prod (m + i)^n - prod m^n <= prod (1 + n i / m) - 1 times prod m^n.
@@ -242,7 +260,6 @@ def _check_composition(
         if not scale * (body + above) + any_ - finite <= delta:
             raise _fail("the upper bound")
         return
-    below = most * _chernoff(tilted, -arb(window.slope_below), first)
     if not scale * (body - above - below) >= delta:
         raise _fail("the lower bound")
 

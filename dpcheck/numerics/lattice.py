@@ -36,7 +36,7 @@ class Lattice:
 
     def levels(self, indices: Indices) -> Array:
         """The losses at `indices`."""
-        return self.offset + indices * self.step
+        return np.asarray(self.offset + indices * self.step, dtype=np.float64)
 
     def below(self, loss: float) -> int:
         """The last index at or below `loss`, up to rounding."""
@@ -46,7 +46,6 @@ class Lattice:
         """Indices from at most `low` to at least `high`, none spare if they are lattice points."""
         near = 1e-9 * self.step
         return np.arange(self.below(low + near), self.below(high - near) + 2)
-
 
     def nearest(self, loss: float) -> int:
         """The index of the point next to `loss`."""
@@ -177,7 +176,9 @@ def pool(
         met = np.where(masses < 0, np.minimum(met, 1.0), 1.0)
         lefts, rights = left * met[at - 1], (1 - left) * met[at + 2]
         if turn < 6:
-            left = np.where(left * from_left > 0, lefts, left) + (1 - left - rights) * (from_right > 0)
+            left = np.where(left * from_left > 0, lefts, left) + (1 - left - rights) * (
+                from_right > 0
+            )
         else:
             from_left = from_left * met[at - 1]
             left = left + (1 - left - rights) * (from_right > 0)

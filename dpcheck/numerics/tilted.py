@@ -75,17 +75,20 @@ class Profile:
             value = low + (high - low) * np.clip(share - guard, 0.0, 1.0)
             value = np.minimum(value * (1 + 4 * UNIT), 1.0)
             # Below the window: the chord from the value 1 at e^epsilon = 0.
-            chord = 1.0 - np.exp(np.minimum(epsilons - self.epsilons[0], 0.0)) * (1 - self.deltas[0])
-            return np.where(epsilons < self.epsilons[0], np.minimum(chord + 8 * UNIT, 1.0), value)
+            chord = 1.0 - np.exp(np.minimum(epsilons - self.epsilons[0], 0.0)) * (
+                1 - self.deltas[0]
+            )
+            low_end = np.minimum(chord + 8 * UNIT, 1.0)
+            return np.asarray(np.where(epsilons < self.epsilons[0], low_end, value))
         value = low + (high - low) * np.clip(share + guard, 0.0, 1.0)
         value = np.maximum(value * (1 - 4 * UNIT), 0.0)
         value = np.where(epsilons > self.epsilons[-1], 0.0, value)
-        return np.where(epsilons < self.epsilons[0], self.deltas[0], value)
+        return np.asarray(np.where(epsilons < self.epsilons[0], self.deltas[0], value))
 
     def noise_at(self, epsilons: Array) -> Array:
         """The share of error allowance at `epsilons`; 1 outside the window."""
         inside = (epsilons >= self.epsilons[0]) & (epsilons <= self.epsilons[-1])
-        return np.where(inside, np.interp(epsilons, self.epsilons, self.noise), 1.0)
+        return np.asarray(np.where(inside, np.interp(epsilons, self.epsilons, self.noise), 1.0))
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """The smallest certified epsilon for `delta` and the noise there; (nan, 1) if not in sight."""
@@ -95,7 +98,9 @@ class Profile:
         low, high = float(self.deltas[at - 1]), float(self.deltas[at])
         step = float(self.epsilons[at] - self.epsilons[at - 1])
         share = (low - delta) / (low - high)
-        value = float(self.epsilons[at - 1]) + math.log1p(min(max(share, 0.0), 1.0) * math.expm1(step))
+        value = float(self.epsilons[at - 1]) + math.log1p(
+            min(max(share, 0.0), 1.0) * math.expm1(step)
+        )
         guard = 16 * UNIT * (abs(value) + step)
         value = value + guard if self.side is Side.UPPER else value - guard
         return value, float(self.noise[at])
@@ -138,7 +143,12 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
         spectrum = rfft(_wrapped(others, -heaviest, size)) + x[heaviest]
         total = float(np.sum(others))
         active, kept = _narrowed(spectrum, active, math.exp(-FLAT / count) - 2 * eta * total)
-        spectrum, log_size, spread, angle = spectrum[active], log_size[kept], spread[kept], angle[kept]
+        spectrum, log_size, spread, angle = (
+            spectrum[active],
+            log_size[kept],
+            spread[kept],
+            angle[kept],
+        )
         modulus = np.maximum(np.abs(spectrum), max(eta * total, 1e-300))
         log_size += count * np.log(modulus)
         turn = np.angle(spectrum)
@@ -157,13 +167,17 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
     v = np.maximum(np.roll(v, -((window.start - shift) % size)), 0.0)
 
     index = np.arange(window.start, window.start + size)
-    epsilons = origin + index * step
+    epsilons = np.asarray(origin + index * step, dtype=np.float64)
     body = _divergences(v, t, step)
     weights = np.exp(-t * step * np.arange(1, size + 1)) * -np.expm1(-step * np.arange(1, size + 1))
     allowance = error * float(np.linalg.norm(weights)) * 1.01 + 4 * UNIT * size * body
     largest_weight = float(weights.max()) * 1.01
-    lowest = largest_weight * _tail(tilted, -window.slope_below, float(epsilons[0]))
-    highest = largest_weight * _tail(tilted, window.slope_above, float(epsilons[-1]) + step)
+    lowest, highest = 0.0, 0.0
+    # No bound is needed on a side where the window holds every sum there is.
+    if sum(count * loss.first for loss, count in parts) < window.start:
+        lowest = largest_weight * _tail(tilted, -window.slope_below, float(epsilons[0]))
+    if sum(n * (a.first + len(a.masses) - 1) for a, n in parts) >= window.start + size:
+        highest = largest_weight * _tail(tilted, window.slope_above, float(epsilons[-1]) + step)
     exponent = log_scale - t * epsilons
     certain = ELEMENTARY + 8 * UNIT * (abs(log_scale) + float(np.abs(t * epsilons).max())) + drift
     if side is Side.UPPER:
@@ -202,7 +216,8 @@ def _narrowed(
 def _nothing(parts: Parts, window: Window, side: Side) -> Profile:
     """The profile when some loss has no finite part at all."""
     step = parts[0][0].lattice.step
-    epsilons = np.arange(window.start, window.start + window.size) * step
+    index = np.arange(window.start, window.start + window.size)
+    epsilons = np.asarray(index * step, dtype=np.float64)
     deltas = np.full(window.size, _infinite(parts, side))
     return Profile(epsilons, deltas, np.zeros(window.size), side)
 
@@ -214,7 +229,8 @@ def _wrapped(x: Array, first: int, size: int) -> Array:
         circle = np.zeros(size)
         circle[start : start + len(x)] = x
         return circle
-    return np.bincount((start + np.arange(len(x))) % size, weights=x, minlength=size)
+    folded = np.bincount((start + np.arange(len(x))) % size, weights=x, minlength=size)
+    return np.asarray(folded, dtype=np.float64)
 
 
 def _divergences(v: Array, t: float, step: float) -> Array:

@@ -20,7 +20,9 @@ def _curve(p: np.ndarray, q: np.ndarray, y: Fraction) -> Fraction:
 
 def _lattice_curve(loss: LatticeLoss, y: float) -> float:
     levels = loss.levels - loss.slack
-    return float(np.sum(loss.masses * np.maximum(-np.expm1(np.log(y) - levels), 0.0))) + loss.infinite
+    return (
+        float(np.sum(loss.masses * np.maximum(-np.expm1(np.log(y) - levels), 0.0))) + loss.infinite
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -60,7 +62,11 @@ def test_smooth_pairs_are_bounded_and_nearly_mean_preserving(pair) -> None:
     spread = float(np.sqrt(np.exp(logs) @ (losses - pair.anchor) ** 2))
     step = spread / 8 if pair.span is None else pair.span / 64
     tail = np.exp(np.logaddexp.accumulate(logs[::-1])[::-1])
-    low = losses[np.exp(np.logaddexp.accumulate(logs)) > 1e-15][0] if pair.span is None else losses.min()
+    low = (
+        losses[np.exp(np.logaddexp.accumulate(logs)) > 1e-15][0]
+        if pair.span is None
+        else losses.min()
+    )
     high = pair.top if np.isfinite(pair.top) else losses[tail > 1e-11][-1]
     upper, lower = pair.upper(step, low, high), pair.lower(step, low, high)
     grid = np.linspace(max(low, -20 * spread), min(high, 20 * spread), 101)

@@ -17,7 +17,9 @@ def _normal_tail(z: float) -> arb:
 
 
 def test_ndtr_errs_less_than_half_of_what_is_assumed() -> None:
-    points = np.concatenate((-np.linspace(0, 37.5, 12_000), -np.random.default_rng(1).uniform(0, 6, 8_000)))
+    points = np.concatenate(
+        (-np.linspace(0, 37.5, 12_000), -np.random.default_rng(1).uniform(0, 6, 8_000))
+    )
     values = ndtr(points)
     with precision(120):
         for z, value in zip(points.tolist(), values.tolist(), strict=True):
@@ -26,7 +28,7 @@ def test_ndtr_errs_less_than_half_of_what_is_assumed() -> None:
 
 
 @pytest.mark.parametrize(
-    "function, exact",
+    ("function", "exact"),
     [
         (np.exp, lambda x: x.exp()),
         (np.expm1, lambda x: x.expm1()),

@@ -26,7 +26,8 @@ def test_transform_errs_a_tenth_of_what_is_assumed(size: int) -> None:
     with precision(120):
         exact = acb.dft([acb(float(v)) for v in x])
         worst = max(
-            float(abs(acb(float(v.real), float(v.imag)) - e)) for v, e in zip(values, exact, strict=False)
+            float(abs(acb(float(v.real), float(v.imag)) - e))
+            for v, e in zip(values, exact, strict=False)
         )
     assert worst <= 0.1 * FFT_UNITS * math.log2(size) * UNIT
 
