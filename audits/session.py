@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from dpcheck import __version__
 from dpcheck.auditing.distinguisher import Limits
 from dpcheck.auditing.part import PartPlan, audit_part
 from dpcheck.audits import registry
@@ -56,7 +57,8 @@ class AuditRequest:
 def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
     """The parts to audit, and what identifies the audit in a store."""
     identity: dict[str, object] = {
-        "target": request.target, "epsilon": request.epsilon, "delta": request.delta,
+        "version": __version__, "target": request.target,
+        "epsilon": request.epsilon, "delta": request.delta,
         "variant": request.variant, "adjacency": str(request.adjacency),
         "settings": sorted(request.settings), "seed": request.seed,
         "confidence": request.confidence, "max_runs": request.max_runs,

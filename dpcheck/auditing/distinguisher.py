@@ -283,7 +283,9 @@ def distinguish(
             ]
         done, ahead = upto, 1 if limits.look_every_batch else min(64, upto)
         evidence = average_log_e(counts, epsilon, delta)
-        runner.progress.testing(runner.prefix, done * size, total * size, 0.0, evidence)
+        if runner.progress.on:
+            bound = lower_epsilon(counts, delta, limits.alpha)
+            runner.progress.testing(runner.prefix, done * size, total * size, bound, evidence)
         if not limits.stop_early:
             continue
         if evidence >= -math.log(limits.alpha):

@@ -110,7 +110,7 @@ def search(
         pool += [_refine(loss, domain, item, 500) for item in rated[:5]]
     pool.sort(key=lambda item: -item[0])
     best = pool[0]
-    for item in pool[:4]:
+    for item in pool[:2]:
         for _ in range(3):  # restarts rebuild a collapsed simplex
             item = _refine(loss, domain, item, 2500)
         best = max(best, item, key=lambda found: found[0])

@@ -18,6 +18,11 @@ class Progress(AbstractContextManager["Progress"]):
 
             self._status = Console(stderr=True).status("starting")
 
+    @property
+    def on(self) -> bool:
+        """Whether anybody is watching."""
+        return self._on
+
     def __enter__(self) -> Progress:
         if self._status is not None:
             self._status.start()

@@ -33,7 +33,8 @@ def audit_key(identity: Mapping[str, object]) -> str:
 
 def _pack(arrays: Arrays) -> bytes:
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]  # numpy's stub lacks **kwargs
+    # Uncompressed: random numbers do not shrink.
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # numpy's stub lacks **kwargs
     return buffer.getvalue()
 
 

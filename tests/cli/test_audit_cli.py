@@ -67,6 +67,7 @@ def undeclared(data, rng):
 def shell(tmp_path, monkeypatch):
     (tmp_path / "mech.py").write_text(MECHANISMS)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DPCHECK_MAX_RUNS", "60000")
 
     def run(*arguments):
         result = CliRunner().invoke(main, [*arguments, "--jobs", "1"])
@@ -164,7 +165,7 @@ def test_usage_errors(shell):
 
 def test_project_file_and_environment_set_defaults(shell, monkeypatch):
     with open("pyproject.toml", "w") as file:
-        file.write("[tool.dpcheck]\nseed = 11\nmax-runs = 4000\n")
+        file.write("[tool.dpcheck]\nseed = 11\n")
     first = json.loads(shell("audit", "mech.py:good", "--format", "json").stdout)
     assert first["seed"] == 11
     monkeypatch.setenv("DPCHECK_SEED", "12")
