@@ -111,6 +111,25 @@ def test_loss_bound_claim_of_each_part(name, epsilon, lam, calibration, number, 
         check(model, data, neighbour, part, rng)
 
 
+@pytest.mark.parametrize("name", [*SINGLE, *TRANSFER])
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(budgets, regularizations, calibrations, st.floats(0.001, 0.9))
+def test_output_noise_for_approximate_minima_stays_within_the_claim(
+    name, epsilon, lam, calibration, share
+) -> None:
+    """No density there, so the bound alone: objective and output noise together."""
+    keywords = {"calibration": calibration, "approximate_minima": share}
+    model = {**SINGLE, **TRANSFER}[name](epsilon, lam, keywords)
+    rng = np.random.default_rng(0)
+    single, both = Labelled(*rows(rng, 9)), Transfer(*rows(rng, 9), *rows(rng, 8))
+    data = single if name in SINGLE else both
+    for part in model.parts:
+        event = model.release_event(part, data)
+        bound = dpcheck.epsilon(event, delta=0, adjacency="replace-one").upper
+        assert bound <= model.claimed_epsilon(part)
+    assert np.isfinite(model.sample_releases(data, 3, rng)).all()
+
+
 @settings_
 @given(budgets, regularizations, st.integers(0, 2**32 - 1))
 def test_one_row_only(epsilon, lam, seed) -> None:
