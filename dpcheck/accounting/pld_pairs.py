@@ -185,7 +185,8 @@ def upper_atoms(
     index, left, right = spread_atoms(lattice, p[kept], np.maximum(losses[kept], low))
     first = int(index.min())
     size = int(index.max()) - first + 2
-    masses = np.bincount(index - first, weights=left, minlength=size)
+    masses = np.zeros(size)
+    masses += np.bincount(index - first, weights=left, minlength=size)
     masses += np.bincount(index - first + 1, weights=right, minlength=size)
     masses = np.asarray(masses * (1 + 4 * UNIT * (1 + math.log2(len(p)))), dtype=np.float64)
     return LatticeLoss(lattice, first, masses, infinite)
