@@ -20,6 +20,7 @@ from dpcheck.accounting.ledger_handles import Dataset, Plan, checked_name
 from dpcheck.accounting.ledger_planning import declare_plan
 from dpcheck.accounting.ledger_reading import Reader
 from dpcheck.accounting.ledger_report import Remaining, Report, statement
+from dpcheck.accounting.ledger_rows import check_rows
 from dpcheck.accounting.ledger_store import Store
 from dpcheck.accounting.ledger_till import Till
 from dpcheck.accounting.provenance import Node, SplitKind
@@ -27,7 +28,7 @@ from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import InvalidParameter, LedgerMisuse
-from dpcheck.core.event import Event, leaves
+from dpcheck.core.event import Event
 from dpcheck.core.validate import count, probability
 
 __all__ = ["Dataset", "Ledger", "Plan", "Remaining", "Report"]
@@ -335,14 +336,8 @@ class Ledger:
         node = self._node(dataset)
         if not isinstance(event, Event):
             raise InvalidParameter(f"expected an event, got {event!r}.", value=event)
-        for leaf in leaves(event):
-            rows = getattr(leaf, "rows", None)
-            if rows is not None and node.rows is not None and rows != node.rows:
-                raise LedgerMisuse(
-                    f"{leaf!r} says {rows} rows, but {node.path!r} has {node.rows}; describe the "
-                    "release by the rows it was made from.",
-                    rows=rows,
-                )
+        if node.rows is not None:
+            check_rows(event, node.rows, node.path)
         assert isinstance(dataset, Dataset)
         return dataset
 

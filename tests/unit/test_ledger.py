@@ -105,6 +105,16 @@ def test_a_block_described_by_the_wrong_number_of_rows_is_refused():
     assert ledger.epsilon().upper == 0.0
 
 
+def test_a_release_that_splits_its_rows_says_how_many_each_part_has():
+    ledger = pure_ledger()
+    source = ledger.dataset("source", rows=100)
+    half = ObjectivePerturbation(0.5, rows=50, regularization=0.1)
+    ledger.spend(source, (half | half) + ObjectivePerturbation(0.1, rows=100, regularization=0.1))
+    assert 0.6 <= ledger.epsilon().upper < 0.62
+    with pytest.raises(LedgerMisuse, match="says 150 rows, but 'source' has 100"):
+        ledger.spend(source, half | half | half)
+
+
 # Provenance ---------------------------------------------------------------------------------------
 
 

@@ -7,12 +7,14 @@ import pytest
 
 import dpcheck
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter
-from dpcheck.mechanisms import PLR, PLRFS, SimComb
+from dpcheck.mechanisms import PLR, PLRFS, PPTLFS, PSTF, PSTH, PSTS, SimComb
 
 # Tight noise spends the whole 0.5; the papers' formula may leave room for a second fit.
 MODELS = [
     PLR(0.5, 0.1, calibration="tight"),
     PLRFS(0.5, 0.01, groups=3, calibration="tight"),
+    PSTS(0.5, 0.1, calibration="tight"),
+    PSTF(0.5, 0.01, groups=3, calibration="tight"),
 ]
 
 
@@ -37,10 +39,11 @@ def test_a_fit_is_charged_once_and_the_second_that_overspends_releases_nothing(m
     assert ledger.epsilon(delta=0).upper == spent
 
 
-def test_a_transfer_charges_each_part_to_its_own_data_set() -> None:
+@pytest.mark.parametrize("kind", [SimComb, PPTLFS, PSTH])
+def test_a_transfer_charges_each_part_to_its_own_data_set(kind) -> None:
     ledger = dpcheck.Ledger(budget=dpcheck.Budget(2.0, 0.0), adjacency="replace-one")
     main, branch = ledger.dataset("main", rows=40), ledger.dataset("branch", rows=30)
-    model = SimComb(1.0, 0.5, 0.1, 0.1)
+    model = kind(1.0, 0.5, 0.1, 0.1)
     model.fit(*rows(40), *rows(30), ledger=ledger, source=main, target=branch)
     assert {release.part for release in model.releases_} == {"source", "target"}
     with pytest.raises(InvalidParameter, match="target"):
