@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.fft import irfft, rfft
 from scipy.signal import lfilter
 
@@ -117,8 +116,8 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
     eta = FFT_UNITS * math.log2(size) * UNIT
     log_scale, origin, slack, drift, shift = 0.0, 0.0, 0.0, 0.0, 0
     # Frequencies at which the product can still matter, and its logarithm there.
-    active = np.arange(size // 2 + 1)
-    log_size, spread, angle = np.zeros(len(active)), np.zeros(len(active)), np.zeros(len(active))
+    active: Indices | None = None
+    log_size, spread, angle = np.zeros(1), np.zeros(1), np.zeros(1)
     tilted: list[tuple[Array, Array, int]] = []
     for loss, count in parts:
         levels = loss.levels
@@ -142,19 +141,22 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
         others[heaviest] = 0.0
         spectrum = rfft(_wrapped(others, -heaviest, size)) + x[heaviest]
         total = float(np.sum(others))
-        active, kept = _narrowed(spectrum, active, math.exp(-FLAT / count) - 2 * eta * total)
-        spectrum, log_size, spread, angle = (
-            spectrum[active],
-            log_size[kept],
-            spread[kept],
-            angle[kept],
-        )
+        # Where one factor is below e^-FLAT the product is: nothing there is worth computing.
+        least = max(math.exp(-FLAT / count) - 2 * eta * total, 0.0)
+        if active is None:
+            active = np.flatnonzero(spectrum.real**2 + spectrum.imag**2 > least**2)
+            spectrum = spectrum[active]
+        else:
+            spectrum = spectrum[active]
+            kept = spectrum.real**2 + spectrum.imag**2 > least**2
+            active, spectrum = active[kept], spectrum[kept]
+            log_size, spread, angle = log_size[kept], spread[kept], angle[kept]
         modulus = np.maximum(np.abs(spectrum), max(eta * total, 1e-300))
-        log_size += count * np.log(modulus)
+        log_size = log_size + count * np.log(modulus)
         turn = np.angle(spectrum)
         # The transform, and the rounding of sum, modulus, logarithm and angle.
-        spread += count * (eta * total / modulus + UNIT * (6 + 4 * np.abs(turn)))
-        angle += np.remainder(count * turn, 2 * np.pi)
+        spread = spread + count * (eta * total / modulus + UNIT * (6 + 4 * np.abs(turn)))
+        angle = angle + np.remainder(count * turn, 2 * np.pi)
     grown = np.exp(log_size)
     product = np.zeros(size // 2 + 1, dtype=np.complex128)
     product[active] = grown * np.exp(1j * angle)
@@ -162,55 +164,65 @@ def compose(parts: Parts, window: Window, side: Side) -> Profile:
     # Parseval: the error of v in the 2-norm; conjugate frequencies count twice.
     error = math.sqrt((2 * float(np.sum(missed**2)) + size * math.exp(-2 * FLAT)) / size)
     v = irfft(product, size, overwrite_x=True)
+    del product
     # 1e-290 stands for tilted masses that underflow.
     error += eta * float(np.linalg.norm(v)) * 2 + 1e-290
-    v = np.maximum(np.roll(v, -((window.start - shift) % size)), 0.0)
+    v = np.roll(v, -((window.start - shift) % size))
+    body = _divergences(np.maximum(v, 0.0, out=v), t, step)
+    del v
 
-    index = np.arange(window.start, window.start + size)
-    epsilons = np.asarray(origin + index * step, dtype=np.float64)
-    body = _divergences(v, t, step)
-    weights = np.exp(-t * step * np.arange(1, size + 1)) * -np.expm1(-step * np.arange(1, size + 1))
-    allowance = error * float(np.linalg.norm(weights)) * 1.01 + 4 * UNIT * size * body
-    largest_weight = float(weights.max()) * 1.01
-    lowest, highest = 0.0, 0.0
+    epsilons = np.arange(window.start, window.start + size, dtype=np.float64)
+    epsilons *= step
+    epsilons += origin
+    low_end, high_end = float(epsilons[0]), float(epsilons[-1])
+    norm, heaviest_weight = _weights(t, step, size)
+    allowance = error * norm
     # No bound is needed on a side where the window holds every sum there is.
-    if sum(count * loss.first for loss, count in parts) < window.start:
-        lowest = largest_weight * _tail(tilted, -window.slope_below, float(epsilons[0]))
     if sum(n * (a.first + len(a.masses) - 1) for a, n in parts) >= window.start + size:
-        highest = largest_weight * _tail(tilted, window.slope_above, float(epsilons[-1]) + step)
-    exponent = log_scale - t * epsilons
-    certain = ELEMENTARY + 8 * UNIT * (abs(log_scale) + float(np.abs(t * epsilons).max())) + drift
+        allowance += heaviest_weight * _tail(tilted, window.slope_above, high_end + step)
+    if side is Side.LOWER and sum(n * a.first for a, n in parts) < window.start:
+        # Mass from below the window is read too high: that only helps an upper bound.
+        allowance += heaviest_weight * _tail(tilted, -window.slope_below, low_end)
+    furthest = max(abs(low_end), abs(high_end))
+    certain = ELEMENTARY + 8 * UNIT * (abs(log_scale) + abs(t) * furthest) + drift
+    certain += 4 * UNIT * size  # the recursions' own rounding
+    factor = log_scale - t * epsilons
     if side is Side.UPPER:
-        # Mass above the window is read at a lower place or not at all; below it, only too high.
         # 1e-290 stands for what underflowed; far left of the saddle nothing is known but delta <= 1.
-        allowance = allowance + highest + 1e-290
-        grown = exponent + certain
-        value = np.exp(np.minimum(grown, 690.0)) * (body + allowance) + TINY
-        value = np.where(grown > 690.0, 1.0, value)
-        # Far left of the tilt the factor before the sum is huge and terms of the sum may have
-        # underflowed: TINY covers them only while the factor is below 1e7.
-        value = np.where(exponent + certain > 15.0, 1.0, value)
+        factor += certain
+        unknown = factor > 690.0
+        value = np.exp(np.minimum(factor, 690.0, out=factor), out=factor)
+        value *= body + (allowance + 1e-290)
+        value += TINY + _infinite(parts, side)
+        value[unknown] = 1.0
+        value = np.minimum.accumulate(np.minimum(value, 1.0, out=value))
+        move = 8 * UNIT * (abs(origin) + furthest)
     else:
-        allowance = allowance + highest + lowest
-        value = np.exp(np.minimum(exponent - certain, 700.0)) * np.maximum(body - allowance, 0.0)
-    noise = np.minimum(allowance / np.maximum(body, 1e-300) + math.expm1(min(certain, 1.0)), 1.0)
-    value = value + _infinite(parts, side)
-    if side is Side.UPPER:
-        value = np.minimum.accumulate(np.minimum(value, 1.0))
-        move = 8 * UNIT * (abs(origin) + float(np.abs(epsilons).max()))
-    else:
+        factor -= certain
+        value = np.exp(np.minimum(factor, 700.0, out=factor), out=factor)
+        value *= np.maximum(body - allowance, 0.0)
+        value += _infinite(parts, side)
         value = np.maximum.accumulate(value[::-1])[::-1]
-        move = -slack - 8 * UNIT * (abs(origin) + float(np.abs(epsilons).max()) + slack)
-    return Profile(epsilons + move, value, noise, side)
+        move = -slack - 8 * UNIT * (abs(origin) + furthest + slack)
+    # From here on body holds the share of error allowance.
+    np.maximum(body, 1e-300, out=body)
+    np.divide(allowance + 1e-290, body, out=body)
+    noise = np.minimum(body + math.expm1(min(certain, 1.0)), 1.0, out=body)
+    epsilons += move
+    return Profile(epsilons, value, noise, side)
 
 
-def _narrowed(
-    spectrum: npt.NDArray[np.complex128], active: Indices, least: float
-) -> tuple[Indices, npt.NDArray[np.bool_]]:
-    """The active frequencies whose modulus is above `least`, and which of the old ones they are."""
-    values = spectrum[active]
-    kept = values.real**2 + values.imag**2 > max(least, 0.0) ** 2
-    return active[kept], kept
+def _weights(t: float, step: float, size: int) -> tuple[float, float]:
+    """Bounds on the 2-norm and the maximum of e^{-t x} (1 - e^{-x}) over x = h, 2h, ..., size h.
+
+    With 1 - e^{-x} <= min(1, x) the squares sum to at most r / (1 - r) and h^2 r (1 + r) / (1 - r)^3,
+    r = e^{-2 t h}, and to at most `size`.
+    """
+    rest = -math.expm1(-2 * t * step)
+    ratio = 1.0 - rest
+    squares = min(size, ratio / rest, step**2 * ratio * (1 + ratio) / rest**3) if rest > 0 else size
+    largest = math.exp(-t * math.log1p(1 / t)) / (t + 1) if t > 0 else 1.0
+    return 1.01 * math.sqrt(squares), 1.01 * largest
 
 
 def _nothing(parts: Parts, window: Window, side: Side) -> Profile:
