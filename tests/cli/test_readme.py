@@ -25,7 +25,10 @@ def test_it_opens_with_the_two_commands():
     first = re.search(r"```console\n(.*?)```", README, re.DOTALL)
     assert first is not None
     assert README.index("```") < 30
-    assert [line.split()[1:3] for line in first[1].splitlines()] == [["make", "audit"], ["make", "test"]]
+    assert [line.split()[1:3] for line in first[1].splitlines()] == [
+        ["make", "audit"],
+        ["make", "test"],
+    ]
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))

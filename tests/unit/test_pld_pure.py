@@ -1,6 +1,6 @@
-"""Compositions of pure mechanisms: the PLD must enclose the optimal-composition theorem.
+"""Compositions of pure mechanisms: the PLD encloses the optimal-composition theorem.
 
-The lead found UPPER returning 0.0 here (profile.deltas all 1e-300 at very large tilts): keep these green.
+Their largest loss is reached at very large tilts, where a careless sum underflows to nothing.
 """
 
 import random
@@ -38,4 +38,4 @@ def test_randomized_response_is_enclosed(epsilon, times, delta):
 
 def test_delta_left_of_all_losses_is_never_tiny():
     found = pld_delta([(ResponseLoss(0.6368155261018924), 1)], [-1.0, -0.1, 0.0], Side.UPPER)
-    assert found[0] >= 0.6 and found[1] >= 0.3 and found[2] >= 0.3
+    assert (found >= [0.6, 0.3, 0.3]).all()
