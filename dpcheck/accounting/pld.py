@@ -47,6 +47,7 @@ class ComposedLoss:
     def __init__(self, parts: Sequence[tuple[Loss, int]], side: Side) -> None:
         self.side = side
         self.parts = [(build(loss, side), count) for loss, count in _merged(parts, side)]
+        self._plain: Profile | None = None
         if self.parts:
             self.everything = Cumulants(self.parts)
 
@@ -109,12 +110,25 @@ class ComposedLoss:
             open_ &= (profile.noise_at(wanted) > QUIET) & (wanted > next_)
         return best
 
-    def epsilon_grid(self, points: int) -> Array:
-        """Epsilons that cover the loss under both laws (Q is the tilt by -1)."""
-        _, mean, variance = self.everything(np.array([-1.0, 0.0]))
-        reach_ = 9 * np.sqrt(variance) + 1e-9
-        low, high = float(mean[0] - reach_[0]), float(mean[1] + reach_[1])
-        return np.linspace(max(low, -600.0), min(high, 600.0), points)
+    def tradeoff(self, fpr: npt.ArrayLike) -> Array:
+        """The trade-off curve at `fpr`; an upper composition bounds it from below and vice versa."""
+        rates = np.asarray(fpr, dtype=np.float64)
+        if not self.parts:
+            return 1.0 - rates
+        if self._plain is None:
+            self._plain = self.profile(self.everything, float(self.everything.grid[0]))
+        y = np.exp(np.clip(self._plain.epsilons, -700.0, 700.0))
+        deltas = self._plain.deltas
+        flat = rates.ravel()
+        # The lattice curve is piecewise linear in y, so the supremum is at one of its points.
+        best = np.array([float(np.max(1.0 - deltas - y * a)) for a in flat]).reshape(rates.shape)
+        if self.side is Side.UPPER:
+            return np.asarray(np.clip(best - 16 * UNIT, 0.0, 1.0))
+        # Left of the lattice delta >= 1 - y and delta >= its first value; right of it y is larger.
+        left = np.minimum(1.0 - deltas[0], y[0] * (1.0 - rates))
+        right = 1.0 - y[-1] * rates
+        best = np.maximum(best, np.maximum(left, right)) + 16 * UNIT
+        return np.asarray(np.clip(np.minimum(best, 1.0 - rates), 0.0, 1.0))
 
     def profile(self, cumulants: Cumulants, tilt: float) -> Profile:
         """Certified divergences around the saddle point of `tilt`."""
@@ -246,19 +260,4 @@ def pld_tradeoff(parts: Sequence[tuple[Loss, int]], fpr: npt.ArrayLike, side: Si
     to by an accountant, UPPER the one no test has to stay above. Reference: [Dong2022] Proposition
     2.12: f(a) = sup over all real epsilon of 1 - delta(epsilon) - e^epsilon a.
     """
-    rates = np.asarray(fpr, dtype=np.float64)
-    composed = compose(parts, Side.UPPER if side is Side.LOWER else Side.LOWER)
-    grid = composed.epsilon_grid(1200)
-    deltas = composed.delta(grid)
-    flat = rates.reshape(-1, 1)
-    if side is Side.LOWER:
-        # Any set of epsilons gives a bound from below.
-        value = (1.0 - deltas - np.exp(grid) * flat).max(axis=1) - 8 * UNIT
-        return np.asarray(np.clip(value, 0.0, 1.0).reshape(rates.shape))
-    # Any pair has delta(epsilon) >= 1 - e^epsilon, which is sharp far to the left.
-    deltas = np.maximum(deltas, -np.expm1(grid) * (1 - 8 * UNIT))
-    # Between grid points delta is at least its right value and e^epsilon at least its left one.
-    inner = (1.0 - deltas[1:] - np.exp(grid[:-1]) * flat).max(axis=1)
-    ends = np.maximum(1.0 - deltas[0], 1.0 - np.exp(grid[-1]) * flat[:, 0])
-    value = np.minimum(np.maximum(inner, ends) + 8 * UNIT, 1.0 - flat[:, 0])
-    return np.asarray(np.clip(value, 0.0, 1.0).reshape(rates.shape))
+    return compose(parts, Side.UPPER if side is Side.LOWER else Side.LOWER).tradeoff(fpr)

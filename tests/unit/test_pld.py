@@ -129,7 +129,7 @@ def test_tradeoff_of_the_gaussian(mu: float) -> None:
     assert (below <= exact).all()
     assert (exact <= above).all()
     assert np.abs(below - exact).max() < 1e-4
-    assert np.abs(above - exact).max() < 0.01
+    assert np.abs(above - exact).max() < 1e-4
 
 
 def test_replaced_sample_curve_is_advanced_joint_convexity() -> None:
