@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from dpcheck.mechanisms._regularizers import Ridge, SmoothRegularizer, mixture
     from dpcheck.mechanisms._witnesses import Witness, flip, fork, fork_zero
     from dpcheck.mechanisms.baselines import Direct, SourceD
+    from dpcheck.mechanisms.dpda import DPDA
     from dpcheck.mechanisms.dphtl import DPHTL, Source, SourcesData
     from dpcheck.mechanisms.dpiw import DPIW, TwoSamples
+    from dpcheck.mechanisms.g_dpda import GDPDA
     from dpcheck.mechanisms.plr import PLR
     from dpcheck.mechanisms.plr_fs import PLRFS
     from dpcheck.mechanisms.pptl_fs import PPTLFS
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 # Public name -> module that defines it, imported when asked for.
 _HOME = {
+    "DPDA": "dpda",
+    "GDPDA": "g_dpda",
     "DPHTL": "dphtl",
     "DPIW": "dpiw",
     "Direct": "baselines",
@@ -61,8 +65,10 @@ _HOME = {
 }
 
 __all__ = [
+    "DPDA",
     "DPHTL",
     "DPIW",
+    "GDPDA",
     "PLR",
     "PLRFS",
     "PPTLFS",
