@@ -22,7 +22,10 @@ from dpcheck.execution.runner import Runner
 
 
 class WitnessHunt(Protocol):
-    """Finds an output and a pair with a large exact loss, and proves the loss."""
+    """Finds an output and a pair with a large exact loss, and proves the loss.
+
+    With an attribute `delta` above 0 what it proves is an epsilon at that delta, not one loss.
+    """
 
     def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
         """(certified lower bound on the loss, the witness as plain data)."""
@@ -55,15 +58,18 @@ def audit_part(plan: PartPlan, limits: Limits, runner: Runner) -> AuditEntry:
     tied to it, a distinguisher could only do worse and is left out.
     """
     pure = plan.tested.delta == 0 and plan.tested.lines is None
-    exact = plan.hunt is not None and pure
+    exact = (pure or plan.tested.lines is None) and (
+        plan.hunt is not None and getattr(plan.hunt, "delta", 0.0) == plan.tested.delta
+    )
     found: list[Finding] = []
     notes: list[str] = []
     if plan.hunt is not None and exact:
         runner.progress.stage(f"{runner.prefix}: searching a witness")
         epsilon, witness = plan.hunt.find(runner)
         # An exact loss has no statistical error: anything above the claim would have been seen.
-        method = "exact witness"
-        found.append((Observed(epsilon, 0.0, 1.0, method, 0, plan.tested.epsilon), witness))
+        method = "exact witness" if pure else "certified lower bound of a pair"
+        seen = Observed(epsilon, plan.tested.delta, 1.0, method, 0, plan.tested.epsilon)
+        found.append((seen, witness))
     tie = None
     if plan.pivot is not None and plan.mechanism is not None and plan.pairs:
         tie = noise_scale_test(plan.mechanism, plan.pivot, plan.pairs[0].first, runner)
