@@ -23,6 +23,7 @@ _HOME = {
     ),
     **dict.fromkeys(
         ("SampledGaussian", "SampledLaplace", "FixedBatchGaussian", "TruncatedPoissonGaussian",
+         "RandomAllocationGaussian",
          "TreeAggregation", "BandedMatrix", "ObjectivePerturbation", "OutputPerturbation"),
         "dpcheck.core.training_events",
     ),
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
         FixedBatchGaussian,
         ObjectivePerturbation,
         OutputPerturbation,
+        RandomAllocationGaussian,
         SampledGaussian,
         SampledLaplace,
         TreeAggregation,

@@ -136,6 +136,15 @@ class WithoutReplacementLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
+class AllocationLoss(Loss):
+    """P = (1/batches) sum_i N(mu e_i, I), Q = N(0, I): one of `batches` steps, chosen uniformly."""
+
+    mu: float
+    batches: int
+    backwards: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ConcentratedLoss(Loss):
     """Renyi divergence at most rho * order at every order."""
 
@@ -196,7 +205,7 @@ class LossBounds:
 
 def reverse(loss: Loss) -> Loss:
     """The loss with P and Q swapped; the same object where the pair is symmetric."""
-    if isinstance(loss, GaussianMixtureLoss | SampledLaplaceLoss):
+    if isinstance(loss, GaussianMixtureLoss | SampledLaplaceLoss | AllocationLoss):
         return replace(loss, backwards=not loss.backwards)
     if isinstance(loss, FiniteLoss):
         return FiniteLoss(loss.q, loss.p)

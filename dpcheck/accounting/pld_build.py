@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpcheck.accounting.losses import (
+    AllocationLoss,
     BoundedLoss,
     DiscreteGaussianLoss,
     DiscreteLaplaceLoss,
@@ -22,6 +23,7 @@ from dpcheck.accounting.losses import (
     SampledLaplaceLoss,
     WithoutReplacementLoss,
 )
+from dpcheck.accounting.pld_allocation import AllocationPair
 from dpcheck.accounting.pld_mixtures import LaplacePair, Mixture, NormalPair
 from dpcheck.accounting.pld_pairs import AtomicPair, Atoms, Pair, common_span
 from dpcheck.accounting.pld_symmetric import ReplacedSamplePair, WithoutReplacementPair
@@ -37,7 +39,7 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
     """Whether the loss can be put on a lattice on that side."""
     if isinstance(loss, GaussianMixtureLoss):
         return all(shift >= 0 for shift in loss.shifts) or all(shift <= 0 for shift in loss.shifts)
-    if isinstance(loss, BoundedLoss | ReplacedSampleLoss | WithoutReplacementLoss):
+    if isinstance(loss, BoundedLoss | ReplacedSampleLoss | WithoutReplacementLoss | AllocationLoss):
         return side is Side.UPPER
     if isinstance(loss, OppositeSampleLoss):
         return side is Side.LOWER
@@ -77,6 +79,8 @@ def build(loss: Loss, side: Side) -> Pair:
             return NormalPair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
         mean = loss.base.ratio
         return LaplacePair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
+    if isinstance(loss, AllocationLoss):
+        return AllocationPair(loss.mu, loss.batches, backwards=loss.backwards)
     if isinstance(loss, WithoutReplacementLoss):
         return WithoutReplacementPair(loss.mu, loss.rate)
     if isinstance(loss, ReplacedSampleLoss):

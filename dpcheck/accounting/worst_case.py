@@ -12,6 +12,7 @@ from functools import singledispatch
 from scipy.special import bdtrc
 
 from dpcheck.accounting.losses import (
+    AllocationLoss,
     BoundedLoss,
     BoundedRangeLoss,
     ConcentratedLoss,
@@ -251,6 +252,28 @@ def _(event: training.FixedBatchGaussian, adjacency: Adjacency, group: int = 1) 
     if adjacency is Adjacency.ZERO_OUT:
         lower = GaussianMixtureLoss((low,), (rate_low,))
     return LossBounds(upper, lower)
+
+
+@worst_case.register
+def _(event: training.RandomAllocationGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    if event.batches == 1:
+        return worst_case(noise.Gaussian(event.noise_multiplier), adjacency, group)
+    if adjacency is Adjacency.REPLACE_ONE:
+        raise UnsupportedAdjacency(
+            "random allocation has a proved bound for a record that is added, removed or zeroed "
+            "only; account it under add-remove or zero-out.",
+            adjacency=adjacency,
+        )
+    low, high = enclose(1 / Fraction(event.noise_multiplier))
+    # The dominating pair of balls-and-bins sampling [Chua2025, Feldman2025].
+    upper: Loss = AllocationLoss(high, event.batches)
+    if group > 1:
+        upper = GroupedLoss(upper, group)
+    # Adding up all steps is post-processing: one Gaussian with sqrt(batches) times the noise.
+    root = enclose_root(Fraction(event.batches))[1]
+    lower = GaussianLoss(enclose(Fraction(low) / Fraction(root))[0])
+    independent = "records are assigned to batches independently of each other, not by a shuffle"
+    return LossBounds(upper, lower, assumes=(independent,))
 
 
 @worst_case.register

@@ -79,6 +79,22 @@ class TruncatedPoissonGaussian(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RandomAllocationGaussian(Event):
+    """One epoch of `batches` steps: every record joins exactly one of them, each on its own and uniformly.
+
+    Batches then have random sizes ("balls and bins"). A shuffled pass over fixed-size batches is
+    not this: there the place of a record depends on the others', and the bound does not hold.
+    """
+
+    noise_multiplier: float
+    batches: int
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "batches", count("batches", self.batches))
+
+
+@dataclass(frozen=True, slots=True)
 class TreeAggregation(Event):
     """DP-FTRL: every node of a complete binary tree over `steps` noisy sums is released.
 

@@ -28,6 +28,7 @@ EXAMPLES = {
     "SampledLaplace": dpcheck.SampledLaplace(1.1, 0.01),
     "FixedBatchGaussian": dpcheck.FixedBatchGaussian(1.1, 1000, 10),
     "TruncatedPoissonGaussian": dpcheck.TruncatedPoissonGaussian(1.1, 0.01, 1000, 30),
+    "RandomAllocationGaussian": dpcheck.RandomAllocationGaussian(1.1, 100),
     "TreeAggregation": dpcheck.TreeAggregation(4.0, 100, 2, 10),
     "BandedMatrix": dpcheck.BandedMatrix(4.0, 100, 5, sampling_rate=0.1),
     "ObjectivePerturbation": dpcheck.ObjectivePerturbation(0.9, 100, 0.1),
