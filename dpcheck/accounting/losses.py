@@ -7,7 +7,9 @@ output with the record, Q without it; `reverse` swaps them where that matters.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,19 @@ class FiniteLoss(Loss):
         lack = max(1 - math.fsum(self.p), 1 - math.fsum(self.q))
         unmatched = any((a > 0) != (b > 0) for a, b in zip(self.p, self.q, strict=True))
         return unmatched or lack > rounding
+
+
+@dataclass(frozen=True, slots=True)
+class DensityLoss(Loss):
+    """Two densities on the line, as functions of a python-flint complex ball, and cells to integrate over.
+
+    `p` and `q` take and return `flint.acb` and must be analytic and positive inside every cell
+    between consecutive `knots`; mass of P outside the knots counts as infinite loss.
+    """
+
+    p: Callable[[Any], Any]
+    q: Callable[[Any], Any]
+    knots: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +224,8 @@ def reverse(loss: Loss) -> Loss:
         return replace(loss, backwards=not loss.backwards)
     if isinstance(loss, FiniteLoss):
         return FiniteLoss(loss.q, loss.p)
+    if isinstance(loss, DensityLoss):
+        return DensityLoss(loss.q, loss.p, loss.knots)
     if isinstance(loss, GroupedLoss):
         return GroupedLoss(reverse(loss.inner), loss.size)
     return loss

@@ -2,10 +2,10 @@
 
 P = (1/t) sum_i N(mu e_i, I), Q = N(0, I) in t dimensions dominates the epoch, adaptive steps included
 ([Chua2025], [Feldman2025]: the dominating pair of balls-and-bins sampling). Its likelihood ratio is
-S/t with S a sum of t independent copies of Y = e^{mu Z - mu^2/2} under Q, so F(y) = E_Q (S/t - y)+ and, backwards,
-E_Q (1 - y S/t)+: expectations of convex functions of S. Replacing Y by a lattice variable that is
-larger in convex order, copy by copy, can only raise both. The sum is one FFT on a *linear* lattice;
-its atoms then have exact losses log(k w / t).
+S/t with S a sum of t independent copies of Y = e^{mu Z - mu^2/2} under Q, so F(y) = E_Q (S/t - y)+
+and, backwards, E_Q (1 - y S/t)+: expectations of convex functions of S. Replacing Y by a lattice
+variable that is larger in convex order, copy by copy, can only raise both. The sum is one FFT on a
+*linear* lattice; its atoms then have exact losses log(k w / t).
 
 Errors, all counted as infinite loss: Y above the cap c is cut to c, which costs E(Y - c)+ <= P(Y > c)
 forwards and helps backwards; sums beyond the lattice, by Chernoff; the rounding of the FFT,

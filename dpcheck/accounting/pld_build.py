@@ -10,6 +10,7 @@ import numpy as np
 from dpcheck.accounting.losses import (
     AllocationLoss,
     BoundedLoss,
+    DensityLoss,
     DiscreteGaussianLoss,
     DiscreteLaplaceLoss,
     FiniteLoss,
@@ -24,6 +25,7 @@ from dpcheck.accounting.losses import (
     WithoutReplacementLoss,
 )
 from dpcheck.accounting.pld_allocation import AllocationPair
+from dpcheck.accounting.pld_densities import density_pair
 from dpcheck.accounting.pld_mixtures import LaplacePair, Mixture, NormalPair
 from dpcheck.accounting.pld_pairs import AtomicPair, Atoms, Pair, common_span
 from dpcheck.accounting.pld_symmetric import ReplacedSamplePair, WithoutReplacementPair
@@ -46,7 +48,7 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
     return isinstance(
         loss,
         GaussianLoss | LaplaceLoss | DiscreteGaussianLoss | DiscreteLaplaceLoss | FiniteLoss
-        | ResponseLoss | SampledLaplaceLoss,
+        | ResponseLoss | SampledLaplaceLoss | DensityLoss,
     )  # fmt: skip
 
 
@@ -87,6 +89,8 @@ def build(loss: Loss, side: Side) -> Pair:
         normal = isinstance(loss.base, GaussianLoss)
         shift = loss.base.mu if isinstance(loss.base, GaussianLoss) else loss.base.ratio
         return ReplacedSamplePair(shift, loss.rate, normal=normal)
+    if isinstance(loss, DensityLoss):
+        return density_pair(loss, side)
     return _atomic(loss)
 
 

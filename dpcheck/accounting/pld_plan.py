@@ -30,6 +30,7 @@ class Cumulants:
 
     def __init__(self, parts: Sequence[tuple[Pair, int]], log_delta: float = -math.inf) -> None:
         self.parts: list[tuple[Pair, int, Array, Array]] = []
+        self.cut: list[bool] = []
         for pair, count in parts:
             losses, logs = pair.nodes()
             order = np.argsort(losses)
@@ -38,6 +39,7 @@ class Cumulants:
             kept = above >= log_delta - RARE - math.log(count)
             kept[0] = True
             self.parts.append((pair, count, losses[kept], logs[kept]))
+            self.cut.append(not bool(kept.all()))
         self.uses = sum(count for _, count in parts)
         _, mean, variance = self(np.zeros(1))
         self.mean, self.sd = float(mean[0]), math.sqrt(max(float(variance[0]), 1e-300))
@@ -167,5 +169,6 @@ def loss_range(cumulants: Cumulants, part: int, tilt: float) -> tuple[float, flo
     pair, count, losses, logs = cumulants.parts[part]
     below = np.logaddexp.accumulate(logs) + tilt * losses - logsumexp(logs + tilt * losses)
     low = losses[max(int(np.searchsorted(below, -30.0 - math.log(count))) - 1, 0)]
-    high = pair.top if math.isfinite(pair.top) else losses[-1]
+    whole = math.isfinite(pair.top) and not cumulants.cut[part]
+    high = pair.top if whole else losses[-1]
     return float(low), float(high)

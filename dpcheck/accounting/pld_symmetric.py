@@ -74,8 +74,9 @@ class WithoutReplacementPair(SymmetricPair):
     """F(y') = rate F_Gauss(y) with y' = 1 + rate (y - 1), for batches without replacement.
 
     Reference: [Balle2018], sampling without replacement under substitution: divergence at most rate
-    times that of the step on the whole batch. It is the divergence of (1-rate) Q + rate P against Q for y' >= 1, so A and B
-    are the tails of that mixture; A(1) + B(1) <= 1 because the rest is (1-rate) TV(P, Q).
+    times that of the step on the whole batch. It is the divergence of (1-rate) Q + rate P against Q
+    for y' >= 1, so A and B are the tails of that mixture; A(1) + B(1) <= 1 because the rest is
+    (1-rate) TV(P, Q).
     """
 
     def __init__(self, mu: float, rate: float) -> None:
