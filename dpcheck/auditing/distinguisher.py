@@ -59,7 +59,7 @@ class Limits:
         """Further runs a side and pair to choose among scores and thresholds."""
         if self.sharpening_runs is not None:
             return self.sharpening_runs
-        return self.learning_for(mechanism)
+        return max(self.learning_for(mechanism), self.runs_for(mechanism) // 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +186,11 @@ def learn(
     notes = []
     if constant:
         notes.append("all learning runs gave one and the same output; is this the mechanism?")
-    # The two best, and the best of another pair: each further one costs a little power.
-    keep = found[:2] + [c for c in found[2:] if c.pair != found[0].pair][:1]
+    # The two best, the best of another pair, and one that bounds epsilon where the best are too rare
+    # to: each further one costs a little power.
+    steady = [c for c in found if c.event.merit < -1e6]
+    found = [c for c in found if c.event.merit >= -1e6]
+    keep = found[:2] + [c for c in found[2:] if c.pair != found[0].pair][:1] + steady[:1]
     # One line for all, so that their evidence can be averaged.
     line = (keep[0].event.epsilon, keep[0].event.delta)
     keep = [c for c in keep if (c.event.epsilon, c.event.delta) == line]
@@ -291,7 +294,7 @@ def distinguish(
         if evidence >= -math.log(limits.alpha):
             break
         wanted = good_enough(epsilon, limits.tolerance / 2)
-        if would_catch(counts, epsilon, delta, limits.alpha, wanted):
+        if would_catch(counts[:1], epsilon, delta, limits.alpha / len(counts), wanted):
             break
     return Distinction(
         tuple(candidates), tuple(counts), epsilon, delta,

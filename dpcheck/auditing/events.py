@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,20 +99,39 @@ def _grid(one: Array, two: Array) -> Array:
 def choose_events(
     gauges: Sequence[Gauge], tallies: Sequence[Array], runs: int, claim: AuditedClaim, most: int = 2
 ) -> list[LearnedEvent]:
-    """The best events by a bound that is three standard errors below the estimate."""
+    """The best events by a bound that is three standard errors below the estimate.
+
+    For a bare (epsilon, delta) the clearest excess may sit on an event too rare to bound epsilon;
+    the event that bounds it best is added, last.
+    """
     found: list[LearnedEvent] = []
+    steady: list[LearnedEvent] = []
     for gauge, tally in zip(gauges, tallies, strict=True):
         found += pick(gauge, tally, runs, claim, _PENALTY)
+        if claim.delta > 0 and claim.lines is None:
+            steady += pick(gauge, tally, runs, claim, _PENALTY, steady=True)
     found.sort(key=lambda event: -event.merit)
     chosen: list[LearnedEvent] = []
     for event in found:
         if len(chosen) < most and all(event.score.name != c.score.name for c in chosen):
             chosen.append(event)
+    if steady:
+        best = max(steady, key=lambda event: event.merit)
+        chosen.append(replace(best, merit=best.merit - _LAST))
     return chosen
 
 
+_LAST = 1e9
+
+
 def pick(
-    gauge: Gauge, tallies: Array, runs: int, claim: AuditedClaim, penalty: float
+    gauge: Gauge,
+    tallies: Array,
+    runs: int,
+    claim: AuditedClaim,
+    penalty: float,
+    *,
+    steady: bool = False,
 ) -> list[LearnedEvent]:
     """The best threshold for each tail and direction; tallies are (side, tail, threshold)."""
     found = []
@@ -120,7 +139,7 @@ def pick(
         hits, other = tallies[0, tail], tallies[1, tail]
         for swapped in (False, True):
             mine, theirs = (other, hits) if swapped else (hits, other)
-            merit, epsilon, delta, index = _best(mine, theirs, runs, claim, penalty)
+            merit, epsilon, delta, index = _best(mine, theirs, runs, claim, penalty, steady)
             found.append(
                 LearnedEvent(
                     gauge.score, gauge.layout, float(gauge.grid[index]), upper, swapped, merit,
@@ -131,34 +150,33 @@ def pick(
 
 
 def _best(
-    hits: Array, other: Array, runs: int, claim: AuditedClaim, penalty: float
+    hits: Array, other: Array, runs: int, claim: AuditedClaim, penalty: float, steady: bool
 ) -> tuple[float, float, float, int]:
     """(merit, epsilon, delta, index) of the best threshold over the claim's lines.
 
-    One line: by the lower bound on epsilon at its delta, unless the excess itself is clear. A curve:
-    the line with the clearest excess or, without one, the line whose delta is measured best.
+    Pure epsilon, or `steady`: by the lower bound on epsilon. Otherwise by the excess over delta in
+    standard errors; a curve without a clear excess is tested on the line whose delta is measured
+    best.
     """
-    if claim.lines is None:
-        merits = _bound_on_epsilon(hits, other, runs, claim.delta, penalty)
-        if claim.delta > 0:
-            args = (hits, other, runs, claim.epsilon, claim.delta)
-            excess, _ = hockey_stick_statistics(*args)
-            merits = np.where(excess > 3, 100 + excess, merits)
+    if claim.lines is None and (claim.delta == 0 or steady):
+        merits = _bound_on_epsilon(hits, other, claim.delta * runs, penalty)
         index = int(np.argmax(merits))
         return float(merits[index]), claim.epsilon, claim.delta, index
     best = (-np.inf, claim.epsilon, claim.delta, 0)
-    for epsilon, delta in claim.lines:
-        excess, signal = hockey_stick_statistics(hits, other, runs, epsilon, delta)
-        merits = np.where(excess > 3, excess, signal / (1 + np.abs(signal)))
+    for epsilon, delta in claim.lines or ((claim.epsilon, claim.delta),):
+        merits, signal = hockey_stick_statistics(hits, other, runs, epsilon, delta)
+        if claim.lines is not None:
+            merits = np.where(merits > 3, merits, signal / (1 + np.abs(signal)))
         index = int(np.argmax(merits))
         if merits[index] > best[0]:
             best = (float(merits[index]), epsilon, delta, index)
     return best
 
 
-def _bound_on_epsilon(hits: Array, other: Array, runs: int, delta: float, penalty: float) -> Array:
-    """Lower bounds on log (P - delta)/P'; where none is above 0, what would tell most comes first."""
-    kept = np.maximum(0.0, hits - delta * runs)
+def _bound_on_epsilon(hits: Array, other: Array, excused: float, penalty: float) -> Array:
+    """Lower bounds on log (P - delta)/P'; where none is above 0, what would tell most is first."""
+    # What delta excuses is known, what was hit is not: three standard errors of it are left out.
+    kept = np.maximum(0.0, hits - excused - 3 * np.sqrt(hits)) if excused else hits
     bounds = conditional_binomial_lower(kept, other, penalty)
     clear = (kept - other) / np.sqrt(hits + other + 1)
     coarse = np.sqrt(1 / (hits + 1) + 1 / (other + 1))

@@ -112,7 +112,7 @@ def indicators(values: Array, layout: Layout) -> Array:
 
 
 def matrix(values: Array, layout: Layout) -> Array:
-    """All features at once, for learned scores."""
-    names = [name for name in feature_names(layout) if not name.startswith("value ")]
+    """All features at once, for learned scores; trees find indicators by themselves."""
+    names = [name for name in feature_names(layout) if not name.startswith(("value", "differenc"))]
     columns = [feature(name, values, layout)[:, None] for name in names]
-    return np.hstack([values, indicators(values, layout), *columns])
+    return np.hstack([values, np.diff(values, axis=1), *columns])

@@ -177,7 +177,7 @@ def _linear(first: Array, second: Array, layout: Layout) -> list[Score]:
 
 
 _LINEAR_RUNS = 200_000
-_TREE_RUNS = 50_000
+_TREE_RUNS = 30_000
 
 
 def _tree(first: Array, second: Array, layout: Layout) -> TreeScore | None:
@@ -189,7 +189,7 @@ def _tree(first: Array, second: Array, layout: Layout) -> TreeScore | None:
         return None
     labels = np.repeat([1, 0], [len(a), len(b)])
     model = HistGradientBoostingClassifier(
-        max_iter=40, max_leaf_nodes=8, min_samples_leaf=max(20, len(a) // 500),
+        max_iter=25, max_leaf_nodes=8, min_samples_leaf=max(20, len(a) // 500),
         early_stopping=False, random_state=0,
     )  # fmt: skip
     # One thread: sums in a fixed order, so the same runs give the same score everywhere.
