@@ -107,8 +107,11 @@ def excess_log_moments(shift: float, most: int) -> tuple[Floats, Floats]:
     powers = np.arange(2, most + 1)[:, None]
     logs = []
     for x, mass in (above, below):
+        ratio = shift * x - shift**2 / 2
         with np.errstate(divide="ignore"):
-            distance = np.log(np.abs(np.expm1(shift * x - shift**2 / 2)))
+            distance = np.log(np.abs(np.expm1(np.minimum(ratio, 40.0)))) + np.maximum(
+                ratio - 40.0, 0.0
+            )
         terms = powers * distance - x**2 / 2 - 0.5 * np.log(2 * np.pi) + np.log(mass)
         logs.append(np.logaddexp.reduce(terms, axis=1) + RELATIVE_ERROR)
     return logs[0], np.logaddexp(*logs)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from dpcheck.accounting import losses
+from dpcheck.accounting.exact import largest_loss
 from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.moments import (
     RELATIVE_ERROR,
@@ -142,14 +143,13 @@ def _(loss: losses.GaussianMixtureLoss, orders: Floats) -> Floats:
 
 @renyi.register
 def _(loss: losses.SampledLaplaceLoss, orders: Floats) -> Floats:
-    moments = [
-        max(
-            laplace_log_moment(loss.ratio, loss.rate, a),
-            laplace_log_moment(loss.ratio, loss.rate, 1 - a),
-        )
-        for a in orders
-    ]
-    return np.array(moments) / (orders - 1) * (1 + RELATIVE_ERROR)
+    result = np.full_like(orders, largest_loss(loss)[1])  # no divergence exceeds the largest loss
+    for i, a in enumerate(orders):
+        if a * loss.ratio < 1000:  # beyond, the divergence is the largest loss but for 1/order
+            forward = laplace_log_moment(loss.ratio, loss.rate, a)
+            backward = laplace_log_moment(loss.ratio, loss.rate, 1 - a)
+            result[i] = min(result[i], max(forward, backward) / (a - 1) * (1 + RELATIVE_ERROR))
+    return result
 
 
 @renyi.register
