@@ -65,7 +65,7 @@ def mixture_log_moments(
     # Where the power alone could overflow, its product with the density is formed first.
     steep = growth > 50.0
     gentle = _bernoulli_excess(np.where(steep, 0.0, v), t[:, None])
-    direct = np.exp(np.minimum(height, 700.0)) - density * (1 + t[:, None] * v)
+    direct = np.exp(np.minimum(height, 400.0)) - density * (1 + t[:, None] * v)
     excess = np.where(steep, direct, gentle * density).sum(axis=1)
     # Far above 1, the 1 + t v that is subtracted is lost in rounding anyway.
     huge = np.array([_log_sum_exp(row) for row in height]) + np.log(norm)
