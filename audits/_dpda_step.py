@@ -1,0 +1,153 @@
+"""The real training step of DPDA under a canary: what it releases, and whether that is its event.
+
+The network has no intercepts and every row but the canary is 0, so in the real code, unchanged, all
+other gradients vanish; the canary's are far longer than the clipping norm in both blocks. With the
+canary the sum is its clipped gradient g, without it 0, plus noise: the pair the accountant bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom, chi2
+
+from dpcheck.core.errors import DpcheckError
+
+Array = NDArray[np.float64]
+FEATURES, HIDDEN, CANARY = 6, 4, 1000.0
+RUNS, LEVEL = 4000, 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryStep:
+    """The release of one batch by the mechanism's own code, on rows of 0 with or without a canary."""
+
+    rule: Any  # NoisyGradient
+    rows: int
+
+    def layers(self) -> tuple[list[Any], int]:
+        """A small network without intercepts, and how many of its layers are the extractor."""
+        from dpcheck.mechanisms._dpda_network import initial_layers
+
+        rng = np.random.default_rng(20)
+        low = initial_layers([FEATURES, HIDDEN], rng, intercepts=False)
+        high = initial_layers([HIDDEN, 2], rng, intercepts=False)
+        # Positive weights keep every unit alive; equal logits keep the loss from saturating.
+        low[0]["W"], high[0]["W"] = abs(low[0]["W"]), high[0]["W"] * 0 + np.eye(HIDDEN, 2) * 1e-3
+        return low + high, 1
+
+    def data(self, canary: bool) -> Array:
+        """The target's rows."""
+        rows = np.zeros((self.rows, FEATURES))
+        if canary:
+            rows[0] = CANARY
+        return rows
+
+    def releases(self, data: Array, size: int, rng: np.random.Generator, rate: float) -> Array:
+        """`size` releases on Poisson samples of the rows, flattened."""
+        from dpcheck.mechanisms._dpda_sampling import poisson_batches
+        from dpcheck.mechanisms._dpda_step import TARGET, Batch, gather, release
+        from dpcheck.mechanisms._jax import jax, jnp
+
+        layers, depth = self.layers()
+        X = jnp.asarray(data, jnp.float32)
+        y = jnp.full(len(data), TARGET, jnp.int32)
+
+        def one(chosen: Any, key: Any) -> Any:
+            batch: Batch = gather(X, y, chosen)
+            low, high = release(layers, depth, batch, self.rule, key)
+            used = [*low, *high] if self.rule.use_features else list(high)
+            return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(used)])
+
+        chosen = poisson_batches(len(data), rate, size, rng)
+        keys = jax.random.split(jax.random.key(int(rng.integers(2**63))), size)
+        return np.asarray(jax.jit(jax.vmap(one))(chosen, keys), dtype=float)
+
+    def canary_gradient(self) -> Array:
+        """The clipped gradient of the canary, by a plain loop over blocks of jax.grad.
+
+        Written apart from the mechanism's clipped sums, so that each checks the other.
+        """
+        from dpcheck.mechanisms._dpda_network import apply, cross_entropy
+        from dpcheck.mechanisms._dpda_step import TARGET
+        from dpcheck.mechanisms._jax import jax, jnp
+
+        layers, depth = self.layers()
+        x = jnp.full(FEATURES, CANARY, jnp.float32)
+        gradient = jax.grad(lambda w: cross_entropy(apply(w, x)[0], TARGET))(layers)
+        flat = [
+            np.concatenate([np.asarray(leaf, float).ravel() for leaf in jax.tree.leaves(block)])
+            for block in (gradient[:depth], gradient[depth:])
+        ]
+        if not self.rule.use_features:
+            flat = flat[1:]
+        if self.rule.joint:
+            flat = [np.concatenate(flat)]
+        clipped = [g / max(1.0, float(np.linalg.norm(g)) / self.rule.clip) for g in flat]
+        return np.concatenate(clipped)
+
+    def summaries(self, data: Array, size: int, rng: np.random.Generator) -> Array:
+        """Per release: the part along the canary's gradient, and the energy of the rest, over sigma C."""
+        direction = self.canary_gradient()
+        direction /= np.linalg.norm(direction)
+        releases = self.releases(data, size, rng, self.rule.sampling_rate(self.rows))
+        along = releases @ direction
+        rest = np.sum(releases**2, axis=1) - along**2
+        unit = self.rule.noise * self.rule.clip
+        return np.column_stack([along / unit, rest / unit**2])
+
+    @property
+    def dimensions(self) -> int:
+        """Coordinates orthogonal to the canary's gradient."""
+        return len(self.canary_gradient()) - 1
+
+    def pivots(self, data: Array, summaries: Array) -> Array:
+        """Gamma((dimensions)/2), or Gamma(1) where the noise depends on the batch, if all is right."""
+        energy = summaries[:, 1]
+        if not self.rule.noise_per_example:
+            return np.asarray(energy / 2)
+        # Energy over a batch of b rows is b chi2; the batch is binomial. An empty batch has energy 0.
+        sizes = np.arange(1, len(data) + 1)
+        shares = binom.pmf(sizes, len(data), self.rule.sampling_rate(self.rows))
+        live = shares > 1e-18
+        sizes, shares = sizes[live], shares[live]
+        upper = chi2.cdf(energy[:, None] / sizes, self.dimensions) @ shares
+        upper += binom.pmf(0, len(data), self.rule.sampling_rate(self.rows))
+        return np.asarray(-np.log1p(-np.minimum(upper, 1 - 1e-15)))
+
+    def check(self, rng: np.random.Generator) -> dict[str, float]:
+        """Whether the step's sums and samples are those of its event; an error if not.
+
+        With every row in the batch, releases have mean g with the canary and 0 without: two chi2
+        tests over all coordinates, which any leak of one row into another's gradient, any other
+        clipping and any other scale of the sum fails. The sampler's inclusions are binomial.
+        """
+        found = {}
+        gradient = self.canary_gradient()
+        spread = self.rule.noise * self.rule.clip
+        if self.rule.noise_per_example:
+            spread *= self.rows**0.5
+        for name, data, mean in (
+            ("with canary", self.data(True), gradient), ("without", self.data(False), 0 * gradient)
+        ):  # fmt: skip
+            releases = self.releases(data, RUNS, rng, 1.0)
+            energy = RUNS * float(np.sum((releases.mean(axis=0) - mean) ** 2)) / spread**2
+            found[f"mean {name}"] = float(chi2.sf(energy, len(gradient)))
+        from dpcheck.mechanisms._dpda_sampling import poisson_batches
+
+        rate = self.rule.sampling_rate(self.rows)
+        hits = int(np.sum(poisson_batches(self.rows, rate, 20_000, rng) == 0))
+        tail = min(binom.cdf(hits, 20_000, rate), binom.sf(hits - 1, 20_000, rate))
+        found["inclusions"] = min(1.0, 2 * float(tail))
+        for name, p_value in found.items():
+            if p_value < LEVEL:
+                raise DpcheckError(
+                    f"the training step does not do what its event says ({name}: p = "
+                    f"{p_value:.2g}), so the accountant's pair is not the step's and no verdict is "
+                    "given.",
+                    p_value=p_value,
+                )
+        return found
