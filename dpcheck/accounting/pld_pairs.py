@@ -55,6 +55,8 @@ class Pair(ABC):
     span: float | None = None
     #: Whether all losses lie on that lattice, so that it costs nothing.
     exact: bool = False
+    #: P-mass that certainly has infinite loss.
+    certain_infinite: float = 0.0
     #: P-mass of atoms that need not lie on a lattice through the anchor.
     loose_atoms: float = 0.0
     #: Largest loss; infinite if unbounded.
@@ -97,6 +99,8 @@ class SmoothPair(Pair):
         index = lattice.covering(low, high)
         levels = lattice.levels(index)
         x = self.cut(levels)
+        if levels[-1] >= self.top - step / 2:
+            x[-1] = self.ends[1]  # the last cell takes all there is; nothing is left to be infinite
         off = np.zeros_like(x)
         inside = (x > self.ends[0]) & (x < self.ends[1])
         value, error = self.loss(x[inside])
@@ -109,6 +113,7 @@ class SmoothPair(Pair):
         cuts = np.concatenate(([self.ends[0]], x, [self.ends[1]]))
         p, p_error, q, q_error = self.masses(cuts)
         p, q = p + p_error, np.maximum(q - q_error, 0.0)
+        p[cuts[1:] == cuts[:-1]] = 0.0  # nothing lies between equal cuts, whatever the error bound
         # Everything below the first cut is raised to it; above the last it counts as infinite.
         under = off[:-1].copy()
         cells = Cells(index[:-1], p[1:-1], q[1:-1], under, off[1:])
@@ -236,6 +241,7 @@ class AtomicPair(Pair):
         heaviest = int(np.argmax(np.where(finite, atoms.p, -1.0)))
         self.anchor = float(losses[heaviest]) if finite.any() else 0.0
         self.loose_atoms = float(np.sum(atoms.p[finite])) - float(atoms.p[heaviest])
+        self.certain_infinite = float(np.sum(atoms.p[losses == math.inf])) * (1 - 1e-12)
         infinite = rest > 0 or bool((atoms.p[losses == math.inf] > 0).any())
         self.top = math.inf if infinite else float(losses[atoms.p > 0].max())
 
