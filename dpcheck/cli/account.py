@@ -46,7 +46,7 @@ _LABELS = {
 
 @click.command(
     name="account",
-    epilog=f"MECHANISM is one of {', '.join(KINDS)}, or a .json file with an event.",
+    epilog=f"MECHANISM is one of {', '.join(KINDS)}, dpda, g_dpda, or a .json file with an event.",
 )
 @mechanism_options
 @click.option("--steps", type=int, help="How often the step is taken.")
@@ -74,6 +74,12 @@ def command(
 
     Example: dpcheck account sampled-gaussian --noise 6 --rate 32/539 --epochs 353 --delta 1e-5
     """
+    if mechanism.replace("-", "_") in ("dpda", "g_dpda"):
+        from dpcheck.cli import account_dpda
+
+        given = options | {"steps": steps, "epochs": epochs, "adjacency": adjacency}
+        account_dpda.account(mechanism.replace("-", "_"), given, delta, layout)
+        return
     step = read_event(mechanism, options)
     times = repetitions(steps, epochs, step)
     event = step if times == 1 else step * times
