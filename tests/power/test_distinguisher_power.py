@@ -30,7 +30,8 @@ def gaussian(sigma):
 
 
 def check(mechanism, **changes):
-    options = {"neighbours": PAIRS, "adjacency": "replace-one", "epsilon": 1.0, **changes}
+    options = {"neighbours": PAIRS, "adjacency": "replace-one", "epsilon": 1.0, "max_runs": 300_000}
+    options |= changes
     return dpcheck.assert_private(mechanism, **options)
 
 

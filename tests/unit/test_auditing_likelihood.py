@@ -34,14 +34,14 @@ def test_mean_gain_is_delta():
 
 def test_lower_bounds_keep_their_level_and_are_close():
     rng = np.random.default_rng(1)
-    alpha, repeats, delta = 0.05, 80, 0.05
+    alpha, repeats, delta = 0.05, 40, 0.05
     truth = gaussian_delta(1.0, MU)
     epsilon = 1.0
     while gaussian_delta(epsilon, MU) > delta:
         epsilon += 1e-4
     above_delta = above_epsilon = 0
     for _ in range(repeats):
-        sample = losses(rng, 4000)
+        sample = losses(rng, 3000)
         bound = delta_lower(sample, 1.0, alpha)
         above_delta += bound > truth
         assert bound > 0.8 * truth

@@ -72,7 +72,7 @@ def gaussian_curve(mu):
 
 def test_curve_test_keeps_its_level_and_has_power():
     rng = np.random.default_rng(0)
-    claimed, alpha, repeats = 0.5, 0.05, 60
+    claimed, alpha, repeats = 0.5, 0.05, 40
     false = caught = 0
     for _ in range(repeats):
         included = rng.random(400) < 0.5
