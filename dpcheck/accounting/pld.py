@@ -16,7 +16,14 @@ from scipy.fft import next_fast_len
 
 from dpcheck.accounting.losses import GaussianLoss, Loss
 from dpcheck.accounting.pld_build import build, supports
-from dpcheck.accounting.pld_plan import Cumulants, Reach, loss_range, reach, spread_cost
+from dpcheck.accounting.pld_plan import (
+    Cumulants,
+    Reach,
+    aligned_part,
+    loss_range,
+    reach,
+    spread_cost,
+)
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import UNIT, Array
@@ -59,6 +66,8 @@ class ComposedLoss:
             return self._largest_loss()
         if self.side is Side.UPPER:
             return max(min(self.solve(delta)[0], self._largest_loss()), 0.0)
+        if self._certain_leak() > delta:
+            return math.inf
         return max(self.solve(delta)[0], 0.0)
 
     def solve(self, delta: float) -> tuple[float, Cumulants, float]:
@@ -167,7 +176,8 @@ class ComposedLoss:
         relative, absolute = ACCURACY[self.side]
         allowed = relative * abs(plan.center) + absolute
         width = plan.high - plan.low
-        steps = np.geomspace(width / MAX_POINTS * 1.01, min(width, 1.0), 150)
+        most = MAX_POINTS if self.side is Side.UPPER else MAX_POINTS // 2
+        steps = np.geomspace(width / most * 1.01, min(width, 1.0), 150)
         costs = spread_cost(cumulants, plan.tilt, steps, merged=self.side is Side.LOWER)
         # The worst point of a cell counts when few losses are added.
         costs = costs * (1 + 2 / cumulants.uses)
@@ -185,15 +195,20 @@ class ComposedLoss:
                 uses=cumulants.uses,
             )
         step = float(steps[fine[-1]] if len(fine) else steps[0])
+        ranges = (loss_range(cumulants, i, plan.tilt) for i in range(len(self.parts)))
+        widest = max(high - low for low, high in ranges)
         if cumulants.uses <= FEW:
             # Little averaging over the cell then, and a fine lattice costs nothing.
-            step = min(step, max(width / 2000, allowed / 2))
-        span = self.parts[0][0].span
-        if len(self.parts) == 1 and span is not None:
-            step = span if self.parts[0][0].exact else min(step, span)
-            step = span / max(round(span / step), 1)
-            if width / step > MAX_POINTS:
-                step = float(steps[0])
+            step = min(step, max(width / 2000, allowed / 2, widest / 200_000))
+        step = max(step, widest / most)
+        aligned = aligned_part(cumulants)
+        if aligned is not None:
+            pair = self.parts[aligned][0]
+            span = pair.span if pair.span is not None else step
+            wanted = span if pair.exact and len(self.parts) == 1 else min(step, span)
+            fitted = span / max(math.ceil(span / wanted * (1 - 1e-9)), 1)
+            if width / fitted <= most:
+                step = fitted
         return step
 
     def _lattice_loss(
@@ -204,6 +219,12 @@ class ComposedLoss:
         if self.side is Side.UPPER:
             return pair.upper(step, low, high)
         return pair.lower(step, low, high)
+
+    def _certain_leak(self) -> float:
+        """A lower bound on the probability of an infinite loss somewhere."""
+        leaks = [(pair.certain_infinite, count) for pair, count in self.parts]
+        total = -math.expm1(math.fsum(n * math.log1p(-p) for p, n in leaks if p < 1))
+        return 1.0 if any(p >= 1 for p, _ in leaks) else total * (1 - 1e-12)
 
     def _largest_loss(self) -> float:
         total = math.fsum(count * pair.top for pair, count in self.parts)

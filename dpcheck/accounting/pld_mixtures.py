@@ -42,7 +42,8 @@ class Mixture:
             if weight > 0:
                 part, part_error = law(cuts, mean)
                 mass, error = mass + weight * part, error + weight * part_error
-        return mass, error + (4 + len(self.means)) * 2 * UNIT * mass + TINY
+        error = error + (4 + len(self.means)) * 2 * UNIT * mass + TINY
+        return mass, np.where(cuts[:-1] == cuts[1:], 0.0, error)
 
 
 class MixturePair(SmoothPair):

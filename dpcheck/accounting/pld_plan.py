@@ -140,6 +140,16 @@ def reach(cumulants: Cumulants, tilt: float) -> Reach:
     )  # fmt: skip
 
 
+def aligned_part(cumulants: Cumulants) -> int | None:
+    """The part whose own lattice the step should divide: the one with most atoms at stake."""
+    stakes = [
+        count * (pair.loose_atoms + 1e-12) if pair.span is not None else 0.0
+        for pair, count, _, _ in cumulants.parts
+    ]
+    best = int(np.argmax(stakes))
+    return best if stakes[best] > 0 else None
+
+
 def spread_cost(cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool) -> Array:
     """About how much epsilon the lattice costs at each step h.
 
@@ -148,15 +158,15 @@ def spread_cost(cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool
     lattice have to be moved down by h/2 on average.
     """
     cost = np.zeros_like(steps)
-    alone = len(cumulants.parts) == 1
-    for pair, count, losses, logs in cumulants.parts:
-        if pair.exact and alone:
+    aligned = aligned_part(cumulants)
+    for part, (pair, count, losses, logs) in enumerate(cumulants.parts):
+        if pair.exact and part == aligned:
             continue
         weight = np.exp(logs + tilt * losses - logsumexp(logs + tilt * losses))
         away = np.abs(losses - pair.anchor)
         cell = np.minimum(steps[:, None] ** 2 / 6, away * steps[:, None])
         cost += count * (cell @ weight) * (tilt + 1) / (4 if merged else 2)
-        if merged and not (alone and pair.span is not None):
+        if merged and part != aligned:
             cost += count * pair.loose_atoms * steps / 2
     return cost
 

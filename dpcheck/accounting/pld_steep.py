@@ -63,7 +63,7 @@ def entries_at(pair: Cuttable, end: End, step: float) -> tuple[Array, Array]:
     for level, next_p, next_q in zip(
         inner[::-1].tolist(), p[-2::-1].tolist(), q[-2::-1].tolist(), strict=True
     ):
-        ratio = math.exp(level)
+        ratio = math.exp(min(level, 700.0))
         # At the low end the carried cell lies above the point and the next one below it.
         too_much = end.sign * (carry_p - ratio * carry_q)
         room = end.sign * (ratio * next_q - next_p)

@@ -102,7 +102,9 @@ def spread(lattice: Lattice, cells: Cells, infinite: float) -> LatticeLoss:
     width = -np.expm1(-h)
     levels = lattice.levels(cells.index)
     # exp(level) errs by the rounding of the level too.
-    scaled = cells.q * np.exp(levels) * (1 - (ELEMENTARY + 4 * UNIT * np.abs(levels)))
+    # Beyond e^700 the Q-masses count as 0: that only moves mass to the right.
+    scaled = cells.q * np.exp(np.minimum(levels, 700.0))
+    scaled = np.where(levels > 700.0, 0.0, scaled) * (1 - (ELEMENTARY + 4 * UNIT * np.abs(levels)))
     right = (cells.p - scaled) + cells.p * (np.expm1(cells.under) + 4 * UNIT)
     right = np.clip(right * ((1 + 2 * ELEMENTARY) / width), 0.0, cells.p)
     left = cells.p - right
@@ -190,5 +192,9 @@ def pool(
 def _excess(lattice: Lattice, at: Indices, p: Array, q: Array, slack: float) -> Array:
     """p - e^(level - slack) q, rounded down."""
     levels = lattice.levels(at)
-    scaled = q * np.exp(levels - slack)
+    scaled = q * np.exp(np.minimum(levels - slack, 700.0))
+    if float(levels.max(initial=0.0)) > 700.0:
+        # In logarithms, with room for their rounding.
+        logs = np.log(q) * (1 - 4 * UNIT) + levels * (1 + 4 * UNIT) - slack + ELEMENTARY
+        scaled = np.where(levels > 690.0, np.exp(np.minimum(logs, 700.0)), scaled)
     return p - scaled - (p + scaled) * (ELEMENTARY + 4 * UNIT * (np.abs(levels) + slack + 1))

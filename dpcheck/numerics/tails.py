@@ -37,4 +37,5 @@ def _between(z: Array, tail: Array, error: Array) -> tuple[Array, Array]:
     below = high - low
     mass = np.where(right <= 0, below, np.where(left >= 0, -below, 1.0 - low - high))
     mass = np.maximum(mass, 0.0)
-    return mass, error[:-1] + error[1:] + 4 * UNIT * mass
+    error = np.where(left == right, 0.0, error[:-1] + error[1:] + 4 * UNIT * mass)
+    return mass, error
