@@ -88,7 +88,7 @@ class ComposedLoss:
                     break
                 tilt = better
             else:
-                tilt = tilt * 1.5 if delta < profile.deltas[-1] else tilt / 2
+                tilt = tilt * 1.5 if delta < profile.deltas[-1] else tilt / 5
         return best, cumulants, best_tilt
 
     def delta(self, epsilons: npt.ArrayLike) -> Array:
