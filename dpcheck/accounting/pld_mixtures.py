@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.accounting.pld_pairs import NO_ATOMS, Atoms, SmoothPair
+from dpcheck.accounting.pld_pairs import Atoms, SmoothPair
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 from dpcheck.numerics.tails import laplace_masses, normal_masses
 
@@ -233,6 +233,3 @@ class LaplacePair(MixturePair):
         middle = self.slope((cuts[1:] + cuts[:-1]) / 2)[0]
         losses = np.concatenate((middle, self.atoms.losses()))
         return losses, np.log(np.maximum(np.concatenate((p, self.atoms.p)), TINY))
-
-
-__all__ = ["NO_ATOMS", "LaplacePair", "Mixture", "MixturePair", "NormalPair"]

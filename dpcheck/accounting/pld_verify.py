@@ -19,7 +19,7 @@ import numpy as np
 from flint import arb, arb_poly
 
 from dpcheck.accounting.losses import Loss
-from dpcheck.accounting.pld import ComposedLoss, compose
+from dpcheck.accounting.pld import compose
 from dpcheck.accounting.pld_mixtures import LaplacePair, Mixture, MixturePair
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import CannotCertify, DpcheckError
@@ -294,6 +294,3 @@ def _chernoff(tilted: list[tuple[list[arb], list[arb], int]], slope: arb, edge: 
         )
         total += count * moment.log()
     return total.exp()
-
-
-__all__ = ["ComposedLoss", "pld_verify"]

@@ -1,6 +1,6 @@
-"""Compositions of pure mechanisms: the PLD encloses the optimal-composition theorem.
+"""Compositions of pure mechanisms: the PLD must enclose the optimal-composition theorem.
 
-Their largest loss is reached at very large tilts, where a careless sum underflows to nothing.
+At very large tilts the sum underflows left of the saddle; nothing may be claimed there.
 """
 
 import random
