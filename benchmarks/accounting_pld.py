@@ -180,6 +180,8 @@ def run(tool: str, task: str, timeout: float) -> dict[str, object]:
 def show(name: str, result: dict[str, object]) -> str:
     if "error" in result:
         return f"  {name:8} {result['error']}"
+    if math.isnan(float(result["upper"])):  # a task without a single answer
+        return f"  {name:8} {result['seconds']:9.3f} s {result['memory']:7.0f} MB"
     lower = "      -     " if result["lower"] is None else f"{result['lower']:12.7g}"
     return (
         f"  {name:8} {result['seconds']:9.3f} s {result['memory']:7.0f} MB  "

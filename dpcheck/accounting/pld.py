@@ -38,7 +38,7 @@ EASY_POINTS = 2**19
 FEW = 100
 STEEPEST = 12.0
 # Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
-ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (4e-4, 3e-7)}
+ACCURACY = {Side.UPPER: (6e-5, 1.2e-7), Side.LOWER: (4e-4, 2e-7)}
 # Error allowance, relative to delta, above which a point is computed again at its own tilt.
 QUIET = 1e-4
 
