@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test lint types layers unit wheel docs-check bench-accounting clean
+.PHONY: help audit test lint types layers test-deep unit wheel docs-check bench-accounting clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -41,6 +41,10 @@ wheel: $(READY)  ## Build the wheel, import it in a clean environment
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
 	cd build/wheel && venv/bin/python -I ../../tests/packaging/check_installed.py
+
+test-deep: $(READY)  ## Tests of the jax mechanisms; installs jax
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,deep]'
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/deep
 
 bench-accounting: $(READY)  ## Time and tightness of the RDP accountant beside its peers
 	$(BIN)/python benchmarks/accounting_rdp.py

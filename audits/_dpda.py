@@ -70,7 +70,7 @@ def _part(
         claim=Claim(budget, Adjacency.ADD_REMOVE, source, part),
         tested=AuditedClaim(budget.epsilon, budget.delta, Adjacency.ADD_REMOVE, source),
         mechanism=Mechanism(canary.summaries, True, request.timeout, batch_runs=1 << 12),
-        pairs=[Pair(canary.data(True), canary.data(False), "a canary in gradient space")],
+        pairs=[Pair(canary.data(1), canary.data(0), "a canary in gradient space")],
         proved=None if noisy_batch else Proved(bound.upper, budget.delta, bound.method, assumes),
         pivot=Pivot(canary.pivots, 1.0 if noisy_batch else canary.dimensions / 2, "gradient noise"),
         hunt=hunt,

@@ -35,15 +35,18 @@ class CanaryStep:
         rng = np.random.default_rng(20)
         low = initial_layers([FEATURES, HIDDEN], rng, intercepts=False)
         high = initial_layers([HIDDEN, 2], rng, intercepts=False)
-        # Positive weights keep every unit alive; equal logits keep the loss from saturating.
-        low[0]["W"], high[0]["W"] = abs(low[0]["W"]), high[0]["W"] * 0 + np.eye(HIDDEN, 2) * 1e-3
+        # Half the units fire for the canary and half for its opposite, so that a leak of the canary
+        # into other rows shows whatever its sign. The head takes the canary for the other domain,
+        # so the loss does not saturate and both gradients are long.
+        signs = np.where(np.arange(HIDDEN) % 2 == 0, 1.0, -1.0)
+        low[0]["W"] = abs(low[0]["W"]) * signs
+        high[0]["W"] = high[0]["W"] * 0 + np.array([0.1, -0.1])
         return low + high, 1
 
-    def data(self, canary: bool) -> Array:
-        """The target's rows."""
+    def data(self, canaries: int) -> Array:
+        """The target's rows: so many copies of the canary, else 0."""
         rows = np.zeros((self.rows, FEATURES))
-        if canary:
-            rows[0] = CANARY
+        rows[:canaries] = CANARY
         return rows
 
     def releases(self, data: Array, size: int, rng: np.random.Generator, rate: float) -> Array:
@@ -121,21 +124,29 @@ class CanaryStep:
     def check(self, rng: np.random.Generator) -> dict[str, float]:
         """Whether the step's sums and samples are those of its event; an error if not.
 
-        With every row in the batch, releases have mean g with the canary and 0 without: two chi2
-        tests over all coordinates, which any leak of one row into another's gradient, any other
-        clipping and any other scale of the sum fails. The sampler's inclusions are binomial.
+        The canary's gradient must be as long as the event's sensitivity. With every row in the
+        batch, releases have mean k g for k canaries: chi2 tests over all coordinates, which any
+        leak of one row into another's gradient, any other clipping and any other scale of the sum
+        fails. The sampler's inclusions are binomial.
         """
         found = {}
         gradient = self.canary_gradient()
+        length = float(np.linalg.norm(gradient)) / self.rule.clip
+        blocks = 2 if self.rule.use_features and not self.rule.joint else 1
+        if abs(length - blocks**0.5) > 1e-5:
+            raise DpcheckError(
+                f"the canary's gradient is {length:.6g} C long where the event says sqrt({blocks}) C; "
+                "the canary does not reach the clipping norm.",
+                length=length,
+            )
         spread = self.rule.noise * self.rule.clip
         if self.rule.noise_per_example:
             spread *= self.rows**0.5
-        for name, data, mean in (
-            ("with canary", self.data(True), gradient), ("without", self.data(False), 0 * gradient)
-        ):  # fmt: skip
-            releases = self.releases(data, RUNS, rng, 1.0)
-            energy = RUNS * float(np.sum((releases.mean(axis=0) - mean) ** 2)) / spread**2
-            found[f"mean {name}"] = float(chi2.sf(energy, len(gradient)))
+        for canaries in (0, 1, min(5, self.rows)):
+            releases = self.releases(self.data(canaries), RUNS, rng, 1.0)
+            apart = releases.mean(axis=0) - canaries * gradient
+            energy = RUNS * float(np.sum(apart**2)) / spread**2
+            found[f"mean with {canaries} canaries"] = float(chi2.sf(energy, len(gradient)))
         from dpcheck.mechanisms._dpda_sampling import poisson_batches
 
         rate = self.rule.sampling_rate(self.rows)

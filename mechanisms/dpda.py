@@ -114,6 +114,8 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
     def training_plan(self, rows: Mapping[str, int]) -> TrainingPlan:
         """Steps and events for so many rows of every part."""
         variant, rules = read_variant(self.variant), self.gradient_rules()
+        for part in self.parts:
+            self.budget(part)  # a budget that is none is refused, whatever sets the epochs
         claimed = {part: rules[part].claimed_step(rows[part]) for part in self.parts}
         true = {part: rules[part].true_step(rows[part]) for part in self.parts}
         epochs = self.epochs

@@ -63,17 +63,18 @@ def audit_part(plan: PartPlan, limits: Limits, runner: Runner) -> AuditEntry:
     )
     found: list[Finding] = []
     notes: list[str] = []
-    if plan.hunt is not None and exact:
-        runner.progress.stage(f"{runner.prefix}: searching a witness")
-        epsilon, witness = plan.hunt.find(runner)
-        # An exact loss has no statistical error: anything above the claim would have been seen.
-        method = "exact witness" if pure else "certified lower bound of a pair"
-        seen = Observed(epsilon, plan.tested.delta, 1.0, method, 0, plan.tested.epsilon)
-        found.append((seen, witness))
     tie = None
     if plan.pivot is not None and plan.mechanism is not None and plan.pairs:
         tie = noise_scale_test(plan.mechanism, plan.pivot, plan.pairs[0].first, runner)
     tied = tie is not None and tie.passed and tie.power >= 0.99
+    if plan.hunt is not None and exact:
+        runner.progress.stage(f"{runner.prefix}: searching a witness")
+        epsilon, witness = plan.hunt.find(runner)
+        # An exact loss has no statistical error: anything above the claim would have been seen,
+        # unless the code's noise is not the formula's.
+        method = "exact witness" if pure else "certified lower bound of a pair"
+        reach = plan.tested.epsilon if tie is None or tie.passed else math.inf
+        found.append((Observed(epsilon, plan.tested.delta, 1.0, method, 0, reach), witness))
     refuted = any(seen.epsilon > plan.tested.epsilon for seen, _ in found)
     if plan.mechanism is not None and plan.pairs and not refuted:
         known = plan.mechanism.log_density is not None and plan.tested.lines is None
