@@ -53,6 +53,53 @@ class LinearScore:
 
 
 @dataclass(frozen=True, slots=True)
+class AtomScore:
+    """A linear score that tells atoms (flags such as -1 for "aborted") from continuous values."""
+
+    name: str
+    atoms: Array
+    centre: Array
+    weights: Array
+
+    def __call__(self, values: Array) -> Array:
+        """The weighted sum."""
+        result: Array = atom_columns(values, self.atoms, self.centre) @ self.weights
+        return result
+
+
+def atom_columns(values: Array, atoms: Array, centre: Array) -> Array:
+    """Per column: is it each of the atoms, and is it a continuous value above its centre."""
+    flags = [values == atom for atom in atoms]
+    free = ~np.logical_or.reduce(flags)
+    return np.hstack([*flags, free & (values > centre)]).astype(float)
+
+
+@dataclass(frozen=True, slots=True)
+class FreeScore:
+    """One column where it is not an atom; atoms come last, so a lower tail has none of them."""
+
+    name: str
+    column: int
+    atoms: Array
+
+    def __call__(self, values: Array) -> Array:
+        """The value, or a number above all values."""
+        column = values[:, self.column]
+        return np.where(np.isin(column, self.atoms), _ABOVE_ALL, column)
+
+
+_ABOVE_ALL = 1e300
+
+
+def find_atoms(values: Array) -> Array:
+    """Values that repeat among continuous ones; none if all repeat, or nothing does."""
+    found, counts = np.unique(values[:20_000], return_counts=True)
+    atoms = found[counts > 0.005 * counts.sum()]
+    mixed = 0 < len(atoms) <= 6 and counts[~np.isin(found, atoms)].sum() > 0.001 * counts.sum()
+    return atoms if mixed else np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True)
 class TreeScore:
     """Gradient boosting over all features."""
 
@@ -169,6 +216,17 @@ def _linear(first: Array, second: Array, layout: Layout) -> list[Score]:
     fitted = LogisticRegression(C=1.0, max_iter=200).fit(stacked, labels)
     scores.append(LinearScore("logistic on indicators", layout, fitted.coef_[0], True))
     plain = np.vstack([first, second])
+    atoms = find_atoms(plain)
+    if len(atoms):
+        scores += [FreeScore(f"free value {i}", i, atoms) for i in range(plain.shape[1])]
+        free = np.where(np.isin(plain, atoms), np.nan, plain)
+        seen = ~np.isnan(free).all(axis=0)
+        centre = np.zeros(plain.shape[1])
+        centre[seen] = np.nanmedian(free[:, seen], axis=0)
+        fitted = LogisticRegression(C=1.0, max_iter=200).fit(
+            atom_columns(plain, atoms, centre), labels
+        )
+        scores.append(AtomScore("logistic on atoms", atoms, centre, fitted.coef_[0]))
     scale = plain.std(axis=0)
     scale[scale == 0] = 1.0
     fitted = LogisticRegression(C=1.0, max_iter=200).fit(plain / scale, labels)

@@ -1,0 +1,91 @@
+"""Learned events find what single tails would miss."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcheck.auditing.claims import AuditedClaim, curve_lines
+from dpcheck.auditing.events import choose_events, learn_gauges
+from dpcheck.auditing.scores import find_atoms
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.errors import BadOutput
+
+PURE = AuditedClaim(0.1, 0.0, Adjacency.REPLACE_ONE)
+RUNS = 40_000
+
+
+def best(sample, claim=PURE, runs=RUNS):
+    """The best event between sample(True) and sample(False), judged on fresh runs of its own."""
+    rng = np.random.default_rng(0)
+    gauges = learn_gauges(sample(True, runs, rng), sample(False, runs, rng), claim, most=8)
+    layout = gauges[0].layout
+    one, two = (layout.rounded(sample(side, runs, rng)) for side in (True, False))
+    tallies = [np.stack([g.tally(one), g.tally(two)]) for g in gauges]
+    event = choose_events(gauges, tallies, runs, claim, 1)[0]
+    fresh = [layout.rounded(sample(side, runs, rng)) for side in (True, False)]
+    hits = [event.hits(side).mean() for side in (fresh[::-1] if event.swapped else fresh)]
+    return event, hits
+
+
+def test_low_values_beside_an_atom():
+    def sample(side, runs, rng):  # low continuous values are three times likelier on one side
+        low = rng.random(runs) < (0.06 if side else 0.02)
+        value = np.where(low, rng.uniform(0, 1, runs), rng.uniform(5, 6, runs))
+        return np.where(rng.random(runs) < 0.5, -1000.0, value)[:, None] + np.zeros((1, 2))
+
+    event, (p, q) = best(sample)
+    assert math.log(p / q) == pytest.approx(math.log(3), abs=0.3)
+    assert event.score.name != "sum"
+
+
+def test_an_interval_in_the_middle():
+    def sample(side, runs, rng):
+        middle = rng.random(runs) < (0.4 if side else 0.2)
+        return np.where(middle, rng.uniform(-1, 1, runs), rng.choice([-1, 1], runs)
+                        * rng.uniform(1, 4, runs))[:, None]  # fmt: skip
+
+    _, (p, q) = best(sample)
+    assert math.log(p / q) == pytest.approx(math.log(2), abs=0.2)
+
+
+def test_differences_and_repeats():
+    def steps(side, runs, rng):
+        noise = rng.laplace(size=(runs, 6)) + (0.5 if side else 0.0)
+        return np.cumsum(noise, axis=1)
+
+    _, (p, q) = best(steps)
+    assert math.log(p / q) > 1.2  # 3 in all; the sum of the last value alone gives less than 1
+
+    def copies(side, runs, rng):
+        values = rng.normal(size=(runs, 3))
+        same = rng.random(runs) < (0.3 if side else 0.1)
+        values[same, 2] = values[same, 0]
+        return values
+
+    _, (p, q) = best(copies)
+    assert math.log(p / q) == pytest.approx(math.log(3), abs=0.2)
+
+
+def test_outputs_of_another_width_are_named():
+    rng = np.random.default_rng(1)
+    gauges = learn_gauges(rng.normal(size=(2000, 2)), rng.normal(size=(2000, 2)), PURE, most=2)
+    with pytest.raises(BadOutput, match="changes the shape"):
+        gauges[0].layout.rounded(np.zeros((5, 3)))
+
+
+def test_atoms_are_values_that_repeat_among_others_that_do_not():
+    rng = np.random.default_rng(2)
+    mixed = np.where(rng.random(5000) < 0.5, -1.0, rng.normal(size=5000))
+    assert find_atoms(mixed).tolist() == [-1.0]
+    assert find_atoms(rng.normal(size=5000)).size == 0
+    assert find_atoms(rng.integers(0, 3, 5000).astype(float)).size == 0
+
+
+def test_lines_of_a_curve_lie_on_it():
+    lines = curve_lines(lambda epsilon: math.exp(-3 * epsilon) / 2, smallest=1e-6)
+    assert lines[0] == (0.0, 0.5)
+    assert all(delta == math.exp(-3 * epsilon) / 2 for epsilon, delta in lines)
+    assert lines[-1][1] <= 1e-6
