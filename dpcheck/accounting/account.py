@@ -146,6 +146,13 @@ def _pld(parts: Parts, side: Side, ask: Callable[[ComposedLoss], float], otherwi
         return otherwise
 
 
+def explain_pld(flat: Flat, delta: float) -> None:
+    """Raise why no privacy-loss distribution could be certified; silent where the answer is infinite."""
+    parts = tuple(_without_choices(_without_dust(flat.parts)[0]))
+    if parts and delta > flat.leak:
+        compose_pld(parts, Side.UPPER).epsilon(delta)
+
+
 def tradeoff_by_pld(flat: Flat, false_positives: float, side: Side) -> float | None:
     """The trade-off function of the worse direction; None where no distribution can be certified."""
     lattice = Side.UPPER if side is Side.LOWER else Side.LOWER

@@ -121,6 +121,8 @@ def _profile_epsilon(profile: Profile, delta: float, names: tuple[str, ...]) -> 
         if len(names) > 1 and name in _LOOSER:
             continue
         uppers[name] = account.epsilon_upper(flat, delta, name)
+        if names == ("pld",) and math.isinf(uppers[name]):
+            account.explain_pld(flat, delta)
         if uppers[name] <= lower:  # exact: nothing left to gain
             break
     return account.summarise(uppers, lower, _assumptions(profile))

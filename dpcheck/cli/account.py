@@ -25,7 +25,7 @@ from dpcheck.cli.events import (
 )
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
-from dpcheck.core.errors import TheoremConditionViolated
+from dpcheck.core.errors import CannotCertify, TheoremConditionViolated
 from dpcheck.core.event import Event
 from dpcheck.core.guarantee_events import NotPrivate
 from dpcheck.core.serialize import to_dict
@@ -109,7 +109,11 @@ def by_method(event: Event, delta: float, adjacency: Adjacency) -> list[tuple[st
     """(method, epsilon, note) of every accountant with a finite answer."""
     found = []
     for method in METHODS:
-        bound = epsilon(event, delta=delta, adjacency=adjacency, method=method)
+        try:
+            bound = epsilon(event, delta=delta, adjacency=adjacency, method=method)
+        except CannotCertify as error:
+            found.append((method, math.inf, error.message))
+            continue
         if math.isfinite(bound.upper):
             found.append((method, bound.upper, ""))
     return found

@@ -68,6 +68,15 @@ def test_an_event_file_is_accounted(dpcheck, tmp_path):
     assert "between 1.5 and 1.5" in dpcheck("account", str(path)).stdout
 
 
+def test_what_has_no_distribution_says_which_bound_still_holds(dpcheck):
+    shown = dpcheck("account", "zcdp", "--set", "rho=0.1", "--delta", "1e-5")
+    assert shown.returncode == 0
+    row = next(line for line in shown.stdout.splitlines() if "privacy-loss distribution" in line)
+    assert "inf" in row
+    assert "Renyi bound" in row
+    assert "RDP optimal" in shown.stdout
+
+
 def test_the_answer_is_verified_by_balls(dpcheck):
     few = ("account", "sampled-gaussian", "--noise", "1", "--rate", "0.1", "--steps", "4")
     shown = dpcheck(*few, "--delta", "1e-4", "--verify")
