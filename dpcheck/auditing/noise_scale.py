@@ -62,7 +62,8 @@ def judge(total: float, runs: int, shape: float, level: float) -> Tie:
     """
     order = runs * shape
     p_value = float(2 * min(gammainc(order, total), gammaincc(order, total)))
-    low, high = gammaincinv(order, level / 2), gammainccinv(order, level / 2)
+    low = float(gammaincinv(order, level / 2))
+    high = float(gammainccinv(order, level / 2))
     power = float(gammainc(order, low / 0.8) + gammaincc(order, high / 0.8))
     return Tie(p_value >= level, min(1.0, p_value), runs, power, total / (runs * shape))
 
