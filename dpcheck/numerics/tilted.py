@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.fft import irfft, rfft
-from scipy.signal import lfilter
+from scipy.linalg.blas import dtbsv
 
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
@@ -248,9 +248,17 @@ def _wrapped(x: Array, first: int, size: int) -> Array:
 def _divergences(v: Array, t: float, step: float) -> Array:
     """sum_{j>k} v_j e^{-t (j-k) h} (1 - e^{-(j-k) h}) for every k, by two positive recursions."""
     decay = math.exp(-t * step)
-    later = lfilter([1.0], [1.0, -decay], v[::-1])
-    shifted = np.concatenate(([0.0], later[:-1])) * (decay * -math.expm1(-step))
-    return np.asarray(lfilter([1.0], [1.0, -decay * math.exp(-step)], shifted)[::-1])
+    later = _decaying_sums(np.ascontiguousarray(v[::-1]), decay)
+    later[1:] = later[:-1] * (decay * -math.expm1(-step))
+    later[0] = 0.0
+    return _decaying_sums(later, decay * math.exp(-step))[::-1]
+
+
+def _decaying_sums(x: Array, decay: float) -> Array:
+    """y_k = x_k + decay y_(k-1): a triangular system with two bands (scipy.signal is slow to import)."""
+    bands = np.empty((2, len(x)), order="F")
+    bands[0], bands[1] = 1.0, -decay
+    return np.asarray(dtbsv(1, bands, x, lower=1, diag=1, overwrite_x=1))
 
 
 def _tail(tilted: list[tuple[Array, Array, int]], slope: float, edge: float) -> float:
