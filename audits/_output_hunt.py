@@ -83,7 +83,7 @@ def search(game: OutputGame, domain: RowDomain, seed: np.random.SeedSequence) ->
         return -losses(game, domain.decode(points.T), close)
 
     found: Any = differential_evolution(
-        cost,  # type: ignore[arg-type]  # the stub knows no vectorized costs
+        cost,
         Bounds(-np.ones(width), np.ones(width)), popsize=max(10, 80 // width), maxiter=150, tol=1e-7,
         polish=False, vectorized=True, updating="deferred", rng=np.random.default_rng(seed),
     )  # fmt: skip
