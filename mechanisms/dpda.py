@@ -203,9 +203,12 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         source: object = None,
         target: object = None,
         after_epoch: Callable[[int, DPDA], None] | None = None,
+        rules: Any = None,
     ) -> DPDA:
-        """Train. With a `ledger` every epoch is spent on its data sets before it is run, at its true
-        cost, and training stops at the budget; `steps_` says how far it came.
+        """Train. `rules` other than `step_rules()` are for baselines that are not private.
+
+        With a `ledger` every epoch is spent on its data sets before it is run, at its true cost, and
+        training stops at the budget; `steps_` says how far it came.
         """
         from dpcheck.mechanisms._dpda_step import Data, check_widths, jitted_run
         from dpcheck.mechanisms._jax import jax
@@ -228,7 +231,8 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         self.weights_ = self.initial_weights(self.n_features_in_, len(self.classes_), generator)
         self.plan_, self.steps_, self.stopped_ = plan, 0, False
         datasets = {"source": source, "target": target}
-        rules, data = self.step_rules(), jax.tree.map(jax.numpy.asarray, data)
+        data = jax.tree.map(jax.numpy.asarray, data)
+        rules = self.step_rules() if rules is None else rules
         while self.steps_ < plan.steps:
             size = min(plan.per_epoch, plan.steps - self.steps_)
             if not self._spend(ledger, datasets, plan, size):

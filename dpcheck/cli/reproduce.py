@@ -15,7 +15,9 @@ Reproduction = Callable[[Path | None, Callable[[str], None]], None]
 
 # Table -> "module:function"; the function takes the data directory (or None) and an echo.
 TABLES = {
+    "dpda-amazon": "dpcheck.cli.reproduce_dpda_training:amazon",
     "dpda-epochs": "dpcheck.cli.reproduce_dpda:epochs",
+    "dpda-office31": "dpcheck.cli.reproduce_dpda_training:office31",
     "dphtl-20news": "dpcheck.cli.reproduce_dphtl:news",
     "dphtl-amazon": "dpcheck.cli.reproduce_dphtl:reviews",
     "pptl-fs-mnist": "dpcheck.cli.reproduce_stacking:pptl_fs_mnist",
