@@ -15,9 +15,11 @@ from dpcheck.auditing.intervals import conditional_binomial_lower, hockey_stick_
 from dpcheck.auditing.scores import Score, TreeScore, learn_scores
 
 Array = NDArray[np.float64]
-# Three standard errors below the estimate, or the winner's curse eats the bound; one when drawing up
-# a shortlist that fresh runs will judge again.
-_PENALTY, _LENIENT = float(norm.cdf(-3.0)), float(norm.cdf(-1.0))
+# How far below the estimate an event is ranked, or the winner's curse eats the bound: the best of some
+# ten thousand correlated thresholds is up to four standard errors high by luck alone. Three when
+# drawing up a shortlist that fresh runs will judge again.
+_PENALTY, _LENIENT = float(norm.cdf(-4.5)), float(norm.cdf(-3.0))
+_OF_ONE_COLUMN = ("value ", "difference ", "free value ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,12 @@ def learn_gauges(
         slow = isinstance(score, TreeScore)
         ranked.append((merit * 0.97 if slow and merit > 0 else merit, gauge))
     ranked.sort(key=lambda item: -item[0])
-    return [gauge for _, gauge in ranked[:most]]
+    # Scores of whole outputs are always judged again: their strength shows only on many runs.
+    return [
+        gauge
+        for place, (_, gauge) in enumerate(ranked)
+        if place < most or not gauge.score.name.startswith((*_OF_ONE_COLUMN, "gradient"))
+    ]
 
 
 def _grid(one: Array, two: Array) -> Array:
@@ -99,7 +106,7 @@ def _grid(one: Array, two: Array) -> Array:
 def choose_events(
     gauges: Sequence[Gauge], tallies: Sequence[Array], runs: int, claim: AuditedClaim, most: int = 2
 ) -> list[LearnedEvent]:
-    """The best events by a bound that is three standard errors below the estimate.
+    """The best events by a bound that lies well below the estimate.
 
     For a bare (epsilon, delta) the clearest excess may sit on an event too rare to bound epsilon;
     the event that bounds it best is added, last.
