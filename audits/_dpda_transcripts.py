@@ -33,20 +33,25 @@ def transcript_losses(
     probability q where the canary is in the data; everything else is the same on both sides. The
     loss of a step is log(1 - q + q exp((2x - 1) / (2 s^2))), and losses of steps add up. Without
     the canary the sign is turned, so that losses are those of the data that was used.
+
+    Drawn and added up in single precision, whose error over a whole transcript is far below the
+    1e-4 that every loss is lowered by.
     """
     s, q = step.noise_multiplier, step.sampling_rate
     total = np.zeros(size)
-    for start in range(0, steps, max(1, _CELLS // size)):
-        shape = (min(steps - start, max(1, _CELLS // size)), size)
-        x = rng.normal(0.0, s, shape)
+    rows = max(1, _CELLS // size)
+    for start in range(0, steps, rows):
+        shape = (min(steps - start, rows), size)
+        x = rng.standard_normal(shape, dtype=np.float32)
+        x *= np.float32(s)
         if included:
-            x += rng.random(shape) < q
-        x -= 0.5
-        x /= s * s
+            x += rng.random(shape, dtype=np.float32) < q
+        x -= np.float32(0.5)
+        x *= np.float32(1 / (s * s))
         np.expm1(x, out=x)
-        x *= q
-        total += np.log1p(x, out=x).sum(axis=0)
-    return total if included else -total
+        x *= np.float32(q)
+        total += np.log1p(x, out=x).sum(axis=0, dtype=np.float64)
+    return (total if included else -total) - 1e-4
 
 
 def batch_size_pair(rows: int, rate: float, dimensions: int) -> FinitePair:
