@@ -14,8 +14,6 @@ import pytest
 from dpcheck.audits.session import AuditRequest, audit
 from dpcheck.execution.parallel import Workers
 
-pytest.importorskip("distributed", reason="the dask extra is not installed")
-
 MECHANISM = """
 import time
 import numpy as np
