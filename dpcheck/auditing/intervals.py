@@ -13,11 +13,11 @@ from scipy.special import betaincinv, logit
 def conditional_binomial_lower(hits: Any, other: Any, alpha: float) -> NDArray[np.float64]:
     """Lower bound on epsilon from `hits` of S under P and `other` under P', equally many runs each.
 
-    Given the total, the hits under P are binomial (stochastically at most) with probability
-    e^eps/(1+e^eps) when P(S) <= e^eps P'(S), so the exact Clopper-Pearson limit of that probability
-    bounds eps. 0 where no positive bound is supported.
+    Exact where S is rare: the counts are then Poisson and, given their total, the hits are binomial
+    with probability at most e^eps/(1+e^eps), whose Clopper-Pearson limit bounds eps. Where S is
+    common the counts vary less than that and the bound is wide; benchmarks/false_alarms.py measures
+    its rate. It ranks events; verdicts rest on `sequential`. 0 where nothing is supported.
 
-    Guarantee: above the true log ratio with probability at most alpha, for S fixed beforehand.
     Reference: [ClopperPearson1934].
 
     >>> round(float(conditional_binomial_lower(100, 0, 0.01)), 4)
