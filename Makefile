@@ -44,7 +44,7 @@ wheel: $(READY)  ## Build the wheel, import it in a clean environment
 
 test-deep: $(READY)  ## Tests of the jax mechanisms; installs jax
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,deep]'
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/deep
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/deep dpcheck/mechanisms
 
 bench-accounting: $(READY)  ## Time and tightness of the RDP accountant beside its peers
 	$(BIN)/python benchmarks/accounting_rdp.py

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import dpcheck
 from dpcheck.accounting.account import METHODS
+from dpcheck.core.errors import CannotCertify
 from dpcheck.core.serialize import from_json, to_json
 
 from .strategies import LEAVES, TREES, noise, rate
@@ -80,7 +81,13 @@ def test_less_noise_never_costs_less(sigma, factor, q, steps, delta):
 def test_no_single_method_beats_the_answer(event, times, delta):
     answer = epsilon(event * times, delta)
     for method in METHODS:
-        alone = dpcheck.epsilon(event * times, delta=delta, adjacency="add-remove", method=method)
+        try:
+            alone = dpcheck.epsilon(
+                event * times, delta=delta, adjacency="add-remove", method=method
+            )
+        except CannotCertify:  # no distribution is known for it; the others must do
+            assert method == "pld"
+            continue
         assert alone.upper >= answer.lower
         assert at_most(answer.upper, alone.upper)
 

@@ -1,0 +1,10 @@
+"""What doctests cannot be collected from here: modules of an extra that is not installed.
+
+`make test-deep` installs jax and collects them.
+"""
+
+from importlib.util import find_spec
+
+collect_ignore_glob = (
+    [] if find_spec("jax") else ["*/mechanisms/_jax.py", "*/mechanisms/_dpda_*.py"]
+)
