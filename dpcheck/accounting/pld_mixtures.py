@@ -7,6 +7,7 @@ sampling of a Gaussian or Laplace answer gives such pairs; so do their reversals
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -54,9 +55,9 @@ class MixturePair(SmoothPair):
     def __init__(self, p: Mixture, q: Mixture) -> None:
         self.p, self.q = p, q
 
+    @abstractmethod
     def exponent(self, x: Array, mean: float) -> tuple[Array, Array, Array]:
         """(log of B(mean) over B(0) at x, bound on its error, its derivative)."""
-        raise NotImplementedError
 
     def _log_ratio(self, x: Array, mixture: Mixture) -> tuple[Array, Array, Array]:
         """(log of the mixture over B(0), error, derivative)."""
@@ -105,9 +106,9 @@ class MixturePair(SmoothPair):
         single = self._single_cut(levels)
         return self._searched_cut(levels) if single is None else single
 
+    @abstractmethod
     def place(self, exponent: Array, mean: float) -> Array:
         """The x at which `exponent(x, mean)` takes the given values."""
-        raise NotImplementedError
 
     def _single_cut(self, levels: Array) -> Array | None:
         """Closed form when only one side is a mixture, of one shifted part."""

@@ -291,6 +291,8 @@ def _infinite(parts: Parts, side: Side) -> float:
         value = math.exp(everything)
         uses = sum(count for _, count in parts)
     else:
+        if log_finite > 700.0:  # a lattice too coarse for so many uses proves nothing
+            return 1.0 if side is Side.UPPER else 0.0
         value = math.exp(log_finite) * math.expm1(min(ratio, 700.0))
     slip = 256 * UNIT * uses
     return value * (1 + slip) if side is Side.UPPER else value * max(1 - slip, 0.0)

@@ -206,3 +206,21 @@ def test_many_leaks_are_enclosed(leak, times):
         found = dpcheck.delta(event, epsilon=0.0)
         assert found.lower <= exact <= found.upper
         assert found.upper - found.lower <= 1e-11 * exact
+
+
+@pytest.mark.parametrize(
+    ("noise", "rate", "steps", "delta"),
+    [(13.496093162265836, 3.538481373100878e-06, 129165, 9.6e-7), (34.4323, 1.11e-4, 4910, 7e-6)],
+)
+def test_many_small_steps_beside_a_few_large_ones(noise, rate, steps, delta):
+    event = dpcheck.SampledGaussian(noise, rate) * steps + dpcheck.Laplace(noise * 10) * 7
+    event = event + dpcheck.PureDP(0.01) * 3 + dpcheck.Gaussian(noise * 5)
+    found = dpcheck.epsilon(event, delta=delta, adjacency="add-remove")
+    alone = dpcheck.epsilon(
+        dpcheck.Laplace(noise * 10) * 7 + dpcheck.PureDP(0.01) * 3,
+        delta=delta,
+        adjacency="add-remove",
+    )
+    renyi = dpcheck.epsilon(event, delta=delta, adjacency="add-remove", method="rdp").upper
+    assert alone.lower <= found.lower <= found.upper <= renyi
+    assert found.gap <= 2e-3 * found.upper
