@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from dpcheck.accounting import losses
 from dpcheck.accounting.compose import Profile
-from dpcheck.accounting.convert import CONVERSIONS, rdp_delta, rdp_epsilon
+from dpcheck.accounting.convert import CONVERSIONS, linear_rdp_epsilon, rdp_delta, rdp_epsilon
 from dpcheck.accounting.exact import (
     OPTIMAL_COMPOSITION_LIMIT,
     composed_largest_loss,
@@ -26,7 +26,7 @@ from dpcheck.accounting.gdp import gdp_delta, gdp_epsilon
 from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.pld import ComposedLoss, pld_tradeoff, supports
 from dpcheck.accounting.pld import compose as compose_pld
-from dpcheck.accounting.rdp import composed_renyi
+from dpcheck.accounting.rdp import composed_renyi, concentration
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.enclose import enclose, enclose_root
@@ -89,6 +89,8 @@ def _no_leak(delta: float, times: int, side: Side) -> Fraction:
 
 def epsilon_upper(flat: Flat, delta: float, method: str) -> float:
     """The least epsilon `method` proves at `delta`; infinite where it proves none."""
+    if flat.failure == 0 and flat.leak == 0:
+        return _plain_epsilon(flat.parts, delta, method)
     if flat.failure == 0:
         return _epsilon_without_failure(flat, Fraction(delta), method)
     # Solve eps = eps_0(delta - (1+e^eps) t) from below: the map is increasing, so the iteration
@@ -129,6 +131,10 @@ def _plain_epsilon(parts: Parts, delta: float, method: str) -> float:
         rest, dust = _without_dust(parts)
         return dust + _pld(rest, Side.UPPER, lambda composed: composed.epsilon(delta), math.inf)
     conversion = method.removeprefix("rdp-")
+    rho = concentration(parts)
+    known = linear_rdp_epsilon(rho, delta, conversion) if rho else None
+    if known:
+        return known.value
     return rdp_epsilon(lambda orders: composed_renyi(parts, orders), delta, conversion).value
 
 

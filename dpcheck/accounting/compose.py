@@ -131,6 +131,8 @@ def _expand(
     fixed: Counter[LossBounds], choices: Counter[tuple[Profile, ...]]
 ) -> tuple[Profile, ...]:
     """All ways to resolve the choices, or their worst where there are too many ways."""
+    if not choices:
+        return (_canonical(fixed),)
     ways: list[list[Counter[LossBounds]]] = []
     total = 1
     for options, times in sorted(choices.items(), key=repr):
@@ -178,6 +180,8 @@ def _failure(options: Iterable[Profile]) -> float:
 
 
 def _canonical(profile: Counter[LossBounds]) -> Profile:
+    if len(profile) == 1:
+        return tuple(profile.items())
     return tuple(sorted(profile.items(), key=lambda item: (repr(item[0]), item[1])))
 
 

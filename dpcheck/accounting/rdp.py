@@ -297,6 +297,23 @@ def composed_renyi(parts: tuple[tuple[Loss, int], ...], orders: Floats) -> Float
     return total * (1 + 1e-14 * len(parts))
 
 
+def concentration(parts: tuple[tuple[Loss, int], ...]) -> float | None:
+    """The rho of a composition whose divergence is rho * order, rounded up; None for any other.
+
+    >>> round(concentration(((losses.GaussianLoss(1.0), 4), (losses.ConcentratedLoss(0.5), 2))), 9)
+    3.0
+    """
+    total = 0.0
+    for loss, times in parts:
+        if type(loss) is losses.GaussianLoss:
+            total += times * loss.mu**2 / 2
+        elif type(loss) is losses.ConcentratedLoss:
+            total += times * loss.rho
+        else:
+            return None
+    return total * (1 + 1e-14 * (2 + len(parts)))
+
+
 def sampled_gaussian_theorem(noise_multiplier: float, sampling_rate: float, order: float) -> float:
     """The closed-form bound 2 q^2 a / sigma^2 on one Poisson-sampled Gaussian step, sensitivity 1.
 
