@@ -1,7 +1,7 @@
 """Every error dpcheck raises: one root, a stable code, what happened and what to do.
 
 Codes: 1xx a value or event that cannot be used, 2xx a bound that cannot be given, 3xx the ledger,
-4xx an audit, 5xx the command line and its files.
+4xx an audit, 5xx the command line and its files, 6xx a protocol between two parties.
 """
 
 from __future__ import annotations
@@ -149,3 +149,39 @@ class MissingExtra(DpcheckError, ImportError):
     """An optional package that is needed and not installed."""
 
     code = "DPC502"
+
+
+class WireError(DpcheckError, ValueError):
+    """A message that is malformed, oversized, replayed, or not the one that was due."""
+
+    code = "DPC601"
+
+
+class PartiesDisagree(DpcheckError):
+    """Two parties of a protocol that were not started with the same public settings."""
+
+    code = "DPC602"
+
+
+class EncodingOverflow(DpcheckError, ValueError):
+    """A number the fixed-point encoding cannot hold; raised before anything wraps."""
+
+    code = "DPC603"
+
+
+class ConnectionLost(DpcheckError, ConnectionError):
+    """The other party went away, or was refused; what was finished is kept."""
+
+    code = "DPC604"
+
+
+class CorruptValue(DpcheckError):
+    """A value from the other party that no honest computation gives."""
+
+    code = "DPC605"
+
+
+class CheckpointBroken(DpcheckError):
+    """A checkpoint that cannot be read back as it was written."""
+
+    code = "DPC606"
