@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.verdict import Verdict
 
@@ -41,6 +43,14 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
+class Location:
+    """Where the audited code stands; the path is relative to the project, with slashes."""
+
+    path: str
+    line: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class AuditEntry:
     """One audited part and its verdict."""
 
@@ -54,6 +64,9 @@ class AuditEntry:
     witness: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
     tie: str | None = None  # how the code was tied to its event, with the power of that test
+    location: Location | None = None
+    origin: str = "run"  # or "cached" (nothing changed since), or "continued" (more runs added)
+    accepted: str | None = None  # why, and until when, the baseline lets this finding pass
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -91,7 +104,47 @@ class AuditEntry:
             "verdict": str(self.verdict),
             "tie": self.tie,
             "notes": list(self.notes),
+            "location": None if self.location is None else asdict(self.location),
+            "origin": self.origin,
+            "accepted": self.accepted,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetEntry:
+    """What all releases from one dataset spend together, against its budget.
+
+    `lower` and `upper` enclose the epsilon of the releases at the budget's delta; only a certified
+    `upper` within the budget is a pass, as in a ledger.
+    """
+
+    dataset: str
+    budget: Budget
+    adjacency: Adjacency
+    lower: float
+    upper: float
+    method: str
+    releases: tuple[str, ...]
+    accepted: str | None = None
+
+    @property
+    def within(self) -> bool:
+        """Whether the releases are proved to stay within the budget."""
+        return self.upper <= self.budget.epsilon
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the report's JSON schema."""
+        return {
+            "dataset": self.dataset,
+            "budget": {"epsilon": number(self.budget.epsilon), "delta": number(self.budget.delta)},
+            "adjacency": str(self.adjacency),
+            "spent": {
+                "lower": number(self.lower), "upper": number(self.upper), "method": self.method
+            },
+            "releases": list(self.releases),
+            "within": self.within,
+            "accepted": self.accepted,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +155,8 @@ class AuditReport:
     entries: tuple[AuditEntry, ...]
     confidence: float = 0.999
     versions: Mapping[str, str] = field(default_factory=dict)
+    budgets: tuple[BudgetEntry, ...] = ()
+    complaints: tuple[str, ...] = ()  # baseline entries that no longer hold
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -110,6 +165,8 @@ class AuditReport:
             "seed": self.seed,
             "confidence": self.confidence,
             "audits": [entry.to_dict() for entry in self.entries],
+            "budgets": [entry.to_dict() for entry in self.budgets],
+            "complaints": list(self.complaints),
         }
 
 

@@ -151,6 +151,18 @@ class MissingExtra(DpcheckError, ImportError):
     code = "DPC502"
 
 
+class InvalidProject(DpcheckError, ValueError):
+    """A project file (dpcheck.toml, [tool.dpcheck]) that cannot be used."""
+
+    code = "DPC503"
+
+
+class InvalidBaseline(DpcheckError, ValueError):
+    """A baseline of accepted findings, or an entry for it, that cannot be used."""
+
+    code = "DPC504"
+
+
 class WireError(DpcheckError, ValueError):
     """A message that is malformed, oversized, replayed, or not the one that was due."""
 
