@@ -31,6 +31,9 @@ def improved(order: Floats, divergence: Floats, delta: float) -> Floats:
     return divergence + np.log1p(-1 / order) - (math.log(delta) + np.log(order)) / (order - 1)
 
 
+_GRID: Floats = np.linspace(0.0, 1.0, 25)
+
+
 def optimal(order: Floats, divergence: Floats, delta: float) -> Floats:
     """The smallest epsilon that every pair with this one divergence satisfies.
 
@@ -45,7 +48,7 @@ def optimal(order: Floats, divergence: Floats, delta: float) -> Floats:
     low, high = np.full_like(order, -30.0), np.full_like(order, 30.0)
     best = improved(order, divergence, delta)
     for _ in range(4):  # t = 1/(1+e^u); zoom in on the best of a grid in u
-        u = np.linspace(low, high, 25)
+        u = low + _GRID[:, None] * (high - low)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             values = _majorant(order, divergence, delta, u)
         values = np.where(np.isfinite(values), values, math.inf)

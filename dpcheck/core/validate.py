@@ -10,12 +10,15 @@ from dpcheck.core.errors import InvalidParameter
 
 def finite(name: str, value: object) -> float:
     """A finite real number."""
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if type(value) is float:
+        number = value
+    elif isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidParameter(f"{name} must be a number, got {value!r}.", name=name, value=value)
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
+    else:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
     if not math.isfinite(number):
         raise InvalidParameter(f"{name} must be finite, got {value!r}.", name=name, value=value)
     return number
