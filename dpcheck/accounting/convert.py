@@ -34,7 +34,7 @@ def improved(order: Floats, divergence: Floats, delta: float) -> Floats:
 _GRID: Floats = np.linspace(0.0, 1.0, 25)
 
 
-def optimal(order: Floats, divergence: Floats, delta: float) -> Floats:
+def optimal(order: Floats, divergence: Floats, delta: float, zooms: int = 4) -> Floats:
     """The smallest epsilon that every pair with this one divergence satisfies.
 
     Maximise E_Q (x - e^eps)_+ over likelihood ratios x with E x = 1 and E x^a = M = e^{(a-1)D}. By
@@ -47,7 +47,7 @@ def optimal(order: Floats, divergence: Floats, delta: float) -> Floats:
     order, divergence = np.atleast_1d(order), np.atleast_1d(divergence)
     low, high = np.full_like(order, -30.0), np.full_like(order, 30.0)
     best = improved(order, divergence, delta)
-    for _ in range(4):  # t = 1/(1+e^u); zoom in on the best of a grid in u
+    for _ in range(zooms):  # t = 1/(1+e^u); zoom in on the best of a grid in u
         u = low + _GRID[:, None] * (high - low)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             values = _majorant(order, divergence, delta, u)
@@ -168,8 +168,9 @@ def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Conv
             return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), best.order)
         value = min(value, float(optimal(near, curve(near), delta).min()))
         if value < best.value - 1e-4 * abs(best.value):
-            best = _best_order(divergences, lambda a, d: optimal(a, d, delta), enough)
-            value = min(value, best.value)
+            best = _best_order(divergences, lambda a, d: optimal(a, d, delta, zooms=2), enough)
+            at = np.array([best.order])
+            value = min(value, float(optimal(at, curve(at), delta)[0]))
     return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), best.order)
 
 
