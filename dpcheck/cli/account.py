@@ -15,6 +15,7 @@ from dpcheck.accounting.account import METHODS
 from dpcheck.accounting.api import epsilon, verify_epsilon
 from dpcheck.accounting.convert import classic
 from dpcheck.accounting.rdp import sampled_gaussian_theorem
+from dpcheck.accounting.risk import attack_risk
 from dpcheck.cli.events import (
     KINDS,
     Number,
@@ -58,6 +59,7 @@ _LABELS = {
     help="Draw epsilon against delta into this .svg, .png or .pdf file.",
 )
 @click.option("--verify", is_flag=True, help="Prove the PLD's answer again in ball arithmetic.")
+@click.option("--risk", is_flag=True, help="Also say what an attacker can gain.")
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
 def command(
     mechanism: str,
@@ -67,6 +69,7 @@ def command(
     adjacency: str | None,
     plot: Path | None,
     verify: bool,
+    risk: bool,
     layout: str,
     **options: Any,
 ) -> None:
@@ -88,10 +91,16 @@ def command(
     rows = by_method(event, delta, relation)
     if isinstance(step, SampledGaussian):
         rows = [theorem_row(step, times, delta, relation), *rows]
+    gains = attack_risk(event, adjacency=relation) if risk else None
     if layout == "json":
-        click.echo(json.dumps(as_json(event, delta, answer, rows), indent=2))
+        found = as_json(event, delta, answer, rows)
+        if gains is not None:
+            found["risk"] = gains.to_dict()
+        click.echo(json.dumps(found, indent=2))
     else:
         click.echo(as_text(step, times, delta, answer, rows))
+        if gains is not None:
+            click.echo(f"\nwhat an attacker can gain:\n{gains}")
     if verify:
         again = verify_epsilon(event, delta=delta, adjacency=relation)
         click.echo(

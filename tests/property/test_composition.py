@@ -11,9 +11,10 @@ import dpcheck
 from dpcheck.accounting.account import METHODS
 from dpcheck.core.errors import CannotCertify
 from dpcheck.core.serialize import from_json, to_json
+from dpcheck.testing import strategies as dp
 
-from .strategies import LEAVES, TREES, noise, rate
-
+LEAVES, TREES = dp.leaves(), dp.events()
+noise, rate = dp.noise_multipliers(), dp.sampling_rates()
 DELTAS = st.sampled_from([0.0, 1e-8, 1e-5, 0.01])
 # Lattices cost up to this share of epsilon; laws between two upper bounds hold up to it. Laws between
 # a lower and an upper bound hold without.

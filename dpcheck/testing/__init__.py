@@ -1,0 +1,22 @@
+"""For test suites: checks of mechanisms, strategies over data and events, accountants compared.
+
+Nothing heavy is imported until it is used; Hypothesis and pytest come with
+`pip install 'dpcheck[testing]'`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME: dict[str, str] = {}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dpcheck.testing' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
