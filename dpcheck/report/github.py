@@ -1,10 +1,10 @@
-"""The report as GitHub workflow commands: an annotation per entry."""
+"""The report as GitHub workflow commands: an annotation per entry, beside the code it is about."""
 
 from __future__ import annotations
 
-from dpcheck.core.audit_result import AuditReport
+from dpcheck.core.audit_result import AuditEntry, AuditReport
 from dpcheck.core.verdict import Verdict
-from dpcheck.report.text import budget
+from dpcheck.report.text import budget, figure, witness_lines
 
 _LEVEL = {
     Verdict.HOLDS: "notice",
@@ -14,20 +14,50 @@ _LEVEL = {
 }
 
 
-def _escape(text: str) -> str:
+def render(report: AuditReport) -> str:
+    """One line per entry; text is escaped as workflow commands want it."""
+    lines = [_audit(entry) for entry in report.entries]
+    for account in report.budgets:
+        allowed = budget(account.budget.epsilon, account.budget.delta)
+        text = f"releases spend at most {figure(account.upper)} of {allowed}"
+        word = "within" if account.within else "overspent"
+        level = "notice" if account.within or account.accepted else "error"
+        lines.append(_command(level, f"dpcheck budget {account.dataset}: {word}", text))
+    lines += [_command("error", "dpcheck baseline", text) for text in report.complaints]
+    return "\n".join(lines)
+
+
+def _audit(entry: AuditEntry) -> str:
+    claim, seen = entry.claim.budget, entry.observed
+    message = (
+        f"claimed epsilon {budget(claim.epsilon, claim.delta)}, observed at least "
+        f"{budget(seen.epsilon, seen.delta)} (confidence {seen.confidence:.6g})"
+    )
+    if entry.accepted is not None:
+        message += f"; accepted: {entry.accepted}"
+    if entry.verdict is Verdict.VIOLATED:
+        message = "\n".join([message, *witness_lines(entry)])
+    title = f"dpcheck {entry.name}/{entry.part} ({entry.variant}): {entry.verdict}"
+    level = "notice" if entry.accepted is not None else _LEVEL[entry.verdict]
+    where = {}
+    if entry.location is not None:
+        where = {"file": entry.location.path, "line": str(entry.location.line)}
+    return _command(level, title, message, **where)
+
+
+def _command(level: str, title: str, message: str, **properties: str) -> str:
+    listed = ",".join(
+        f"{name}={escape_property(value)}"
+        for name, value in (*properties.items(), ("title", title))
+    )
+    return f"::{level} {listed}::{escape(message)}"
+
+
+def escape(text: str) -> str:
+    """The data of a workflow command, as GitHub's runner decodes it."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def render(report: AuditReport) -> str:
-    """One line per entry; text is escaped as workflow commands want it."""
-    lines = []
-    for entry in report.entries:
-        claim, seen = entry.claim.budget, entry.observed
-        message = (
-            f"claimed epsilon {budget(claim.epsilon, claim.delta)}, observed at least "
-            f"{budget(seen.epsilon, seen.delta)} (confidence {seen.confidence:.6g})"
-        )
-        title = f"dpcheck {entry.name}/{entry.part} ({entry.variant}): {entry.verdict}"
-        title = _escape(title).replace(":", "%3A").replace(",", "%2C")
-        lines.append(f"::{_LEVEL[entry.verdict]} title={title}::{_escape(message)}")
-    return "\n".join(lines)
+def escape_property(text: str) -> str:
+    """A property of a workflow command."""
+    return escape(text).replace(":", "%3A").replace(",", "%2C")

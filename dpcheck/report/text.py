@@ -7,7 +7,7 @@ import json
 from dpcheck.core.audit_result import AuditEntry, AuditReport
 from dpcheck.core.verdict import Verdict
 
-_MEANING = {
+MEANING = {
     Verdict.HOLDS: "the proved bound is within the claim, and the code was tied to it",
     Verdict.CONSISTENT: "nothing above the claim was found",
     Verdict.VIOLATED: "the code provably leaks more than it claims",
@@ -57,7 +57,7 @@ def render(report: AuditReport) -> str:
     for (name, variant), entries in groups.items():
         blocks.append(f"{name} ({variant})\n")
         blocks.append(table(HEADERS, [row(entry) for entry in entries]) + "\n")
-        blocks += [_details(entry) for entry in entries]
+        blocks += [details(entry) for entry in entries]
     blocks.append(
         f"proved: no attacker can do better. observed: what an attack on the real code achieves.\n"
         f"false alarms: at most {1 - report.confidence:.2g} for the whole command. "
@@ -66,9 +66,10 @@ def render(report: AuditReport) -> str:
     return "\n".join(blocks)
 
 
-def _details(entry: AuditEntry) -> str:
+def details(entry: AuditEntry) -> str:
+    """Everything known about one entry, over several lines."""
     seen = entry.observed
-    lines = [f"{entry.part}: {entry.verdict}, {_MEANING[entry.verdict]}."]
+    lines = [f"{entry.part}: {entry.verdict}, {MEANING[entry.verdict]}."]
     lines.append(f"  claim     {entry.claim.source}, {entry.claim.adjacency} neighbours")
     if entry.proved is not None:
         lines.append(f"  proved    by {entry.proved.method}")
@@ -83,14 +84,16 @@ def _details(entry: AuditEntry) -> str:
         lines.append(f"  would have caught epsilon >= {figure(seen.detectable)}")
     if entry.verdict is Verdict.UNDECIDED:
         lines.append("  to decide: raise --max-runs, or give neighbours that differ more")
-    if entry.witness is not None and entry.verdict is Verdict.VIOLATED:
-        lines += _witness(entry)
+    if entry.verdict is Verdict.VIOLATED:
+        lines += witness_lines(entry)
     lines += [f"  note      {note}" for note in entry.notes]
     return "\n".join(lines) + "\n"
 
 
-def _witness(entry: AuditEntry) -> list[str]:
-    assert entry.witness is not None
+def witness_lines(entry: AuditEntry) -> list[str]:
+    """The witness, if there is one: what to look at, and how to see it again."""
+    if entry.witness is None:
+        return []
     lines = ["  witness"]
     for key, value in entry.witness.items():
         if key in ("python", "replay"):

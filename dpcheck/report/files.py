@@ -1,0 +1,94 @@
+"""Reports as files: `--report sarif=a.sarif,junit=b.xml,html=c.html`.
+
+A kind is a module with `render(report) -> str`; to add one, name it in KINDS.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+
+from dpcheck.core.audit_result import AuditReport
+from dpcheck.core.errors import UsageError
+
+KINDS = {
+    "html": "dpcheck.report.html",
+    "junit": "dpcheck.report.junit",
+    "sarif": "dpcheck.report.sarif",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFile:
+    """One report to write."""
+
+    kind: str
+    path: Path
+
+
+def parse(texts: Sequence[str]) -> tuple[ReportFile, ...]:
+    """What `--report` asked for; a path may hold commas, as long as no `word=` follows them.
+
+    >>> [(r.kind, str(r.path)) for r in parse(["sarif=a,b.sarif,junit=c.xml"])]
+    [('sarif', 'a,b.sarif'), ('junit', 'c.xml')]
+    """
+    found = []
+    for text in texts:
+        for item in re.split(r",(?=\w+=)", text):
+            kind, sign, path = item.partition("=")
+            if not sign or not path:
+                raise UsageError(f"--report wants kind=path, got {item!r}.")
+            if kind not in KINDS:
+                close = get_close_matches(kind, KINDS, n=1)
+                hint = f" Did you mean {close[0]!r}?" if close else ""
+                raise UsageError(
+                    f"--report knows no kind {kind!r}; it knows {', '.join(KINDS)}.{hint}"
+                )
+            found.append(ReportFile(kind, Path(path)))
+    return tuple(found)
+
+
+def check_writable(files: Sequence[ReportFile]) -> None:
+    """Make the folders now: an audit of an hour must not fail at its last line."""
+    for file in files:
+        try:
+            file.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot write the report {file.path}: {error}.") from None
+        if file.path.is_dir() or not os.access(file.path.parent, os.W_OK):
+            raise UsageError(f"cannot write the report {file.path}: choose another path.")
+
+
+def write(report: AuditReport, files: Sequence[ReportFile]) -> None:
+    """Write every report; a file is whole or not there."""
+    for file in files:
+        text = import_module(KINDS[file.kind]).render(report)
+        assert isinstance(text, str)
+        write_whole(file.path, text)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace `path` by `text` in one step."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        # mkstemp makes private files; a report is as public as any file the user writes.
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error}.") from None
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

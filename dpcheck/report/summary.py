@@ -1,0 +1,63 @@
+"""The gate's report in a terminal: one table, and details only of what needs somebody."""
+
+from __future__ import annotations
+
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.verdict import Verdict
+from dpcheck.report.text import HEADERS, budget, details, figure, row, table
+
+_TROUBLE = (Verdict.VIOLATED, Verdict.UNDECIDED)
+
+
+def render(report: AuditReport) -> str:
+    """The whole report."""
+    blocks = []
+    if report.entries:
+        rows = [[entry.name, *row(entry), status(entry)] for entry in report.entries]
+        blocks.append(table(["audit", *HEADERS, ""], rows))
+    for entry in report.entries:
+        if entry.verdict in _TROUBLE:
+            text = f"{entry.name} ({entry.variant})\n{details(entry).rstrip()}"
+            if entry.location is not None:
+                text += f"\n  at        {entry.location.path}:{entry.location.line}"
+            if entry.accepted is not None:
+                text += f"\n  accepted  {entry.accepted}"
+            blocks.append(text)
+    if report.budgets:
+        blocks.append(table(BUDGET_HEADERS, [budget_row(entry) for entry in report.budgets]))
+    for spent in report.budgets:
+        if not spent.within:
+            listed = "\n".join(f"  {text}" for text in spent.releases)
+            blocks.append(f"{spent.dataset} overspends. What is released from it:\n{listed}")
+    blocks += [f"baseline: {text}" for text in report.complaints]
+    if report.entries:
+        blocks.append(
+            "proved: no attacker can do better. observed: what an attack on the real code achieves.\n"
+            f"false alarms: at most {1 - report.confidence:.2g} for all audits together. "
+            f"seed {report.seed}."
+        )
+    return "\n\n".join(blocks)
+
+
+BUDGET_HEADERS = ["dataset", "budget eps", "neighbours", "spent", "by", "verdict"]
+
+
+def budget_row(entry: BudgetEntry) -> list[str]:
+    """The cells of one dataset."""
+    word = "within" if entry.within else "overspent"
+    return [
+        entry.dataset,
+        budget(entry.budget.epsilon, entry.budget.delta),
+        str(entry.adjacency),
+        "<= " + figure(entry.upper),
+        entry.method,
+        word if entry.accepted is None else f"{word}, accepted",
+    ]
+
+
+def status(entry: AuditEntry) -> str:
+    """Where the result comes from, and whether the baseline lets it pass."""
+    words = [] if entry.origin == "run" else [entry.origin]
+    if entry.accepted is not None:
+        words.append("accepted")
+    return ", ".join(words)
