@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
 from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import InvalidParameter, NothingToAudit
 from dpcheck.core.event import Event
+from dpcheck.core.evidence import Points
 from dpcheck.core.guarantee_events import ApproxDP, PureDP
 
 
@@ -37,8 +41,6 @@ def read_claim(value: Any, adjacency: Adjacency | str, source: str) -> Claim:
 
 def _one_point(event: Event, adjacency: Adjacency) -> Budget:
     """A point of the curve to print: epsilon at delta 1e-5, or pure epsilon where it is finite."""
-    import math
-
     from dpcheck.accounting.api import epsilon
 
     pure = epsilon(event, delta=0.0, adjacency=adjacency).upper
@@ -61,3 +63,44 @@ def audited_claim(claim: Claim) -> AuditedClaim:
     return AuditedClaim(
         claim.budget.epsilon, claim.budget.delta, claim.adjacency, claim.source, lines
     )
+
+
+_RATES = (
+    0.0,
+    1e-4,
+    1e-3,
+    3e-3,
+    0.01,
+    0.02,
+    0.03,
+    *(i / 20 for i in range(1, 20)),
+    0.97,
+    0.99,
+    0.999,
+)
+
+
+def claimed_curve(claim: Claim) -> tuple[Points, str]:
+    """The trade-off function a claim promises, as points, and where it comes from.
+
+    Guarantee: never above the claimed function, so nothing drawn below it is allowed by the claim.
+    Reference: [Dong2022] Proposition 2.5 for a bare (epsilon, delta), whose two lines meet in one
+    point; the accountant's certified lower side for an event.
+    """
+    if claim.event is not None:
+        from dpcheck.accounting.api import tradeoff
+
+        found = [tradeoff(claim.event, rate, adjacency=claim.adjacency) for rate in _RATES]
+        points = tuple(zip(_RATES, (bound.lower for bound in found), strict=True))
+        return (*points, (1.0, 0.0)), f"trade-off function of {claim.event} ({found[0].method})"
+    epsilon, kept = claim.budget.epsilon, 1 - claim.budget.delta
+    corner = kept / (1 + math.exp(epsilon))
+    return ((0.0, kept), (corner, corner), (kept, 0.0), (1.0, 0.0)), "f of (epsilon, delta)"
+
+
+def with_claimed_curve(entry: AuditEntry) -> AuditEntry:
+    """The entry with the claimed trade-off function beside what was seen, where that was sampled."""
+    if entry.evidence is None:
+        return entry
+    points, method = claimed_curve(entry.claim)
+    return replace(entry, evidence=replace(entry.evidence, claimed=points, claimed_method=method))

@@ -10,6 +10,8 @@ from dpcheck import __version__
 from dpcheck.auditing.distinguisher import Limits
 from dpcheck.auditing.part import PartPlan, audit_part
 from dpcheck.audits import registry
+from dpcheck.audits._claims import with_claimed_curve
+from dpcheck.audits._provenance import rerun_command, versions
 from dpcheck.audits.targets import plan_target
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditReport
@@ -39,6 +41,7 @@ class AuditRequest:
     floating_point: bool = False
     store: str | None = None
     resume: bool = False
+    pictures: bool = False  # sample what an HTML report draws; changes no verdict
     workers: Workers = field(default_factory=Workers)
 
     def __post_init__(self) -> None:
@@ -101,29 +104,41 @@ def _plan_registered(request: AuditRequest) -> list[PartPlan]:
 
 def run_plans(
     plans: Sequence[PartPlan], request: AuditRequest, identity: dict[str, object], *,
-    progress: Progress | None = None,
+    progress: Progress | None = None, limits: Limits | None = None, store: Store | None = None,
 ) -> AuditReport:  # fmt: skip
-    """Audit every part; the error rate of the command is split evenly over them."""
+    """Audit every part; the error rate of the command is split evenly over them.
+
+    Whoever gives `limits` has split the error rate already; a given `store` stays open.
+    """
     if request.floating_point:
         from dpcheck.auditing.float_bits import with_float_parts
 
         plans = with_float_parts(plans)
-    alpha = (1 - request.confidence) / len(plans)
-    limits = Limits(alpha=alpha, max_runs=request.max_runs, tolerance=request.tolerance)
-    store: Store = MemoryStore()
-    if request.store is not None:
-        store = SqliteStore(request.store, audit_key(identity), resume=request.resume)
+    if limits is None:
+        alpha = (1 - request.confidence) / len(plans)
+        limits = Limits(alpha=alpha, max_runs=request.max_runs, tolerance=request.tolerance)
+    own: SqliteStore | None = None
+    if store is None and request.store is not None:
+        own = SqliteStore(request.store, audit_key(identity), resume=request.resume)
+    store = store or own or MemoryStore()
     watch = progress or Progress(quiet=True)
     runner = Runner(request.seed, request.workers, store, watch, plans[0].name)
     try:
         with watch:
             entries = tuple(
-                audit_part(each, limits, runner.within(each.claim.part)) for each in plans
+                with_claimed_curve(
+                    audit_part(
+                        each, limits, runner.within(each.claim.part), pictures=request.pictures
+                    )
+                )
+                for each in plans
             )
     finally:
-        if isinstance(store, SqliteStore):
-            store.close()
-    return AuditReport(request.seed, entries, request.confidence)
+        if own is not None:
+            own.close()
+    return AuditReport(
+        request.seed, entries, request.confidence, versions(), command=rerun_command(request)
+    )
 
 
 def audit(request: AuditRequest, *, progress: Progress | None = None) -> AuditReport:

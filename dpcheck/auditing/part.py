@@ -9,8 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dpcheck.auditing.bill import DIRECTIONS, bill
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.distinguisher import Distinction, Limits, distinguish
+from dpcheck.auditing.evidence import evidence_runs, gather
 from dpcheck.auditing.likelihood import epsilon_lower, sample_losses
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.noise_scale import Pivot, noise_scale_test
@@ -18,6 +20,7 @@ from dpcheck.auditing.verdicts import Evidence, decide
 from dpcheck.core.audit_result import AuditEntry, Observed, Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import NothingToAudit
+from dpcheck.core.evidence import RunEvidence
 from dpcheck.execution.runner import Runner
 
 
@@ -50,8 +53,10 @@ class PartPlan:
 Finding = tuple[Observed, Mapping[str, Any] | None]
 
 
-def audit_part(plan: PartPlan, limits: Limits, runner: Runner) -> AuditEntry:
-    """Run every auditor the plan admits and compare.
+def audit_part(
+    plan: PartPlan, limits: Limits, runner: Runner, *, pictures: bool = False
+) -> AuditEntry:
+    """Run every auditor the plan admits and compare; with `pictures`, sample what a report draws.
 
     Where both run, the likelihood test and the distinguisher share the part's error rate; exact
     witnesses and certified bounds need none of it. Where the loss is known exactly and the code was
@@ -63,7 +68,8 @@ def audit_part(plan: PartPlan, limits: Limits, runner: Runner) -> AuditEntry:
     )
     found: list[Finding] = []
     notes: list[str] = []
-    tie = None
+    tie = distinction = losses = None
+    share = limits.alpha
     if plan.pivot is not None and plan.mechanism is not None and plan.pairs:
         tie = noise_scale_test(plan.mechanism, plan.pivot, plan.pairs[0].first, runner)
     tied = tie is not None and tie.passed and tie.power >= 0.99
@@ -78,9 +84,10 @@ def audit_part(plan: PartPlan, limits: Limits, runner: Runner) -> AuditEntry:
     refuted = any(seen.epsilon > plan.tested.epsilon for seen, _ in found)
     if plan.mechanism is not None and plan.pairs and not refuted:
         known = plan.mechanism.log_density is not None and plan.tested.lines is None
-        share = limits.alpha / 2 if known else limits.alpha
         if known:
+            share = limits.alpha / 2
             found.append(_likelihood(plan, share, runner))
+            losses = found[-1][0].method
         if not (exact and tied):
             distinction = distinguish(
                 plan.mechanism, plan.pairs, plan.tested, replace(limits, alpha=share), runner
@@ -103,9 +110,41 @@ def audit_part(plan: PartPlan, limits: Limits, runner: Runner) -> AuditEntry:
         tied=tied,
         tolerance=limits.tolerance,
     )
+    spending = bill(
+        limits.alpha, tie=tie, witness=found[0][0].method if exact else None, losses=losses,
+        pairs=[pair.label for pair in plan.pairs],
+        distinguisher=None if distinction is None else share,
+        events=[] if distinction is None else _events(distinction, plan.pairs),
+    )  # fmt: skip
     return AuditEntry(
         plan.name, plan.variant, plan.claim.part, plan.claim, plan.proved, observed,
         decide(evidence), shown, tuple(notes), tie.describe() if tie is not None else None,
+        spending=spending,
+        evidence=_pictures(plan, distinction, limits, runner) if pictures else None,
+    )  # fmt: skip
+
+
+def _events(distinction: Distinction, pairs: Sequence[Pair]) -> list[str]:
+    """What was tested, with its pair and direction."""
+    return [
+        f"{each.event.describe()} on {pairs[each.pair].label}, {DIRECTIONS[each.event.swapped]}"
+        for each in distinction.candidates
+    ]
+
+
+def _pictures(
+    plan: PartPlan, distinction: Distinction | None, limits: Limits, runner: Runner
+) -> RunEvidence | None:
+    if plan.mechanism is None or not plan.pairs:
+        return None
+    event = None
+    if distinction is not None:
+        best = distinction.candidates[distinction.best]
+        event = (best.pair, best.event)
+    runs = evidence_runs(plan.mechanism, plan.loss_runs, limits.learning_for(plan.mechanism))
+    return gather(
+        plan.mechanism, plan.pairs, event, epsilon=plan.claim.budget.epsilon, alpha=limits.alpha,
+        runs=runs, runner=runner,
     )  # fmt: skip
 
 

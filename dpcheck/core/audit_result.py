@@ -10,6 +10,7 @@ from typing import Any
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
+from dpcheck.core.evidence import RunEvidence, Spent
 from dpcheck.core.verdict import Verdict
 
 SCHEMA = "dpcheck.report/1"
@@ -67,6 +68,8 @@ class AuditEntry:
     location: Location | None = None
     origin: str = "run"  # or "cached" (nothing changed since), or "continued" (more runs added)
     accepted: str | None = None  # why, and until when, the baseline lets this finding pass
+    spending: tuple[Spent, ...] = ()  # how this part's error rate was spent
+    evidence: RunEvidence | None = None  # what a report draws, where one was asked for
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -107,6 +110,8 @@ class AuditEntry:
             "location": None if self.location is None else asdict(self.location),
             "origin": self.origin,
             "accepted": self.accepted,
+            "spending": [asdict(line) for line in self.spending],
+            "evidence": None if self.evidence is None else asdict(self.evidence),
         }
 
 
@@ -157,6 +162,7 @@ class AuditReport:
     versions: Mapping[str, str] = field(default_factory=dict)
     budgets: tuple[BudgetEntry, ...] = ()
     complaints: tuple[str, ...] = ()  # baseline entries that no longer hold
+    command: str = ""  # what to type to run it again
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -164,6 +170,8 @@ class AuditReport:
             "schema": SCHEMA,
             "seed": self.seed,
             "confidence": self.confidence,
+            "command": self.command,
+            "versions": dict(self.versions),
             "audits": [entry.to_dict() for entry in self.entries],
             "budgets": [entry.to_dict() for entry in self.budgets],
             "complaints": list(self.complaints),

@@ -1,0 +1,212 @@
+"""What both sides of a pair look like: losses, scores and their trade-off, in bounded memory.
+
+A few pilot runs fix all bins and thresholds; fresh runs are then counted into them, batch by batch.
+The verdict uses none of this, so a report with pictures has the error rate of one without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.auditing.bands import tradeoff_band
+from dpcheck.auditing.events import LearnedEvent
+from dpcheck.auditing.likelihood import exact_losses
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.core.evidence import Histogram, RunEvidence
+from dpcheck.execution.runner import Runner
+from dpcheck.execution.seeds import generator
+from dpcheck.execution.store import Arrays
+
+Array = NDArray[np.float64]
+_LOSS_BINS, _SCORE_BINS, _CELLS = 60, 48, 40
+_MOST_PAIRS = 4
+_BATCHES = 4  # so that a few workers have something to share
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How outputs become numbers that are larger where D is likelier than D'.
+
+    By the score of an event; without one, by the exact loss.
+    """
+
+    first: object
+    second: object
+    label: str
+    event: LearnedEvent | None = None
+
+    @property
+    def swapped(self) -> bool:
+        """Whether D is the second data set of the pair."""
+        return self.event is not None and self.event.swapped
+
+    @property
+    def name(self) -> str:
+        """What is read."""
+        return "exact privacy loss" if self.event is None else self.event.score.name
+
+    @property
+    def threshold(self) -> float | None:
+        """The tested threshold, if an event was tested."""
+        if self.event is None:
+            return None
+        return self.event.threshold if self.event.upper else -self.event.threshold
+
+    def sample(self, mechanism: Mechanism, size: int, seed: np.random.SeedSequence) -> list[Array]:
+        """Readings of fresh runs on D and on D'."""
+        found = []
+        sides = ((self.first, self.second, 1.0), (self.second, self.first, -1.0))
+        for (data, other, sign), one in zip(sides, seed.spawn(2), strict=True):
+            outputs = mechanism.sample(data, size, generator(one))
+            if self.event is None:
+                found.append(sign * exact_losses(mechanism, data, other, outputs))
+            else:
+                scores = self.event.score(self.event.layout.rounded(outputs))
+                found.append(scores if self.event.upper else -scores)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """Bins and thresholds, fixed on the pilot runs. `cells` and `ratios` turn scores into losses."""
+
+    thresholds: Array
+    loss_edges: Array
+    score_edges: Array
+    cells: Array | None = None
+    ratios: Array | None = None
+
+    def losses(self, readings: Array) -> Array:
+        """The loss of every reading: itself, or the log ratio of its cell in the pilot."""
+        if self.cells is None or self.ratios is None:
+            return readings
+        return self.ratios[np.searchsorted(self.cells, readings, side="right")]
+
+
+def pilot_batch(
+    mechanism: Mechanism, reading: Reading, size: int, seed: np.random.SeedSequence
+) -> Arrays:
+    """Readings of the pilot."""
+    return dict(zip(("first", "second"), reading.sample(mechanism, size, seed), strict=True))
+
+
+def count_batch(
+    mechanism: Mechanism, reading: Reading, lens: Lens, size: int, seed: np.random.SeedSequence
+) -> Arrays:
+    """Counts of one batch: memory does not grow with the number of runs."""
+    sides = reading.sample(mechanism, size, seed)
+    ordered = [np.sort(side) for side in sides]
+    return {
+        "reached": np.stack(
+            [size - np.searchsorted(side, lens.thresholds, side="left") for side in ordered]
+        ).astype(float),
+        "losses": np.stack([_counted(lens.losses(side), lens.loss_edges) for side in sides]),
+        "scores": np.stack([_counted(side, lens.score_edges) for side in sides]),
+    }
+
+
+def _counted(values: Array, edges: Array) -> Array:
+    """Counts below, in every bin, and above."""
+    places = np.searchsorted(edges, values, side="right")
+    return np.bincount(places, minlength=len(edges) + 1).astype(float)
+
+
+def gather(
+    mechanism: Mechanism, pairs: Sequence[Pair], event: tuple[int, LearnedEvent] | None, *,
+    epsilon: float, alpha: float, runs: int, runner: Runner,
+) -> RunEvidence | None:  # fmt: skip
+    """Evidence from about `runs` fresh runs a side; None without a density and without an event.
+
+    Where the density is known the exact loss is read, on the pair of `event` or else on the one
+    whose pilot losses are largest.
+
+    Guarantee: the band of the curve is missed with probability at most alpha.
+    """
+    runner = runner.within("evidence")
+    runner.progress.stage(f"{runner.prefix}: sampling for the report")
+    if mechanism.log_density is not None:
+        chosen = pairs[:_MOST_PAIRS] if event is None else [pairs[event[0]]]
+        readings = [Reading(pair.first, pair.second, pair.label) for pair in chosen]
+    elif event is not None:
+        pair, learned = pairs[event[0]], event[1]
+        first, second = (pair.second, pair.first) if learned.swapped else (pair.first, pair.second)
+        readings = [Reading(first, second, pair.label, learned)]
+    else:
+        return None
+    size = -(-runs // _BATCHES)
+    size = min(mechanism.batch, max(1, size))
+    pilots = []
+    for index, reading in enumerate(readings):
+        batches = runner.batches(f"pilot-{index}", range(1), pilot_batch, mechanism, reading, size)
+        pilots.append(next(iter(batches)))
+    # Infinite losses count as very large ones.
+    best = int(np.argmax([np.minimum(np.abs(pilot["first"]), 1e6).mean() for pilot in pilots]))
+    reading, pilot = readings[best], pilots[best]
+    lens = look(pilot["first"], pilot["second"], reading, epsilon)
+    number = -(-runs // size)
+    total: Arrays = {}
+    for batch in runner.batches(
+        "counts", range(number), count_batch, mechanism, reading, lens, size
+    ):
+        total = {name: total[name] + batch[name] if total else batch[name] for name in batch}
+    exact = reading.event is None
+    word = "exact" if exact else "estimated"
+    return RunEvidence(
+        pair=reading.label,
+        swapped=reading.swapped,
+        score=reading.name,
+        exact=exact,
+        runs=number * size,
+        pilot_runs=size,
+        losses=_histogram(f"{word} privacy loss", lens.loss_edges, total["losses"]),
+        scores=None if exact else _histogram(reading.name, lens.score_edges, total["scores"]),
+        curve=tradeoff_band(total["reached"][0], total["reached"][1], number * size, alpha),
+        threshold=reading.threshold,
+    )
+
+
+def _histogram(quantity: str, edges: Array, counts: Array) -> Histogram:
+    whole = counts.astype(int).tolist()
+    return Histogram(
+        quantity, tuple(edges.tolist()), tuple(whole[0][1:-1]), tuple(whole[1][1:-1]),
+        (whole[0][0], whole[1][0]), (whole[0][-1], whole[1][-1]),
+    )  # fmt: skip
+
+
+def look(first: Array, second: Array, reading: Reading, epsilon: float) -> Lens:
+    """Bins and thresholds from pilot readings; the claim's epsilon is always on the loss axis."""
+    pooled = np.sort(np.concatenate([first, second]))
+    pooled = pooled[np.isfinite(pooled)] if np.isfinite(pooled).any() else np.zeros(1)
+    size = len(pooled)
+    tail = np.unique(np.geomspace(1, max(2, size // 4), 16).astype(int))
+    places = np.concatenate([np.linspace(0, size - 1, 33).astype(int), tail, size - 1 - tail])
+    thresholds = np.unique(pooled[np.clip(places, 0, size - 1)])
+    if reading.threshold is not None:
+        thresholds = np.union1d(thresholds, [reading.threshold])
+    cells = ratios = None
+    losses = pooled
+    if reading.event is not None:
+        cells = np.unique(np.quantile(pooled, np.linspace(0, 1, _CELLS + 1)[1:-1]))
+        hits, other = _counted(first, cells), _counted(second, cells)
+        ratios = losses = np.log((hits + 0.5) / (other + 0.5))
+    reach = max(1.25 * epsilon, 1.05 * float(np.abs(losses).max()), 1e-3)
+    low, high = (float(v) for v in np.quantile(pooled, [0.002, 0.998]))
+    margin = 0.05 * (high - low) or 0.5
+    return Lens(
+        thresholds=thresholds,
+        loss_edges=np.linspace(-reach, reach, _LOSS_BINS + 1),
+        score_edges=np.linspace(low - margin, high + margin, _SCORE_BINS + 1),
+        cells=cells,
+        ratios=ratios,
+    )
+
+
+def evidence_runs(mechanism: Mechanism, loss_runs: int, learning_runs: int) -> int:
+    """How many runs a side a report may spend: a small part of what the audit itself does."""
+    if mechanism.log_density is not None:
+        return min(20_000, max(64, 5 * loss_runs))
+    return min(1 << 16, learning_runs)
