@@ -138,7 +138,8 @@ def squared_norm(network: Network) -> float:
 
 def flatten(network: Network) -> Array:
     """All parameters (or their gradient, ciphertexts too) as one vector."""
-    return np.concatenate([part.ravel() for layer in network for part in layer])
+    parts = [part.ravel() for layer in network for part in layer]
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def unflatten(vector: Array, like: Network) -> Network:
