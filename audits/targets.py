@@ -24,8 +24,10 @@ def _module(location: str) -> ModuleType:
     if not location.endswith(".py"):
         try:
             return import_module(location)
-        except ImportError as error:
-            raise NothingToAudit(f"cannot import {location}: {error}.") from None
+        except (Exception, SystemExit) as error:
+            raise NothingToAudit(
+                f"cannot import {location}: {type(error).__name__}: {error}."
+            ) from error
     path = Path(location)
     if not path.is_file():
         raise NothingToAudit(f"there is no file {location}.")
@@ -37,7 +39,7 @@ def _module(location: str) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # sys.exit(0) must not end an audit with "passed"
         del sys.modules[name]
         raise NothingToAudit(
             f"{location} cannot be loaded: {type(error).__name__}: {error}."

@@ -80,7 +80,7 @@ def guarded(
             outputs = encode_list(values)
     except DpcheckError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # sys.exit(0) must not end an audit with "passed"
         raise MechanismFailed(
             f"the mechanism raised {type(error).__name__}: {error}. Run it once by hand on the "
             "audited data and mend that first.",
