@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test lint types layers test-deep unit wheel bench-accounting clean
+.PHONY: help audit test lint types layers test-deep unit docs wheel bench-accounting clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -19,7 +19,7 @@ $(READY): pyproject.toml
 audit: $(READY)  ## Audit PPTL-FS at epsilon 1: the demonstration
 	$(BIN)/dpcheck audit pptl_fs --eps 1
 
-test: lint types layers unit wheel  ## Everything CI runs: style, types, layers, tests, wheel
+test: lint types layers unit docs wheel  ## Style, types, layers, tests, docs, wheel
 	@echo "left out: torch, jax, browsers and the papers' data sets"
 
 lint: $(READY)  ## Style
@@ -34,6 +34,10 @@ layers: $(READY)  ## Imports go one way
 
 unit: $(READY)  ## Tests with coverage, doctests included
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --cov --cov-report=term
+
+docs: $(READY)  ## Build the documentation, warnings as errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "documentation: build/docs/index.html"
 
 wheel: $(READY)  ## Build the wheel, import it in a clean environment
 	rm -rf build/wheel && mkdir -p build/wheel

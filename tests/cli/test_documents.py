@@ -1,0 +1,92 @@
+"""Every block of the README and of docs/ runs, in order: Python as it stands, commands from a shell.
+
+A command says its exit code where that is not 0 (`# exit 1`). What needs data sets, makes, installs or
+serves is run by other tests or by CI; only the programs named below may be left out.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+ELSEWHERE = {"make", "pip", "git", "python"}
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def commands(text: str) -> list[tuple[str, int]]:
+    found = []
+    for line in text.replace("\\\n", " ").splitlines():
+        if line.startswith("$ "):
+            command, _, comment = line[2:].partition("  #")
+            said = re.search(r"exit (\d)", comment)
+            found.append((command.strip(), int(said[1]) if said else 0))
+    return found
+
+
+def left_out(command: str, page: Path) -> bool:
+    program = shlex.split(command)[0]
+    return (
+        program in ELSEWHERE
+        or "--data-dir" in command
+        or (FIRST_PAGE[command] != page and ".py" not in command)
+    )
+
+
+def _first_pages() -> dict[str, Path]:
+    """Where a command is run: on its first page only, unless it speaks of a page's own files."""
+    found: dict[str, Path] = {}
+    for page in PAGES:
+        for kind, text in blocks(page):
+            for command, _ in commands(text) if kind == "console" else ():
+                found.setdefault(command, page)
+    return found
+
+
+FIRST_PAGE = _first_pages()
+
+
+def test_the_readme_opens_with_the_two_commands():
+    text = PAGES[0].read_text()
+    assert text.index("```") < 30
+    assert [command for command, _ in commands(blocks(PAGES[0])[0][1])] == [
+        "make audit",
+        "make test",
+    ]
+
+
+RUNNABLE = [page for page in PAGES if blocks(page)]
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_blocks_run(page, tmp_path):
+    scripts = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    if (ROOT / "examples").exists():  # pages may use what the repository ships
+        shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for kind, text in blocks(page):
+        runs = [([sys.executable, "-c", text], 0, text)] if kind == "python" else [
+            (shlex.split(command), expected, command)
+            for command, expected in commands(text)
+            if not left_out(command, page)
+        ]  # fmt: skip
+        for arguments, expected, shown in runs:
+            done = subprocess.run(
+                arguments,
+                capture_output=True,
+                text=True,
+                cwd=tmp_path,
+                env=environment,
+                timeout=300,
+            )
+            assert done.returncode == expected, f"{shown}\n{done.stdout}{done.stderr}"
