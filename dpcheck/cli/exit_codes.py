@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from dpcheck.core.audit_result import AuditReport
+from dpcheck.core.verdict import Verdict
+
 
 class ExitCode(IntEnum):
     """0 holds or consistent, 1 violated, 2 cannot be carried out, 3 undecided."""
@@ -12,3 +15,22 @@ class ExitCode(IntEnum):
     VIOLATED = 1
     ERROR = 2
     UNDECIDED = 3
+
+
+def exit_code(report: AuditReport, allow_undecided: bool, require_proof: bool) -> ExitCode:
+    """The worst verdict decides.
+
+    A baseline whose entries no longer hold is a configuration error, unless the finding it no
+    longer accepts is there: then that is a violation.
+    """
+    verdicts = {entry.verdict for entry in report.entries if entry.accepted is None}
+    overspent = any(not b.within and b.accepted is None for b in report.budgets)
+    if Verdict.VIOLATED in verdicts or overspent:
+        return ExitCode.VIOLATED
+    if report.complaints:
+        return ExitCode.ERROR
+    if Verdict.UNDECIDED in verdicts and not allow_undecided:
+        return ExitCode.UNDECIDED
+    if require_proof and not verdicts <= {Verdict.HOLDS}:
+        return ExitCode.UNDECIDED
+    return ExitCode.OK

@@ -16,6 +16,8 @@ from dpcheck.core.errors import DpcheckError, UsageError
 COMMANDS = {
     "list": "What can be audited by name.",
     "audit": "Run the real code on neighbouring data and compare it with its claim.",
+    "check": "The gate: every audit and budget of this project, as one exit code.",
+    "baseline": "Findings that are accepted for a while, and why.",
     "account": "What does this mechanism spend? Proved bounds on epsilon.",
     "calibrate": "How much noise, or how many steps, for this budget?",
     "reproduce": "Print a table of a paper beside ours.",
@@ -78,6 +80,11 @@ def run() -> None:
         _fail(f"{UsageError.code} {_one_line(error)}")
     except DpcheckError as error:
         _fail(str(error))
+    except Exception as error:  # exit code 1 would say "violated"
+        import traceback
+
+        traceback.print_exc()
+        _fail(f"{DpcheckError.code} internal error, {type(error).__name__}: {error}")
     else:
         sys.exit(result if isinstance(result, int) else ExitCode.OK)
 

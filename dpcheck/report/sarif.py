@@ -6,9 +6,9 @@ Every part is a result: a pass says so, an accepted finding is suppressed with i
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from typing import Any
 
-from dpcheck import __version__
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.text import MEANING, budget, figure, witness_lines
@@ -32,8 +32,7 @@ def render(report: AuditReport) -> str:
     ]
     driver = {
         "name": "dpcheck",
-        "version": __version__,
-        "semanticVersion": __version__,
+        "semanticVersion": version("dpcheck"),
         "rules": [
             {"id": name, "name": name, "shortDescription": {"text": text}}
             for name, text in _RULES.items()

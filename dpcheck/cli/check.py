@@ -1,0 +1,119 @@
+"""`dpcheck check`: the gate of a project."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import chdir
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from dpcheck.cli.exit_codes import exit_code
+from dpcheck.cli.project import (
+    audit_options,
+    format_option,
+    own_stdout,
+    project_option,
+    report_option,
+    workers,
+)
+from dpcheck.core.audit_result import AuditReport
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command("check")
+@project_option
+@audit_options
+@click.option(
+    "--time-limit", type=float, envvar="DPCHECK_TIME_LIMIT",
+    help="Seconds for everything; what is not finished by then is undecided.",
+)  # fmt: skip
+@click.option(
+    "--store", type=_PATH, envvar="DPCHECK_STORE",
+    help="Directory of the cache; .dpcheck beside the project file by default.",
+)  # fmt: skip
+@click.option(
+    "--baseline", type=_PATH, envvar="DPCHECK_BASELINE",
+    help="File of accepted findings; dpcheck-baseline.json by default.",
+)  # fmt: skip
+@click.option("--no-cache", is_flag=True, help="Audit what has not changed, too.")
+@click.option(
+    "--nightly", "--continue", "nightly", is_flag=True,
+    help="Add fresh runs to those of earlier nights; spends no further error.",
+)  # fmt: skip
+@format_option
+@report_option
+@click.pass_context
+def command(context: click.Context, /, **options: Any) -> None:
+    """Run every audit and budget of the project file in one error budget.
+
+    Exit codes: 0 holds or consistent, 1 violated or overspent, 2 cannot be carried out or the
+    baseline is out of date, 3 undecided.
+    """
+    from dpcheck.execution.progress import Progress
+    from dpcheck.gate.check import CheckRequest, check
+
+    project = options["project"]
+    request = CheckRequest(
+        confidence=options["confidence"], max_runs=options["max_runs"], seed=options["seed"],
+        tolerance=options["tolerance"], timeout=options["timeout"],
+        time_limit=options["time_limit"],
+        folder=folder_of(project, options["store"]),
+        baseline=baseline_of(project, options["baseline"]),
+        cache=not options["no_cache"], nightly=options["nightly"],
+        pictures=any(file.kind == "html" for file in options["reports"]),
+        workers=workers(options["jobs"], options["timeout"]),
+        overrides=frozenset(n for n in ("max_runs", "timeout") if _was_given(context, n)),
+    )  # fmt: skip
+    reports = [type(file)(file.kind, file.path.absolute()) for file in options["reports"]]
+    with own_stdout(), chdir(project.root):
+        report = check(project, request, datetime.now(UTC).date(), Progress())
+    click.echo(_render(report, options["style"]))
+    from dpcheck.report.files import write
+
+    write(report, reports)
+    _summarise(report)
+    sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
+
+
+def folder_of(project: Any, given: Path | None) -> Path:
+    """Where results are kept."""
+    return given.absolute() if given is not None else project.root.absolute() / ".dpcheck"
+
+
+def baseline_of(project: Any, given: Path | None) -> Path:
+    """Where accepted findings are kept."""
+    from dpcheck.gate.baseline import DEFAULT
+
+    return given.absolute() if given is not None else project.root.absolute() / DEFAULT
+
+
+def _was_given(context: click.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+
+
+def _render(report: AuditReport, style: str) -> str:
+    from dpcheck.report import summary
+    from dpcheck.report.formats import render
+
+    return summary.render(report) if style == "text" else render(report, style)
+
+
+def _summarise(report: AuditReport) -> None:
+    """Append to the summary of a GitHub job, where there is one."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return
+    from dpcheck.report.markdown import render
+
+    try:
+        with open(path, "a", encoding="utf-8") as stream:
+            stream.write(f"## dpcheck\n\n{render(report)}\n")
+    except OSError as error:
+        raise click.ClickException(f"cannot write GITHUB_STEP_SUMMARY: {error}.") from None

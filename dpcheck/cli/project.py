@@ -1,0 +1,134 @@
+"""Options that `audit`, `check` and `baseline` share: the project file, the reports, the output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _read(context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+    """The project, whose options become defaults below flags and DPCHECK_* variables."""
+    from dpcheck.gate.project import find, load
+
+    project = find(Path.cwd()) if value is None else load(Path(value).absolute())
+    context.default_map = {**(context.default_map or {}), **project.options}
+    return project
+
+
+# Eager: it has to be read before the options whose defaults it sets.
+project_option = click.option(
+    "--config",
+    "project",
+    callback=_read,
+    is_eager=True,
+    metavar="FILE",
+    envvar="DPCHECK_CONFIG",
+    help="Project file; ./dpcheck.toml or [tool.dpcheck] of ./pyproject.toml by default.",
+)
+
+
+def _read_reports(_context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
+    from dpcheck.report.files import check_writable, parse
+
+    files = parse(value)
+    check_writable(files)
+    return files
+
+
+report_option = click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    callback=_read_reports,
+    metavar="KIND=PATH[,...]",
+    help="Also write reports: html=…, sarif=…, junit=….",
+)
+format_option = click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "json", "markdown", "github"]),
+    default="text",
+    show_default=True,
+)
+
+
+def audit_options(function: F) -> F:
+    """The limits of an audit; each also from DPCHECK_NAME and from the project file."""
+    for option in reversed(_AUDIT_OPTIONS):
+        function = option(function)
+    return function
+
+
+_AUDIT_OPTIONS = (
+    click.option(
+        "--confidence",
+        type=float,
+        default=0.999,
+        envvar="DPCHECK_CONFIDENCE",
+        show_default=True,
+        help="One minus the false-alarm rate of the whole command.",
+    ),
+    click.option(
+        "--max-runs",
+        type=click.IntRange(1),
+        envvar="DPCHECK_MAX_RUNS",
+        help="Test runs a side, at most.",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(0), default=0, envvar="DPCHECK_SEED", show_default=True
+    ),
+    click.option(
+        "--jobs",
+        type=click.IntRange(1),
+        envvar="DPCHECK_JOBS",
+        help="Processes; all cores by default.",
+    ),
+    click.option(
+        "--timeout", type=float, envvar="DPCHECK_TIMEOUT", help="Seconds one run may take."
+    ),
+    click.option(
+        "--tolerance",
+        type=float,
+        default=0.25,
+        envvar="DPCHECK_TOLERANCE",
+        show_default=True,
+        help="How far above the claim the detectable epsilon may be.",
+    ),
+    click.option("--allow-undecided", is_flag=True, help="Exit 0 where the runs could not tell."),
+    click.option("--require-proof", is_flag=True, help="Exit 3 unless every part holds."),
+)
+
+
+def workers(jobs: int | None, timeout: float | None, **dask: Any) -> Any:
+    """Who runs; the patience is a backstop for hangs of a whole batch that no signal can end."""
+    from dpcheck.execution.parallel import Workers
+
+    patience = None if timeout is None else 600 * timeout + 30
+    return Workers(jobs or os.cpu_count() or 1, timeout=patience, **dask)
+
+
+@contextmanager
+def own_stdout() -> Iterator[None]:
+    """Send whatever audited code prints, here or in workers, to standard error: stdout is ours."""
+    sys.stdout.flush()
+    try:
+        saved = os.dup(1)
+    except OSError:  # closed
+        saved = -1
+    try:
+        if saved >= 0:
+            os.dup2(2, 1)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        if saved >= 0:
+            os.dup2(saved, 1)
+            os.close(saved)

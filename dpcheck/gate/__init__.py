@@ -1,0 +1,1 @@
+"""The gate: a project's audits, budgets and accepted findings, as one pass or fail."""

@@ -1,0 +1,77 @@
+"""What all releases from a dataset spend together: the claims that were audited, and listed events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpcheck.accounting.api import epsilon
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.audit_result import AuditEntry, BudgetEntry
+from dpcheck.core.claim import Claim
+from dpcheck.core.errors import DpcheckError, InvalidProject
+from dpcheck.core.event import Event, Sequential
+from dpcheck.core.guarantee_events import ApproxDP, PureDP
+from dpcheck.core.serialize import to_json
+from dpcheck.gate.project import AuditSpec, BudgetSpec
+
+
+def claimed_event(claim: Claim, adjacency: Adjacency) -> Event:
+    """A claim as an event to account under `adjacency`.
+
+    The curve of a claimed event is used where the relation is the claim's own; under another one
+    only the guarantee is, which the accountant turns into the other relation or refuses.
+    """
+    if claim.event is not None and claim.adjacency is adjacency:
+        return claim.event
+    if claim.budget.delta == 0:
+        return PureDP(claim.budget.epsilon, claim.adjacency)
+    return ApproxDP(claim.budget.epsilon, claim.budget.delta, claim.adjacency)
+
+
+def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry]]) -> BudgetEntry:
+    """The bill of one dataset.
+
+    Guarantee: `upper` is never below what the listed releases spend, if the audited claims are true
+    and nothing else is released.
+    """
+    events: list[Event] = list(spec.events)
+    listed = [to_json(event) for event in spec.events]
+    for audit, entry in audited:
+        times = f" x {audit.releases}" if audit.releases > 1 else ""
+        events.append(claimed_event(entry.claim, spec.adjacency) * audit.releases)
+        listed.append(f"{audit.name}/{entry.part}: claims {entry.claim.budget}{times}")
+    if not events:
+        raise InvalidProject(
+            f"budgets.{spec.dataset}: nothing is released from it; give it events, or an audit "
+            f'with dataset = "{spec.dataset}".'
+        )
+    try:
+        bound = epsilon(Sequential(tuple(events)), delta=spec.budget.delta,
+                        adjacency=spec.adjacency)  # fmt: skip
+    except DpcheckError as error:
+        raise InvalidProject(f"budgets.{spec.dataset}: {error.message}") from None
+    return BudgetEntry(
+        spec.dataset, spec.budget, spec.adjacency, bound.lower, bound.upper, bound.method,
+        tuple(listed),
+    )  # fmt: skip
+
+
+def spenders(
+    spec: BudgetSpec, audits: Sequence[tuple[AuditSpec, Sequence[AuditEntry]]]
+) -> list[tuple[AuditSpec, AuditEntry]]:
+    """The audited parts that spend from a dataset."""
+    found = []
+    for audit, entries in audits:
+        parts = {entry.part for entry in entries if not entry.part.endswith("floating-point")}
+        unknown = sorted(set(audit.datasets) - {""} - parts)
+        if unknown:
+            raise InvalidProject(
+                f"{audit.name} has no part {unknown[0]!r}; its parts are {', '.join(sorted(parts))}."
+            )
+        for entry in entries:
+            if (
+                entry.part in parts
+                and audit.datasets.get(entry.part, audit.datasets.get("")) == spec.dataset
+            ):
+                found.append((audit, entry))
+    return found

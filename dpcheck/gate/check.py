@@ -1,0 +1,133 @@
+"""Everything a project wants checked, in one error budget, as one report."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+
+from dpcheck.audits._provenance import versions
+from dpcheck.audits.session import AuditRequest
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.errors import NothingToAudit
+from dpcheck.core.verdict import Verdict
+from dpcheck.execution.parallel import Workers
+from dpcheck.execution.progress import Progress
+from dpcheck.gate import baseline
+from dpcheck.gate.baseline import Finding
+from dpcheck.gate.budgets import check_budget, spenders
+from dpcheck.gate.project import AuditSpec, Project
+from dpcheck.gate.results import Results
+from dpcheck.gate.running import Settings, run_audit
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """What `dpcheck check` was asked, beside the project itself.
+
+    `overrides` are the names of settings that a flag or the environment gave: they win over those
+    of a single audit.
+    """
+
+    confidence: float = 0.999
+    max_runs: int | None = None
+    seed: int = 0
+    tolerance: float = 0.25
+    timeout: float | None = None
+    time_limit: float | None = None
+    folder: Path = Path(".dpcheck")
+    baseline: Path = Path(baseline.DEFAULT)
+    cache: bool = True
+    nightly: bool = False
+    pictures: bool = False
+    workers: Workers = field(default_factory=Workers)
+    overrides: frozenset[str] = frozenset()
+
+    def audit(self, spec: AuditSpec, confidence: float) -> AuditRequest:
+        """The request of one audit of the project."""
+
+        def chosen(name: str, own: float | None) -> float | None:
+            general: float | None = getattr(self, name)
+            return general if name in self.overrides or own is None else own
+
+        runs = chosen("max_runs", spec.max_runs)
+        return AuditRequest(
+            target=spec.target, epsilon=spec.epsilon, delta=spec.delta, variant=spec.variant,
+            adjacency=spec.adjacency, settings=spec.settings, confidence=confidence,
+            max_runs=None if runs is None else int(runs), seed=self.seed, tolerance=self.tolerance,
+            timeout=chosen("timeout", spec.timeout), pictures=self.pictures, workers=self.workers,
+        )  # fmt: skip
+
+
+def check(
+    project: Project, request: CheckRequest, today: date, progress: Progress | None = None
+) -> AuditReport:
+    """Audit, add up, compare with the baseline.
+
+    Guarantee: if every claim is true, some audit is reported violated with probability at most
+    1 - confidence: each of n audits gets an n-th of it, and splits that over its parts.
+    """
+    if not project.audits and not project.budgets:
+        raise NothingToAudit(
+            "this project names neither audits nor budgets; add to dpcheck.toml, for example, "
+            '[[audits]] target = "file.py:function" (under [[tool.dpcheck.audits]] in '
+            "pyproject.toml)."
+        )
+    accepted_before = baseline.load(request.baseline)
+    # Last, so that no file of a project stands in for an installed package.
+    sys.path.extend(str(p) for p in project.pythonpath if str(p) not in sys.path)
+    watch = progress or Progress(quiet=True)
+    alpha = (1 - request.confidence) / max(1, len(project.audits))
+    limit = math.inf if request.time_limit is None else request.time_limit
+    settings = Settings(
+        alpha, request.folder, time.monotonic() + limit, request.cache, request.nightly
+    )
+    results = Results(request.folder)
+    try:
+        audited = [
+            (
+                spec,
+                run_audit(spec, request.audit(spec, 1 - alpha), settings, project, results, watch),
+            )
+            for spec in project.audits
+        ]
+        bills = [check_budget(spec, spenders(spec, audited)) for spec in project.budgets]
+        entries = [entry for _, found in audited for entry in found]
+        found = findings(entries, bills)
+        results.put_last([{"name": f.name, "epsilon": _plain(f.epsilon), "found": f.found,
+                           "decided": f.decided} for f in found])  # fmt: skip
+    finally:
+        results.close()
+    accepted, complaints = baseline.judge(accepted_before, found, today)
+    why = {name: entry.describe() for name, entry in accepted.items()}
+    return AuditReport(
+        request.seed,
+        tuple(replace(e, accepted=why.get(finding_name(e))) for e in entries),
+        request.confidence,
+        versions(),
+        budgets=tuple(replace(b, accepted=why.get(f"budgets/{b.dataset}")) for b in bills),
+        complaints=tuple(complaints),
+        command=f"dpcheck check --seed {request.seed} --no-cache",
+    )
+
+
+def finding_name(entry: AuditEntry) -> str:
+    """What a baseline calls an entry."""
+    return f"{entry.name}/{entry.part}"
+
+
+def findings(entries: Sequence[AuditEntry], bills: Sequence[BudgetEntry]) -> list[Finding]:
+    """Everything a baseline can speak of."""
+    return [
+        Finding(finding_name(e), e.observed.epsilon, e.verdict is Verdict.VIOLATED,
+                e.verdict is not Verdict.UNDECIDED)
+        for e in entries
+    ] + [Finding(f"budgets/{b.dataset}", b.upper, not b.within) for b in bills]  # fmt: skip
+
+
+def _plain(value: float) -> float | str:
+    return "inf" if math.isinf(value) else value

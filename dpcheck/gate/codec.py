@@ -1,0 +1,64 @@
+"""Results as JSON and back: frozen dataclasses by their type hints, events by their kind."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Mapping
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+from dpcheck.core.event import Event
+from dpcheck.core.serialize import from_dict, to_dict
+
+
+def encode(value: object) -> Any:
+    """Plain data; infinity is the string "inf"."""
+    if isinstance(value, Event):
+        return to_dict(value)
+    if dataclasses.is_dataclass(value):
+        return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if isinstance(value, tuple | list):
+        return [encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(name): encode(item) for name, item in value.items()}
+    return value
+
+
+@lru_cache(maxsize=64)
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def decode(hint: Any, data: Any) -> Any:
+    """What `encode` wrote, as the type it was; TypeError, KeyError or ValueError if it is not."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        if data is None and type(None) in arguments:
+            return None
+        (inner,) = [a for a in arguments if a is not type(None)]
+        return decode(inner, data)
+    if origin is tuple:
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return tuple(decode(arguments[0], item) for item in data)
+        return tuple(decode(a, item) for a, item in zip(arguments, data, strict=True))
+    if hint is float:
+        return float(data)
+    if isinstance(hint, type):
+        if issubclass(hint, Event):
+            return from_dict(data)
+        if issubclass(hint, Enum):
+            return hint(data)
+        if dataclasses.is_dataclass(hint):
+            hints = _hints(hint)
+            return hint(**{name: decode(hints[name], item) for name, item in data.items()})
+        if hint in (int, str, bool) and not isinstance(data, hint):
+            raise TypeError(f"expected {hint.__name__}, got {data!r}")
+    return data

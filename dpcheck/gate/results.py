@@ -1,0 +1,98 @@
+"""Results of earlier checks in DIR/gate.sqlite, by a digest of what they depend on."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpcheck.core.audit_result import AuditEntry
+from dpcheck.core.errors import StoreBroken
+from dpcheck.gate.codec import decode, encode
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS results (name TEXT PRIMARY KEY, payload TEXT) WITHOUT ROWID"
+_LAST = "last report"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The result of one audit, and the error rate its parts together were allowed."""
+
+    entries: tuple[AuditEntry, ...]
+    alpha: float
+    nights: int = 0
+    pictures: bool = False
+
+
+class Results:
+    """A small table of finished audits. It is data: reading it runs no code."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "gate.sqlite"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            ignore = folder / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("# made by dpcheck\n*\n", encoding="utf-8")
+            self._connection = sqlite3.connect(self._file, timeout=30)
+            self._connection.execute(_SCHEMA)
+            self._connection.commit()
+        except (sqlite3.Error, OSError) as error:
+            raise self._broken(error) from None
+
+    def _broken(self, error: object) -> StoreBroken:
+        return StoreBroken(
+            f"cannot use {self._file} ({error}); delete it, or give --store another directory.",
+            path=str(self._file),
+        )
+
+    def _read(self, name: str) -> Any:
+        try:
+            row = self._connection.execute(
+                "SELECT payload FROM results WHERE name = ?", (name,)
+            ).fetchone()
+            return None if row is None else json.loads(row[0])
+        except (sqlite3.Error, ValueError, RecursionError) as error:
+            raise self._broken(error) from None
+
+    def _write(self, name: str, payload: object) -> None:
+        text = json.dumps(payload, allow_nan=False)
+        try:
+            with self._connection:
+                self._connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?)",
+                                         (name, text))  # fmt: skip
+        except sqlite3.Error as error:
+            raise self._broken(error) from None
+
+    def get(self, key: str) -> Kept | None:
+        """The result kept under a key."""
+        data = self._read(key)
+        if data is None:
+            return None
+        try:
+            kept = decode(Kept, data)
+        except Exception as error:  # whatever a damaged row makes of itself
+            raise self._broken(error) from None
+        assert isinstance(kept, Kept)
+        return kept
+
+    def put(self, key: str, kept: Kept) -> None:
+        """Keep a result."""
+        self._write(key, encode(kept))
+
+    def last(self) -> list[dict[str, Any]] | None:
+        """The findings of the last check, for `dpcheck baseline`."""
+        found = self._read(_LAST)
+        if found is not None and not isinstance(found, list):
+            raise self._broken("no list of findings")
+        return found
+
+    def put_last(self, findings: list[dict[str, Any]]) -> None:
+        """Remember the findings of this check."""
+        self._write(_LAST, findings)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()

@@ -1,0 +1,232 @@
+"""One audit of a project: planned, looked up, run or continued, within the time that is left."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dpcheck.auditing.distinguisher import Limits
+from dpcheck.auditing.float_bits import with_float_parts
+from dpcheck.auditing.guard import fingerprint
+from dpcheck.auditing.part import PartPlan
+from dpcheck.audits import session, targets
+from dpcheck.audits._claims import audited_claim, read_claim
+from dpcheck.core.audit_result import AuditEntry, Location, Observed
+from dpcheck.core.errors import DpcheckError, MechanismFailed
+from dpcheck.core.serialize import to_dict
+from dpcheck.core.verdict import Verdict
+from dpcheck.execution.progress import Progress
+from dpcheck.execution.store import Arrays, MemoryStore, SqliteStore, Store
+from dpcheck.gate import code
+from dpcheck.gate.project import AuditSpec, Project
+from dpcheck.gate.results import Kept, Results
+
+
+class OutOfTime(Exception):
+    """The gate's time limit passed between two batches."""
+
+
+class TimedStore(MemoryStore):
+    """A store that stops the audit once the time is up; what was finished is kept."""
+
+    def __init__(self, inner: Store, deadline: float) -> None:
+        self._inner, self._deadline = inner, deadline
+
+    def get(self, name: str) -> Arrays | None:
+        """A finished batch."""
+        return self._inner.get(name)
+
+    def put(self, name: str, arrays: Arrays) -> None:
+        """Keep a batch, then look at the clock."""
+        self._inner.put(name, arrays)
+        if time.monotonic() > self._deadline:
+            raise OutOfTime
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all audits of one check share; `alpha` is the error rate of each."""
+
+    alpha: float
+    folder: Path
+    deadline: float = math.inf
+    cache: bool = True
+    nightly: bool = False
+
+
+@contextmanager
+def contained(name: str) -> Iterator[None]:
+    """Say which audit an error belongs to; a target that calls sys.exit() ends nothing."""
+    try:
+        yield
+    except SystemExit as left:
+        raise MechanismFailed(
+            f"{name}: the target called sys.exit({left.code!r}); put that under "
+            'if __name__ == "__main__".'
+        ) from None
+    except DpcheckError as error:
+        raise type(error)(f"{name}: {error.message}", **error.data) from error
+
+
+def prepare(
+    spec: AuditSpec, request: session.AuditRequest, root: Path
+) -> tuple[list[PartPlan], Location | None]:
+    """The parts of an audit as the project wants them, and where its code stands."""
+    plans, _ = session.plan(replace(request, floating_point=False))
+    if spec.claim is not None:
+        stated = [read_claim(spec.claim, p.claim.adjacency, "the project file") for p in plans]
+        plans = [replace(p, claim=replace(c, part=p.claim.part), tested=audited_claim(c))
+                 for p, c in zip(plans, stated, strict=True)]  # fmt: skip
+    plans = [replace(p, name=spec.name) for p in plans]
+    if spec.floating_point:
+        plans = with_float_parts(plans)
+    return plans, None if request.is_registered else locate(spec.target, root)
+
+
+def locate(target: str, root: Path) -> Location | None:
+    """The line a target is defined at, relative to the checkout or else the project."""
+    found = targets.parse(target).load()
+    function = found if hasattr(found, "__code__") else type(found)
+    line = getattr(getattr(function, "__code__", None), "co_firstlineno", 1)
+    path = _source_of(target)
+    checkout = os.environ.get("GITHUB_WORKSPACE")
+    for base in ([Path(checkout)] if checkout else []) + [root]:
+        if path.is_relative_to(base.resolve()):
+            return Location(path.relative_to(base.resolve()).as_posix(), line)
+    return None
+
+
+def _source_of(target: str) -> Path:
+    reference = targets.parse(target)
+    if reference.location.endswith(".py"):
+        return Path(reference.location)
+    return Path(sys.modules[reference.location].__file__ or "").resolve()
+
+
+def result_key(
+    spec: AuditSpec, request: session.AuditRequest, plans: Sequence[PartPlan], project: Project
+) -> str | None:
+    """A digest of code, data and parameters; None where the data has none."""
+    facts: dict[str, Any] = {
+        "environment": code.environment(), "name": spec.name, "target": spec.target,
+        "epsilon": request.epsilon, "delta": request.delta, "variant": request.variant,
+        "adjacency": str(request.adjacency), "settings": sorted(request.settings),
+        "claim": None if spec.claim is None else to_dict(spec.claim),
+        "max_runs": request.max_runs, "seed": request.seed, "tolerance": request.tolerance,
+        "timeout": request.timeout, "floating_point": spec.floating_point,
+        "inputs": code.inputs(project.root, spec.inputs),
+    }  # fmt: skip
+    if not request.is_registered:
+        facts["sources"] = code.sources(_source_of(spec.target), project.root)
+        facts["data"] = [fingerprint((p.first, p.second)) for plan in plans for p in plan.pairs]
+        facts["claims"] = [repr(plan.claim) for plan in plans]
+        if None in facts["data"]:
+            return None
+    return code.key(facts)
+
+
+def run_audit(
+    spec: AuditSpec, request: session.AuditRequest, settings: Settings, project: Project,
+    results: Results, progress: Progress,
+) -> tuple[AuditEntry, ...]:  # fmt: skip
+    """The entries of one audit: from the cache, continued, or new.
+
+    Guarantee: the parts of an audit that keeps its claim are found violated with probability at
+    most `settings.alpha`, over all nights of a continued audit together.
+    """
+    with contained(spec.name):
+        plans, location = prepare(spec, request, project.root)
+        key = result_key(spec, request, plans, project)
+        wanted = settings.cache or settings.nightly
+        kept = results.get(key) if key is not None and wanted else None
+        # A result that was allowed more error than this check has to give is no result for it.
+        fits = kept is not None and kept.alpha <= settings.alpha * (1 + 1e-9)
+        if kept is not None and fits and kept.pictures >= request.pictures:
+            found = any(entry.verdict is Verdict.VIOLATED for entry in kept.entries)
+            # Ville's inequality holds for the largest value an e-process ever takes, so what was
+            # found on an earlier night stays found.
+            if found or not settings.nightly:
+                return tuple(replace(e, origin="cached", location=location) for e in kept.entries)
+        nights = kept.nights if kept is not None else 0
+        entries, whole = _run(plans, request, settings, key, nights, progress)
+    entries = tuple(replace(entry, location=location) for entry in entries)
+    if key is not None and whole:
+        count = nights + 1 if settings.nightly else nights
+        results.put(key, Kept(entries, settings.alpha, count, request.pictures))
+    return entries
+
+
+def _run(
+    plans: list[PartPlan], request: session.AuditRequest, settings: Settings, key: str | None,
+    nights: int, progress: Progress,
+) -> tuple[tuple[AuditEntry, ...], bool]:  # fmt: skip
+    """The entries, and whether none was cut short by the time limit."""
+    store: Store = MemoryStore()
+    if settings.nightly and key is not None:
+        store = SqliteStore(settings.folder, f"night {key}", resume=True)
+    base = Limits(
+        alpha=settings.alpha / len(plans), max_runs=request.max_runs, tolerance=request.tolerance
+    )
+    entries, whole = [], True
+    try:
+        for plan in plans:
+            limits = night_limits(base, plan, nights) if settings.nightly else base
+            try:
+                if time.monotonic() > settings.deadline:
+                    raise OutOfTime
+                report = session.run_plans(
+                    [plan], request, {}, progress=progress, limits=limits,
+                    store=TimedStore(store, settings.deadline),
+                )  # fmt: skip
+                (entry,) = report.entries
+            except OutOfTime:
+                whole = False
+                entry = _cut_short(plan, limits)
+            if settings.nightly and entry.observed.learning_runs:
+                note = f"night {nights + 1} of one e-process: no error rate was spent again"
+                entry = replace(entry, origin="continued" if nights else "run",
+                                notes=(*entry.notes, note))  # fmt: skip
+            entries.append(entry)
+    finally:
+        if isinstance(store, SqliteStore):
+            store.close()
+    return tuple(entries), whole
+
+
+def night_limits(base: Limits, plan: PartPlan, nights: int) -> Limits:
+    """Limits under which the audit is yesterday's, with as many fresh test runs again.
+
+    The batches of a test are seeded by their number, so a longer test is the same e-process with
+    more runs. What is learned must stay as it was: the events are those of the first night, and
+    evidence about other events must not be added to theirs. Stopping early is left out because
+    being sure enough of power is no reason for a night to do nothing; a violation found is kept by
+    `run_audit`, which then runs nothing.
+    """
+    if plan.mechanism is None:
+        return base
+    size = plan.mechanism.batch
+    whole_batches = math.ceil(base.runs_for(plan.mechanism) / size) * size
+    return replace(
+        base,
+        max_runs=whole_batches * (nights + 1),
+        learning_runs=base.learning_for(plan.mechanism),
+        sharpening_runs=base.sharpening_for(plan.mechanism),
+        stop_early=False,
+    )
+
+
+def _cut_short(plan: PartPlan, limits: Limits) -> AuditEntry:
+    observed = Observed(
+        0.0, plan.tested.delta, 1 - limits.alpha, "nothing, the time was up", 0, math.inf
+    )
+    return AuditEntry(
+        plan.name, plan.variant, plan.claim.part, plan.claim, plan.proved, observed,
+        Verdict.UNDECIDED, notes=("the time limit passed before this part was finished",),
+    )  # fmt: skip
