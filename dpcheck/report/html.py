@@ -1,0 +1,253 @@
+"""The report as one HTML file: verdict first, pictures, the witness, and how to run it again.
+
+It loads nothing from anywhere, follows the reader's light or dark theme, and prints. Every text that
+comes from a target, a claim or a witness is escaped by the template engine.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.evidence import Spent
+from dpcheck.core.verdict import Verdict
+from dpcheck.report import figures, palette
+from dpcheck.report.drawing import Drawing
+from dpcheck.report.text import MEANING, budget, figure, row
+
+_TEMPLATES = Path(__file__).parent / "templates"
+SIGNS = {
+    Verdict.HOLDS: "✓",
+    Verdict.CONSISTENT: "≈",
+    Verdict.VIOLATED: "✗",
+    Verdict.UNDECIDED: "?",
+}
+_WORST_FIRST = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.CONSISTENT, Verdict.HOLDS)
+_NO_RUNS = "No picture: this part was decided without runs on neighbouring data."
+_NOT_SAMPLED = "No picture: nothing was sampled for one in this audit."
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A verdict as a word and a sign."""
+
+    name: str
+    sign: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One section of the page."""
+
+    id: str
+    heading: str
+    verdict: Mark
+    cells: list[tuple[str, str]]
+    sentence: str
+    facts: list[tuple[str, Sequence[str]]]
+    drawings: list[Drawing]
+    no_pictures: str
+    witness: str
+    witness_title: str
+    python: str
+    share: str
+    spending: list[dict[str, Any]]
+
+
+def render(report: AuditReport) -> str:
+    """The whole file.
+
+    Guarantee: the same report gives the same bytes; nothing in it is fetched or run but its own
+    script, which copies text and opens what is folded before printing.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    several = len({(entry.name, entry.variant) for entry in report.entries}) > 1
+    parts = [_part(entry, f"part-{index}", several) for index, entry in enumerate(report.entries)]
+    verdict = _overall(report)
+    subject = _subject(report)
+    script = (_TEMPLATES / "report.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
+    )
+    return environment.get_template("report.html").render(
+        headline=f"{subject}: {verdict}",
+        subject=subject,
+        verdict=_mark(verdict),
+        lead=_lead(report),
+        parts=parts,
+        columns=["part", "claimed ε", "proved", "observed", "verdict"],
+        overview=figures.overview(report.entries, "overview") if report.entries else None,
+        budgets=[_budget(entry) for entry in report.budgets],
+        complaints=report.complaints,
+        error_rate=f"{1 - report.confidence:.3g}",
+        command=report.command,
+        seed=report.seed,
+        versions=list(report.versions.items()),
+        light=palette.variables(palette.LIGHT),
+        dark=palette.variables(palette.DARK),
+        script=script,
+        script_hash=f"sha256-{digest}",
+    )
+
+
+def _mark(verdict: Verdict) -> Mark:
+    return Mark(str(verdict), SIGNS[verdict])
+
+
+def _overall(report: AuditReport) -> Verdict:
+    """The worst verdict; a budget that is not proved to be kept leaves a report undecided."""
+    found = {entry.verdict for entry in report.entries}
+    if any(not entry.within for entry in report.budgets):
+        found.add(Verdict.UNDECIDED)
+    return next((verdict for verdict in _WORST_FIRST if verdict in found), Verdict.HOLDS)
+
+
+def _subject(report: AuditReport) -> str:
+    names = list(dict.fromkeys((entry.name, entry.variant) for entry in report.entries))
+    if len(names) == 1:
+        name, variant = names[0]
+        return name if variant == "as given" else f"{name} ({variant})"
+    return f"{len(names)} audits" if names else "budgets"
+
+
+def _lead(report: AuditReport) -> list[str]:
+    """The worst news, in sentences; the parts say the rest."""
+    worst = _overall(report)
+    shown = [entry for entry in report.entries if entry.verdict is worst]
+    sentences = [f"{entry.part.capitalize()}: {sentence(entry)}" for entry in shown[:3]]
+    if len(shown) > 3:
+        sentences.append(f"The same verdict for {len(shown) - 3} more.")
+    rest = len(report.entries) - len(shown)
+    if rest and worst is Verdict.VIOLATED:
+        sentences.append(f"{rest} other {'part is' if rest == 1 else 'parts are'} not violated.")
+    sentences += [
+        f"Budget of {entry.dataset}: not proved to be kept."
+        for entry in report.budgets
+        if not entry.within
+    ]
+    return sentences + [f"Baseline: {text}" for text in report.complaints[:3]]
+
+
+def sentence(entry: AuditEntry) -> str:
+    """The verdict with its numbers."""
+    claim, seen = entry.claim.budget, entry.observed
+    claimed, reached = budget(claim.epsilon, claim.delta), budget(seen.epsilon, seen.delta)
+    if entry.verdict is Verdict.VIOLATED:
+        text = f"it claims ε = {claimed}, and an attack proves at least {reached}."
+    elif entry.verdict is Verdict.HOLDS and entry.proved is not None:
+        text = (
+            f"at most ε = {budget(entry.proved.epsilon, entry.proved.delta)} is spent, within the "
+            f"claimed {claimed}; the best attack found reaches {reached}."
+        )
+    else:
+        text = (
+            f"{MEANING[entry.verdict]}. The claim is ε = {claimed}; an ε of "
+            f"{figure(seen.detectable)} or more would have been caught nine times out of ten."
+        )
+    return text + (f" Accepted: {entry.accepted}." if entry.accepted else "")
+
+
+def _part(entry: AuditEntry, key: str, several: bool) -> Part:
+    labels = ("claimed ε", "proved", "observed")
+    cells = [cell.replace("<= ", "≤ ").replace(">= ", "≥ ") for cell in row(entry)[1:4]]
+    python = "" if entry.witness is None else str(entry.witness.get("python") or "")
+    data = {k: v for k, v in (entry.witness or {}).items() if k != "python"}
+    return Part(
+        id=key,
+        heading=f"{entry.name} {entry.part}" if several else entry.part,
+        verdict=_mark(entry.verdict),
+        cells=list(zip(labels, cells, strict=True)),
+        sentence=sentence(entry)[:1].upper() + sentence(entry)[1:],
+        facts=_facts(entry),
+        drawings=_drawings(entry, key),
+        no_pictures=_NOT_SAMPLED if entry.observed.runs else _NO_RUNS,
+        witness=_data(data) if data else "",
+        witness_title=(
+            "The counterexample" if entry.verdict is Verdict.VIOLATED else "The strongest attack"
+        ),
+        python=python.rstrip(),
+        share=f"{sum(line.share for line in entry.spending):.3g}",
+        spending=[_spent(line) for line in entry.spending],
+    )
+
+
+def _drawings(entry: AuditEntry, key: str) -> list[Drawing]:
+    seen = entry.evidence
+    if seen is None:
+        return []
+    found = [
+        figures.losses(entry, seen, f"{key}-loss"),
+        figures.tradeoff(entry, seen, f"{key}-curve"),
+    ]
+    extra = figures.scores(entry, seen, f"{key}-score")
+    return [*found, extra] if extra is not None else found
+
+
+def _facts(entry: AuditEntry) -> list[tuple[str, Sequence[str]]]:
+    seen = entry.observed
+    how = f"by {seen.method}, confidence {seen.confidence:.6g}"
+    if seen.runs:
+        how += f", {seen.runs:,} runs a side after {seen.learning_runs:,} to learn"
+    facts: list[tuple[str, Sequence[str]]] = [
+        ("claim", [f"{entry.claim.source}; {entry.claim.adjacency} neighbours"])
+    ]
+    if entry.proved is not None:
+        facts.append(("proof", [f"by the accountant “{entry.proved.method}”"]))
+        if entry.proved.assumes:
+            facts.append(("assumes", entry.proved.assumes))
+    if entry.tie is not None:
+        facts.append(("tied", [entry.tie]))
+    facts.append(("observed", [how]))
+    if entry.origin != "run":
+        facts.append(("origin", [entry.origin]))
+    if entry.location is not None:
+        facts.append(("code", [f"{entry.location.path}:{entry.location.line}"]))
+    if entry.notes:
+        facts.append(("notes", entry.notes))
+    return facts
+
+
+def _spent(line: Spent) -> dict[str, Any]:
+    return {
+        "test": line.test, "share": f"{line.share:.3g}", "over": line.over, "note": line.note
+    }  # fmt: skip
+
+
+def _budget(entry: BudgetEntry) -> dict[str, str]:
+    return {
+        "dataset": entry.dataset,
+        "budget": budget(entry.budget.epsilon, entry.budget.delta),
+        "spent": f"{figure(entry.lower)} to {figure(entry.upper)} ({entry.method})",
+        "releases": ", ".join(entry.releases),
+        "within": "yes" if entry.within else entry.accepted or "not proved",
+    }
+
+
+_LONGEST = 20_000
+
+
+def _data(witness: dict[str, Any]) -> str:
+    """JSON that a reader can scan: short lists on one line."""
+    lines = [f"  {json.dumps(name)}: {_value(value)}" for name, value in witness.items()]
+    text = "{\n" + ",\n".join(lines) + "\n}"
+    if len(text) > _LONGEST:
+        return text[:_LONGEST] + "\n… shortened; --format json has all of it"
+    return text
+
+
+def _value(value: Any) -> str:
+    flat = json.dumps(value, default=str, ensure_ascii=False)
+    if len(flat) <= 96 or not isinstance(value, dict):
+        return flat
+    inner = [
+        f"    {json.dumps(name)}: {json.dumps(item, default=str)}" for name, item in value.items()
+    ]
+    return "{\n" + ",\n".join(inner) + "\n  }"
