@@ -19,7 +19,7 @@ def poisson_batches(
     repeat. Shorter batches are padded with `rows`, which is no row.
     """
     sizes = rng.binomial(rows, rate, steps)
-    usual = rows * rate + 7 * math.sqrt(rows * rate)
+    usual = rows * rate + 5 * math.sqrt(rows * rate)
     width = math.ceil(max(usual, int(sizes.max(initial=0))) / multiple) * multiple
     table = np.full((steps, width), rows, dtype=np.int32)
     for index, size in enumerate(sizes):

@@ -163,7 +163,14 @@ def step(
 @cache
 def _compiled(function: Any) -> Any:
     """A function of rules and arrays, compiled once for every set of rules and shapes."""
-    return jax.jit(function, static_argnums=0)
+    compiled = jax.jit(function, static_argnums=0)
+
+    def call(*arguments: Any) -> Any:
+        # Counters are not split over devices here, and so two words come of every hash, not one.
+        with jax.threefry_partitionable(False):
+            return compiled(*arguments)
+
+    return call
 
 
 def jitted_step(rules: StepRules, *arguments: Any) -> Weights:
