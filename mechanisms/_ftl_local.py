@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
 from dpcheck.core.errors import WireError
-from dpcheck.mechanisms._ftl_messages import Learned, Message, Party, Receive
+from dpcheck.mechanisms._ftl_link import BytesLink, ObjectLink, Runner
+from dpcheck.mechanisms._ftl_messages import Learned, Message, Party
 from dpcheck.mechanisms._ftl_party import Program
 
 T = TypeVar("T")
+LocalLink = ObjectLink | BytesLink
 
 
 @dataclass(slots=True)
@@ -36,57 +36,21 @@ class Transcript:
         ]
 
 
-Deliver = Callable[[Party, Message], Message]  # receiver, message -> what arrives
-
-
 def converse(
-    a: Program[T], b: Program[Any], transcript: Transcript | None = None,
-    deliver: Deliver | None = None,
+    a: Program[T], b: Program[Any], links: tuple[LocalLink, LocalLink],
+    transcript: Transcript | None = None,
 ) -> T:  # fmt: skip
-    """Run A's and B's programs against each other until both end; A's result.
-
-    `deliver` stands between them: it may encode and decode (the in-process transport), record, or
-    fail (tests).
-    """
-    programs: dict[Party, Program[Any]] = {"a": a, "b": b}
-    inbox: dict[Party, deque[Message]] = {"a": deque(), "b": deque()}
-    waiting: dict[Party, Receive | None] = {"a": None, "b": None}
-    results: dict[Party, Any] = {}
-    turn: Party = "a"
-    while len(results) < 2:
-        other: Party = "b" if turn == "a" else "a"
-        if turn in results or (waiting[turn] and not inbox[turn]):
-            stuck = other in results or (waiting[other] and not inbox[other])
-            if stuck:
-                raise WireError("both parties wait for a message; the protocol cannot go on.")
-            turn = other
-            continue
-        message: Message | None = None
-        wanted = waiting[turn]
-        if wanted is not None:
-            message = expected(wanted, inbox[turn].popleft())
-            if transcript is not None:
-                transcript.received[turn].append(message)
-            waiting[turn] = None
-        try:
-            item = programs[turn].send(message)
-        except StopIteration as finished:
-            results[turn] = finished.value
-            continue
-        if isinstance(item, Receive):
-            waiting[turn] = item
-        elif isinstance(item, Learned):
-            if transcript is not None:
-                transcript.learned.append(item)
-        else:
-            inbox[other].append(item if deliver is None else deliver(other, item))
-    result: T = results["a"]
-    return result
-
-
-def expected(wanted: Receive, message: Message) -> Message:
-    """The message, if it is one the receiver waits for."""
-    if not isinstance(message, wanted.kinds):
-        names = " or ".join(kind.__name__ for kind in wanted.kinds)
-        raise WireError(f"{type(message).__name__} came where {names} is due.")
-    return message
+    """Run A's and B's programs against each other until both end; A's result."""
+    record = Transcript() if transcript is None else transcript
+    runner_a = Runner(a, links[0], heard=record.received["a"].append, watch=record.learned.append)
+    runner_b = Runner(b, links[1], heard=record.received["b"].append, watch=record.learned.append)
+    sides: list[tuple[Runner[Any], LocalLink]] = [(runner_a, links[0]), (runner_b, links[1])]
+    while not (runner_a.result and runner_b.result):
+        moved = False
+        for runner, link in sides:
+            while not runner.result and (runner.waits is None or link.waiting()):
+                runner.step()
+                moved = True
+        if not moved:
+            raise WireError("both parties wait for a message; the protocol cannot go on.")
+    return runner_a.result[0]

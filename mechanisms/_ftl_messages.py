@@ -84,11 +84,12 @@ class TrainRequest(Message):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ready(Message):
-    """B answers with the last iteration both can start from."""
+    """B answers with the last iteration both can start from, and how many rows it has."""
 
     number: ClassVar[int] = 4
     task: str
     start: int
+    rows: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,7 +216,14 @@ class Finish(Message):
     """A has nothing more to ask."""
 
     number: ClassVar[int] = 17
-    task: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Abort(Message):
+    """The sender cannot go on; `reason` is the code of its error, never a value."""
+
+    number: ClassVar[int] = 18
+    reason: str
 
 
 # --- what programs say besides messages ----------------------------------------------------------
@@ -226,6 +234,13 @@ class Receive:
     """A party waits for one of these kinds of message."""
 
     kinds: tuple[type[Message], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StartSession:
+    """Both have greeted each other: messages are marked with this name from now on."""
+
+    name: bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,6 +257,6 @@ class Learned:
 _ALL: tuple[type[Message], ...] = (
     Hello, PublicKey, TrainRequest, Ready, Decision, ComponentsA, ComponentsB, MaskedGradientA,
     MaskedGradientB, OpenedGradientA, OpenedGradientB, PredictRequest, HiddenRows, MaskedScores,
-    OpenedScores, Labels, Finish,
+    OpenedScores, Labels, Finish, Abort,
 )  # fmt: skip
 KINDS = {kind.number: kind for kind in _ALL}

@@ -7,6 +7,7 @@ them; the programs know of no socket, and never see the other party's object.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
 
@@ -15,12 +16,21 @@ import numpy as np
 from dpcheck.core.errors import CorruptValue, InvalidParameter, WireError
 from dpcheck.mechanisms._ftl_autoencoder import Array, Network, flatten, unflatten
 from dpcheck.mechanisms._ftl_cipher import Cipher
-from dpcheck.mechanisms._ftl_messages import Hello, Learned, Message, Party, PublicKey, Receive
+from dpcheck.mechanisms._ftl_messages import (
+    Hello,
+    Learned,
+    Message,
+    Party,
+    PublicKey,
+    Receive,
+    StartSession,
+)
 from dpcheck.mechanisms._ftl_state import Checkpoints, InMemory, Settings, State, check_agreement
+from dpcheck.mechanisms._ftl_wire import session_name
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
-Program = Generator[Message | Receive | Learned, Message | None, T]
+Program = Generator[Message | Receive | Learned | StartSession, Message | None, T]
 
 
 def receive(kind: type[M]) -> Program[M]:
@@ -66,8 +76,15 @@ class PartyBase:
             raise WireError(f"expected the other party, but it says it is {hello.party[:20]!r}.")
         check_agreement(self.greeting(0).settings, hello.settings)
 
-    def exchange_keys(self) -> Program[None]:
-        """Send the own public key, learn the other one."""
+    def meet(self) -> Program[None]:
+        """Greet, agree on settings and session, exchange public keys."""
+        nonce = secrets.randbits(128)
+        mine = self.greeting(nonce)
+        yield mine
+        hello = yield from receive(Hello)
+        self.check_greeting(hello)
+        nonces = (nonce, hello.nonce) if self.party == "a" else (hello.nonce, nonce)
+        yield StartSession(session_name(mine.settings, *nonces))
         yield PublicKey(self.party, self.cipher.public_modulus())
         other = yield from receive(PublicKey)
         if other.party == self.party:

@@ -44,6 +44,8 @@ from dpcheck.mechanisms._ftl_party import (
 )
 from dpcheck.mechanisms._ftl_state import State
 
+_MOST_ROWS = 10**8
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
@@ -76,6 +78,7 @@ class PartyA(PartyBase):
         if len(self.y) != len(self.X):
             raise InvalidParameter(f"{len(self.y)} labels for {len(self.X)} rows.", name="y")
         self.tasks: dict[str, Task] = {}
+        self.rows_of_b = 0  # known once B is ready
 
     def whole_task(self, name: str, common_of_b: Any, labelled: int | None = None) -> Task:
         """All rows and pairs; labels for the first `labelled` pairs (None: all of them)."""
@@ -95,7 +98,9 @@ class PartyA(PartyBase):
         ready = yield from receive(Ready)
         if ready.task != task.name or ready.start not in (0, *available):
             raise WireError("the other party starts a training this party cannot start.")
-        self.tasks[task.name] = task
+        if not len(self.common) <= ready.rows <= _MOST_ROWS:
+            raise WireError(f"the other party says it has {ready.rows} rows.")
+        self.tasks[task.name], self.rows_of_b = task, ready.rows
         network = self.initial if task.model == "transfer" else ()
         network, state = self.resume(task.name, ready.start, network)
         while True:
@@ -170,11 +175,12 @@ class PartyA(PartyBase):
 
     # --- Algorithm 2 -----------------------------------------------------------------------------
 
-    def predict(self, task_name: str, rows_of_b: Any) -> Program[tuple[Array, Array]]:
-        """Scores and labels of rows of B; A learns both, B the labels."""
+    def predict(self, task_name: str, rows_of_b: Any = None) -> Program[tuple[Array, Array]]:
+        """Scores and labels of rows of B (None: of all); A learns both, B the labels."""
         task, network = self.tasks[task_name], self.trained(task_name)
         phi = translator(self._trace(task, network).hidden, self._known(task).y)
-        rows = np.asarray(rows_of_b, dtype=np.int64)
+        rows = np.arange(self.rows_of_b) if rows_of_b is None else np.asarray(rows_of_b)
+        rows = rows.astype(np.int64)
         yield PredictRequest(task_name, "a", rows)
         self.cipher.prepare(own=0, other=len(rows))
         got = yield from receive(HiddenRows)
@@ -205,7 +211,7 @@ class PartyA(PartyBase):
 
     def finish(self) -> Program[None]:
         """Tell B that nothing more is asked."""
-        yield Finish("done")
+        yield Finish()
 
 
 def sign_labels(scores: Array) -> Array:

@@ -86,7 +86,7 @@ class PartyB(PartyBase):
         known = self._known(request)
         mine = self.checkpoints.available(request.task)
         start = max({0, *mine} & {0, *request.available.tolist()})
-        yield Ready(request.task, start)
+        yield Ready(request.task, start, len(self.X))
         network = self.initial if request.model == "transfer" else self.initial_self
         network, state = self.resume(request.task, start, network)
         while True:

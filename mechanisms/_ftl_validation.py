@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.metrics import f1_score
@@ -52,7 +52,7 @@ def split_folds(rows: int, folds: int, rng: np.random.Generator) -> list[Array]:
 
 
 def cross_validate(
-    a: PartyA, common_of_b: Array, rows_of_b: int, *,
+    a: PartyA, common_of_b: Array, *,
     folds: int, rng: np.random.Generator, labelled: int | None = None,
 ) -> Program[Validation]:  # fmt: skip
     """A's side of Algorithm 3; B serves.
@@ -62,15 +62,18 @@ def cross_validate(
     ones, so no true label leaves A.
     """
     whole = a.whole_task("all", common_of_b, labelled)
-    transfer, everyone = [], np.arange(rows_of_b)
+    transfer = []
     for k, fold in enumerate(split_folds(len(a.X), folds, rng), start=1):
         first = without_rows(a, whole, fold, f"fold {k} of {folds}, source labels")
         yield from a.train(first, common_of_b)
-        _, predicted = yield from a.predict(first.name, everyone)
+        _, predicted = yield from a.predict(first.name)
         labels = predicted.astype(float)
         labels[first.labelled] = first.labels
-        second = Task(
-            f"fold {k} of {folds}, predicted labels", first.rows, first.pairs, everyone, labels
+        second = replace(
+            first,
+            name=f"fold {k} of {folds}, predicted labels",
+            labelled=np.arange(a.rows_of_b),
+            labels=labels,
         )
         yield from a.train(second, common_of_b)
         own = yield from a.predict_own(second.name, fold)

@@ -19,14 +19,17 @@ from dpcheck.mechanisms._ftl_autoencoder import (
     pretrained_network,
 )
 from dpcheck.mechanisms._ftl_cipher import Cipher, PlainCipher
+from dpcheck.mechanisms._ftl_link import BytesLink, ObjectLink
 from dpcheck.mechanisms._ftl_local import Transcript, converse
 from dpcheck.mechanisms._ftl_messages import Party
 from dpcheck.mechanisms._ftl_model import Objective
+from dpcheck.mechanisms._ftl_paillier import PaillierCipher
 from dpcheck.mechanisms._ftl_party import Program, check_numbers
 from dpcheck.mechanisms._ftl_party_a import PartyA
 from dpcheck.mechanisms._ftl_party_b import PartyB
 from dpcheck.mechanisms._ftl_state import Settings
 from dpcheck.mechanisms._ftl_validation import Validation, cross_validate
+from dpcheck.mechanisms._paillier import generate_key
 
 Transport = Literal["plain", "in-process"]
 
@@ -130,23 +133,30 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
     def _cipher(self, party: Party) -> Cipher:
         if self.transport == "plain":
             return PlainCipher(party)
-        raise InvalidParameter(f"unknown transport {self.transport!r}.", name="transport")
+        if self.transport == "in-process":
+            return PaillierCipher(party, generate_key(self.key_bits), jobs=self.jobs)
+        raise InvalidParameter(
+            f"transport must be plain or in-process, got {self.transport!r}; for two processes see "
+            "'dpcheck ftl --help'.",
+            name="transport",
+        )
 
     def _converse(self, program: Callable[[PartyA], Program[Any]]) -> Any:
         """Run a program of A against B's service, recording what each receives."""
         a, b = self.parties_
 
         def of_a() -> Program[Any]:
-            yield from a.exchange_keys()
+            yield from a.meet()
             result = yield from program(a)
             yield from a.finish()
             return result
 
         def of_b() -> Program[None]:
-            yield from b.exchange_keys()
+            yield from b.meet()
             yield from b.serve()
 
-        return converse(of_a(), of_b(), self.transcript_)
+        links = ObjectLink.pair() if self.transport == "plain" else BytesLink.pair()
+        return converse(of_a(), of_b(), links, self.transcript_)
 
     def fit(self, data: Federation, *, rng: np.random.Generator | None = None) -> FederatedTransfer:
         """Algorithm 1 on all rows."""
@@ -168,8 +178,7 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
     def decision_function(self, rows_of_b: Any = None, *, _labels: bool = False) -> Array:
         """Algorithm 2: the scores A learns for these rows of B (None: of all)."""
         check_is_fitted(self, "losses_")
-        rows = np.arange(len(self.parties_[1].X)) if rows_of_b is None else np.asarray(rows_of_b)
-        scores, labels = self._converse(lambda party: party.predict("train", rows))
+        scores, labels = self._converse(lambda party: party.predict("train", rows_of_b))
         answer: Array = labels if _labels else scores
         return answer
 
@@ -183,8 +192,7 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
         common_of_b = np.asarray(data.common_b)
         answer: Validation = self._converse(
             lambda party: cross_validate(
-                party, common_of_b, len(data.X_b), folds=folds, rng=generator,
-                labelled=data.labelled,
+                party, common_of_b, folds=folds, rng=generator, labelled=data.labelled
             )
         )  # fmt: skip
         return answer
