@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import date, timedelta
@@ -97,7 +98,10 @@ def _entry(path: Path, index: int, data: object) -> Accepted:
 def read_date(value: object) -> date:
     """A date as YYYY-MM-DD."""
     try:
-        return date.fromisoformat(str(value))
+        # fromisoformat reads more than that, and not always as one would think.
+        if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
+            raise ValueError
+        return date.fromisoformat(value)
     except ValueError:
         raise InvalidBaseline(f"expires must be a date as YYYY-MM-DD, got {value!r}.") from None
 
