@@ -5,10 +5,14 @@ from __future__ import annotations
 import platform
 import shlex
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from dpcheck import __version__
+from dpcheck.audits._claims import with_claimed_curve
+from dpcheck.core.audit_result import AuditEntry
+from dpcheck.core.verdict import Verdict
 
 if TYPE_CHECKING:
     from dpcheck.audits.session import AuditRequest
@@ -52,3 +56,32 @@ def rerun_command(request: AuditRequest) -> str:
         words.append("--floating-point")
     words += ["--seed", str(request.seed)]
     return shlex.join(words)
+
+
+_NOT_THE_RESULT = ("adjacency", "pictures", "resume", "store", "workers")  # change no figure
+
+
+def rerun_python(request: AuditRequest, part: str) -> str:
+    """Python that repeats an audit and prints its witness: the same counts, from the same seed."""
+    given = [
+        repr(request.target),
+        *(
+            f"{each.name}={getattr(request, each.name)!r}"
+            for each in fields(request)
+            if each.name not in ("target", *_NOT_THE_RESULT)
+            and getattr(request, each.name) != each.default
+        ),
+    ]
+    return (
+        "from dpcheck.audits.session import AuditRequest, audit\n\n"
+        f"report = audit(AuditRequest({', '.join(given)}))\n"
+        f"print(next(entry.witness for entry in report.entries if entry.part == {part!r}))\n"
+    )
+
+
+def finished(entry: AuditEntry, request: AuditRequest) -> AuditEntry:
+    """The entry as reports show it: with the claimed curve, and a way to run its witness."""
+    entry = with_claimed_curve(entry)
+    if entry.witness is None or entry.verdict is not Verdict.VIOLATED or "python" in entry.witness:
+        return entry
+    return replace(entry, witness={**entry.witness, "python": rerun_python(request, entry.part)})

@@ -10,8 +10,7 @@ from dpcheck import __version__
 from dpcheck.auditing.distinguisher import Limits
 from dpcheck.auditing.part import PartPlan, audit_part
 from dpcheck.audits import registry
-from dpcheck.audits._claims import with_claimed_curve
-from dpcheck.audits._provenance import rerun_command, versions
+from dpcheck.audits._provenance import finished, rerun_command, versions
 from dpcheck.audits.targets import plan_target
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditReport
@@ -126,10 +125,11 @@ def run_plans(
     try:
         with watch:
             entries = tuple(
-                with_claimed_curve(
+                finished(
                     audit_part(
                         each, limits, runner.within(each.claim.part), pictures=request.pictures
-                    )
+                    ),
+                    request,
                 )
                 for each in plans
             )

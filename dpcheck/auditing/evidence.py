@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpcheck.auditing.bands import tradeoff_band
 from dpcheck.auditing.events import LearnedEvent
 from dpcheck.auditing.likelihood import exact_losses
+from dpcheck.auditing.loss_bands import loss_band
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.core.evidence import Histogram, RunEvidence
 from dpcheck.execution.runner import Runner
@@ -22,7 +23,8 @@ from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
 
 Array = NDArray[np.float64]
-_LOSS_BINS, _SCORE_BINS, _CELLS = 60, 48, 40
+_LOSS_BINS, _FINE_BINS, _SCORE_BINS = 60, 256, 48
+_CELLS, _FEW_VALUES = 24, 64
 _MOST_PAIRS = 4
 _BATCHES = 4  # so that a few workers have something to share
 
@@ -72,19 +74,24 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """Bins and thresholds, fixed on the pilot runs. `cells` and `ratios` turn scores into losses."""
+    """Bins and thresholds, fixed on the pilot runs.
+
+    Where scores are read, `places` and `ratios` turn them into losses: log ratios of how often a
+    score occurred on the two sides of the pilot, in between by straight lines.
+    """
 
     thresholds: Array
     loss_edges: Array
+    fine_edges: Array
     score_edges: Array
-    cells: Array | None = None
+    places: Array | None = None
     ratios: Array | None = None
 
     def losses(self, readings: Array) -> Array:
-        """The loss of every reading: itself, or the log ratio of its cell in the pilot."""
-        if self.cells is None or self.ratios is None:
+        """The loss of every reading; an exact loss is its own."""
+        if self.places is None or self.ratios is None:
             return readings
-        return self.ratios[np.searchsorted(self.cells, readings, side="right")]
+        return np.interp(readings, self.places, self.ratios)
 
 
 def pilot_batch(
@@ -105,6 +112,7 @@ def count_batch(
             [size - np.searchsorted(side, lens.thresholds, side="left") for side in ordered]
         ).astype(float),
         "losses": np.stack([_counted(lens.losses(side), lens.loss_edges) for side in sides]),
+        "fine": np.stack([_counted(side, lens.fine_edges) for side in sides]),
         "scores": np.stack([_counted(side, lens.score_edges) for side in sides]),
     }
 
@@ -155,16 +163,22 @@ def gather(
         total = {name: total[name] + batch[name] if total else batch[name] for name in batch}
     exact = reading.event is None
     word = "exact" if exact else "estimated"
+    runs = number * size
+    curve = (
+        loss_band(total["fine"][0], total["fine"][1], lens.fine_edges, alpha)
+        if exact
+        else tradeoff_band(total["reached"][0], total["reached"][1], runs, alpha)
+    )
     return RunEvidence(
         pair=reading.label,
         swapped=reading.swapped,
         score=reading.name,
         exact=exact,
-        runs=number * size,
+        runs=runs,
         pilot_runs=size,
         losses=_histogram(f"{word} privacy loss", lens.loss_edges, total["losses"]),
         scores=None if exact else _histogram(reading.name, lens.score_edges, total["scores"]),
-        curve=tradeoff_band(total["reached"][0], total["reached"][1], number * size, alpha),
+        curve=curve,
         threshold=reading.threshold,
     )
 
@@ -187,22 +201,35 @@ def look(first: Array, second: Array, reading: Reading, epsilon: float) -> Lens:
     thresholds = np.unique(pooled[np.clip(places, 0, size - 1)])
     if reading.threshold is not None:
         thresholds = np.union1d(thresholds, [reading.threshold])
-    cells = ratios = None
-    losses = pooled
+    places = ratios = None
+    largest = float(np.abs(pooled).max())
     if reading.event is not None:
-        cells = np.unique(np.quantile(pooled, np.linspace(0, 1, _CELLS + 1)[1:-1]))
-        hits, other = _counted(first, cells), _counted(second, cells)
-        ratios = losses = np.log((hits + 0.5) / (other + 0.5))
-    reach = max(1.25 * epsilon, 1.05 * float(np.abs(losses).max()), 1e-3)
+        places, ratios = _ratios(first, second, pooled)
+        largest = float(np.abs(ratios).max())
+    reach = max(1.25 * epsilon, 1.05 * largest, 1e-3)
     low, high = (float(v) for v in np.quantile(pooled, [0.002, 0.998]))
     margin = 0.05 * (high - low) or 0.5
     return Lens(
         thresholds=thresholds,
         loss_edges=np.linspace(-reach, reach, _LOSS_BINS + 1),
+        fine_edges=max(1.05 * largest, 1e-6) * np.linspace(-1.0, 1.0, _FINE_BINS + 1),
         score_edges=np.linspace(low - margin, high + margin, _SCORE_BINS + 1),
-        cells=cells,
+        places=places,
         ratios=ratios,
     )
+
+
+def _ratios(first: Array, second: Array, pooled: Array) -> tuple[Array, Array]:
+    """Scores and the log ratio of how often each, or a cell around it, occurred on the two sides."""
+    values = np.unique(pooled)
+    if len(values) <= _FEW_VALUES:
+        places, cuts = values, 0.5 * (values[1:] + values[:-1])
+    else:
+        cuts = np.unique(np.quantile(pooled, np.linspace(0, 1, _CELLS + 1)[1:-1]))
+        ends = np.concatenate([values[:1], cuts, values[-1:]])
+        places = 0.5 * (ends[1:] + ends[:-1])
+    hits, other = _counted(first, cuts), _counted(second, cuts)
+    return places, np.log((hits + 0.5) / (other + 0.5))
 
 
 def evidence_runs(mechanism: Mechanism, loss_runs: int, learning_runs: int) -> int:

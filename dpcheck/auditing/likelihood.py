@@ -86,7 +86,7 @@ def sample_losses(mechanism: Mechanism, pair: Pair, runs: int, runner: Runner) -
     return LossSample((np.concatenate(kept[0]), np.concatenate(kept[1])), best, output, swapped)
 
 
-_SHARES = 0.95 * 2.0 ** (-0.5 * np.arange(24))
+STAKES = 0.95 * 2.0 ** (-0.5 * np.arange(24))
 
 
 def log_e_delta(gains: Array, delta: float) -> float:
@@ -94,7 +94,7 @@ def log_e_delta(gains: Array, delta: float) -> float:
 
     Reference: [WaudbySmithRamdas2024].
     """
-    stakes = _SHARES / delta if delta > 0 else _SHARES * 1e6
+    stakes = STAKES / delta if delta > 0 else STAKES * 1e6
     logs = [float(np.log1p(stake * (gains - delta)).sum()) for stake in stakes]
     return float(logsumexp(logs) - math.log(len(logs)))
 

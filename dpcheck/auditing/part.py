@@ -102,6 +102,7 @@ def audit_part(
     if not found:
         raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
     observed, shown = max(found, key=lambda item: item[0].epsilon - _level(plan, item[0]))
+    observed = replace(observed, allowed=_level(plan, observed))
     evidence = Evidence(
         epsilon=_level(plan, observed),
         observed=observed.epsilon,

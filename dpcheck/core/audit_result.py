@@ -31,7 +31,8 @@ class Observed:
     """A lower bound from runs or from an exact witness.
 
     `detectable` is the smallest epsilon the tests would have caught with power 0.9; `runs` counts
-    test runs a side, `learning_runs` those spent on choosing what to test.
+    test runs a side, `learning_runs` those spent on choosing what to test. `allowed` is the epsilon
+    the claim allows at `delta`: the claimed one, or a point of a claimed curve.
     """
 
     epsilon: float
@@ -41,6 +42,7 @@ class Observed:
     runs: int
     detectable: float
     learning_runs: int = 0
+    allowed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class AuditEntry:
             "runs": self.observed.runs,
             "detectable": number(self.observed.detectable),
             "learning_runs": self.observed.learning_runs,
+            "allowed": None if self.observed.allowed is None else number(self.observed.allowed),
         }
         return {
             "name": self.name,
