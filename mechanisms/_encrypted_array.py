@@ -179,13 +179,13 @@ class EncryptedArray(NDArrayOperatorsMixin):
         for place, ciphertext in enumerate(ciphertexts):
             places.setdefault(id(ciphertext), []).append(place)
         work = [(weights[at][:, None], [ciphertexts[at[0]]]) for at in places.values()]
-        numbers = np.empty(self.size, dtype=object)
+        products = np.empty(self.size, dtype=object)
         for at, out in zip(
             places.values(), combine(self.ring.key, work, self.ring.jobs), strict=True
         ):
             for place, number in zip(at, out, strict=True):
-                numbers[place] = number
-        return EncryptedArray(self.ring, numbers.reshape(self.shape), self.exponent + bits, bound)
+                products[place] = number
+        return EncryptedArray(self.ring, products.reshape(self.shape), self.exponent + bits, bound)
 
     def _raised(self, exponent: int) -> EncryptedArray:
         """At a larger exponent: times 2^(difference)."""
@@ -242,16 +242,15 @@ class EncryptedArray(NDArrayOperatorsMixin):
             table = front.reshape(len(front), -1)
             return _contract(np.ones((1, len(front))), table).reshape(front.shape[1:])
         terms = self.applied()
-        front = np.moveaxis(terms.numbers, axis, 0)
-        squared, total = self.ring.key.squared, _ones(front.shape[1:])
-        for row in front:
+        rows = np.moveaxis(terms.numbers, axis, 0)
+        squared, total = self.ring.key.squared, _ones(rows.shape[1:])
+        for row in rows:
             total = total * row % squared
-        bound = self.ring.check(terms.bound * len(front))
+        bound = self.ring.check(terms.bound * len(rows))
         return replace(terms, numbers=_object_array(total), bound=bound)
 
     def _segment_sums(self, starts: Array, axis: int) -> EncryptedArray:
-        if axis != 0:
-            return NotImplemented
+        assert axis == 0
         terms = self.applied()
         ends = [*[int(s) for s in starts[1:]], len(self)]
         return _concatenate(

@@ -213,7 +213,7 @@ class Labels(Message):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Finish(Message):
-    """A has nothing more to ask."""
+    """A has nothing more to ask; B answers in kind, so that both know."""
 
     number: ClassVar[int] = 17
 

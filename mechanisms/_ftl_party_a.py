@@ -210,8 +210,9 @@ class PartyA(PartyBase):
         return labels
 
     def finish(self) -> Program[None]:
-        """Tell B that nothing more is asked."""
+        """Tell B that nothing more is asked, and wait until it knows."""
         yield Finish()
+        yield from receive(Finish)
 
 
 def sign_labels(scores: Array) -> Array:

@@ -76,6 +76,7 @@ class PartyB(PartyBase):
             elif isinstance(request, PredictRequest):
                 yield from self._predict(request)
             else:
+                yield Finish()
                 return
 
     # --- Algorithm 1 -----------------------------------------------------------------------------

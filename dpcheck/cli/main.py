@@ -21,6 +21,7 @@ COMMANDS = {
     "account": "What does this mechanism spend? Proved bounds on epsilon.",
     "calibrate": "How much noise, or how many steps, for this budget?",
     "reproduce": "Print a table of a paper beside ours.",
+    "ftl": "Train one model on two parties' data, encrypted; what it leaks is another matter.",
 }
 
 
