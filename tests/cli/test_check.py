@@ -1,0 +1,353 @@
+"""`dpcheck check` and `dpcheck baseline` through their entry point, as a shell sees them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import junitparser
+import pytest
+
+from dpcheck.audits import targets
+from dpcheck.cli.main import run
+
+MECHANISM = """
+import numpy as np
+import dpcheck
+
+SCALE = 1.0
+PAIR = (np.zeros(3), np.array([1.0, 0, 0]))
+
+
+@dpcheck.audited(claim=dpcheck.PureDP(1.0), adjacency="replace-one", neighbours=[PAIR])
+@dpcheck.batched
+def noisy(data, size, rng):
+    print("a word on standard output")
+    return data.sum() + rng.laplace(scale=SCALE, size=size)
+
+
+number = 3
+
+
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[PAIR])
+def leaves(data, rng):
+    raise SystemExit(0)
+
+
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[PAIR])
+@dpcheck.batched
+def other(data, size, rng):
+    return data.sum() + rng.laplace(scale=1.0, size=size)
+"""
+ONE = '[[audits]]\ntarget = "mech.py:noisy"\n'
+TOMORROW = str(datetime.now(UTC).date() + timedelta(days=1))
+YESTERDAY = str(datetime.now(UTC).date() - timedelta(days=1))
+
+
+class Folder:
+    """A project, and the command in it."""
+
+    def __init__(self, root, monkeypatch, capfd):
+        self.root, self._patch, self._capture = root, monkeypatch, capfd
+        (root / "mech.py").write_text(MECHANISM)
+
+    def config(self, text, name="dpcheck.toml"):
+        (self.root / name).write_text(text)
+
+    def break_noise(self, scale=0.8):
+        (self.root / "mech.py").write_text(MECHANISM.replace("SCALE = 1.0", f"SCALE = {scale}"))
+
+    def mend_noise(self):
+        (self.root / "mech.py").write_text(MECHANISM)
+
+    def __call__(self, *arguments):
+        targets._module.cache_clear()  # as in a new process
+        self._patch.setattr(sys, "argv", ["dpcheck", *arguments])
+        self._capture.readouterr()
+        with pytest.raises(SystemExit) as end:
+            run()
+        self.out, self.err = self._capture.readouterr()
+        return end.value.code
+
+    def json(self, *arguments):
+        self.code = self("check", "--format", "json", *arguments)
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DPCHECK_MAX_RUNS", "60000")
+    monkeypatch.setenv("DPCHECK_JOBS", "1")
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(name, raising=False)
+    return Folder(tmp_path, monkeypatch, capfd)
+
+
+def test_a_promise_kept_then_broken_then_kept_again(folder):
+    folder.config(ONE)
+    assert folder("check") == 0
+    assert "consistent" in folder.out
+    assert "a word on" not in folder.out
+    assert "a word on" in folder.err
+    assert folder("check") == 0
+    assert "cached" in folder.out
+    folder.break_noise()
+    assert folder("check") == 1
+    assert "cached" not in folder.out
+    assert "mech.py:noisy (as given)" in folder.out
+    assert "first: [" in folder.out
+    assert "at        mech.py:9" in folder.out
+    folder.mend_noise()
+    report = folder.json()
+    assert folder.code == 0
+    assert report["audits"][0]["origin"] == "cached"
+    assert folder.json("--no-cache")["audits"][0]["origin"] == "run"
+    assert folder.json("--seed", "7")["audits"][0]["origin"] == "run"
+
+
+def test_all_audits_share_one_error_rate(folder):
+    folder.config(
+        ONE + '[[audits]]\ntarget = "mech.py:other"\nfloating-point = true\nmax-runs = 40\n'
+        '[[audits]]\ntarget = "plr"\nset = { rows = 400 }\n'
+    )
+    report = folder.json("--confidence", "0.99", "--max-runs", "5000")
+    rates = {f"{e['name']}/{e['part']}": 1 - e["observed"]["confidence"] for e in report["audits"]}
+    # 1% over three audits; the second has two parts; plr's witness is exact and needs none.
+    assert rates["mech.py:noisy/data"] == pytest.approx(0.01 / 3)
+    assert rates["mech.py:other/data"] == pytest.approx(0.01 / 6)
+    assert rates["mech.py:other/floating-point"] == pytest.approx(0.01 / 6)
+    assert rates["plr/data"] == 0
+    assert sum(rates.values()) <= 0.01 + 1e-12
+    assert all(e["observed"]["runs"] != 40 for e in report["audits"])  # a flag wins
+
+
+def test_a_cached_result_must_have_been_allowed_as_little_error(folder):
+    folder.config(ONE)
+    assert folder.json("--confidence", "0.99")["audits"][0]["origin"] == "run"
+    assert folder.json("--confidence", "0.999")["audits"][0]["origin"] == "run"
+    assert folder.json("--confidence", "0.99")["audits"][0]["origin"] == "cached"
+
+
+def test_reports_and_summary(folder, monkeypatch):
+    folder.config(ONE)
+    folder.break_noise()
+    summary = folder.root / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    files = "sarif=out/a.sarif,junit=out/b.xml"
+    assert folder("check", "--format", "github", "--report", files) == 1
+    assert folder.out.startswith("::error file=mech.py,line=9,title=dpcheck mech.py%3Anoisy/data")
+    assert "hits_first" in folder.out
+    log = json.loads((folder.root / "out/a.sarif").read_text())
+    assert log["runs"][0]["results"][0]["level"] == "error"
+    (suite,) = junitparser.JUnitXml.fromfile(str(folder.root / "out/b.xml"))
+    assert suite.failures == 1
+    text = summary.read_text()
+    assert text.startswith("before\n## dpcheck\n")
+    assert "| mech.py:noisy | as given | data | 1 |" in text
+    assert "hits_first" in text
+    assert folder("check", "--format", "markdown") == 1
+    assert "| violated | cached |" in folder.out
+
+
+def test_audit_writes_the_same_reports(folder):
+    folder.config("seed = 3")
+    assert folder("audit", "mech.py:noisy", "--report", "junit=b.xml", "--format", "json") == 0
+    assert json.loads(folder.out)["seed"] == 3
+    (suite,) = junitparser.JUnitXml.fromfile("b.xml")
+    assert (suite.tests, suite.failures) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("pdf=a.pdf", "knows no kind 'pdf'"),
+        ("serif=a", "Did you mean 'sarif'?"),
+        ("sarif", "kind=path"),
+        ("sarif=", "kind=path"),
+        ("sarif=mech.py/x", "cannot write"),
+        ("sarif=.", "cannot write"),
+    ],
+)
+def test_reports_that_cannot_be_written_are_refused_before_the_audit(folder, text, words):
+    folder.config(ONE)
+    assert folder("check", "--report", text) == 2
+    assert words in folder.err
+    assert "a word on" not in folder.err
+
+
+def test_the_baseline_from_finding_to_prune(folder):
+    folder.config(ONE)
+    assert folder("baseline", "list") == 2
+    assert "run 'dpcheck check' first" in folder.err
+    folder.break_noise()
+    assert folder("check") == 1
+    assert folder("baseline", "list") == 0
+    assert "not accepted" in folder.out
+    add = ("baseline", "add", "mech.py:noisy/data", "--reason", "mended by the next release")
+    assert folder(*add) == 2
+    assert "--expires" in folder.err
+    assert (
+        folder("baseline", "add", "mech.py:nosy/data", "--reason", "x" * 9, "--expires", TOMORROW)
+        == 2
+    )
+    assert "did you mean 'mech.py:noisy/data'?" in folder.err
+    assert folder(*add, "--expires", TOMORROW) == 0
+    report = folder.json()
+    assert folder.code == 0
+    assert report["audits"][0]["verdict"] == "violated"
+    assert "next release" in report["audits"][0]["accepted"]
+    path = folder.root / "dpcheck-baseline.json"
+    kept = path.read_text()
+
+    path.write_text(kept.replace(TOMORROW, YESTERDAY))
+    assert folder("check") == 1
+    assert f"expired on {YESTERDAY}" in folder.out
+    assert folder("baseline", "prune") == 0
+    assert "removed mech.py:noisy/data: expired" in folder.out
+    assert json.loads(path.read_text())["accepted"] == []
+
+    path.write_text(kept)
+    folder.break_noise(0.5)  # worse than what was accepted
+    assert folder("check") == 1
+    assert "now leaks at least" in folder.out
+
+    folder.mend_noise()
+    assert folder("check") == 2  # stale: nothing is violated, but the file is out of date
+    assert "no longer found" in folder.out
+    assert folder("baseline", "list") == 0
+    assert "fails" in folder.out
+    assert folder("baseline", "remove", "nothing/data") == 2
+    assert folder("baseline", "prune") == 0
+    assert folder("check") == 0
+
+
+def test_budgets_add_up_claims_and_events(folder):
+    text = (
+        ONE + 'dataset = "people"\nreleases = 2\n[budgets.people]\nepsilon = {}\n'
+        'adjacency = "replace-one"\nevents = [{{ kind = "PureDP", epsilon = 0.5 }}]\n'
+    )
+    folder.config(text.format(2.5))
+    report = folder.json()
+    assert folder.code == 0
+    (bill,) = report["budgets"]
+    assert bill["spent"]["upper"] == 2.5  # 2 x 1 + 0.5, exactly
+    folder.config(text.format(2.49))
+    assert folder("check") == 1
+    assert "people overspends" in folder.out
+    assert "mech.py:noisy/data: claims (1, 0) x 2" in folder.out
+    assert folder("baseline", "add", "budgets/people", "--reason", "agreed with the board",
+                  "--expires", TOMORROW) == 0  # fmt: skip
+    assert folder("check") == 0
+
+
+def test_an_add_remove_claim_costs_twice_under_replace_one(folder):
+    (folder.root / "mech.py").write_text(MECHANISM.replace('adjacency="replace-one"',
+                                                           'adjacency="add-remove"'))  # fmt: skip
+    folder.config(ONE + 'dataset = "p"\n[budgets.p]\nepsilon = 2\nadjacency = "replace-one"\n')
+    assert folder.json()["budgets"][0]["spent"]["upper"] == 2.0
+
+
+def test_a_budget_of_nothing_and_a_part_that_is_none_are_errors(folder):
+    folder.config('[budgets.p]\nepsilon = 2\nadjacency = "replace-one"\n')
+    assert folder("check") == 2
+    assert "nothing is released" in folder.err
+    folder.config(ONE + 'dataset = { source = "p" }\n'
+                  '[budgets.p]\nepsilon = 2\nadjacency = "replace-one"\n')  # fmt: skip
+    assert folder("check") == 2
+    assert "has no part 'source'" in folder.err
+
+
+def test_time_is_limited(folder):
+    folder.config("time-limit = 1e-6\n" + ONE)
+    report = folder.json()
+    assert folder.code == 3
+    assert "time limit" in report["audits"][0]["notes"][0]
+    assert folder("check", "--allow-undecided") == 0
+    assert folder("check", "--time-limit", "500") == 0  # nothing of it was cached
+    assert folder("check", "--require-proof") == 3
+
+
+def test_flags_win_over_the_environment_over_the_file(folder, monkeypatch):
+    folder.config("seed = 5\nmax-runs = 7\n" + ONE + "max-runs = 9\n")
+    assert folder.json()["seed"] == 5
+    monkeypatch.setenv("DPCHECK_SEED", "6")
+    assert folder.json()["seed"] == 6
+    assert folder.json("--seed", "8")["seed"] == 8
+    monkeypatch.delenv("DPCHECK_MAX_RUNS")
+    assert folder.json()["audits"][0]["observed"]["runs"] <= 9
+    assert folder.json("--max-runs", "30")["audits"][0]["observed"]["runs"] == 30
+
+
+def test_another_file_is_read_from_its_own_folder(folder, tmp_path_factory, monkeypatch):
+    folder.config(ONE, "gate.toml")
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert (
+        folder("check", "--config", str(folder.root / "gate.toml"), "--report", "junit=x.xml") == 0
+    )
+    assert Path("x.xml").exists()
+    assert not Path(".dpcheck").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "DPC405"),
+        ("seed = 1", "names neither audits nor budgets"),
+        ("seed = ", "DPC503"),
+        ("#" * 300_000, "larger than"),
+        ("a = " + "[" * 3000, "too deeply"),
+        ("audits = 'all'", "a list"),
+        ("[[audits]]\ntarget = '../mech.py:noisy'", "outside the project"),
+        ("[[audits]]\ntarget = 'mech.py:number'", "DPC405"),
+        ("[[audits]]\ntarget = 'mech.py:nothing'", "no object 'nothing'"),
+        ("[[audits]]\ntarget = 'mech.py:leaves'", "SystemExit"),
+        ("[[audits]]\ntarget = 'nofile.py:f'", "there is no file"),
+        ("[[audits]]\ntarget = 'no.such.module:f'", "cannot import"),
+        ("[[audits]]\ntarget = 'exits.py:f'", "SystemExit"),
+        ("[[audits]]\ntarget = 'pplt_fs'", "did you mean 'pptl_fs'?"),
+        ("[[audits]]\ntarget = 'plr'\nset = { row = 1 }", "Did you mean 'rows'?"),
+        ("[[audits]]\ntarget = 'plr'\nvariant = 'fixed'", "has no variant"),
+        (ONE + "inputs = ['nothing.csv']", "there is no nothing.csv"),
+        (ONE + "adjacency = 'add-remove'", "replace-one"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_one_line_and_exit_2(folder, text, words):
+    (folder.root / "exits.py").write_text("import sys\nsys.exit(0)\n")
+    folder.config(text)
+    assert folder("check") == 2
+    assert folder.out == ""
+    assert words in folder.err
+    assert folder.err.count("error: ") == 1
+    assert "Traceback" not in folder.err
+
+
+TRAPS = ("conftest", "sitecustomize", "setup", "numpy", "scipy", "json", "jax", "torch", "lz4", "attr",
+         "IPython", "pandas", "phe", "unrelated", "tests/__init__", "mech/__init__")  # fmt: skip
+
+
+def test_nothing_but_the_named_target_is_imported(tmp_path):
+    for name in TRAPS:
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"open({str(tmp_path / 'sprung')!r}, 'a').write({name!r})\n")
+    (tmp_path / "mech.py").write_text(MECHANISM)
+    (tmp_path / "dpcheck.toml").write_text(ONE)
+    script = Path(sys.executable).with_name("dpcheck")
+    done = subprocess.run(
+        [script, "check", "--max-runs", "20000", "--jobs", "2", "--report", "sarif=a,junit=b"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "sprung").exists(), (tmp_path / "sprung").read_text()
+
+
+def test_internal_errors_never_look_like_a_violation(folder, monkeypatch):
+    folder.config(ONE)
+    monkeypatch.setattr("dpcheck.gate.check.check", lambda *_: 1 / 0)
+    assert folder("check") == 2
+    assert "internal error, ZeroDivisionError" in folder.err
