@@ -67,7 +67,7 @@ def _style() -> Iterator[None]:
         "grid.color": INK["line"], "grid.linewidth": 0.6, "axes.grid": True,
         "legend.frameon": False, "legend.labelcolor": INK["text"], "legend.fontsize": 9,
         "xtick.major.size": 0, "ytick.major.size": 0, "hatch.linewidth": 0.5,
-        "path.simplify": True,
+        "xtick.major.pad": 5.5, "ytick.major.pad": 4.5,
     }  # fmt: skip
     with mpl.rc_context():
         mpl.rcdefaults()  # whatever a user's matplotlibrc says

@@ -19,7 +19,12 @@ _WIDE, _HIGH = 4.7, 3.3
 
 def overview(entries: Sequence[AuditEntry], key: str) -> Drawing:
     """Claim, proved and observed of every part on one axis of epsilon."""
-    values = [v for e in entries for v in _numbers(e) if math.isfinite(v)]
+    values = [
+        value
+        for entry in entries
+        for value in (allowed(entry), entry.observed.epsilon, _proved(entry))
+        if math.isfinite(value)
+    ]
     end = 1.12 * max([*values, 0.1])
     several = len({(e.name, e.variant) for e in entries}) > 1
 
@@ -30,40 +35,50 @@ def overview(entries: Sequence[AuditEntry], key: str) -> Drawing:
         axes.grid(visible=False, axis="y")
 
     words = "; ".join(
-        f"{e.name} {e.part}: claimed {figure(e.claim.budget.epsilon)}, proved "
-        f"{'nothing' if e.proved is None else 'at most ' + figure(e.proved.epsilon)}, observed at "
+        f"{e.name} {e.part}: claimed {figure(allowed(e))}, proved "
+        f"{'at most ' + figure(_proved(e)) if _proved(e) < math.inf else 'nothing'}, observed at "
         f"least {figure(e.observed.epsilon)}"
         for e in entries
     )
     title = "Claim, proof and observation on one axis"
     svg = draw(title, words + ".", (_WIDE, 0.75 + 0.62 * len(entries)), paint, key=key)
-    caption = (
-        "The truth lies on the bar, between what an attack achieves (▶) and what no attack can "
-        "exceed (◀). Right of the upright line the claim is broken."
-    )
-    return Drawing(svg, title, caption)
+    return Drawing(svg, title, "")
 
 
-def _numbers(entry: AuditEntry) -> list[float]:
-    proved = [] if entry.proved is None else [entry.proved.epsilon]
-    return [entry.claim.budget.epsilon, entry.observed.epsilon, *proved]
+def allowed(entry: AuditEntry) -> float:
+    """What the claim allows at the delta of the observation."""
+    level = entry.observed.allowed
+    return entry.claim.budget.epsilon if level is None else level
+
+
+def _proved(entry: AuditEntry) -> float:
+    """The proved bound, if it is at the delta of the observation; else nothing is proved there."""
+    if entry.proved is None or entry.proved.delta > entry.observed.delta:
+        return math.inf
+    return entry.proved.epsilon
 
 
 def _row(axes: Axes, entry: AuditEntry, place: int, end: float, several: bool) -> None:
-    claimed, seen = entry.claim.budget.epsilon, min(entry.observed.epsilon, end)
-    proved = math.inf if entry.proved is None else entry.proved.epsilon
-    low, high = place - 0.16, place + 0.16
+    claimed, proved = allowed(entry), _proved(entry)
+    seen = min(entry.observed.epsilon, end)
+    low, high = place - 0.17, place + 0.17
     axes.fill_between([claimed, end], low, high, color=INK["violated"], alpha=0.14, linewidth=0)
-    axes.fill_between([seen, min(proved, end)], place - 0.07, place + 0.07, color=INK["muted"],
-                      alpha=0.45, linewidth=0)  # fmt: skip
+    axes.fill_between(
+        [seen, min(proved, end)], place - 0.07, place + 0.07, color=INK["muted"], alpha=0.5,
+        linewidth=0,
+    )  # fmt: skip
     axes.plot([claimed, claimed], [low, high], color=INK["claim"], linewidth=2.4)
     axes.plot([seen], [place], ">", color=INK["observed"], markersize=6.5, clip_on=False)
     if proved < math.inf:
         axes.plot([proved], [place], "<", color=INK["proved"], markersize=6.5)
     name = f"{entry.name} {entry.part}" if several else entry.part
     name = name if len(name) <= 28 else name[:27] + "…"
-    axes.text(0, place + 0.27, f"{name}: {entry.verdict}", color=INK[entry.verdict],
-              weight="bold", parse_math=False)  # fmt: skip
+    if entry.observed.delta != entry.claim.budget.delta:
+        name += f", at δ = {entry.observed.delta:.3g}"
+    axes.text(
+        0, place + 0.29, f"{name}: {entry.verdict}", color=INK[entry.verdict], weight="bold",
+        parse_math=False,
+    )  # fmt: skip
 
 
 def _sides(axes: Axes, shown: Histogram, runs: int) -> None:
@@ -92,16 +107,17 @@ def losses(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
         for sign in (-1, 1):
             axes.axvline(sign * claim.epsilon, color=INK["claim"], linewidth=1.8,
                          label="claimed ±ε" if sign > 0 else None)  # fmt: skip
-            axes.axvspan(sign * claim.epsilon, sign * reach, color=INK["violated"], alpha=0.1,
-                         linewidth=0)  # fmt: skip
+            if claim.delta == 0:  # otherwise a few outputs may lie beyond
+                axes.axvspan(sign * claim.epsilon, sign * reach, color=INK["violated"], alpha=0.1,
+                             linewidth=0)  # fmt: skip
         axes.set(xlim=(-reach, reach), xlabel=f"{shown.quantity} of an output")
         _legend(axes)
 
     beyond = [_beyond(shown, claim.epsilon, side) / seen.runs for side in (0, 1)]
-    allowed = f" (a share of {claim.delta:.3g} is allowed)" if claim.delta else ""
+    excused = f"; with delta {claim.delta:.3g} a few may" if claim.delta else ""
     words = (
         f"Histogram of {seen.runs:,} runs a side. Share of runs whose loss lies in a bin beyond the "
-        f"claimed {figure(claim.epsilon)}: {beyond[0]:.3g} on D, {beyond[1]:.3g} on D'{allowed}."
+        f"claimed {figure(claim.epsilon)}: {beyond[0]:.3g} on D, {beyond[1]:.3g} on D'{excused}."
     )
     how = (
         "Computed from the mechanism's density at every output."
@@ -144,8 +160,9 @@ def tradeoff(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
             axes.fill_between(x, 0, y, color=INK["violated"], alpha=0.1, linewidth=0)
             axes.plot(x, y, color=INK["claim"], linewidth=1.8, linestyle=(0, (5, 2)),
                       label="claimed f")  # fmt: skip
+        ticks = [0, 0.25, 0.5, 0.75, 1]
         axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="false-positive rate",
-                 ylabel="false-negative rate")  # fmt: skip
+                 ylabel="false-negative rate", xticks=ticks, yticks=ticks)  # fmt: skip
         _legend(axes)
 
     broken = _below(curve.upper, seen.claimed)

@@ -56,6 +56,7 @@ class Part:
     witness: str
     witness_title: str
     python: str
+    python_does: str
     share: str
     spending: list[dict[str, Any]]
 
@@ -122,7 +123,7 @@ def _lead(report: AuditReport) -> list[str]:
     """The worst news, in sentences; the parts say the rest."""
     worst = _overall(report)
     shown = [entry for entry in report.entries if entry.verdict is worst]
-    sentences = [f"{entry.part.capitalize()}: {sentence(entry)}" for entry in shown[:3]]
+    sentences = [_said(entry, len(report.entries) > 1) for entry in shown[:3]]
     if len(shown) > 3:
         sentences.append(f"The same verdict for {len(shown) - 3} more.")
     rest = len(report.entries) - len(shown)
@@ -136,11 +137,21 @@ def _lead(report: AuditReport) -> list[str]:
     return sentences + [f"Baseline: {text}" for text in report.complaints[:3]]
 
 
+def _said(entry: AuditEntry, named: bool) -> str:
+    text = sentence(entry)
+    return f"{entry.part.capitalize()}: {text}" if named else text[:1].upper() + text[1:]
+
+
 def sentence(entry: AuditEntry) -> str:
     """The verdict with its numbers."""
     claim, seen = entry.claim.budget, entry.observed
     claimed, reached = budget(claim.epsilon, claim.delta), budget(seen.epsilon, seen.delta)
-    if entry.verdict is Verdict.VIOLATED:
+    if entry.verdict is Verdict.VIOLATED and seen.delta != claim.delta:
+        text = (
+            f"at δ = {seen.delta:.3g} the claim allows ε = {figure(figures.allowed(entry))}, and an "
+            f"attack proves at least {figure(seen.epsilon)}."
+        )
+    elif entry.verdict is Verdict.VIOLATED:
         text = f"it claims ε = {claimed}, and an attack proves at least {reached}."
     elif entry.verdict is Verdict.HOLDS and entry.proved is not None:
         text = (
@@ -165,7 +176,7 @@ def _part(entry: AuditEntry, key: str, several: bool) -> Part:
         heading=f"{entry.name} {entry.part}" if several else entry.part,
         verdict=_mark(entry.verdict),
         cells=list(zip(labels, cells, strict=True)),
-        sentence=sentence(entry)[:1].upper() + sentence(entry)[1:],
+        sentence=_said(entry, named=False),
         facts=_facts(entry),
         drawings=_drawings(entry, key),
         no_pictures=_NOT_SAMPLED if entry.observed.runs else _NO_RUNS,
@@ -174,6 +185,11 @@ def _part(entry: AuditEntry, key: str, several: bool) -> Part:
             "The counterexample" if entry.verdict is Verdict.VIOLATED else "The strongest attack"
         ),
         python=python.rstrip(),
+        python_does=(
+            "Run it: it prints the privacy loss of this output."
+            if (entry.witness or {}).get("kind") == "exact witness"
+            else "Run it: it repeats the audit with its seed and prints the witness."
+        ),
         share=f"{sum(line.share for line in entry.spending):.3g}",
         spending=[_spent(line) for line in entry.spending],
     )
