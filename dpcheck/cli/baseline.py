@@ -53,7 +53,9 @@ def _last(folder: Path) -> list[Any]:
 @command.command("add")
 @click.argument("finding")
 @click.option("--reason", required=True, help="Why this may stay, for whoever reads it later.")
-@click.option("--expires", required=True, metavar="YYYY-MM-DD", help="The last day it may stay.")
+@click.option(
+    "--expires", required=True, metavar="YYYY-MM-DD|90d", help="The last day it may stay."
+)
 @click.option("--up-to", type=float, help="Largest epsilon accepted; 10% above today's.")
 @click.pass_obj
 def add(obj: Any, finding: str, reason: str, expires: str, up_to: float | None) -> None:
@@ -70,7 +72,7 @@ def add(obj: Any, finding: str, reason: str, expires: str, up_to: float | None) 
             f"did you mean {close[0]!r}?" if close else f"found: {', '.join(found) or 'nothing'}."
         )
         raise InvalidBaseline(f"the last check found no {finding!r}; {hint}")
-    end = baseline.read_date(expires)
+    end = baseline.read_end(expires, _today())
     changed = baseline.add(entries, found[finding], reason, end, _today(), up_to)
     baseline.save(path, changed)
     click.echo(f"accepted {changed[-1].finding}: {changed[-1].describe()}")

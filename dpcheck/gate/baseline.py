@@ -106,6 +106,12 @@ def read_date(value: object) -> date:
         raise InvalidBaseline(f"expires must be a date as YYYY-MM-DD, got {value!r}.") from None
 
 
+def read_end(text: str, today: date) -> date:
+    """A date, or a number of days from now as `90d`."""
+    days = re.fullmatch(r"(\d{1,4})d", text, re.ASCII)
+    return read_date(text) if days is None else today + timedelta(days=int(days[1]))
+
+
 def save(path: Path, entries: Sequence[Accepted]) -> None:
     """Write the entries, sorted, so that changes are easy to review."""
     listed: list[dict[str, Any]] = [

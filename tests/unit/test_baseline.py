@@ -62,6 +62,14 @@ def test_added_entries_have_ten_percent_of_room_and_replace_older_ones():
     assert entry.up_to == math.inf
 
 
+def test_an_end_is_a_date_or_a_number_of_days():
+    assert baseline.read_end("90d", TODAY) == date(2030, 8, 15)
+    assert baseline.read_end("2030-08-15", TODAY) == date(2030, 8, 15)
+    for text in ("", "d", "-1d", "90", "99999d", "2030-8-15", "2030-02-30"):
+        with pytest.raises(InvalidBaseline, match="YYYY-MM-DD"):
+            baseline.read_end(text, TODAY)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
