@@ -13,7 +13,7 @@ from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.noise_scale import Pivot
 from dpcheck.auditing.part import PartPlan
-from dpcheck.audits.registry import Audit, Parameter, Request
+from dpcheck.audits.registry import Audit, Exhibit, Parameter, Request
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import Proved
 from dpcheck.core.budget import Budget
@@ -46,6 +46,7 @@ class Family:
     sources: Mapping[str, str]  # part -> where the claim is made
     grouped: str | None = None  # the constructor's name for the number of groups
     takes_center: bool = False
+    exhibits: tuple[Exhibit, ...] = ()
 
     @property
     def transfer(self) -> bool:
@@ -185,4 +186,5 @@ def objective_audit(
         name=family.name, summary=family.summary, paper=family.paper,
         parts=tuple(family.sources), build=build, variants=variants,
         parameters=tuple(parameters), replay=lambda w: _replay(family, w),
+        exhibits=family.exhibits,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.audits._objective import Family, objective_audit
+from dpcheck.audits.registry import Exhibit
 
 AUDIT = objective_audit(
     Family(
@@ -12,5 +13,18 @@ AUDIT = objective_audit(
         paper="Guo2018",
         sources={"data": "[Guo2018] Proposition 1, [Yao2019] Proposition 1"},
         takes_center=True,
+        exhibits=(
+            Exhibit(
+                "corrected",
+                "What is published as epsilon 1 costs at most 0.950615 here: the determinant "
+                "term of the papers is paid twice.",
+            ),
+            Exhibit(
+                "printed",
+                "The print has a plus sign in the noise density (which then is none) and scales"
+                " rows by their own maximum; read with a minus and public bounds it is the "
+                "corrected algorithm.",
+            ),
+        ),
     )
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.audits._objective import Family, objective_audit
+from dpcheck.audits.registry import Exhibit
 
 AUDIT = objective_audit(
     Family(
@@ -15,5 +16,17 @@ AUDIT = objective_audit(
             "target": "[Guo2018] Theorem 5, target",
         },
         grouped="groups",
+        exhibits=(
+            Exhibit(
+                "corrected",
+                "Both parts hold.",
+            ),
+            Exhibit(
+                "printed",
+                "Inherits PLR-FS: the target, whose centre is the source's model, is violated "
+                "for small n lambda.",
+                "--eps 1 --set rows=200 --set features=10 --set regularization=0.0015",
+            ),
+        ),
     )
 )

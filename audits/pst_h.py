@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.audits._objective import Family, objective_audit
+from dpcheck.audits.registry import Exhibit
 
 AUDIT = objective_audit(
     Family(
@@ -15,5 +16,16 @@ AUDIT = objective_audit(
             "target": "[Yao2019] Algorithm 4 and Corollary 6, target",
         },
         grouped="groups",
+        exhibits=(
+            Exhibit(
+                "corrected",
+                "The source budget divided over the blocks; both parts hold.",
+            ),
+            Exhibit(
+                "printed",
+                "Algorithm 4 trains all K blocks on every source record at the full budget: "
+                "almost K times the claim.",
+            ),
+        ),
     )
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.audits._objective import Family, objective_audit
+from dpcheck.audits.registry import Exhibit
 
 AUDIT = objective_audit(
     Family(
@@ -12,5 +13,12 @@ AUDIT = objective_audit(
         paper="Yao2019",
         sources={"data": "[Yao2019] Algorithm 2, Proposition 3"},
         grouped="partitions",
+        exhibits=(
+            Exhibit(
+                "printed",
+                "Parallel composition over row partitions; the claim holds with the rows of the"
+                " part.",
+            ),
+        ),
     )
 )

@@ -56,6 +56,15 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Exhibit:
+    """What there is to say of a variant, and the arguments of `dpcheck audit` that show it."""
+
+    variant: str
+    finding: str
+    arguments: str = "--eps 1"
+
+
+@dataclass(frozen=True, slots=True)
 class Audit:
     """An algorithm that can be audited; the first variant is the default."""
 
@@ -67,6 +76,7 @@ class Audit:
     variants: tuple[str, ...] = ("corrected", "printed")
     parameters: tuple[Parameter, ...] = ()
     replay: Callable[[Mapping[str, Any]], float] | None = None
+    exhibits: tuple[Exhibit, ...] = ()  # for the board of verdicts
 
     def settings(self, given: Sequence[str]) -> dict[str, Any]:
         """Defaults with `name=value` texts applied."""

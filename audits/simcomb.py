@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.audits._objective import Family, objective_audit
+from dpcheck.audits.registry import Exhibit
 
 AUDIT = objective_audit(
     Family(
@@ -14,5 +15,11 @@ AUDIT = objective_audit(
             "source": "[Guo2018] Proposition 1 on the source",
             "target": "[Guo2018] Proposition 1 on the target",
         },
+        exhibits=(
+            Exhibit(
+                "printed",
+                "Two private regressions; each data set pays for its own.",
+            ),
+        ),
     )
 )
