@@ -1,0 +1,43 @@
+"""Audit a row as `dpcheck audit` does, at its default settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dpcheck.auditing.mechanism import as_mechanism, as_pairs
+from dpcheck.auditing.part import PartPlan
+from dpcheck.audits._claims import audited_claim
+from dpcheck.audits.session import AuditRequest, audit, run_plans
+from dpcheck.core.audit_result import AuditEntry
+from dpcheck.core.verdict import Verdict
+from dpcheck.execution.parallel import Workers
+
+from .base import Planted, Registered
+
+
+def audit_row(row: Planted, which: str, seed: int, jobs: int = 1) -> tuple[AuditEntry, ...]:
+    """All parts of the `broken` or `corrected` mechanism; the worst verdict is the row's."""
+    target: Callable[..., Any] | Registered = getattr(row, which)
+    workers = Workers(jobs=jobs)
+    if isinstance(target, Registered):
+        request = AuditRequest(
+            target.audit, epsilon=target.epsilon, delta=target.delta, variant=target.variant,
+            settings=target.settings, seed=seed, workers=workers,
+        )  # fmt: skip
+        return audit(request).entries
+    assert row.claim is not None
+    plan = PartPlan(
+        row.name, which, row.claim, audited_claim(row.claim), as_mechanism(target),
+        as_pairs(row.pairs),
+    )  # fmt: skip
+    request = AuditRequest(
+        "corpus:row", seed=seed, floating_point=row.floating_point, workers=workers
+    )
+    return run_plans([plan], request, {}).entries
+
+
+def worst(entries: tuple[AuditEntry, ...]) -> AuditEntry:
+    """The entry that decides the exit code."""
+    order = [Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.CONSISTENT, Verdict.HOLDS]
+    return min(entries, key=lambda entry: order.index(entry.verdict))
