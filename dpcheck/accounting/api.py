@@ -78,6 +78,16 @@ def epsilon_upper(
     return max(costs, default=0.0)
 
 
+def epsilon_lower(event: Event, *, delta: float, adjacency: Adjacency | str | None = None) -> float:
+    """The lower side of `epsilon` alone; for refuting other accountants.
+
+    Guarantee: some mechanism the event describes spends at least that much.
+    """
+    relation, target = _resolve(event, adjacency), probability("delta", delta)
+    flats = [account.lower_side(profile) for profile in profiles(event, relation)]
+    return max((account.epsilon_lower(flat, target) for flat in flats), default=0.0)
+
+
 def verify_epsilon(
     event: Event, *, delta: float, adjacency: Adjacency | str | None = None
 ) -> Bound:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_HOME: dict[str, str] = {}
+_HOME = {
+    "compare_accountants": "dpcheck.testing.accountants",
+}
 
 __all__ = sorted(_HOME)
 

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import dpcheck
@@ -13,7 +13,7 @@ from dpcheck.core.event import children, leaves
 from dpcheck.core.serialize import from_json, to_json
 from dpcheck.testing import strategies as dp
 
-QUICK = settings(max_examples=100, database=None)
+QUICK = settings(max_examples=100, database=None, phases=[Phase.generate, Phase.shrink])
 RELATIONS = ["replace-one", "add-remove", "zero-out"]
 
 
