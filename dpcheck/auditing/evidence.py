@@ -23,8 +23,10 @@ from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
 
 Array = NDArray[np.float64]
-_LOSS_BINS, _FINE_BINS, _SCORE_BINS = 60, 256, 48
+# An odd number: neither 0 nor the claim is an edge, which rounding would put outputs on both sides of.
+_LOSS_BINS, _FINE_BINS, _SCORE_BINS = 61, 256, 48
 _CELLS, _FEW_VALUES = 24, 64
+_SMOOTH = np.array([1.0, 2.0, 3.0, 4.0, 3.0, 2.0, 1.0]) / 16
 _MOST_PAIRS = 4
 _BATCHES = 4  # so that a few workers have something to share
 
@@ -229,6 +231,8 @@ def _ratios(first: Array, second: Array, pooled: Array) -> tuple[Array, Array]:
         ends = np.concatenate([values[:1], cuts, values[-1:]])
         places = 0.5 * (ends[1:] + ends[:-1])
     hits, other = _counted(first, cuts), _counted(second, cuts)
+    if len(values) > _FEW_VALUES:  # neighbouring cells share what they know
+        hits, other = (np.convolve(np.pad(c, 3, "edge"), _SMOOTH, "valid") for c in (hits, other))
     return places, np.log((hits + 0.5) / (other + 0.5))
 
 

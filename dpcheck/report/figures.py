@@ -14,7 +14,7 @@ from dpcheck.report.text import budget, figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WIDE, _HIGH = 4.7, 3.3
+_WIDE, _HIGH = 4.2, 3.1  # inches; small, so that text is readable on a telephone
 
 
 def overview(entries: Sequence[AuditEntry], key: str) -> Drawing:
@@ -93,8 +93,8 @@ def _sides(axes: Axes, shown: Histogram, runs: int) -> None:
 
 
 def _legend(axes: Axes, columns: int = 3) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=columns, borderaxespad=0.2,
-                handlelength=1.6, columnspacing=1.1)  # fmt: skip
+    axes.legend(loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=columns, borderaxespad=0.2,
+                handlelength=1.5, columnspacing=0.9, handletextpad=0.5)  # fmt: skip
 
 
 def losses(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
@@ -174,7 +174,8 @@ def tradeoff(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
     caption = (
         f"The closer to the corner, the more an attacker learns; below the claimed f no attack may "
         f"come. Band: {curve.method}, confidence {curve.confidence:.6g} for the whole curve "
-        f"({curve.thresholds} thresholds of {seen.score}). The verdict does not use it."
+        f"({curve.thresholds} {'epsilons' if seen.exact else 'thresholds of ' + seen.score}). The "
+        "verdict does not use it."
     )
     title = f"Trade-off curve of {entry.part}"
     return Drawing(draw(title, words, (_WIDE, _HIGH), paint, key=key), title, caption)
@@ -210,7 +211,7 @@ def scores(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing | None:
         _sides(axes, shown, seen.runs)
         at = min(max(threshold, low), high)
         axes.axvspan(at, high, color=INK["muted"], alpha=0.16, linewidth=0)
-        axes.axvline(at, color=INK["text"], linewidth=1.6, label="tested event: right of this")
+        axes.axvline(at, color=INK["text"], linewidth=1.6, label="tested event")
         axes.set(xlim=(low, high), xlabel="score")
         _legend(axes)
 

@@ -163,6 +163,8 @@ def sentence(entry: AuditEntry) -> str:
             f"{MEANING[entry.verdict]}. The claim is ε = {claimed}; an ε of "
             f"{figure(seen.detectable)} or more would have been caught nine times out of ten."
         )
+        if entry.verdict is Verdict.UNDECIDED:
+            text += " Raise --max-runs, or give neighbours that differ more."
     return text + (f" Accepted: {entry.accepted}." if entry.accepted else "")
 
 
@@ -185,14 +187,23 @@ def _part(entry: AuditEntry, key: str, several: bool) -> Part:
             "The counterexample" if entry.verdict is Verdict.VIOLATED else "The strongest attack"
         ),
         python=python.rstrip(),
-        python_does=(
-            "Run it: it prints the privacy loss of this output."
-            if (entry.witness or {}).get("kind") == "exact witness"
-            else "Run it: it repeats the audit with its seed and prints the witness."
-        ),
+        python_does=_python_does(entry),
         share=f"{sum(line.share for line in entry.spending):.3g}",
         spending=[_spent(line) for line in entry.spending],
     )
+
+
+def _python_does(entry: AuditEntry) -> str:
+    witness = entry.witness or {}
+    if witness.get("kind") != "exact witness":
+        return "Run it: it repeats the audit with its seed and prints the witness."
+    text = "Run it: it prints the privacy loss of this output."
+    if entry.verdict is Verdict.VIOLATED and "strongest_loss" in witness:
+        text = (
+            "Shrunk to the simplest pair found that still breaks the claim; the strongest found "
+            f"loses {figure(float(witness['strongest_loss']))}. {text}"
+        )
+    return text
 
 
 def _drawings(entry: AuditEntry, key: str) -> list[Drawing]:
