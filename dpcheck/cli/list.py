@@ -27,9 +27,7 @@ def command(style: str, parameters: bool) -> None:
         ]  # fmt: skip
         click.echo(json.dumps(rows, indent=2))
         return
-    cells = [
-        [a.name, ", ".join(a.parts), ", ".join(a.variants), a.paper, a.summary] for a in audits
-    ]
+    cells = [[a.name, _few(a.parts), ", ".join(a.variants), a.paper, a.summary] for a in audits]
     click.echo(table(["audit", "parts", "variants", "paper", "what it is"], cells))
     if parameters:
         for a in audits:
@@ -37,3 +35,8 @@ def command(style: str, parameters: bool) -> None:
             for p in a.parameters:
                 click.echo(f"  --set {p.name}={p.default}  {p.help}")
     click.echo("\nYour own code: dpcheck audit file.py:object (see @dpcheck.audited).")
+
+
+def _few(parts: tuple[str, ...]) -> str:
+    """The parts by name where they fit a column, else their number (all are in --format json)."""
+    return ", ".join(parts) if len(parts) <= 2 else f"{len(parts)} parts"
