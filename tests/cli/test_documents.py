@@ -36,20 +36,17 @@ def commands(text: str) -> list[tuple[str, int]]:
 
 def left_out(command: str, page: Path) -> bool:
     program = shlex.split(command)[0]
-    return (
-        program in ELSEWHERE
-        or "--data-dir" in command
-        or (FIRST_PAGE[command] != page and ".py" not in command)
-    )
+    return program in ELSEWHERE or "--data-dir" in command or FIRST_PAGE.get(command, page) != page
 
 
 def _first_pages() -> dict[str, Path]:
-    """Where a command is run: on its first page only, unless it speaks of a page's own files."""
+    """A long audit of a registered algorithm is the same on every page: it runs on its first one."""
     found: dict[str, Path] = {}
     for page in PAGES:
         for kind, text in blocks(page):
             for command, _ in commands(text) if kind == "console" else ():
-                found.setdefault(command, page)
+                if command.startswith("dpcheck audit") and ".py" not in command:
+                    found.setdefault(command, page)
     return found
 
 
