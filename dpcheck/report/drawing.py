@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # What is drawn in INK["first"] becomes var(--first): the page decides what colour that is.
 INK = {name: f"#0{index:02x}0fe" for index, name in enumerate(LIGHT, start=1)}
+_RIGHT, _BELOW = 0.14, 0.48  # inches
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,11 @@ class Drawing:
 
 def draw(
     title: str, description: str, size: tuple[float, float], paint: Callable[[Axes], None], *,
-    key: str,
+    key: str, margins: tuple[float, float] = (0.62, 0.3),
 ) -> str:  # fmt: skip
     """One figure as an <svg> element; `key` keeps its ids apart from those of other figures.
+
+    `margins` left and above the axes are in inches, as is `size`: fixed, so that figures line up.
 
     >>> svg = draw("A line", "It rises.", (2, 1), lambda axes: axes.plot([0, 1]), key="f0")
     >>> svg.startswith('<svg role="img"'), "<title" in svg, "#" + "0" * 6 in svg
@@ -42,9 +45,13 @@ def draw(
     from matplotlib.figure import Figure
 
     with _style():
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=size)
         FigureCanvasSVG(figure)
-        axes = figure.subplots()
+        (width, height), (left, top) = size, margins
+        axes = figure.add_axes(
+            (left / width, _BELOW / height, 1 - (left + _RIGHT) / width,
+             1 - (top + _BELOW) / height)
+        )  # fmt: skip
         paint(axes)
         for spine in axes.spines.values():
             spine.set_visible(False)

@@ -41,7 +41,8 @@ def overview(entries: Sequence[AuditEntry], key: str) -> Drawing:
         for e in entries
     )
     title = "Claim, proof and observation on one axis"
-    svg = draw(title, words + ".", (_WIDE, 0.75 + 0.62 * len(entries)), paint, key=key)
+    size = (_WIDE, 0.55 + 0.55 * len(entries))
+    svg = draw(title, words + ".", size, paint, key=key, margins=(0.14, 0.05))
     return Drawing(svg, title, "")
 
 
