@@ -24,8 +24,8 @@ class Case:
     function: Callable[..., np.ndarray]
     pairs: list[tuple[np.ndarray, np.ndarray]]
     target: float
-    learning: int = 1 << 18
-    sharpening: int = 1 << 22
+    learning: int = 1 << 17
+    sharpening: int = 1 << 21
     exact: float | None = None  # on these patterns, where a density gives it
 
 

@@ -13,12 +13,13 @@ from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.features import Layout, learn_layout
 from dpcheck.auditing.intervals import conditional_binomial_lower, hockey_stick_statistics
 from dpcheck.auditing.scores import Score, TreeScore, learn_scores
+from dpcheck.auditing.sequential import Bet
 
 Array = NDArray[np.float64]
 # How far below the estimate an event is ranked, or the winner's curse eats the bound: the best of some
 # ten thousand correlated thresholds is up to four standard errors high by luck alone. Three when
 # drawing up a shortlist that fresh runs will judge again.
-_PENALTY, _LENIENT = float(norm.cdf(-4.5)), float(norm.cdf(-3.0))
+_PENALTY, LENIENT = float(norm.cdf(-4.5)), float(norm.cdf(-3.0))
 _OF_ONE_COLUMN = ("value ", "difference ", "free value ")
 
 
@@ -32,6 +33,7 @@ class LearnedEvent:
     upper: bool
     swapped: bool
     merit: float
+    seen: tuple[float, float]  # hits under P and under P' when it was chosen
     epsilon: float  # the line P - e^epsilon P' <= delta it was chosen for
     delta: float
 
@@ -41,6 +43,11 @@ class LearnedEvent:
         result: NDArray[np.bool_]
         result = scores >= self.threshold if self.upper else scores <= self.threshold
         return result
+
+    def bet(self, share: float) -> Bet:
+        """A stake on what was seen when the event was chosen, spread to twice its error."""
+        hits, other = self.seen
+        return Bet(share, hits / 4, other / 4)
 
     def describe(self) -> str:
         """In words."""
@@ -58,12 +65,9 @@ class Gauge:
 
     def tally(self, rounded: Array) -> Array:
         """For every threshold, how many rounded outputs score at least and at most that."""
-        scores = self.score(rounded)
-        size = len(self.grid)
-        reached = np.bincount(np.searchsorted(self.grid, scores, side="right"), minlength=size + 1)
-        passed = np.bincount(np.searchsorted(self.grid, scores, side="left"), minlength=size + 1)
-        at_least = len(scores) - np.cumsum(reached)[:size]
-        at_most = np.cumsum(passed)[:size]
+        scores = np.sort(self.score(rounded))
+        at_least = len(scores) - np.searchsorted(scores, self.grid, side="left")
+        at_most = np.searchsorted(scores, self.grid, side="right")
         return np.stack([at_least, at_most]).astype(float)
 
 
@@ -79,17 +83,22 @@ def learn_gauges(
     for score in learn_scores(a, b, layout, trees=trees):
         gauge = Gauge(score, layout, _grid(score(a), score(b)))
         tallies = np.stack([gauge.tally(c), gauge.tally(d)])
-        merit = max(e.merit for e in pick(gauge, tallies, len(first) - half, claim, _LENIENT))
-        # A slower score must be clearly better to be preferred.
-        slow = isinstance(score, TreeScore)
-        ranked.append((merit * 0.97 if slow and merit > 0 else merit, gauge))
+        merit = max(e.merit for e in pick(gauge, tallies, len(first) - half, claim, LENIENT))
+        ranked.append((merit, gauge))
     ranked.sort(key=lambda item: -item[0])
-    # Scores of whole outputs are always judged again: their strength shows only on many runs.
-    return [
-        gauge
-        for place, (_, gauge) in enumerate(ranked)
-        if place < most or not gauge.score.name.startswith((*_OF_ONE_COLUMN, "gradient"))
-    ]
+    return [gauge for place, (_, gauge) in enumerate(ranked) if _is_worth(place, ranked, most)]
+
+
+def _is_worth(place: int, ranked: Sequence[tuple[float, Gauge]], most: int) -> bool:
+    """Whether to judge a score again: trees, being slow, only where they are clearly ahead.
+
+    Scores of whole outputs always: their strength shows only on many runs.
+    """
+    merit, gauge = ranked[place]
+    if isinstance(gauge.score, TreeScore):
+        next_best = max((other for other, g in ranked if g is not gauge), default=-np.inf)
+        return merit > max(0.0, 1.1 * next_best)
+    return place < most or not gauge.score.name.startswith(_OF_ONE_COLUMN)
 
 
 def _grid(one: Array, two: Array) -> Array:
@@ -101,6 +110,17 @@ def _grid(one: Array, two: Array) -> Array:
     at = np.concatenate([middle, tail, size - 1 - tail])
     ends = [one.min(), one.max(), two.min(), two.max()]
     return np.unique(np.concatenate([pooled[at], ends]))
+
+
+def cell_thresholds(ratios: Array, mass: Array) -> Array:
+    """Thresholds of a score by cells: its ratios, thinned out by mass where there are very many."""
+    order = np.argsort(ratios)
+    pooled, heights = np.cumsum(mass[order]), ratios[order]
+    size = float(pooled[-1])
+    tail = np.geomspace(1, max(2.0, size / 2), 128)
+    wanted = np.concatenate([np.linspace(1, size, 256), tail, size + 1 - tail])
+    places = np.minimum(np.searchsorted(pooled, wanted), len(heights) - 1)
+    return np.unique(heights if len(heights) <= 512 else heights[places])
 
 
 def choose_events(
@@ -150,7 +170,7 @@ def pick(
             found.append(
                 LearnedEvent(
                     gauge.score, gauge.layout, float(gauge.grid[index]), upper, swapped, merit,
-                    epsilon, delta,
+                    (float(mine[index]), float(theirs[index])), epsilon, delta,
                 )
             )  # fmt: skip
     return found

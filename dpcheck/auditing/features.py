@@ -34,8 +34,11 @@ class Layout:
                 f"runs, {outputs.shape[1]} later. Return a list where the length is part of the "
                 "answer."
             )
-        kept = outputs[:, :_MOST_COLUMNS]
-        return np.asarray(np.rint(kept / self.grid) * self.grid)
+        # Column by column in memory, since features are.
+        kept = np.asfortranarray(outputs[:, :_MOST_COLUMNS]) / self.grid
+        np.rint(kept, out=kept)
+        kept *= self.grid
+        return kept
 
 
 def learn_layout(outputs: Array) -> Layout:
@@ -93,13 +96,18 @@ def feature(name: str, values: Array, layout: Layout) -> Array:
     elif name == "where smallest":
         simple = values.argmin(axis=1).astype(float)
     elif name == "above centre":
-        simple = np.count_nonzero(values > layout.centre, axis=1).astype(float)
+        simple = weighted_indicators(values, layout, np.ones(values.shape[1]))
     elif name == "differences above centre":
-        above = np.diff(values, axis=1) > layout.centre_of_differences
-        simple = np.count_nonzero(above, axis=1).astype(float)
+        weights = np.repeat([0.0, 1.0], [values.shape[1], values.shape[1] - 1])
+        simple = weighted_indicators(values, layout, weights)
     else:
         simple = _repeats(values)
     return simple
+
+
+def as_steps(values: Array) -> Array:
+    """The first value, then each value's difference to the one before."""
+    return np.diff(values, axis=1, prepend=0.0)
 
 
 def indicators(values: Array, layout: Layout) -> Array:
@@ -109,6 +117,20 @@ def indicators(values: Array, layout: Layout) -> Array:
         return above.astype(float)
     steps = np.diff(values, axis=1) > layout.centre_of_differences
     return np.hstack([above, steps]).astype(float)
+
+
+def weighted_indicators(values: Array, layout: Layout, weights: Array) -> Array:
+    """indicators(values, layout) @ weights, without the matrix."""
+    total = np.zeros(len(values))
+    columns = values.shape[1]
+    for index in np.flatnonzero(weights):
+        if index < columns:
+            above = values[:, index] > layout.centre[index]
+        else:
+            step = values[:, index - columns + 1] - values[:, index - columns]
+            above = step > layout.centre_of_differences[index - columns]
+        total += weights[index] * above
+    return total
 
 
 def matrix(values: Array, layout: Layout) -> Array:

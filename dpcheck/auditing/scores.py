@@ -7,8 +7,18 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from dpcheck.auditing.features import Layout, feature, feature_names, indicators, matrix
+from dpcheck.auditing.cells import learn_intervals, learn_outcomes, learn_transcripts
+from dpcheck.auditing.features import (
+    Layout,
+    as_steps,
+    feature,
+    feature_names,
+    indicators,
+    matrix,
+    weighted_indicators,
+)
 
 Array = NDArray[np.float64]
 
@@ -47,9 +57,34 @@ class LinearScore:
 
     def __call__(self, values: Array) -> Array:
         """The sum."""
-        columns = indicators(values, self.layout) if self.on_indicators else values
-        result: Array = columns @ self.weights
+        if self.on_indicators:
+            return weighted_indicators(values, self.layout, self.weights)
+        result: Array = values @ self.weights
         return result
+
+
+@dataclass(frozen=True, slots=True)
+class ClippedScore:
+    """How far values (or steps) have gone from one side's medians to the other's, cut at both.
+
+    Between two Laplace laws this is the loss itself; elsewhere it is a count that outliers cannot
+    sway.
+    """
+
+    name: str
+    signs: Array  # 0 where the sides do not clearly differ
+    first: Array
+    second: Array
+    on_steps: bool
+
+    def __call__(self, values: Array) -> Array:
+        """The sum over columns."""
+        columns = np.asfortranarray(as_steps(values)) if self.on_steps else values
+        total = np.zeros(len(values))
+        for index in np.flatnonzero((self.signs != 0) & (self.first != self.second)):
+            span = self.first[index] - self.second[index]
+            total += np.clip((columns[:, index] - self.second[index]) / span, 0.0, 1.0)
+        return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,61 +144,24 @@ class TreeScore:
 
     def __call__(self, values: Array) -> Array:
         """The log odds."""
-        result: Array = self.model.decision_function(matrix(values, self.layout))
+        with threadpool_limits(1):  # on busy cores OpenMP threads mostly wait for each other
+            result: Array = self.model.decision_function(matrix(values, self.layout))
         return result
-
-
-# Irrational weights: two rows of a discrete output agree on this code only if they are equal.
-_CODES = np.sqrt(np.arange(2, 66) + 0.5) * np.pi
-
-
-@dataclass(frozen=True, slots=True)
-class TableScore:
-    """The log ratio of how often each distinct output was seen; 0 for outputs never seen."""
-
-    name: str
-    codes: Array
-    ratios: Array
-
-    def __call__(self, values: Array) -> Array:
-        """The log ratio of each output."""
-        wanted = _code(values)
-        at = np.minimum(np.searchsorted(self.codes, wanted), len(self.codes) - 1)
-        return np.where(self.codes[at] == wanted, self.ratios[at], 0.0)
-
-
-def _code(values: Array) -> Array:
-    # A plain sum in a fixed order: a matrix product may add in another order for another batch
-    # size, and equal outputs must get equal codes.
-    total = np.zeros(len(values))
-    for column in range(values.shape[1]):
-        total += values[:, column] * _CODES[column]
-    return total
-
-
-@dataclass(frozen=True, slots=True)
-class BinnedScore:
-    """Log ratio of histogram cells of one feature: finds intervals and gaps, not only tails."""
-
-    name: str
-    layout: Layout
-    source: str
-    edges: Array
-    ratios: Array
-
-    def __call__(self, values: Array) -> Array:
-        """The log ratio of each output's cell."""
-        found = feature(self.source, values, self.layout)
-        return self.ratios[np.searchsorted(self.edges, found, side="right")]
 
 
 def learn_scores(first: Array, second: Array, layout: Layout, *, trees: bool = True) -> list[Score]:
     """Scores that tell rounded outputs of P (`first`) from those of P' (`second`)."""
+    # One thread: sums in a fixed order, so the same runs give the same scores everywhere.
+    with threadpool_limits(1):
+        return _learn_scores(first, second, layout, trees)
+
+
+def _learn_scores(first: Array, second: Array, layout: Layout, trees: bool) -> list[Score]:
     scores: list[Score] = [FeatureScore(name, layout) for name in feature_names(layout)]
-    table = _table(first, second)
+    table = learn_outcomes(first, second)
     if table is not None:
         scores.append(table)
-    scores += _binned(first, second, layout)
+    scores += learn_intervals(first, second, layout)
     if layout.width > 1:
         scores += _linear(first, second, layout)
     # A table of all outcomes is the likelihood ratio itself; trees are for outputs without one.
@@ -174,29 +172,6 @@ def learn_scores(first: Array, second: Array, layout: Layout, *, trees: bool = T
     return scores
 
 
-def _table(first: Array, second: Array) -> TableScore | None:
-    codes, inverse = np.unique(_code(np.vstack([first, second])), return_inverse=True)
-    if len(codes) > max(64, len(first) // 16):
-        return None  # continuous, or too many outcomes to have seen each of them often
-    hits = np.bincount(inverse[: len(first)], minlength=len(codes))
-    other = np.bincount(inverse[len(first) :], minlength=len(codes))
-    return TableScore("table of outputs", codes, np.log((hits + 1) / (other + 1)))
-
-
-def _binned(first: Array, second: Array, layout: Layout) -> list[Score]:
-    names = [name for name in feature_names(layout) if name in ("value 0", "sum", "largest")]
-    scores: list[Score] = []
-    for name in names:
-        a, b = feature(name, first, layout), feature(name, second, layout)
-        edges = np.unique(np.quantile(np.concatenate([a, b]), np.linspace(0.01, 0.99, 50)))
-        size = len(edges) + 1
-        hits = np.bincount(np.searchsorted(edges, a, side="right"), minlength=size)
-        other = np.bincount(np.searchsorted(edges, b, side="right"), minlength=size)
-        ratios = np.log((hits + 1) / (other + 1))
-        scores.append(BinnedScore(f"cells of {name}", layout, name, edges, ratios))
-    return scores
-
-
 def _linear(first: Array, second: Array, layout: Layout) -> list[Score]:
     from sklearn.linear_model import LogisticRegression
 
@@ -204,32 +179,40 @@ def _linear(first: Array, second: Array, layout: Layout) -> list[Score]:
     a, b = indicators(first, layout), indicators(second, layout)
     gap = a.mean(axis=0) - b.mean(axis=0)
     error = np.sqrt((a.var(axis=0) + b.var(axis=0)) / len(a)) + 1e-12
+    signs = np.sign(gap) * (np.abs(gap) > 2 * error)
     columns = first.shape[1]
-    for name, block in (("values", slice(0, columns)), ("differences", slice(columns, None))):
+    for name, block in (("values", range(columns)), ("steps", [0, *range(columns, len(gap))])):
         weights = np.zeros(len(gap))
-        weights[block] = np.sign(gap[block]) * (np.abs(gap[block]) > 2 * error[block])
+        weights[block] = signs[block]
         if np.any(weights):
             scores.append(LinearScore(f"signed count of {name}", layout, weights, True))
+            parts = (as_steps(first), as_steps(second)) if name == "steps" else (first, second)
+            one, two = (np.median(part, axis=0) for part in parts)
+            title = f"clipped sum of {name}"
+            scores.append(ClippedScore(title, signs[block], one, two, name == "steps"))
     first, second, a, b = (part[:_LINEAR_RUNS] for part in (first, second, a, b))
     labels = np.repeat([1, 0], [len(first), len(second)])
     stacked = np.vstack([a, b])
-    fitted = LogisticRegression(C=1.0, max_iter=200).fit(stacked, labels)
+    fitted = LogisticRegression(C=1.0, solver="newton-cholesky").fit(stacked, labels)
     scores.append(LinearScore("logistic on indicators", layout, fitted.coef_[0], True))
     plain = np.vstack([first, second])
     atoms = find_atoms(plain)
     if len(atoms):
         scores += [FreeScore(f"free value {i}", i, atoms) for i in range(plain.shape[1])]
+        cells = learn_transcripts(first, second, atoms)
+        if cells is not None:
+            scores.append(cells)
         free = np.where(np.isin(plain, atoms), np.nan, plain)
         seen = ~np.isnan(free).all(axis=0)
         centre = np.zeros(plain.shape[1])
         centre[seen] = np.nanmedian(free[:, seen], axis=0)
-        fitted = LogisticRegression(C=1.0, max_iter=200).fit(
+        fitted = LogisticRegression(C=1.0, solver="newton-cholesky").fit(
             atom_columns(plain, atoms, centre), labels
         )
         scores.append(AtomScore("logistic on atoms", atoms, centre, fitted.coef_[0]))
     scale = plain.std(axis=0)
     scale[scale == 0] = 1.0
-    fitted = LogisticRegression(C=1.0, max_iter=200).fit(plain / scale, labels)
+    fitted = LogisticRegression(C=1.0, solver="newton-cholesky").fit(plain / scale, labels)
     scores.append(LinearScore("logistic on values", layout, fitted.coef_[0] / scale, False))
     return scores
 
@@ -240,7 +223,6 @@ _TREE_RUNS = 30_000
 
 def _tree(first: Array, second: Array, layout: Layout) -> TreeScore | None:
     from sklearn.ensemble import HistGradientBoostingClassifier
-    from threadpoolctl import threadpool_limits
 
     a, b = matrix(first[:_TREE_RUNS], layout), matrix(second[:_TREE_RUNS], layout)
     if len(a) < 500:
@@ -250,7 +232,5 @@ def _tree(first: Array, second: Array, layout: Layout) -> TreeScore | None:
         max_iter=25, max_leaf_nodes=8, min_samples_leaf=max(20, len(a) // 500),
         early_stopping=False, random_state=0,
     )  # fmt: skip
-    # One thread: sums in a fixed order, so the same runs give the same score everywhere.
-    with threadpool_limits(1):
-        model.fit(np.vstack([a, b]), labels)
+    model.fit(np.vstack([a, b]), labels)
     return TreeScore("gradient boosting", layout, model)

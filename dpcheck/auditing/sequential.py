@@ -59,32 +59,58 @@ def count(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Counts:
     return Counts(both, a - both, b - both, len(first) - a - b + both)
 
 
-def log_e_pure(hits: float, other: float, epsilon: float) -> float:
+@dataclass(frozen=True, slots=True)
+class Bet:
+    """How a test is bet on, fixed before its runs: its share of the stake, and a guess of r.
+
+    The guess is a Beta(hits, other) law of r = P(S)/(P(S) + P'(S)), from learning runs.
+    """
+
+    share: float = 1.0
+    hits: float = 0.0
+    other: float = 0.0
+
+    @property
+    def laws(self) -> tuple[tuple[float, float], ...]:
+        """The Beta laws r is drawn from, each with the same weight."""
+        spread = (0.5, 0.5)
+        return (spread, (self.hits, self.other)) if self.hits > 0 < self.other else (spread,)
+
+
+EVEN = Bet()
+
+
+def log_e_pure(hits: float, other: float, epsilon: float, bet: Bet = EVEN) -> float:
     """Log e-process against P(S) <= e^eps P'(S).
 
     The factor of one run pair, for r > r0 = e^eps/(1+e^eps), is (r/r0)^[o in S]
     ((1-r)/(1-r0))^[o' in S]; with a = (r-r0)/r0 its mean is
-    (1 + a p)(1 - a e^eps q) <= 1 + a (p - e^eps q) <= 1. The product depends on the counts only and
-    its mixture over a Beta(1/2, 1/2) law of r cut at r0 is closed form.
+    (1 + a p)(1 - a e^eps q) <= 1 + a (p - e^eps q) <= 1. For r <= r0 nothing is bet and the factor
+    is 1. The mixture over a Beta law of r depends on the counts only and is closed form; the law is
+    Beta(1/2, 1/2), averaged with the guess where the bet has one.
+
+    It falls in eps wherever it is above 1, so inverting it by bisection is exact: the integrand is
+    1 at r = r0, and its logarithm has the slope other/(1-r0) - hits/r0 in r0, which is negative for
+    r0 < hits/(hits + other); above that no r > r0 has a product above 1.
 
     Reference: [Ville1939]; [KrichevskyTrofimov1981] for the mixture.
 
     >>> round(log_e_pure(600, 150, 1.0), 4)
-    7.1663
+    6.1096
     """
     low = float(expit(-epsilon))  # 1 - r0 without cancellation
-    a, b = hits + 0.5, other + 0.5
-    inside = float(betainc(b, a, low))
-    if inside <= 0.0:
-        return -math.inf  # all of the mixture lies far above what was seen: no evidence
-    return float(
-        betaln(a, b)
-        + math.log(inside)
-        - betaln(0.5, 0.5)
-        - math.log(float(betainc(0.5, 0.5, low)))
-        + hits * math.log1p(math.exp(-epsilon))
-        - other * math.log(low)
-    )
+    scale = hits * math.log1p(math.exp(-epsilon)) - other * math.log(low)
+    logs = []
+    for first, second in bet.laws:
+        logs.append(_log(1.0 - float(betainc(second, first, low))))
+        a, b = first + hits, second + other
+        inside = _log(float(betainc(b, a, low)))
+        logs.append(float(betaln(a, b)) - float(betaln(first, second)) + inside + scale)
+    return float(logsumexp(logs)) - math.log(len(bet.laws))
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
 
 
 # Stakes as fractions of the largest admissible one; the best stake is the excess over the claim in
@@ -111,30 +137,38 @@ def log_e_approximate(counts: Counts, epsilon: float, delta: float) -> float:
     return float(logsumexp(logs) - math.log(len(stakes)))
 
 
-def log_e(counts: Counts, epsilon: float, delta: float) -> float:
+def log_e(counts: Counts, epsilon: float, delta: float, bet: Bet = EVEN) -> float:
     """The e-process of the claim's kind."""
     if delta == 0:
-        return log_e_pure(counts.hits, counts.other, epsilon)
+        return log_e_pure(counts.hits, counts.other, epsilon, bet)
     return log_e_approximate(counts, epsilon, delta)
 
 
-def average_log_e(tests: Sequence[Counts], epsilon: float, delta: float) -> float:
+def average_log_e(
+    tests: Sequence[Counts], epsilon: float, delta: float, bets: Sequence[Bet] | None = None
+) -> float:
     """Log of the mean e-value over several events, pairs or directions: again an e-process.
 
-    No independence is needed, which a product would need.
+    Weighted by the bets' shares, evenly without bets. No independence is needed, which a product
+    would need.
     """
     if not tests:
         return 0.0
-    logs = [log_e(counts, epsilon, delta) for counts in tests]
-    return float(logsumexp(logs) - math.log(len(logs)))
+    placed = bets or [EVEN] * len(tests)
+    total = math.fsum(bet.share for bet in placed)
+    logs = [
+        log_e(counts, epsilon, delta, bet) + math.log(bet.share / total)
+        for counts, bet in zip(tests, placed, strict=True)
+    ]
+    return float(logsumexp(logs))
 
 
 def invert(evidence: Callable[[float], float], alpha: float) -> float:
     """The smallest epsilon whose e-process stays below 1/alpha.
 
     Guarantee: with probability 1 - alpha the true epsilon is not rejected at any time, so the
-    smallest unrejected one is at most the truth. Everything below the answer is rejected on a grid
-    and by bisection; the evidence is continuous and falls in epsilon wherever it rejects.
+    smallest unrejected one is at most the truth. Found on a grid and by bisection: the evidence
+    falls in epsilon wherever it rejects (for delta = 0, see `log_e_pure`).
     """
     needed = -math.log(alpha)
     if evidence(0.0) < needed:
@@ -155,40 +189,52 @@ def invert(evidence: Callable[[float], float], alpha: float) -> float:
     return low
 
 
-def lower_epsilon(tests: Sequence[Counts], delta: float, alpha: float) -> float:
+def lower_epsilon(
+    tests: Sequence[Counts], delta: float, alpha: float, bets: Sequence[Bet] | None = None
+) -> float:
     """The anytime-valid lower bound on epsilon at `delta` from all tests together."""
-    return invert(lambda epsilon: average_log_e(tests, epsilon, delta), alpha)
+    return invert(lambda epsilon: average_log_e(tests, epsilon, delta, bets), alpha)
 
 
 _POWER = 0.9
 
 
-def detectable(tests: Sequence[Counts], epsilon: float, delta: float, alpha: float) -> float:
+def detectable(
+    tests: Sequence[Counts],
+    epsilon: float,
+    delta: float,
+    alpha: float,
+    bets: Sequence[Bet] | None = None,
+) -> float:
     """The smallest true epsilon on one of these events that as many runs reject with power 0.9.
 
     The event keeps its total mass, split so that P(S) = e^eps1 P'(S) + delta. Infinite when the
     event is too rare to tell anything. Normal approximation of the counts.
     """
-    if not would_catch(tests, epsilon, delta, alpha, _MOST_EPSILON):
+    if not would_catch(tests, epsilon, delta, alpha, _MOST_EPSILON, bets):
         return math.inf
     low, high = epsilon, epsilon + 0.01
-    while not would_catch(tests, epsilon, delta, alpha, high):
+    while not would_catch(tests, epsilon, delta, alpha, high, bets):
         low, high = high, epsilon + 2 * (high - epsilon)
     for _ in range(30):
         middle = 0.5 * (low + high)
-        caught = would_catch(tests, epsilon, delta, alpha, middle)
+        caught = would_catch(tests, epsilon, delta, alpha, middle, bets)
         low, high = (low, middle) if caught else (middle, high)
     return high
 
 
 def would_catch(
-    tests: Sequence[Counts], epsilon: float, delta: float, alpha: float, candidate: float
-) -> bool:
+    tests: Sequence[Counts], epsilon: float, delta: float, alpha: float, candidate: float,
+    bets: Sequence[Bet] | None = None,
+) -> bool:  # fmt: skip
     """Whether a true epsilon of `candidate` would be rejected with power 0.9 by one of the tests."""
-    needed = -math.log(alpha) + math.log(max(1, len(tests)))
+    placed = bets or [EVEN] * len(tests)
+    total = math.fsum(bet.share for bet in placed)
     return any(
-        test.runs > 0 and log_e(_typical(test, epsilon, delta, candidate), epsilon, delta) >= needed
-        for test in tests
+        test.runs > 0
+        and log_e(_typical(test, epsilon, delta, candidate), epsilon, delta, bet)
+        >= math.log(total / bet.share / alpha)
+        for test, bet in zip(tests, placed, strict=True)
     )
 
 

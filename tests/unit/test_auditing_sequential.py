@@ -12,6 +12,7 @@ from scipy.stats import binom, binomtest, multinomial
 
 from dpcheck.auditing.intervals import conditional_binomial_lower
 from dpcheck.auditing.sequential import (
+    Bet,
     Counts,
     average_log_e,
     count,
@@ -33,7 +34,7 @@ def expected_e(p: float, q: float, runs: int, epsilon: float, delta: float) -> f
         chance = multinomial.pmf([a, b, c, d], runs, cells)
         counts = Counts(a, b, c, d)
         value = (
-            log_e_pure(counts.hits, counts.other, epsilon)
+            log_e_pure(counts.hits, counts.other, epsilon, Bet(1.0, 6.0, 2.0))
             if delta == 0
             else log_e_approximate(counts, epsilon, delta)
         )
@@ -64,18 +65,46 @@ def test_e_value_grows_beyond_one_when_the_claim_is_false():
     assert expected_e(0.9, 0.05, 7, 0.5, 0.0) > 2
 
 
+def mixture(hits, other, epsilon, first, second):
+    """By quadrature: nothing is bet below r0, the product of factors above."""
+    r0 = 1 / (1 + mpmath.exp(-epsilon))
+
+    def weighed(r):
+        law = r ** (first - 1) * (1 - r) ** (second - 1) / mpmath.beta(first, second)
+        return law * ((r / r0) ** hits * ((1 - r) / (1 - r0)) ** other if r > r0 else 1)
+
+    return mpmath.quad(weighed, [0, r0 / 2, r0, (r0 + 1) / 2, 1])
+
+
 @pytest.mark.parametrize(("hits", "other", "epsilon"), [(5, 1, 0.5), (30, 10, 1.0), (3, 0, 2.0)])
 def test_mixture_is_the_integral_it_says(hits, other, epsilon):
     with mpmath.workdps(30):
-        r0 = 1 / (1 + mpmath.exp(-epsilon))
-        prior = lambda r: 1 / (mpmath.pi * mpmath.sqrt(r * (1 - r)))  # noqa: E731
-        mass = mpmath.quad(prior, [r0, (r0 + 1) / 2, 1])
-        inside = mpmath.quad(
-            lambda r: prior(r) * (r / r0) ** hits * ((1 - r) / (1 - r0)) ** other,
-            [r0, (r0 + 1) / 2, 1],
-        )
-        expected = float(mpmath.log(inside / mass))
-    assert log_e_pure(hits, other, epsilon) == pytest.approx(expected, abs=1e-6)
+        spread = mixture(hits, other, epsilon, mpmath.mpf(1) / 2, mpmath.mpf(1) / 2)
+        guessed = mixture(hits, other, epsilon, 12, 3)
+        expected = float(mpmath.log(spread)), float(mpmath.log((spread + guessed) / 2))
+    assert log_e_pure(hits, other, epsilon) == pytest.approx(expected[0], abs=1e-6)
+    bet = Bet(1.0, 12.0, 3.0)
+    assert log_e_pure(hits, other, epsilon, bet) == pytest.approx(expected[1], abs=1e-6)
+
+
+@pytest.mark.parametrize("bet", [Bet(), Bet(1.0, 40.0, 9.0), Bet(1.0, 5.0, 300.0)])
+@pytest.mark.parametrize(("hits", "other"), [(0, 0), (7, 0), (900, 400), (4, 40), (10**6, 10**5)])
+def test_evidence_falls_in_epsilon_wherever_it_is_above_one(bet, hits, other):
+    found = [log_e_pure(hits, other, epsilon, bet) for epsilon in np.linspace(0, 6, 400)]
+    for before, after in itertools.pairwise(found):
+        assert after <= max(before, 0.0) + 1e-9
+
+
+def test_a_right_guess_gains_and_a_wrong_one_costs_at_most_a_factor_of_two():
+    counts = [Counts(0, 19_500, 7200, 0)]
+    plain, right, wrong = (
+        lower_epsilon(counts, 0.0, 0.01, [bet])
+        for bet in (Bet(), Bet(1.0, 1950.0, 720.0), Bet(1.0, 720.0, 1950.0))
+    )
+    assert right > plain + 0.005
+    evidence = log_e_pure(19_500, 7200, plain, Bet(1.0, 720.0, 1950.0))
+    assert evidence >= -math.log(0.01) - math.log(2) - 1e-6
+    assert plain - 0.01 < wrong < plain
 
 
 def test_looking_after_every_run_keeps_the_error_rate():
@@ -122,6 +151,8 @@ def test_averaging_is_the_mean_of_e_values():
     tests = [Counts(0, 20, 2, 10), Counts(1, 3, 9, 10)]
     each = [math.exp(log_e_pure(t.hits, t.other, 0.5)) for t in tests]
     assert math.exp(average_log_e(tests, 0.5, 0.0)) == pytest.approx(np.mean(each))
+    weighed = average_log_e(tests, 0.5, 0.0, [Bet(share=3.0), Bet(share=1.0)])
+    assert math.exp(weighed) == pytest.approx(0.75 * each[0] + 0.25 * each[1])
 
 
 def test_detectable_epsilon_is_detected_as_often_as_stated():
