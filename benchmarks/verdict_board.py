@@ -82,13 +82,7 @@ def page(results: dict[str, dict]) -> str:
                 result = results["dpcheck " + shlex.join(command(audit.name, exhibit))]
                 for part in result["parts"]:
                     lines.append(_row(audit.name, exhibit.variant, part))
-                notes += [f"**{audit.name}, {exhibit.variant}.** {exhibit.finding}", ""]
-                notes += [
-                    f"    {result['command']}",
-                    "",
-                    f"({result['date']}, {result['machine']})",
-                    "",
-                ]
+                notes += _note(audit.name, exhibit, result)
         lines += ["", *notes[:-1]]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -96,12 +90,23 @@ def page(results: dict[str, dict]) -> str:
 def _row(name: str, variant: str, part: dict) -> str:
     claim, proved, observed = part["claim"], part["proved"], part["observed"]
     at = f", {claim['delta']:g}" if claim["delta"] else ""
-    above = f"<= {short(proved['epsilon'])}" if proved else "nothing"
-    below = f">= {short(observed['epsilon'])} ({observed['method']})"
+    above = f"≤\u00a0{short(proved['epsilon'])}" if proved else "nothing"
     return (
-        f"| {name}: {part['part']} | {variant} | {short(claim['epsilon'])}{at}; {claim['source']} "
-        f"| {above} | {below} | {WORDS[part['verdict']]} |"
+        f"| {name}: {part['part']} | {variant} | {short(claim['epsilon'])}{at} | {above} "
+        f"| ≥\u00a0{short(observed['epsilon'])} | {WORDS[part['verdict']]} |"
     )
+
+
+def _note(name: str, exhibit: registry.Exhibit, result: dict) -> list[str]:
+    sources = dict.fromkeys(part["claim"]["source"] for part in result["parts"])
+    methods = dict.fromkeys(part["observed"]["method"] for part in result["parts"])
+    return [
+        f"**{name}, {exhibit.variant}.** {exhibit.finding} Claimed in {'; '.join(sources)}. "
+        f"Observed by {', '.join(methods)} ({result['date']}, {result['machine']}).",
+        "",
+        f"    {result['command']}",
+        "",
+    ]
 
 
 def main() -> None:
