@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dpcheck.core.errors import CorruptValue, InvalidParameter, WireError
+from dpcheck.core.errors import InvalidParameter, WireError
 from dpcheck.mechanisms._ftl_autoencoder import Array, Network, flatten, unflatten
 from dpcheck.mechanisms._ftl_cipher import Cipher
 from dpcheck.mechanisms._ftl_messages import (
@@ -31,6 +31,7 @@ from dpcheck.mechanisms._ftl_wire import session_name
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
 Program = Generator[Message | Receive | Learned | StartSession, Message | None, T]
+_DIVERGED = 1e9
 
 
 def receive(kind: type[M]) -> Program[M]:
@@ -101,12 +102,13 @@ class PartyBase:
         return unflatten(state.parameters, network), state
 
     def step(self, network: Network, gradient: Array, state: State) -> Network:
-        """theta - eta gradient, refused if it is no finite number."""
+        """theta - eta gradient, refused where training diverges."""
         changed = flatten(network) - self.settings.rate * gradient
-        if not np.isfinite(changed).all():
-            raise CorruptValue(
-                f"the parameters are no longer finite after iteration {state.iteration + 1}; "
-                "lower the learning rate."
+        if not (abs(changed) < _DIVERGED).all():
+            raise InvalidParameter(
+                f"training diverges: a parameter is beyond {_DIVERGED:g} after iteration "
+                f"{state.iteration + 1}; lower the learning rate.",
+                name="rate",
             )
         return unflatten(changed, network)
 

@@ -45,8 +45,14 @@ _LONGEST_INT, _LONGEST_TEXT, _MOST_AXES = 4096, 2**16, 3
 
 
 def encode_fields(record: Any) -> bytes:
-    """The fields of a dataclass, in order."""
-    return b"".join(_encode(getattr(record, item.name)) for item in fields(record))
+    """The fields of a dataclass, in order; each must hold what it is declared to."""
+    parts = []
+    for item in fields(record):
+        part = _encode(getattr(record, item.name))
+        if part[0] not in _ALLOWED[str(item.type)]:
+            raise WireError(f"{type(record).__name__}.{item.name} cannot hold such a value.")
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _encode(value: Any) -> bytes:
