@@ -113,7 +113,7 @@ def training_runs(max_steps: int = 10_000, max_mu: float = 1.0) -> SearchStrateg
 
     @st.composite  # type: ignore[untyped-decorator]  # untyped here
     def draw_run(draw: Any) -> Event:
-        rate = draw(st.sampled_from([1.0, 0.5, 0.1, 0.05, 0.01, 0.001]))
+        rate = draw(st.sampled_from([1.0, 0.5, 0.1, 0.01]))
         steps = draw(st.integers(1, most))
         least = max(20, math.ceil(10 * rate * steps**0.5 / bound))
         noise = draw(st.integers(least, 4 * least)) / 10

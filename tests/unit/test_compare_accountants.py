@@ -26,9 +26,7 @@ def exact_gaussian(mu, delta):
 
 def test_both_slips_of_dp_accounting_are_found():
     """0.6.0: repeated randomized response is counted once; small deltas drown in FFT rounding."""
-    found = compare_accountants(
-        dp_accounting_pld, adjacency="replace-one", max_examples=100, max_shrinks=30
-    )
+    found = compare_accountants(dp_accounting_pld, adjacency="replace-one", max_shrinks=60)
     by_kind = {type(next(iter(leaves(c.event)))).__name__: c for c in found.counterexamples}
     assert set(by_kind) == {"RandomizedResponse", "SampledGaussian"}, str(found)
     assert found.compared > 50
@@ -50,9 +48,9 @@ def test_both_slips_of_dp_accounting_are_found():
 
 
 def test_a_sound_accountant_is_not_accused():
-    found = compare_accountants(dp_accounting_rdp, adjacency="add-remove", max_examples=40)
+    found = compare_accountants(dp_accounting_rdp, adjacency="add-remove", max_examples=20)
     assert not found.counterexamples, str(found)
-    assert found.compared > 20
+    assert found.compared > 10
     assert "never below" in str(found)
 
 
