@@ -306,10 +306,13 @@ def test_a_certificate_of_another_authority_is_refused(place, tmp_path):
             stranger = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             stranger.check_hostname, stranger.verify_mode = False, ssl.CERT_NONE
             stranger.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
-            with socket.create_connection(address, timeout=20) as raw:
-                # Refused in the handshake, or right after it.
-                with contextlib.suppress(OSError), stranger.wrap_socket(raw) as connection:
-                    assert connection.recv(1) == b""
+            # Refused in the handshake, or right after it.
+            with (
+                socket.create_connection(address, timeout=20) as raw,
+                contextlib.suppress(OSError),
+                stranger.wrap_socket(raw) as connection,
+            ):
+                assert connection.recv(1) == b""
         # A refuses a server that is not B; and something that does not speak TLS is refused too.
         with pytest.raises(ConnectionLost, match="CERTIFICATE_VERIFY_FAILED"):
             connect(address, tls_context(tmp_path / "other" / "a", "a"), 1000, 5)
