@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpcheck.mechanisms.dpda import DPDA
     from dpcheck.mechanisms.dphtl import DPHTL, Source, SourcesData
     from dpcheck.mechanisms.dpiw import DPIW, TwoSamples
+    from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
     from dpcheck.mechanisms.g_dpda import GDPDA
     from dpcheck.mechanisms.plr import PLR
     from dpcheck.mechanisms.plr_fs import PLRFS
@@ -34,6 +35,8 @@ _HOME = {
     "DPHTL": "dphtl",
     "DPIW": "dpiw",
     "Direct": "baselines",
+    "FederatedTransfer": "ftl",
+    "Federation": "ftl",
     "Labelled": "_data",
     "MajorityVote": "voting",
     "OutputLogistic": "_output_logistic",
@@ -76,6 +79,8 @@ __all__ = [
     "PSTH",
     "PSTS",
     "Direct",
+    "FederatedTransfer",
+    "Federation",
     "Labelled",
     "MajorityVote",
     "OutputLogistic",
