@@ -71,9 +71,14 @@ def assert_private(
         neighbours=neighbours, adjacency=adjacency, confidence=confidence, seed=seed,
         max_runs=max_runs, tolerance=tolerance, timeout=timeout,
     )  # fmt: skip
-    seen = entry.observed
     if entry.verdict is Verdict.VIOLATED:
-        raise AssertionError(_explain(entry))
+        raise AssertionError(explain(entry))
+    return require_decision(entry)
+
+
+def require_decision(entry: AuditEntry) -> AuditEntry:
+    """The entry, unless the runs could not tell."""
+    seen = entry.observed
     if entry.verdict is Verdict.UNDECIDED:
         raise Undecided(
             f"{entry.name}: {seen.runs} runs a side could only have caught epsilon >= "
@@ -84,7 +89,8 @@ def assert_private(
     return entry
 
 
-def _explain(entry: AuditEntry) -> str:
+def explain(entry: AuditEntry) -> str:
+    """A violation in words, with its witness."""
     seen = entry.observed
     lines = [
         f"{entry.name} is not ({entry.claim.budget.epsilon:g}, {entry.claim.budget.delta:g})-"
