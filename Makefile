@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test lint types layers test-deep unit docs wheel bench-accounting clean
+.PHONY: help audit test lint types layers test-browser test-deep unit docs wheel bench-accounting clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -20,7 +20,7 @@ audit: $(READY)  ## Audit PPTL-FS at epsilon 1: the demonstration
 	$(BIN)/dpcheck audit pptl_fs --eps 1
 
 test: lint types layers unit docs wheel  ## Style, types, layers, tests, docs, wheel
-	@echo "left out: torch, jax, browsers and the papers' data sets"
+	@echo "left out: torch, jax, browsers (make test-browser) and the papers' data sets"
 
 lint: $(READY)  ## Style
 	$(BIN)/ruff check .
@@ -45,6 +45,10 @@ wheel: $(READY)  ## Build the wheel, import it in a clean environment
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
 	cd build/wheel && venv/bin/python -I ../../tests/packaging/check_installed.py
+
+test-browser: $(READY)  ## HTML reports in headless Chromium; as root, installs Debian's if there is none
+	sh tests/browser/install_chromium.sh
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/browser
 
 test-deep: $(READY)  ## Tests of the jax mechanisms; installs jax
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,deep]'

@@ -54,7 +54,7 @@ class Part:
     drawings: list[Drawing]
     no_pictures: str
     witness: str
-    witness_title: str
+    violated: bool
     python: str
     python_does: str
     share: str
@@ -183,9 +183,7 @@ def _part(entry: AuditEntry, key: str, several: bool) -> Part:
         drawings=_drawings(entry, key),
         no_pictures=_NOT_SAMPLED if entry.observed.runs else _NO_RUNS,
         witness=_data(data) if data else "",
-        witness_title=(
-            "The counterexample" if entry.verdict is Verdict.VIOLATED else "The strongest attack"
-        ),
+        violated=entry.verdict is Verdict.VIOLATED,
         python=python.rstrip(),
         python_does=_python_does(entry),
         share=f"{sum(line.share for line in entry.spending):.3g}",

@@ -1,0 +1,86 @@
+"""One browser, and five real reports to look at."""
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from devtools import Browser
+
+import dpcheck
+from dpcheck.audits.session import AuditRequest, audit
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.audit_result import AuditReport, BudgetEntry
+from dpcheck.core.budget import Budget
+from dpcheck.execution.parallel import Workers
+from dpcheck.report import html
+
+MECHANISM = """
+import dpcheck
+import numpy as np
+
+
+@dpcheck.audited(claim=1.0, adjacency="zero-out", neighbours=[([0.0, 0.0], [0.0, 1.0])])
+@dpcheck.batched
+def private_sum(data, size, rng):
+    return np.sum(data) + rng.laplace(size=size)
+"""
+HOSTILE = (
+    "<img src=x onerror=\"document.title='owned'\"> a name that is far too long for a telephone"
+)
+
+
+def private(target, **request):
+    return audit(AuditRequest(target, pictures=True, workers=Workers(jobs=1), **request))
+
+
+@pytest.fixture(scope="session")
+def reports(tmp_path_factory):
+    """Name -> file; the five kinds of report there are."""
+    folder = tmp_path_factory.mktemp("reports")
+    (folder / "mechanism.py").write_text(MECHANISM)
+    target = f"{folder / 'mechanism.py'}:private_sum"
+    small = ("rows=100", "groups=2", "features=4")
+    made = {
+        "holds": private("plr", epsilon=1.0, settings=("rows=100", "features=3")),
+        "violated": private("pst_h", epsilon=1.0, variant="printed", settings=small),
+        "consistent": private(target, max_runs=60_000),
+        "undecided": private(target, max_runs=400),
+    }
+    entries = [
+        replace(entry, name=HOSTILE if number == 3 else f"audit {number}")
+        for number, entry in enumerate(entry for r in made.values() for entry in r.entries)
+    ] * 2
+    spent = BudgetEntry(
+        "patients", Budget(1.0), Adjacency.REPLACE_ONE, 0.5, 2.0, "pure", ("first", "second")
+    )
+    made["many"] = AuditReport(
+        0, tuple(entries), 0.999, {"dpcheck": dpcheck.__version__}, (spent,),
+        ("entry 3 of the baseline has expired",), "dpcheck check",
+    )  # fmt: skip
+    files = {}
+    for name, report in made.items():
+        assert name == "many" or any(entry.verdict == name for entry in report.entries), name
+        files[name] = folder / f"{name}.html"
+        files[name].write_text(html.render(report), encoding="utf-8")
+    return files
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with Browser() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def shots():
+    """Where screenshots go, if DPCHECK_SHOTS names a folder."""
+    folder = os.environ.get("DPCHECK_SHOTS")
+    if folder is None:
+        return None
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return Path(folder)
