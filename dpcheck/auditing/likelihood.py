@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from dpcheck.auditing.climb import climb
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.core.errors import BadOutput
 from dpcheck.execution.runner import Runner
@@ -31,17 +32,27 @@ def exact_losses(mechanism: Mechanism, first: object, second: object, outputs: A
     density = mechanism.log_density
     assert density is not None
     a, b = np.asarray(density(first, outputs)), np.asarray(density(second, outputs))
+    _check_densities(a, b, outputs)
+    if np.isneginf(a).any():
+        raise BadOutput("log_density says that an output that was seen is impossible.")
+    return _difference(a, b)
+
+
+def _check_densities(a: Array, b: Array, outputs: Array) -> None:
     if a.shape != (len(outputs),) or b.shape != (len(outputs),):
         raise BadOutput(
             f"log_density returned shape {a.shape} for {len(outputs)} outputs; it must return one "
             "number per output."
         )
-    if np.isnan(a).any() or np.isnan(b).any() or np.isneginf(a).any():
-        raise BadOutput("log_density is NaN, or says that an output that was seen is impossible.")
-    lost: Array = np.where(
-        np.isneginf(b), math.inf, a - b - _FLOAT_ERROR * (np.abs(a) + np.abs(b) + 1)
-    )
-    return lost
+    if np.isnan(a).any() or np.isnan(b).any():
+        raise BadOutput("log_density is NaN.")
+
+
+def _difference(a: Array, b: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        lost = a - b - _FLOAT_ERROR * (np.abs(a) + np.abs(b) + 1)
+    result: Array = np.where(np.isneginf(a), -math.inf, np.where(np.isneginf(b), math.inf, lost))
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +84,7 @@ def sample_losses(mechanism: Mechanism, pair: Pair, runs: int, runner: Runner) -
     """`runs` exact losses a direction."""
     size = min(runs, mechanism.batch, 1 << 14)
     kept: tuple[list[Array], list[Array]] = ([], [])
-    best, output, swapped = -math.inf, np.zeros(0), False
+    tops = [(-math.inf, np.zeros(0)), (-math.inf, np.zeros(0))]
     for batch in runner.batches(
         f"losses-{pair.label}", range(-(-runs // size)), loss_batch, mechanism, pair.first,
         pair.second, size,
@@ -81,9 +92,38 @@ def sample_losses(mechanism: Mechanism, pair: Pair, runs: int, runner: Runner) -
         for index, name in enumerate(("remove", "add")):
             kept[index].append(batch[name])
             top = float(batch[name].max())
-            if top > best:
-                best, output, swapped = top, batch[f"{name}-output"], index == 1
+            if top > tops[index][0]:
+                tops[index] = (top, batch[f"{name}-output"])
+    if getattr(mechanism.log_density, "anywhere", False):
+        tops = [
+            _climbed(mechanism, pair, bool(index), output, runner) if math.isfinite(loss) else (
+                loss, output)
+            for index, (loss, output) in enumerate(tops)
+        ]  # fmt: skip
+    swapped = tops[1][0] > tops[0][0]
+    best, output = tops[swapped]
     return LossSample((np.concatenate(kept[0]), np.concatenate(kept[1])), best, output, swapped)
+
+
+_SEEN = 512
+
+
+def _climbed(
+    mechanism: Mechanism, pair: Pair, swapped: bool, output: Array, runner: Runner
+) -> tuple[float, Array]:
+    """The best output made of pieces of sampled ones, where a density promises to be right there."""
+    density = mechanism.log_density
+    assert density is not None
+    first, second = (pair.second, pair.first) if swapped else (pair.first, pair.second)
+    rng = generator(runner.seeds(f"climb-{pair.label}", int(swapped)))
+    seen = np.vstack([mechanism.sample(side, _SEEN, rng) for side in (first, second)])
+
+    def loss(outputs: Array) -> Array:
+        a, b = np.asarray(density(first, outputs)), np.asarray(density(second, outputs))
+        _check_densities(a, b, outputs)
+        return _difference(a, b)
+
+    return climb(loss, seen, output)
 
 
 STAKES = 0.95 * 2.0 ** (-0.5 * np.arange(24))

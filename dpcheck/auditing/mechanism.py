@@ -122,6 +122,11 @@ class OutputDensity:
     function: Callable[[Any, Any], Any]
     batched: bool
 
+    @property
+    def anywhere(self) -> bool:
+        """Whether it says so: right at every output, -inf at impossible ones."""
+        return bool(getattr(self.function, "anywhere", False))
+
     def __call__(self, data: Any, outputs: Array) -> Array:
         """One number per row of encoded outputs."""
         plain: Any = outputs[:, 0] if outputs.shape[1] == 1 else outputs
