@@ -11,6 +11,7 @@ from dpcheck.accounting.ledger_costs import ZERO, Cost
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
+from dpcheck.core.display import Meter, card, number
 from dpcheck.core.errors import BudgetExceeded
 from dpcheck.core.event import Event, leaves
 from dpcheck.core.guarantee_events import NotPrivate
@@ -148,8 +149,29 @@ class Report:
                 out.append(f"    {account.quantity} {account.main:.6g} of {account.allowed:.6g}")
             if account.planned is not None:
                 out.append(f"    plans, paid in full: {account.planned} by basic composition")
-        out += [f"  {line.where}: {line.times} x {line.event} [{line.how}]" for line in self.lines]
+        out += self._releases()
         return "\n".join(out)
+
+    def _releases(self) -> list[str]:
+        return [f"  {line.where}: {line.times} x {line.event} [{line.how}]" for line in self.lines]
+
+    def _repr_html_(self) -> str:
+        rows: list[list[str | Meter]] = [
+            [
+                account.name,
+                account.unit,
+                Meter(
+                    f"{number(account.spent.upper)} of {number(account.budget.epsilon)}",
+                    account.spent.upper / account.budget.epsilon if account.budget.epsilon else 1.0,
+                ),
+                f"{account.budget.delta:g}",
+                account.spent.method,
+            ]
+            for account in self.accounts
+        ]
+        columns = ("dataset", "unit", "ε spent", "δ", "proved by")
+        title = f"Ledger under {self.adjacency}"
+        return card(title, columns, rows, folded=("releases", self._releases()))
 
 
 _MEANING = {

@@ -10,6 +10,8 @@ from typing import Any
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
+from dpcheck.core.display import SIGNS, card
+from dpcheck.core.display import number as display_number
 from dpcheck.core.evidence import RunEvidence, Spent
 from dpcheck.core.verdict import Verdict
 
@@ -117,6 +119,9 @@ class AuditEntry:
             "evidence": None if self.evidence is None else asdict(self.evidence),
         }
 
+    def _repr_html_(self) -> str:
+        return _cards((self,))
+
 
 @dataclass(frozen=True, slots=True)
 class BudgetEntry:
@@ -179,6 +184,50 @@ class AuditReport:
             "budgets": [entry.to_dict() for entry in self.budgets],
             "complaints": list(self.complaints),
         }
+
+    def _repr_html_(self) -> str:
+        return _cards(self.entries)
+
+
+_COLUMNS = ("part", "claimed ε", "proved", "observed", "confidence", "method")
+
+
+def _cards(entries: tuple[AuditEntry, ...]) -> str:
+    """What a notebook shows: a card per entry."""
+    return "".join(
+        card(
+            f"{entry.name} ({entry.variant}): {SIGNS[entry.verdict]} {entry.verdict}",
+            _COLUMNS,
+            [
+                [
+                    entry.part,
+                    _budget(entry.claim.budget.epsilon, entry.claim.budget.delta),
+                    "–"
+                    if entry.proved is None
+                    else "≤ " + _budget(entry.proved.epsilon, entry.proved.delta),
+                    "≥ " + _budget(entry.observed.epsilon, entry.observed.delta),
+                    f"{entry.observed.confidence:.6g}",
+                    entry.observed.method,
+                ]
+            ],
+            accent=str(entry.verdict),
+            folded=("details", _details(entry)),
+        )
+        for entry in entries
+    )
+
+
+def _budget(epsilon: float, delta: float) -> str:
+    return display_number(epsilon) + (f" (δ = {delta:.3g})" if delta else "")
+
+
+def _details(entry: AuditEntry) -> list[str]:
+    lines = [f"claim: {entry.claim.source}, {entry.claim.adjacency} neighbours"]
+    if entry.tie is not None:
+        lines.append(entry.tie)
+    if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
+        lines.append(f"would have caught ε ≥ {display_number(entry.observed.detectable)}")
+    return [*lines, *entry.notes]
 
 
 def number(value: float) -> float | str:

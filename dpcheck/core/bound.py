@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.display import card, number
 from dpcheck.core.errors import DpcheckError
 
 
@@ -42,3 +43,8 @@ class Bound:
 
     def __str__(self) -> str:
         return f"[{self.lower:.6g}, {self.upper:.6g}] ({self.method})"
+
+    def _repr_html_(self) -> str:
+        row = [number(self.lower), number(self.upper), self.method, str(self.adjacency or "–")]
+        columns = ("at least", "at most", "proved by", "adjacency")
+        return card("Proved bound", columns, [row], folded=("assumes", self.assumes))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.display import SIGNS
 from dpcheck.core.evidence import Spent
 from dpcheck.core.verdict import Verdict
 from dpcheck.report import figures, palette
@@ -22,12 +23,6 @@ from dpcheck.report.drawing import Drawing
 from dpcheck.report.text import MEANING, budget, figure, row
 
 _TEMPLATES = Path(__file__).parent / "templates"
-SIGNS = {
-    Verdict.HOLDS: "✓",
-    Verdict.CONSISTENT: "≈",
-    Verdict.VIOLATED: "✗",
-    Verdict.UNDECIDED: "?",
-}
 _WORST_FIRST = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.CONSISTENT, Verdict.HOLDS)
 _NO_RUNS = "No picture: this part was decided without runs on neighbouring data."
 _NOT_SAMPLED = "No picture: nothing was sampled for one in this audit."
