@@ -66,7 +66,8 @@ def card(
     return (
         f'<div style="border-left:4px solid {ACCENTS[accent]};padding:.1em 0 .1em .8em;'
         f'margin:.3em 0"><strong>{escape(title)}</strong>'
-        '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3em 0">'
+        '<table style="color:inherit;font:inherit;border-collapse:collapse;'
+        'font-variant-numeric:tabular-nums;margin:.3em 0">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}</div>"
     )
 
