@@ -19,6 +19,14 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.errors import NothingToAudit
 
 
+def _hint(error: BaseException) -> str:
+    if not isinstance(error, ModuleNotFoundError):
+        return ""
+    return (
+        ' If it is yours: install it, or name its folder in the project file, pythonpath = ["."].'
+    )
+
+
 @lru_cache(maxsize=16)
 def _module(location: str) -> ModuleType:
     if not location.endswith(".py"):
@@ -26,7 +34,7 @@ def _module(location: str) -> ModuleType:
             return import_module(location)
         except (Exception, SystemExit) as error:
             raise NothingToAudit(
-                f"cannot import {location}: {type(error).__name__}: {error}."
+                f"cannot import {location}: {type(error).__name__}: {error}.{_hint(error)}"
             ) from error
     path = Path(location)
     if not path.is_file():
@@ -42,7 +50,7 @@ def _module(location: str) -> ModuleType:
     except (Exception, SystemExit) as error:  # sys.exit(0) must not end an audit with "passed"
         del sys.modules[name]
         raise NothingToAudit(
-            f"{location} cannot be loaded: {type(error).__name__}: {error}."
+            f"{location} cannot be loaded: {type(error).__name__}: {error}.{_hint(error)}"
         ) from error
     return module
 

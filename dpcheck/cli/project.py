@@ -20,6 +20,8 @@ def _read(context: click.Context, _parameter: click.Parameter, value: str | None
 
     project = find(Path.cwd()) if value is None else load(Path(value).absolute())
     context.default_map = {**(context.default_map or {}), **project.options}
+    # Last, so that no file of a project stands in for an installed package.
+    sys.path.extend(str(p) for p in project.pythonpath if str(p) not in sys.path)
     return project
 
 
@@ -102,8 +104,18 @@ _AUDIT_OPTIONS = (
         show_default=True,
         help="How far above the claim the detectable epsilon may be.",
     ),
-    click.option("--allow-undecided", is_flag=True, help="Exit 0 where the runs could not tell."),
-    click.option("--require-proof", is_flag=True, help="Exit 3 unless every part holds."),
+    click.option(
+        "--allow-undecided",
+        is_flag=True,
+        envvar="DPCHECK_ALLOW_UNDECIDED",
+        help="Exit 0 where the runs could not tell.",
+    ),
+    click.option(
+        "--require-proof",
+        is_flag=True,
+        envvar="DPCHECK_REQUIRE_PROOF",
+        help="Exit 3 unless every part holds.",
+    ),
 )
 
 

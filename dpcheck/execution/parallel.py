@@ -10,11 +10,12 @@ from __future__ import annotations
 import multiprocessing
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from dpcheck.core.errors import MissingExtra, RunTimedOut, UnknownName
+from dpcheck.core.errors import MechanismFailed, MissingExtra, RunTimedOut, UnknownName
 from dpcheck.execution.store import Arrays, Store
 
 Batch = tuple[str, Callable[..., Arrays], tuple[Any, ...]]  # name in the store, function, arguments
@@ -72,6 +73,11 @@ def _on_cores(batches: list[Batch], workers: Workers) -> Iterator[Arrays]:
         yield from pool(delayed(function)(*arguments) for _, function, arguments in batches)
     except (TimeoutError, multiprocessing.TimeoutError):
         raise hang(workers.timeout) from None
+    except BrokenProcessPool as error:
+        raise MechanismFailed(
+            "a worker process died while it ran the mechanism: out of memory, a crash in compiled "
+            "code, or an exit of its own. Run it with --jobs 1 to see where."
+        ) from error
 
 
 def _on_dask(batches: list[Batch], workers: Workers) -> Iterator[Arrays]:

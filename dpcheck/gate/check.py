@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -72,14 +71,14 @@ def check(
     1 - confidence: each of n audits gets an n-th of it, and splits that over its parts.
     """
     if not project.audits and not project.budgets:
+        file = "There is neither a dpcheck.toml nor a [tool.dpcheck] in pyproject.toml here"
+        if project.file is not None:
+            file = f"{project.file.name} names neither audits nor budgets"
         raise NothingToAudit(
-            "this project names neither audits nor budgets; add to dpcheck.toml, for example, "
-            '[[audits]] target = "file.py:function" (under [[tool.dpcheck.audits]] in '
-            "pyproject.toml)."
+            f'{file}. Begin with [[audits]] and target = "file.py:function" in dpcheck.toml, or the '
+            "same under [[tool.dpcheck.audits]] in pyproject.toml."
         )
     accepted_before = baseline.load(request.baseline)
-    # Last, so that no file of a project stands in for an installed package.
-    sys.path.extend(str(p) for p in project.pythonpath if str(p) not in sys.path)
     watch = progress or Progress(quiet=True)
     alpha = (1 - request.confidence) / max(1, len(project.audits))
     limit = math.inf if request.time_limit is None else request.time_limit

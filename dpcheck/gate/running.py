@@ -6,6 +6,7 @@ import math
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -181,10 +182,12 @@ def _run(
             try:
                 if time.monotonic() > settings.deadline:
                     raise OutOfTime
-                report = session.run_plans(
-                    [plan], request, {}, progress=progress, limits=limits,
-                    store=TimedStore(store, settings.deadline),
-                )  # fmt: skip
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", message=".*still being processed")
+                    report = session.run_plans(
+                        [plan], request, {}, progress=progress, limits=limits,
+                        store=TimedStore(store, settings.deadline),
+                    )  # fmt: skip
                 (entry,) = report.entries
             except OutOfTime:
                 whole = False
@@ -223,10 +226,8 @@ def night_limits(base: Limits, plan: PartPlan, nights: int) -> Limits:
 
 
 def _cut_short(plan: PartPlan, limits: Limits) -> AuditEntry:
-    observed = Observed(
-        0.0, plan.tested.delta, 1 - limits.alpha, "nothing, the time was up", 0, math.inf
-    )
+    observed = Observed(0.0, plan.tested.delta, 1 - limits.alpha, "no test", 0, math.inf)
     return AuditEntry(
         plan.name, plan.variant, plan.claim.part, plan.claim, plan.proved, observed,
-        Verdict.UNDECIDED, notes=("the time limit passed before this part was finished",),
+        Verdict.UNDECIDED, notes=("the time limit passed before this part was finished; raise --time-limit",),
     )  # fmt: skip

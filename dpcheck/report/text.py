@@ -82,7 +82,7 @@ def details(entry: AuditEntry) -> str:
     lines.append(how)
     if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
         lines.append(f"  would have caught epsilon >= {figure(seen.detectable)}")
-    if entry.verdict is Verdict.UNDECIDED:
+    if entry.verdict is Verdict.UNDECIDED and seen.runs:
         lines.append("  to decide: raise --max-runs, or give neighbours that differ more")
     if entry.verdict is Verdict.VIOLATED:
         lines += witness_lines(entry)

@@ -272,6 +272,34 @@ def test_time_is_limited(folder):
     assert folder("check", "--require-proof") == 3
 
 
+def test_packages_are_found_where_the_file_says(folder, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    package = folder.root / "src/gate_sample"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "mech.py").write_text("from gate_sample.half import SCALE\n" + MECHANISM.replace(
+        "SCALE = 1.0", ""))  # fmt: skip
+    (package / "half.py").write_text("SCALE = 1.0\n")
+    audit = '[[audits]]\ntarget = "gate_sample.mech:noisy"\n'
+    folder.config(audit)
+    assert folder("check") == 2
+    assert 'pythonpath = ["."]' in folder.err
+    folder.config('pythonpath = ["src"]\n' + audit)
+    assert folder("check") == 0
+    assert folder("audit", "gate_sample.mech:noisy") == 0
+    (package / "half.py").write_text("SCALE = 1.1\n")
+    assert folder.json()["audits"][0]["origin"] == "run"
+    assert folder.json()["audits"][0]["location"]["path"] == "src/gate_sample/mech.py"
+
+
+def test_a_worker_that_dies_is_no_verdict(folder):
+    source = MECHANISM.replace("raise SystemExit(0)", "import os; os._exit(0)")
+    (folder.root / "mech.py").write_text(source)
+    folder.config('[[audits]]\ntarget = "mech.py:leaves"\n')
+    assert folder("check", "--jobs", "2") == 2
+    assert "a worker process died" in folder.err
+
+
 def test_flags_win_over_the_environment_over_the_file(folder, monkeypatch):
     folder.config("seed = 5\nmax-runs = 7\n" + ONE + "max-runs = 9\n")
     assert folder.json()["seed"] == 5
@@ -296,6 +324,7 @@ def test_another_file_is_read_from_its_own_folder(folder, tmp_path_factory, monk
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        (None, "neither a dpcheck.toml nor"),
         ("", "DPC405"),
         ("seed = 1", "names neither audits nor budgets"),
         ("seed = ", "DPC503"),
@@ -318,7 +347,8 @@ def test_another_file_is_read_from_its_own_folder(folder, tmp_path_factory, monk
 )
 def test_what_cannot_be_carried_out_is_one_line_and_exit_2(folder, text, words):
     (folder.root / "exits.py").write_text("import sys\nsys.exit(0)\n")
-    folder.config(text)
+    if text is not None:
+        folder.config(text)
     assert folder("check") == 2
     assert folder.out == ""
     assert words in folder.err
