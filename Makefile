@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test lint types layers test-browser test-deep unit docs wheel bench-accounting clean
+.PHONY: help audit test lint types layers test-browser test-deep unit docs wheel bench-accounting bench bench-quick bench-tables clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -56,6 +56,32 @@ test-deep: $(READY)  ## Tests of the jax mechanisms; installs jax
 
 bench-accounting: $(READY)  ## Time and tightness of the RDP accountant beside its peers
 	$(BIN)/python benchmarks/accounting_rdp.py
+
+PEERS := jax-privacy==2.0.0 tensorflow-empirical-privacy==0.1.0 immutabledict
+BENCH := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python
+
+$(VENV)/.peers: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(PEERS)
+	@touch $(VENV)/.peers
+
+bench: $(VENV)/.peers  ## All benchmarks beside their peers, then all tables; hours, continues where it was
+	$(BENCH) benchmarks/transcripts.py
+	$(BENCH) benchmarks/corpus.py --seeds 3
+	$(BENCH) benchmarks/peers_corpus.py --seeds 3
+	$(BENCH) benchmarks/scale.py
+	$(BENCH) benchmarks/false_alarms.py
+	$(BENCH) benchmarks/auditor_power.py --seeds 20 --resume
+	$(MAKE) bench-tables
+
+bench-quick: $(VENV)/.peers  ## A sample of it in ten minutes, into a folder of its own
+	DPCHECK_RESULTS=build/bench-quick $(BENCH) benchmarks/corpus.py --seeds 1 --minutes 4
+	DPCHECK_RESULTS=build/bench-quick $(BENCH) benchmarks/peers_corpus.py --seeds 1 --minutes 2
+	DPCHECK_RESULTS=build/bench-quick $(BENCH) benchmarks/scale.py --minutes 2
+	DPCHECK_RESULTS=build/bench-quick $(BENCH) benchmarks/make_tables.py --to build/bench-quick
+
+bench-tables: $(READY)  ## Tables and figures in docs/benchmarks/ from the data files, nothing measured
+	$(BENCH) benchmarks/make_tables.py
+	$(BENCH) benchmarks/feature_table.py
 
 clean:  ## Remove what the other targets made
 	rm -rf $(VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(os.environ.get("DPCHECK_RESULTS", Path(__file__).parent / "results"))
 
 
 def _processor() -> str:
@@ -26,7 +26,7 @@ def _processor() -> str:
 
 def _commit() -> str:
     shown = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=RESULTS.parent, capture_output=True,
+        ["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, capture_output=True,
         text=True, check=False,
     )  # fmt: skip
     return shown.stdout.strip() or "unknown"
@@ -55,7 +55,7 @@ def read(name: str) -> list[dict[str, Any]]:
 
 def append(name: str, record: dict[str, Any]) -> None:
     """One more record, on disk before this returns."""
-    RESULTS.mkdir(exist_ok=True)
+    RESULTS.mkdir(parents=True, exist_ok=True)
     with (RESULTS / name).open("a", encoding="utf-8") as file:
         file.write(json.dumps(record, sort_keys=True) + "\n")
         file.flush()

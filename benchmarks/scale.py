@@ -1,0 +1,175 @@
+"""What an audit costs: memory against runs, speed against workers, time against size, bound against runs.
+
+    python benchmarks/scale.py                 # continues results/scale.jsonl, about 15 minutes
+    python benchmarks/scale.py --kind memory --fresh
+
+CPU seconds of one process where the question is work; wall seconds where it is workers; the peak
+resident memory of a process of its own where it is memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+from records import RESULTS, append, read, stamp
+
+from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.distinguisher import Limits, distinguish
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.execution.parallel import Workers
+from dpcheck.execution.runner import Runner
+
+FILE = "scale.jsonl"
+CLAIM = AuditedClaim(1.0, 0.0, Adjacency.ZERO_OUT)
+ALPHA = 1e-3
+
+
+def laplace_sums(data, size, rng):
+    """A sum over the rows, answered in as many columns as the data has, at epsilon 1 in all."""
+    return data.sum(axis=0) + rng.laplace(scale=data.shape[1], size=(size, data.shape[1]))
+
+
+def descent(data, size, rng):
+    """`steps` noisy gradient steps on a mean, the steps being the first entry of the data."""
+    steps, weight = int(data[0]), np.zeros(size)
+    for _ in range(steps):
+        gradient = np.clip(weight - data[1], -1, 1)
+        weight = weight - 0.1 * (gradient + rng.normal(scale=10 * math.sqrt(steps), size=size))
+    return weight
+
+
+def pair(rows: int, columns: int) -> Pair:
+    """A record of ones, and the same zeroed."""
+    data = np.zeros((rows, columns))
+    changed = data.copy()
+    changed[0] = 1.0
+    return Pair(changed, data, "one record")
+
+
+def audit(function, neighbours: Pair, runs: int, workers: Workers | None = None, seed: int = 0):
+    limits = Limits(alpha=ALPHA, max_runs=runs, stop_early=False)
+    runner = Runner(seed=seed, workers=workers or Workers(1))
+    return distinguish(Mechanism(function, True), [neighbours], CLAIM, limits, runner)
+
+
+def memory(runs: int) -> dict:
+    """In a process of its own, since the peak never falls."""
+    shown = subprocess.run(
+        [sys.executable, __file__, "--peak", str(runs)], capture_output=True, text=True, check=True
+    )
+    return json.loads(shown.stdout)
+
+
+def peak(runs: int) -> None:
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = audit(laplace_sums, pair(10, 1), runs)
+    print(json.dumps({
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        "test_runs": found.runs, "lower": found.lower,
+        "seconds": round(time.perf_counter() - wall, 2),
+        "cpu_seconds": round(time.process_time() - cpu, 2),
+    }))  # fmt: skip
+
+
+def workers(count: int, backend: str) -> dict:
+    runs = 1 << 22
+    if backend == "loky":
+        return _throughput(runs, Workers(count))
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        return _throughput(runs, Workers(count, "dask", cluster.scheduler_address))
+
+
+def _throughput(runs: int, where: Workers) -> dict:
+    audit(laplace_sums, pair(10, 4), 1 << 17, where)  # processes started, modules imported
+    began = time.perf_counter()
+    found = audit(laplace_sums, pair(10, 4), runs, where)
+    seconds = time.perf_counter() - began
+    total = 2 * (found.runs + found.learning_runs)  # both sides
+    return {"seconds": round(seconds, 2), "runs_per_second": round(total / seconds),
+            "lower": found.lower}  # fmt: skip
+
+
+def cost(function, neighbours: Pair) -> dict:
+    runs = 1 << 18
+    audit(laplace_sums, pair(2, 2), 1 << 12)  # modules imported
+    began = time.process_time()
+    found = audit(function, neighbours, runs)
+    seconds = time.process_time() - began
+    each = 1e6 * seconds / (found.runs + found.learning_runs)
+    return {"cpu_seconds": round(seconds, 3), "microseconds_per_run": round(each, 4)}
+
+
+def gap(runs: int, seed: int) -> dict:
+    """How far below the true epsilon, 1, the bound is: the Laplace mechanism, one column."""
+    found = audit(laplace_sums, pair(10, 1), runs, seed=seed)
+    return {"lower": found.lower, "gap": 1.0 - found.lower, "test_runs": found.runs}
+
+
+def _steps(count: int) -> Pair:
+    return Pair(np.array([count, 1.0]), np.array([count, 0.0]), "one target")
+
+
+TASKS = {
+    "memory": ([{"runs": r} for r in (10**5, 10**6, 10**7)], memory),
+    "workers": (
+        [{"backend": b, "count": c} for b in ("loky", "dask") for c in (1, 2)],
+        lambda backend, count: workers(count, backend),
+    ),
+    "dimension": (
+        [{"columns": c} for c in (1, 2, 4, 8, 16, 32, 64)],
+        lambda columns: cost(laplace_sums, pair(10, columns)),
+    ),
+    "rows": (
+        [{"rows": 10**k} for k in range(1, 7)],
+        lambda rows: cost(laplace_sums, pair(rows, 1)),
+    ),
+    "steps": (
+        [{"steps": s} for s in (1, 3, 10, 30, 100, 300)],
+        lambda steps: cost(descent, _steps(steps)),
+    ),
+    "gap": (
+        [{"runs": 1 << k, "seed": s} for k in (16, 18, 20, 22) for s in range(3)],
+        gap,
+    ),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kind", action="append", choices=list(TASKS))
+    parser.add_argument("--minutes", type=float, default=math.inf)
+    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--peak", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peak:
+        peak(options.peak)
+        return
+    if options.fresh:
+        (RESULTS / FILE).unlink(missing_ok=True)
+    done = {json.dumps([r["kind"], r["at"]], sort_keys=True) for r in read(FILE)}
+    deadline = time.monotonic() + 60 * options.minutes
+    for kind, (points, measure) in TASKS.items():
+        if options.kind and kind not in options.kind:
+            continue
+        for at in points:
+            if json.dumps([kind, at], sort_keys=True) in done or time.monotonic() > deadline:
+                continue
+            found = measure(**at)
+            append(FILE, {"kind": kind, "at": at, **found, **stamp("scikit-learn")})
+            print(kind, at, found, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Tables in docs/benchmarks/, each a pure function of the data files."""

@@ -1,0 +1,45 @@
+"""docs/benchmarks/accounting.md and findings.md: what commands printed, as they printed it."""
+
+from __future__ import annotations
+
+import json
+
+from transcripts import path_of
+
+PAGES = {
+    "accounting.md": (
+        "# Accountants beside their peers",
+        "Time and tightness in one run on one machine; what each column is, is in the script.",
+        ("accounting_rdp", "accounting_pld"),
+    ),
+    "findings.md": (
+        "# Findings in released peers",
+        "Each script states the exact value or the null it compares with, and ends in exit code 1 while "
+        "the release errs.",
+        (
+            "findings/dp_accounting_randomized_response",
+            "findings/dp_accounting_pld_small_delta",
+            "findings/jax_privacy_gdp",
+        ),
+    ),
+}
+
+
+def render() -> dict[str, str]:
+    pages = {}
+    for page, (title, words, names) in PAGES.items():
+        parts = [title, words]
+        for name in names:
+            if not path_of(name).exists():
+                continue
+            kept = json.loads(path_of(name).read_text(encoding="utf-8"))
+            versions = ", ".join(f"{n} {v}" for n, v in sorted(kept["versions"].items()))
+            printed = "\n".join(kept["output"])
+            parts += [
+                f"## {name.split('/')[-1]}",
+                f"```console\n$ {kept['command']}\n{printed}\n```",
+                f"Exit code {kept['exit']}. {kept['machine']}. {versions}. {kept['date']}.",
+            ]
+        if len(parts) > 2:
+            pages[page] = "\n\n".join(parts) + "\n"
+    return pages

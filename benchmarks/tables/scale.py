@@ -1,0 +1,187 @@
+"""docs/benchmarks/scale.md and sizing.md, and the figure of costs."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from pathlib import Path
+
+import numpy as np
+from records import read
+
+from .common import Record, made_with, number, table
+
+FIGURE = "cost.svg"
+COSTS = {"dimension": "columns", "rows": "rows", "steps": "steps"}
+ALPHA = 1e-3
+OVERHEAD = (
+    1.25  # of learned events and of stopping at any time, over one fixed event; see sizing.md
+)
+
+
+def _kind(kind: str) -> list[Record]:
+    return [record for record in read("scale.jsonl") if record["kind"] == kind]
+
+
+def points(kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Size and microseconds per run."""
+    found = sorted((r["at"][COSTS[kind]], r["microseconds_per_run"]) for r in _kind(kind))
+    sizes, costs = zip(*found, strict=True)
+    return np.array(sizes, dtype=float), np.array(costs)
+
+
+def exponent(kind: str) -> float:
+    """Slope of log cost against log size over the larger half: the asymptotic one, as far as seen."""
+    sizes, costs = points(kind)
+    half = len(sizes) // 2
+    return float(np.polyfit(np.log(sizes[half:]), np.log(costs[half:]), 1)[0])
+
+
+def predicted_gap(runs: float, epsilon: float, chance: float, alpha: float = ALPHA) -> float:
+    """How far below epsilon a bound from `runs` runs a side is.
+
+    The log ratio of two frequencies p and p e^-eps has standard deviation
+    sqrt(((1-p)/p + (1-p')/p') / runs); a confidence 1 - alpha at any time costs sqrt(2 log(1/alpha))
+    of them.
+    """
+    other = chance * math.exp(-epsilon)
+    spread = (1 - chance) / chance + (1 - other) / other
+    return OVERHEAD * math.sqrt(2 * math.log(1 / alpha) * spread / runs)
+
+
+def runs_for(gap: float, epsilon: float, chance: float, alpha: float = ALPHA) -> float:
+    """The inverse of `predicted_gap`."""
+    return predicted_gap(1.0, epsilon, chance, alpha) ** 2 / gap**2
+
+
+def render() -> dict[str, str]:
+    records = read("scale.jsonl")
+    if {r["kind"] for r in records} < {"memory", "workers", "gap", *COSTS}:
+        return {}
+    return {"scale.md": _scale(records), "sizing.md": _sizing()}
+
+
+def _scale(records: list[Record]) -> str:
+    memory = table(
+        ["test runs a side", "peak memory, MB", "CPU s", "bound (true 1)"],
+        [(f"{r['test_runs']:,}", r["peak_mb"], r["cpu_seconds"], number(r["lower"], 5))
+         for r in _kind("memory")],
+    )  # fmt: skip
+    workers = table(
+        ["backend", "workers", "runs a second, both sides", "bound"],
+        [(r["at"]["backend"], r["at"]["count"], f"{r['runs_per_second']:,}", repr(r["lower"]))
+         for r in _kind("workers")],
+    )  # fmt: skip
+    costs = "\n\n".join(
+        table([COSTS[kind], "microseconds per run"],
+              [(f"{int(x):,}", number(y, 4)) for x, y in zip(*points(kind), strict=True)])
+        + f"\n\nFitted exponent over the larger half: **{exponent(kind):.2f}**."
+        for kind in COSTS
+    )  # fmt: skip
+    return f"""# What an audit costs
+
+## Memory
+
+Test runs are counted and forgotten, so memory does not grow with them. Peak resident memory of a process
+of its own:
+
+{memory}
+
+## Workers
+
+The same audit, {1 << 22:,} test runs a side. The bound must not depend on who computes it, and does not.
+Learning, which fits scores in one process, is part of the time.
+
+{workers}
+
+## Size
+
+CPU time of one process per run and side, mechanism and auditor together: columns of the output, rows of
+the data (a sum over all of them in every batch), steps of a training loop.
+
+{costs}
+
+![cost per run against size]({FIGURE})
+
+{made_with(records, "python benchmarks/scale.py")}
+"""
+
+
+def _sizing() -> str:
+    checked = []
+    for runs in sorted({r["test_runs"] for r in _kind("gap")}):
+        gaps = [r["gap"] for r in _kind("gap") if r["test_runs"] == runs]
+        expected = predicted_gap(runs, 1.0, 0.5)
+        mean = statistics.mean(gaps)
+        checked.append((f"{runs:,}", number(mean), number(expected), f"{mean / expected:.2f}"))
+    speed = max(r["runs_per_second"] for r in _kind("workers") if r["at"]["count"] == 1)
+    rows = []
+    for epsilon, chance in ((0.1, 0.5), (1.0, 0.5), (1.0, 0.01), (4.0, 0.5)):
+        for share in (0.1, 0.03, 0.01):
+            runs = runs_for(share * epsilon, epsilon, chance)
+            seconds = 2 * runs / speed
+            rows.append((
+                number(epsilon), number(chance), f"{share:.0%}", f"{runs:,.0f}", number(seconds),
+                math.ceil(seconds / 60),
+            ))  # fmt: skip
+    sizes = table(
+        ["claimed ε", "p", "gap, share of ε", "runs a side", "seconds, one worker here",
+         "workers for a minute"],
+        rows,
+    )  # fmt: skip
+    return f"""# How many machines for how tight a bound
+
+**Runs.** An event of chance p on one side and p' = p e^-eps on the other is counted N times a side. The
+estimate of eps has variance ((1-p)/p + (1-p')/p') / N, and a lower bound at confidence 1 - alpha that may
+be looked at any time lies about sqrt(2 log(1/alpha)) standard deviations below it:
+
+    gap = {OVERHEAD} sqrt(2 log(1/alpha) ((1-p)/p + (1-p')/p') / N),    so    N = gap(1 run)² / gap²
+
+Half the gap costs four times the runs. The factor {
+        OVERHEAD
+    } is for learned events and for stopping at any
+time; measured, on the Laplace mechanism at epsilon 1 (p = 1/2) and confidence 0.999:
+
+{table(["test runs a side", "measured gap", "predicted gap", "measured / predicted"], checked)}
+
+**Machines.** Batches are independent and results do not depend on who computes them, so
+
+    seconds = 2 N / (runs a second and worker × workers)
+
+plus learning. Here one worker makes {
+        speed:,} runs a second on a mechanism that is one line of numpy
+(`scale.md`); put your own mechanism's time in its place, since it usually dominates: at 1 ms a run one worker
+makes 1,000 a second. For confidence 0.999:
+
+{sizes}
+
+A rare event (small p) costs 1/p times as many runs: give pairs and features that make the event
+likely, or a log density, with which one output above the claim is a proof and none of this applies.
+
+{made_with(_kind("gap") + _kind("workers"), "python benchmarks/scale.py")}
+"""
+
+
+def draw(folder: Path) -> None:
+    """The figure; the same bytes for the same data and the same matplotlib."""
+    if not render():
+        return
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    mpl.rcParams["svg.hashsalt"] = "dpcheck"
+    figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
+    for axis, kind in zip(axes, COSTS, strict=True):
+        sizes, costs = points(kind)
+        slope = exponent(kind)
+        axis.loglog(sizes, costs, "o")
+        half = len(sizes) // 2
+        middle = np.exp(np.log(sizes[half:]).mean()), np.exp(np.log(costs[half:]).mean())
+        axis.loglog(sizes[half:], middle[1] * (sizes[half:] / middle[0]) ** slope, "-")
+        axis.set_xlabel(COSTS[kind])
+        axis.set_title(f"exponent {slope:.2f}")
+    axes[0].set_ylabel("microseconds per run")
+    figure.savefig(folder / FIGURE, metadata={"Date": None})
+    plt.close(figure)
