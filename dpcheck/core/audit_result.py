@@ -171,6 +171,7 @@ class AuditReport:
     budgets: tuple[BudgetEntry, ...] = ()
     complaints: tuple[str, ...] = ()  # baseline entries that no longer hold
     command: str = ""  # what to type to run it again
+    file: str = ""  # the project file that asked for it, relative to the checkout
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""

@@ -21,7 +21,7 @@ from dpcheck.gate.baseline import Finding
 from dpcheck.gate.budgets import check_budget, spenders
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
-from dpcheck.gate.running import Settings, run_audit
+from dpcheck.gate.running import Settings, from_checkout, run_audit
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,7 @@ def check(
         budgets=tuple(replace(b, accepted=why.get(f"budgets/{b.dataset}")) for b in bills),
         complaints=tuple(complaints),
         command=f"dpcheck check --seed {request.seed} --no-cache",
+        file=from_checkout(project.file, project.root) or "" if project.file is not None else "",
     )
 
 

@@ -96,11 +96,16 @@ def locate(target: str, root: Path) -> Location | None:
     found = targets.parse(target).load()
     function = found if hasattr(found, "__code__") else type(found)
     line = getattr(getattr(function, "__code__", None), "co_firstlineno", 1)
-    path = _source_of(target)
+    path = from_checkout(_source_of(target), root)
+    return None if path is None else Location(path, line)
+
+
+def from_checkout(path: Path, root: Path) -> str | None:
+    """A path as services that show a checkout want it; None for what lies outside."""
     checkout = os.environ.get("GITHUB_WORKSPACE")
     for base in ([Path(checkout)] if checkout else []) + [root]:
-        if path.is_relative_to(base.resolve()):
-            return Location(path.relative_to(base.resolve()).as_posix(), line)
+        if path.resolve().is_relative_to(base.resolve()):
+            return path.resolve().relative_to(base.resolve()).as_posix()
     return None
 
 
@@ -207,10 +212,11 @@ def night_limits(base: Limits, plan: PartPlan, nights: int) -> Limits:
     """Limits under which the audit is yesterday's, with as many fresh test runs again.
 
     The batches of a test are seeded by their number, so a longer test is the same e-process with
-    more runs. What is learned must stay as it was: the events are those of the first night, and
-    evidence about other events must not be added to theirs. Stopping early is left out because
-    being sure enough of power is no reason for a night to do nothing; a violation found is kept by
-    `run_audit`, which then runs nothing.
+    more runs. What is learned is pinned, so that all nights ask about the same events. (Evidence
+    about events that changed between nights would be as valid: a bet has mean at most 1 whichever
+    event it is on, as long as that was chosen before the runs. It would only be weaker.) Stopping
+    early is left out: enough power for one night is no reason for the next to do nothing. A
+    violation is kept by `run_audit`, which then runs nothing.
     """
     if plan.mechanism is None:
         return base

@@ -1,6 +1,8 @@
 """The report as SARIF 2.1.0, which code-scanning services show beside the code.
 
-Every part is a result: a pass says so, an accepted finding is suppressed with its reason.
+Results are what needs somebody: violations, undecided parts, overspent budgets, a baseline that is out
+of date. What passed is left out, as services show whatever they are given. An accepted finding is
+suppressed with its reason. Services want a place for everything: without one it is the project file.
 """
 
 from __future__ import annotations
@@ -8,8 +10,9 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 from typing import Any
+from urllib.parse import quote
 
-from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Location
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.text import MEANING, budget, figure, witness_lines
 
@@ -25,11 +28,14 @@ _KIND = {Verdict.VIOLATED: "fail", Verdict.UNDECIDED: "review"}
 
 def render(report: AuditReport) -> str:
     """One SARIF log with one run."""
-    results = [_audit(entry) for entry in report.entries]
-    results += [_budget(entry) for entry in report.budgets]
+    results = [_audit(entry) for entry in report.entries if entry.verdict in _LEVEL]
+    results += [_budget(entry) for entry in report.budgets if not entry.within]
     results += [
         _result("baseline", f"baseline/{n}", text) for n, text in enumerate(report.complaints)
     ]
+    for result in results:
+        if report.file and "locations" not in result:
+            result["locations"] = _at(Location(report.file))
     driver = {
         "name": "dpcheck",
         "semanticVersion": version("dpcheck"),
@@ -60,16 +66,10 @@ def _audit(entry: AuditEntry) -> dict[str, Any]:
         text = "\n".join([text, *witness_lines(entry)])
     result = _result(
         "privacy-claim", f"{entry.name}/{entry.variant}/{entry.part}", text,
-        level=_LEVEL.get(entry.verdict, "none"), kind=_KIND.get(entry.verdict, "pass"),
-        accepted=entry.accepted,
+        level=_LEVEL[entry.verdict], kind=_KIND[entry.verdict], accepted=entry.accepted,
     )  # fmt: skip
-    where = entry.location
-    if where is not None:
-        physical = {
-            "artifactLocation": {"uri": _uri(where.path), "uriBaseId": "%SRCROOT%"},
-            "region": {"startLine": where.line},
-        }
-        result["locations"] = [{"physicalLocation": physical}]
+    if entry.location is not None:
+        result["locations"] = _at(entry.location)
     result["properties"] = {
         key: value for key, value in entry.to_dict().items()
         if key in ("claim", "proved", "observed", "witness", "origin")
@@ -82,11 +82,7 @@ def _budget(entry: BudgetEntry) -> dict[str, Any]:
         f"{entry.dataset}: its releases spend at most {figure(entry.upper)} of "
         f"{budget(entry.budget.epsilon, entry.budget.delta)} under {entry.adjacency}."
     )
-    level, kind = ("none", "pass") if entry.within else ("error", "fail")
-    return _result(
-        "dataset-budget", f"budgets/{entry.dataset}", text,
-        level=level, kind=kind, accepted=entry.accepted,
-    )  # fmt: skip
+    return _result("dataset-budget", f"budgets/{entry.dataset}", text, accepted=entry.accepted)
 
 
 def _result(
@@ -106,7 +102,7 @@ def _result(
     return result
 
 
-def _uri(path: str) -> str:
-    from urllib.parse import quote
-
-    return quote(path)
+def _at(where: Location) -> list[dict[str, Any]]:
+    place = {"uri": quote(where.path), "uriBaseId": "%SRCROOT%"}
+    region = {"startLine": where.line}
+    return [{"physicalLocation": {"artifactLocation": place, "region": region}}]

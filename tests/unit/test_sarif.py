@@ -47,17 +47,24 @@ def test_the_schema_can_fail():
 
 @pytest.mark.parametrize(
     ("verdict", "level", "kind"),
-    [
-        (Verdict.VIOLATED, "error", "fail"),
-        (Verdict.UNDECIDED, "warning", "review"),
-        (Verdict.CONSISTENT, "none", "pass"),
-        (Verdict.HOLDS, "none", "pass"),
-    ],
+    [(Verdict.VIOLATED, "error", "fail"), (Verdict.UNDECIDED, "warning", "review")],
 )
-def test_every_verdict_has_a_level(verdict, level, kind):
+def test_what_needs_somebody_has_a_level(verdict, level, kind):
     (result,) = log_of(entry(verdict))["runs"][0]["results"]
     assert (result["level"], result["kind"]) == (level, kind)
     assert "suppressions" not in result
+
+
+def test_what_passed_is_no_result():
+    log = log_of(entry(Verdict.CONSISTENT), entry(Verdict.HOLDS))
+    assert log["runs"][0]["results"] == []
+
+
+def test_everything_has_a_place():
+    log = log_of(entry(Verdict.VIOLATED), complaints=("stale",), file="sub/dpcheck.toml")
+    for result in log["runs"][0]["results"]:
+        place = result["locations"][0]["physicalLocation"]["artifactLocation"]
+        assert place["uri"] == "sub/dpcheck.toml"
 
 
 def test_a_violation_shows_its_witness_at_its_line():
@@ -84,8 +91,7 @@ def test_budgets_and_stale_baselines_are_results_too():
 
     log = log_of(budgets=(bill(0.5), bill(INFINITE)), complaints=("x is stale",))
     results = log["runs"][0]["results"]
-    assert [r["kind"] for r in results] == ["pass", "fail", "fail"]
-    assert [r["ruleId"] for r in results] == ["dataset-budget", "dataset-budget", "baseline"]
+    assert [r["ruleId"] for r in results] == ["dataset-budget", "baseline"]
     rules = log["runs"][0]["tool"]["driver"]["rules"]
     assert all(rules[r["ruleIndex"]]["id"] == r["ruleId"] for r in results)
 
