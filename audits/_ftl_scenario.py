@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Scenario:
     hidden: int
     iterations: int
     rate: float
-    signs: str  # "corrected" or "printed"
+    signs: Literal["corrected", "printed"]
 
     def model(self) -> FederatedTransfer:
         """The mechanism, unencrypted: the same numbers without the wait."""
@@ -113,7 +113,7 @@ class Scenario:
         return KnownToB(data.common_b[: self.labelled], data.common_b)
 
 
-def read_scenario(settings: Mapping[str, Any], signs: str) -> Scenario:
+def read_scenario(settings: Mapping[str, Any], signs: Literal["corrected", "printed"]) -> Scenario:
     """A scenario from `--set`."""
     sizes = {
         name: count(name, settings[name])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpcheck.mechanisms._bayes import bayesian_logistic, informative_prior
     from dpcheck.mechanisms._data import Labelled, Transfer
+    from dpcheck.mechanisms._ftl_private_model import PrivateFederatedTransfer
     from dpcheck.mechanisms._hypothesis_weights import hypothesis_weights
     from dpcheck.mechanisms._loss import exact_loss
     from dpcheck.mechanisms._output_logistic import OutputLogistic, SignedRows
@@ -46,6 +47,7 @@ _HOME = {
     "PSTF": "pst_f",
     "PSTH": "pst_h",
     "PSTS": "pst_s",
+    "PrivateFederatedTransfer": "_ftl_private_model",
     "Ridge": "_regularizers",
     "SignedRows": "_output_logistic",
     "SimComb": "simcomb",
@@ -84,6 +86,7 @@ __all__ = [
     "Labelled",
     "MajorityVote",
     "OutputLogistic",
+    "PrivateFederatedTransfer",
     "Ridge",
     "SignedRows",
     "SimComb",
