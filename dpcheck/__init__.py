@@ -86,7 +86,13 @@ if TYPE_CHECKING:
     from dpcheck.core.verdict import Verdict
 
 
+# Public name -> module that is it.
+_MODULES = {"risk": "dpcheck.accounting.risk", "testing": "dpcheck.testing"}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name not in _HOME:
         raise AttributeError(f"module 'dpcheck' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

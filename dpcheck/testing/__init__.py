@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "all_checks": "dpcheck.testing.checks",
     "compare_accountants": "dpcheck.testing.accountants",
+    "parametrize_with_checks": "dpcheck.testing.parametrize",
 }
 
 __all__ = sorted(_HOME)

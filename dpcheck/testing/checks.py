@@ -1,0 +1,203 @@
+"""What every mechanism should pass: one function per property, each raising AssertionError.
+
+A mechanism is a function (data, rng) or a batched one (data, size, rng), decorated with
+`@dpcheck.audited(claim=..., adjacency=..., neighbours=[...])`, or an adapter's object.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpcheck.auditing.encode import encode_array, encode_list
+from dpcheck.auditing.guard import fingerprint
+from dpcheck.auditing.mechanism import Declaration, as_mechanism, as_pairs, declaration
+from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.errors import BadOutput
+from dpcheck.testing.failing import audit_in_test
+
+_RUNS = 64
+_SAMPLES = 2000
+# Of the one check here that is a statistical test: a right mechanism fails it this often.
+_FALSE_ALARM = 1e-6
+
+
+class Check:
+    """A named property; `audits_privacy` marks the one that spends the run's error budget."""
+
+    def __init__(self, function: Callable[[Any], None], audits_privacy: bool = False) -> None:
+        self.function, self.audits_privacy = function, audits_privacy
+        self.name = function.__name__
+        self.__doc__ = function.__doc__
+
+    def __call__(self, mechanism: Any) -> None:
+        """Raise AssertionError unless the mechanism has the property."""
+        __tracebackhide__ = True
+        self.function(mechanism)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _outputs(mechanism: Any, data: Any, size: int, seed: int) -> Any:
+    """`size` outputs as they come, from a copy of the data."""
+    own, rng = copy.deepcopy(data), np.random.default_rng(seed)
+    inner = as_mechanism(mechanism)
+    if inner.batched:
+        return inner.function(own, size, rng)
+    return [inner.function(own, rng) for _ in range(size)]
+
+
+def _encoded(mechanism: Any, data: Any, size: int, seed: int) -> np.ndarray[Any, Any]:
+    found = _outputs(mechanism, data, size, seed)
+    return encode_array(found, size) if as_mechanism(mechanism).batched else encode_list(found)
+
+
+def _sides(mechanism: Any) -> list[tuple[str, Any]]:
+    pairs = as_pairs(declaration(mechanism).neighbours)
+    return [(f"pair {i}, {side}", getattr(pair, side))
+            for i, pair in enumerate(pairs) for side in ("first", "second")]  # fmt: skip
+
+
+def check_states_its_claim(mechanism: Any) -> None:
+    """Says what it claims, under which adjacency, on which neighbours, and the claim is finite."""
+    from dpcheck.audits._claims import read_claim
+
+    declared = declaration(mechanism)
+    stated = read_claim(declared.claim, declared.adjacency, "declared")
+    assert np.isfinite(stated.budget.epsilon), f"the claim {stated.budget} promises nothing"
+
+
+def check_pairs_are_neighbours(mechanism: Any) -> None:
+    """Every pair differs in exactly one record, as the adjacency says."""
+    from dpcheck.testing.shrink import records
+
+    declared: Declaration = declaration(mechanism)
+    relation = as_adjacency(declared.adjacency)
+    for index, pair in enumerate(as_pairs(declared.neighbours)):
+        one, two = records(pair.first), records(pair.second)
+        if one is None or two is None:  # not a table: nothing can be said
+            continue
+        few, many = sorted((one, two), key=len)
+        if relation is Adjacency.ADD_REMOVE:
+            fits = any(many[:i] + many[i + 1 :] == few for i in range(len(many)))
+            assert fits, f"pair {index}: one record more or fewer is add-remove, got another change"
+            continue
+        assert len(few) == len(many), f"pair {index}: {relation} keeps the number of records"
+        changed = sum(a != b for a, b in zip(one, two, strict=True))
+        assert changed == 1, f"pair {index}: {changed} records differ, not one"
+
+
+def check_accepts_neighbours(mechanism: Any) -> None:
+    """Runs on both sides of every pair and gives finite outputs."""
+    for where, data in _sides(mechanism):
+        try:
+            _encoded(mechanism, data, _RUNS, 0)
+        except BadOutput as error:
+            raise AssertionError(f"{where}: {error}") from None
+        except Exception as error:
+            raise AssertionError(f"{where}: raised {type(error).__name__}: {error}") from error
+
+
+def check_leaves_data_alone(mechanism: Any) -> None:
+    """Does not change the data it is given."""
+    inner = as_mechanism(mechanism)
+    for where, data in _sides(mechanism):
+        own = copy.deepcopy(data)
+        before = fingerprint(own)
+        rng = np.random.default_rng(0)
+        if inner.batched:
+            inner.function(own, 2, rng)
+        else:
+            inner.function(own, rng)
+        assert fingerprint(own) == before, f"{where}: the data was changed in place"
+
+
+def check_same_seed_same_output(mechanism: Any) -> None:
+    """All its randomness comes from the generator it is given."""
+    for where, data in _sides(mechanism):
+        one = _encoded(mechanism, data, _RUNS, 7)
+        two = _encoded(mechanism, data, _RUNS, 7)
+        same = one.shape == two.shape and bool((one == two).all())
+        assert same, f"{where}: the same seed gave other outputs; some noise is not from rng"
+
+
+def check_noise_is_fresh(mechanism: Any) -> None:
+    """Other runs and other seeds give other outputs: no fixed seed, no cached answer."""
+    for where, data in _sides(mechanism):
+        one = _encoded(mechanism, data, _RUNS, 1)
+        two = _encoded(mechanism, data, _RUNS, 2)
+        assert len(np.unique(one, axis=0)) > 1, (
+            f"{where}: {_RUNS} runs gave one and the same output"
+        )
+        assert not (one == two).all(), f"{where}: another seed gave the same outputs"
+
+
+def check_shape_is_stable(mechanism: Any) -> None:
+    """The shape of the output does not depend on the record that differs."""
+    for pair in as_pairs(declaration(mechanism).neighbours):
+        shapes = {
+            _encoded(mechanism, data, 8, seed).shape
+            for data in (pair.first, pair.second)
+            for seed in range(4)
+        }
+        assert len(shapes) == 1, f"{pair.label}: outputs of shapes {sorted(shapes)}"
+
+
+def check_batches_are_independent_runs(mechanism: Any) -> None:
+    """One call for n outputs is n calls for one: same law, no noise shared within a batch."""
+    from scipy.stats import ks_2samp
+
+    inner = as_mechanism(mechanism)
+    if not inner.batched:
+        return
+    where, data = _sides(mechanism)[0]
+    together = _encoded(mechanism, data, _SAMPLES, 3)
+    rng = np.random.default_rng(4)
+    apart = np.concatenate(
+        [encode_array(inner.function(copy.deepcopy(data), 1, rng), 1) for _ in range(_SAMPLES)]
+    )
+    assert together.shape == apart.shape, f"{where}: {together.shape} together, {apart.shape} apart"
+    columns = together.shape[1]
+    for column in range(columns):
+        p = float(ks_2samp(together[:, column], apart[:, column]).pvalue)
+        assert p > _FALSE_ALARM / columns, (
+            f"{where}: column {column} of a batch does not look like single runs (p = {p:.1e}); is "
+            "noise shared within the batch?"
+        )
+
+
+def check_privacy(mechanism: Any) -> None:
+    """Keeps its claim on its neighbours, as far as an audit can tell."""
+    __tracebackhide__ = True
+    declared = declaration(mechanism)
+    audit_in_test(
+        mechanism, claim=declared.claim, neighbours=declared.neighbours,
+        adjacency=declared.adjacency,
+        name=str(getattr(mechanism, "__name__", type(mechanism).__name__)),
+    )  # fmt: skip
+
+
+_ALL = (
+    Check(check_states_its_claim),
+    Check(check_pairs_are_neighbours),
+    Check(check_accepts_neighbours),
+    Check(check_leaves_data_alone),
+    Check(check_same_seed_same_output),
+    Check(check_noise_is_fresh),
+    Check(check_shape_is_stable),
+    Check(check_batches_are_independent_runs),
+    Check(check_privacy, audits_privacy=True),
+)
+
+
+def all_checks() -> tuple[Check, ...]:
+    """Every check, cheapest first.
+
+    >>> all_checks()[-1]
+    check_privacy
+    """
+    return _ALL

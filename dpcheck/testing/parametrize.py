@@ -1,0 +1,47 @@
+"""`parametrize_with_checks`, in scikit-learn's manner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dpcheck.auditing.mechanism import declaration
+from dpcheck.core.errors import NothingToAudit, UnknownName
+from dpcheck.testing._extras import need
+from dpcheck.testing.checks import all_checks
+
+Expected = Mapping[str, str] | Callable[[Any], Mapping[str, str]]
+
+
+def parametrize_with_checks(
+    mechanisms: Sequence[Any], *, expected_failed_checks: Expected | None = None
+) -> Any:
+    """A decorator that runs a test once for every mechanism and check.
+
+        @dpcheck.testing.parametrize_with_checks([noisy_sum, noisy_mean])
+        def test_mechanism(mechanism, check):
+            check(mechanism)
+
+    `expected_failed_checks` maps names of checks to reasons, or a mechanism to such a mapping. An
+    expected failure that passes fails the test: take it off the list.
+    """
+    pytest: Any = need("pytest", "testing")
+    if not mechanisms:
+        raise NothingToAudit("no mechanism was given to parametrize_with_checks.")
+    names = {check.name for check in all_checks()}
+    cases = []
+    for mechanism in mechanisms:
+        declaration(mechanism)  # fails at once, where the list is written
+        expected = expected_failed_checks or {}
+        reasons = expected(mechanism) if callable(expected) else expected
+        for unknown in sorted(set(reasons) - names):
+            raise UnknownName(
+                f"no check is called {unknown!r}; checks are {', '.join(sorted(names))}."
+            )
+        label = getattr(mechanism, "__name__", type(mechanism).__name__)
+        for check in all_checks():
+            marks = []
+            if check.name in reasons:
+                marks.append(pytest.mark.xfail(reason=reasons[check.name], strict=True))
+            cases.append(pytest.param(mechanism, check, marks=marks, id=f"{label}-{check.name}"))
+    return pytest.mark.parametrize(("mechanism", "check"), cases)

@@ -1,0 +1,69 @@
+"""A violating pair as a file, and back: plain JSON, no code in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpcheck.auditing.mechanism import Pair
+from dpcheck.core.errors import CannotReplay
+
+KIND = "dpcheck.pytest/1"
+
+
+def encode(data: Any) -> Any:
+    """Data as JSON that remembers arrays and tuples; TypeError for anything else.
+
+    >>> decode(encode((np.array([1.5, 2.0]), [1, "a"])))
+    (array([1.5, 2. ]), [1, 'a'])
+    """
+    if isinstance(data, np.ndarray) and data.dtype.kind in "biuf":
+        return {"array": data.tolist(), "dtype": str(data.dtype), "shape": list(data.shape)}
+    if isinstance(data, np.generic):
+        return data.item()
+    if isinstance(data, tuple):
+        return {"tuple": [encode(item) for item in data]}
+    if isinstance(data, list):
+        return [encode(item) for item in data]
+    if data is None or isinstance(data, bool | int | float | str):
+        return data
+    raise TypeError(f"{type(data).__name__} cannot be saved")
+
+
+def decode(data: Any) -> Any:
+    """What `encode` was given."""
+    if isinstance(data, dict):
+        if "array" in data:
+            return np.asarray(data["array"], dtype=data["dtype"]).reshape(data["shape"])
+        return tuple(decode(item) for item in data["tuple"])
+    return [decode(item) for item in data] if isinstance(data, list) else data
+
+
+def save(folder: Path, name: str, pair: Pair, found: dict[str, Any]) -> Path | None:
+    """Write the pair and what was found; None where the data cannot be written."""
+    try:
+        content = {"kind": KIND, "first": encode(pair.first), "second": encode(pair.second)}
+    except TypeError:
+        return None
+    plain = "".join(c if c.isalnum() else "-" for c in name).strip("-")[-100:]
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{plain}.json"
+    text = json.dumps(content | {"label": pair.label, "test": name} | found, indent=1)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def load(path: Path) -> Pair:
+    """The pair of a saved file."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["kind"] != KIND:
+            raise CannotReplay(f"{path} was not written by the pytest plugin.")
+        return Pair(decode(content["first"]), decode(content["second"]), str(content["label"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, CannotReplay):
+            raise
+        raise CannotReplay(f"{path} is not a saved pair ({error!r}).") from None

@@ -1,0 +1,93 @@
+"""A pair of datasets that shows a violation, made smaller while it still does.
+
+Only records both sides share are dropped or made alike, so the pair stays neighbouring and every record
+stays one the user wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dpcheck.auditing.mechanism import Pair
+
+_ATTEMPTS = 12
+
+
+def shrink_pair(pair: Pair, still_fails: Callable[[Pair], bool], attempts: int = _ATTEMPTS) -> Pair:
+    """The smallest pair reached in so many attempts; `pair` itself where nothing can be dropped.
+
+    Guarantee: what is returned is `pair`, or a pair for which `still_fails` was true.
+    """
+    left = attempts
+    progress = True
+    while progress:
+        progress = False
+        for smaller in _smaller(pair):
+            if left == 0:
+                return pair
+            left -= 1
+            if still_fails(smaller):
+                pair, progress = smaller, True
+                break
+    return pair
+
+
+def _smaller(pair: Pair) -> Iterator[Pair]:
+    """Without all shared records, without half of them, without each of the last few."""
+    kept = _shared(pair)
+    if kept is None:
+        return
+    shared = len(kept)
+    cuts = [shared, shared // 2, *([1] if shared > 1 else [])]
+    for cut in dict.fromkeys(c for c in cuts if c):
+        for drop in [kept[:cut]] if cut == shared else [kept[:cut], kept[-cut:]]:
+            first = _without(pair.first, [i for i, _ in drop])
+            second = _without(pair.second, [j for _, j in drop])
+            if _size(first) + _size(second) > 0:
+                yield Pair(first, second, f"{pair.label.removesuffix(', shrunk')}, shrunk")
+
+
+def _shared(pair: Pair) -> list[tuple[int, int]] | None:
+    """Positions of the records both sides share, in order; None where data have no records."""
+    one, two = records(pair.first), records(pair.second)
+    if one is None or two is None:
+        return None
+    if len(one) == len(two):
+        return [(i, i) for i in range(len(one)) if one[i] == two[i]]
+    head = 0
+    while head < min(len(one), len(two)) and one[head] == two[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(one), len(two)) - head and one[-1 - tail] == two[-1 - tail]:
+        tail += 1
+    ends = [(len(one) - k, len(two) - k) for k in range(tail, 0, -1)]
+    return [(i, i) for i in range(head)] + ends
+
+
+def records(data: Any) -> list[Any] | None:
+    """Records as comparable values: rows of arrays, items of lists, rows of (X, y)."""
+    if isinstance(data, np.ndarray) and data.ndim:
+        return [row.tolist() for row in data]
+    if isinstance(data, list):
+        return data
+    columns = data if isinstance(data, tuple) else ()
+    tables = bool(columns) and all(isinstance(c, np.ndarray) and c.ndim for c in columns)
+    if tables and len({len(column) for column in columns}) == 1:
+        return list(zip(*([row.tolist() for row in column] for column in columns), strict=True))
+    return None
+
+
+def _without(data: Any, drop: list[int]) -> Any:
+    if isinstance(data, np.ndarray):
+        return np.delete(data, drop, axis=0)
+    if isinstance(data, tuple):
+        return tuple(np.delete(column, drop, axis=0) for column in data)
+    gone = set(drop)
+    return [item for index, item in enumerate(data) if index not in gone]
+
+
+def _size(data: Any) -> int:
+    return len(records(data) or [])
