@@ -24,7 +24,7 @@ from dpcheck.execution.store import Arrays
 
 Array = NDArray[np.float64]
 # An odd number: neither 0 nor the claim is an edge, which rounding would put outputs on both sides of.
-_LOSS_BINS, _FINE_BINS, _SCORE_BINS = 61, 256, 48
+_BINS, _FEW_BINS, _FINE_BINS = (61, 48), (31, 24), 256  # of losses and of scores
 _CELLS, _FEW_VALUES = 24, 64
 _SMOOTH = np.array([1.0, 2.0, 3.0, 4.0, 3.0, 2.0, 1.0]) / 16
 _MOST_PAIRS = 4
@@ -149,15 +149,17 @@ def gather(
         return None
     size = -(-runs // _BATCHES)
     size = min(mechanism.batch, max(1, size))
+    # Exact losses need a pilot for the bins only; scores need it for their log ratios too.
+    pilot = max(1, size // 2) if mechanism.log_density is not None else size
     pilots = []
     for index, reading in enumerate(readings):
-        batches = runner.batches(f"pilot-{index}", range(1), pilot_batch, mechanism, reading, size)
-        pilots.append(next(iter(batches)))
+        found = runner.batches(f"pilot-{index}", range(1), pilot_batch, mechanism, reading, pilot)
+        pilots.append(next(iter(found)))
     # Infinite losses count as very large ones.
-    best = int(np.argmax([np.minimum(np.abs(pilot["first"]), 1e6).mean() for pilot in pilots]))
-    reading, pilot = readings[best], pilots[best]
-    lens = look(pilot["first"], pilot["second"], reading, epsilon)
+    best = int(np.argmax([np.minimum(np.abs(seen["first"]), 1e6).mean() for seen in pilots]))
+    reading = readings[best]
     number = -(-runs // size)
+    lens = look(pilots[best]["first"], pilots[best]["second"], reading, epsilon, number * size)
     total: Arrays = {}
     for batch in runner.batches(
         "counts", range(number), count_batch, mechanism, reading, lens, size
@@ -177,7 +179,7 @@ def gather(
         score=reading.name,
         exact=exact,
         runs=runs,
-        pilot_runs=size,
+        pilot_runs=pilot,
         losses=_histogram(f"{word} privacy loss", lens.loss_edges, total["losses"]),
         scores=None if exact else _histogram(reading.name, lens.score_edges, total["scores"]),
         curve=curve,
@@ -193,14 +195,15 @@ def _histogram(quantity: str, edges: Array, counts: Array) -> Histogram:
     )  # fmt: skip
 
 
-def look(first: Array, second: Array, reading: Reading, epsilon: float) -> Lens:
+def look(first: Array, second: Array, reading: Reading, epsilon: float, runs: int) -> Lens:
     """Bins and thresholds from pilot readings; the claim's epsilon is always on the loss axis."""
+    loss_bins, score_bins = _BINS if runs >= 2000 else _FEW_BINS
     pooled = np.sort(np.concatenate([first, second]))
     pooled = pooled[np.isfinite(pooled)] if np.isfinite(pooled).any() else np.zeros(1)
     size = len(pooled)
     tail = np.unique(np.geomspace(1, max(2, size // 4), 16).astype(int))
-    places = np.concatenate([np.linspace(0, size - 1, 33).astype(int), tail, size - 1 - tail])
-    thresholds = np.unique(pooled[np.clip(places, 0, size - 1)])
+    ranks = np.concatenate([np.linspace(0, size - 1, 33).astype(int), tail, size - 1 - tail])
+    thresholds = np.unique(pooled[np.clip(ranks, 0, size - 1)])
     if reading.threshold is not None:
         thresholds = np.union1d(thresholds, [reading.threshold])
     places = ratios = None
@@ -213,9 +216,9 @@ def look(first: Array, second: Array, reading: Reading, epsilon: float) -> Lens:
     margin = 0.05 * (high - low) or 0.5
     return Lens(
         thresholds=thresholds,
-        loss_edges=np.linspace(-reach, reach, _LOSS_BINS + 1),
+        loss_edges=np.linspace(-reach, reach, loss_bins + 1),
         fine_edges=max(1.05 * largest, 1e-6) * np.linspace(-1.0, 1.0, _FINE_BINS + 1),
-        score_edges=np.linspace(low - margin, high + margin, _SCORE_BINS + 1),
+        score_edges=np.linspace(low - margin, high + margin, score_bins + 1),
         places=places,
         ratios=ratios,
     )

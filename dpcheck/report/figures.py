@@ -95,7 +95,7 @@ def _sides(axes: Axes, shown: Histogram, runs: int) -> None:
 
 def _legend(axes: Axes, columns: int = 3) -> None:
     axes.legend(loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=columns, borderaxespad=0.2,
-                handlelength=1.5, columnspacing=0.9, handletextpad=0.5)  # fmt: skip
+                handlelength=1.9, columnspacing=0.9, handletextpad=0.5)  # fmt: skip
 
 
 def losses(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:

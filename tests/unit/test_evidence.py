@@ -188,8 +188,8 @@ def test_exact_losses_of_the_pair_that_loses_most():
 
 
 def test_the_size_of_evidence_does_not_grow_with_runs():
-    short, long = (gathered(laplace_density, runs=runs) for runs in (500, 100_000))
-    assert long.runs == 200 * short.runs
+    short, long = (gathered(laplace_density, runs=runs) for runs in (5000, 100_000))
+    assert long.runs == 20 * short.runs
     assert len(long.losses.first) == len(short.losses.first)
     assert len(json.dumps(asdict(long))) < 16_000
 
