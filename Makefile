@@ -57,7 +57,8 @@ test-deep: $(READY)  ## Tests of the jax mechanisms; installs jax
 bench-accounting: $(READY)  ## Time and tightness of the RDP accountant beside its peers
 	$(BIN)/python benchmarks/accounting_rdp.py
 
-PEERS := jax-privacy==2.0.0 tensorflow-empirical-privacy==0.1.0 immutabledict
+PEERS := jax-privacy==2.0.0 tensorflow-empirical-privacy==0.1.0 immutabledict \
+  pystatdp==0.1.3.1 numba llvmlite jsonpickle tqdm sympy
 BENCH := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python
 
 $(VENV)/.peers: $(READY)
@@ -68,6 +69,7 @@ bench: $(VENV)/.peers  ## All benchmarks beside their peers, then all tables; ho
 	$(BENCH) benchmarks/transcripts.py
 	$(BENCH) benchmarks/corpus.py --seeds 3
 	$(BENCH) benchmarks/peers_corpus.py --seeds 3
+	$(BENCH) benchmarks/peers_statdp.py --seeds 3
 	$(BENCH) benchmarks/scale.py
 	$(BENCH) benchmarks/false_alarms.py
 	$(BENCH) benchmarks/auditor_power.py --seeds 20 --resume

@@ -24,6 +24,7 @@ COMMANDS = {
     "findings/dp_accounting_randomized_response": (),
     "findings/dp_accounting_pld_small_delta": (),
     "findings/jax_privacy_gdp": (),
+    "peers/features": (),
 }
 EXPECTED = {0, 1}
 

@@ -5,8 +5,8 @@ They are installed without their dependencies (jax, TensorFlow), which their bou
     pip install --no-deps jax-privacy==2.0.0 tensorflow-empirical-privacy==0.1.0 immutabledict
 
 `auditors()` returns those that are there. None of them makes runs, scores or events: they are given
-dpcheck's. On PyPI but without a bound on epsilon: privacy-meter 1.0.1. Not on PyPI: DP-Sniper,
-DP-Auditorium, Delta-Siege. pystatdp 0.1.3.1 uses np.bool, which NumPy removed in 1.24, and does not run.
+dpcheck's. StatDP does, and has a script of its own (peers_statdp.py). On PyPI but without a bound on
+epsilon: privacy-meter 1.0.1. Not on PyPI: DP-Sniper, DP-Auditorium, Delta-Siege.
 """
 
 from __future__ import annotations

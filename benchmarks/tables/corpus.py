@@ -71,7 +71,7 @@ def _by_mechanism(ours: list[Record], peers: list[Record]) -> str:
     )  # fmt: skip
 
 
-def _rates(ours: list[Record], peers: list[Record]) -> str:
+def _rates(ours: list[Record], peers: list[Record], statdp: list[Record]) -> str:
     shared = {(r["mechanism"], r["seed"]) for r in peers}
     same = [r for r in ours if (r["mechanism"], r["seed"]) in shared]
 
@@ -97,6 +97,19 @@ def _rates(ours: list[Record], peers: list[Record]) -> str:
             chosen = _of(able, side=side)
             cells.append(rate(sum(alarms(r) for r in chosen), len(chosen)))
         rows.append([f"{name} {able[0]['peers'][name]}", *cells, _told_apart(able, alarms)])
+    if statdp:
+        cells = []
+        for side in ("broken", "corrected"):
+            chosen = _of(statdp, side=side)
+            cells.append(rate(sum(r["rejects"] for r in chosen), len(chosen)))
+        version = statdp[0]["peers"]["pystatdp"]
+        rows.append([f"StatDP (pystatdp {version})", *cells,
+                     _told_apart(statdp, lambda r: r["rejects"])])  # fmt: skip
+        cases = {(r["mechanism"], r["seed"]) for r in statdp}
+        same = [r for r in ours if (r["mechanism"], r["seed"]) in cases]
+        rows.append([DPCHECK + ", StatDP's rows", rate(*above("broken", same)),
+                     rate(*above("corrected", same)),
+                     _told_apart(same, lambda r: r["verdict"] == "violated")])  # fmt: skip
     return table(
         ["auditor", "bugs caught", "false alarms on corrected twins", "told from its twin"], rows
     )
@@ -134,7 +147,7 @@ def _plain_words(ours: list[Record]) -> str:
 
 
 def render() -> dict[str, str]:
-    ours, peers = read("corpus.jsonl"), read("peers.jsonl")
+    ours, peers, statdp = read("corpus.jsonl"), read("peers.jsonl"), read("statdp.jsonl")
     if not ours:
         return {}
     provenance = table(
@@ -154,13 +167,15 @@ Floating-point rows run with `--floating-point`.
 
 ## Who catches what
 
-The peers make no runs, scores or events of their own. They get the score that dpcheck learned, of
+jax-privacy and TensorFlow Privacy make no runs, scores or events of their own. They get the score that dpcheck learned, of
 131,072 fresh runs a side, at the same confidence; a pure claim as delta 0 (1e-9 where delta must be
 positive), a curve as its point at the claim's delta. jax-privacy's GDP bound assumes that the mechanism is
-Gaussian; where it is not, its number bounds nothing, which the alarms on corrected twins show. The
+Gaussian; where it is not, its number bounds nothing, which the alarms on corrected twins show. StatDP
+picks its own events and tests them, at its defaults (100,000 runs a side and pair to pick, 500,000 to
+test) and the same error rate, on the pure claims with at most three columns of output. The
 intervals are exact (Clopper-Pearson, 95%).
 
-{_rates(ours, peers)}
+{_rates(ours, peers, statdp)}
 
 ## Every mechanism
 
@@ -173,6 +188,6 @@ certified bounds, which have no scores to hand to a peer.
 
 {provenance}
 
-{made_with(ours + peers, "python benchmarks/corpus.py, python benchmarks/peers_corpus.py")}
+{made_with(ours + peers + statdp, "python benchmarks/corpus.py, peers_corpus.py, peers_statdp.py")}
 """
     return {"corpus.md": text}

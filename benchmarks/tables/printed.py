@@ -20,6 +20,7 @@ PAGES = {
             "findings/dp_accounting_randomized_response",
             "findings/dp_accounting_pld_small_delta",
             "findings/jax_privacy_gdp",
+            "peers/features",
         ),
     ),
 }
