@@ -167,7 +167,8 @@ Floating-point rows run with `--floating-point`.
 
 ## Who catches what
 
-jax-privacy and TensorFlow Privacy make no runs, scores or events of their own. They get the score that dpcheck learned, of
+jax-privacy and TensorFlow Privacy make no runs, scores or events of their own. They get the score that
+dpcheck learned, of
 131,072 fresh runs a side, at the same confidence; a pure claim as delta 0 (1e-9 where delta must be
 positive), a curve as its point at the claim's delta. jax-privacy's GDP bound assumes that the mechanism is
 Gaussian; where it is not, its number bounds nothing, which the alarms on corrected twins show. StatDP
