@@ -13,14 +13,12 @@ apart. A case passes if 90% of its seeds reach the target. Results go to a file,
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 from auditor_suite import CASES, Case
+from results_file import RESULTS, load, provenance, save
 
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.distinguisher import distinguish
@@ -31,7 +29,6 @@ from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 
 MOST_RUNS = 20_000_000
-RESULTS = Path(__file__).parent / "results" / "auditor_power.json"
 
 
 def audit(case: Case, seed: int, full: bool) -> dict[str, object]:
@@ -51,18 +48,8 @@ def audit(case: Case, seed: int, full: bool) -> dict[str, object]:
         "stopped": not full and found.lower >= case.target, "pair": pairs[best.pair].label,
         "event": best.event.describe(), "cpu_seconds": round(time.process_time() - cpu, 1),
         "seconds": round(time.perf_counter() - wall, 1),
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"), "machine": machine(),
+        **provenance(),
     }  # fmt: skip
-
-
-def machine() -> str:
-    """What ran it."""
-    model = platform.processor() or platform.machine()
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = line.partition(":")[2].strip()
-            break
-    return f"{model}, one process, Python {platform.python_version()}, numpy {np.__version__}"
 
 
 def show(case: Case, rows: list[dict[str, object]]) -> None:
@@ -85,13 +72,11 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--full", action="store_true", help="use all runs; results are not kept")
     parser.add_argument("--case", action="append")
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--results", type=Path, default=RESULTS / "auditor_power.json")
     parser.add_argument("--resume", action="store_true", help="keep what the results file has")
     parser.add_argument("--show", action="store_true", help="only print the results file")
     options = parser.parse_args()
-    known = []
-    if (options.resume or options.show) and options.results.exists():
-        known = json.loads(options.results.read_text())
+    known = load(options.results) if options.resume or options.show else []
     print(
         f"{'mechanism':20} {'target':>8} {'median':>9} {'lowest':>9} {'reached':>9} {'stopped':>7} "
         f"{'learning':>11} {'test runs':>11} {'CPU s':>8}  event of the last seed"
@@ -110,11 +95,6 @@ def main() -> None:
                 save(options.results, known)
         if rows:
             show(case, rows)
-
-
-def save(path: Path, rows: list[dict[str, object]]) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 
 if __name__ == "__main__":

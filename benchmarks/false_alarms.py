@@ -1,10 +1,12 @@
 """How often a correct, tight mechanism is called violated, at a nominal 5%.
 
-    python benchmarks/false_alarms.py --audits 4000
+    python benchmarks/false_alarms.py --audits 4000 --resume
+    python benchmarks/false_alarms.py --show
 
 Every audit learns its event and then looks after every batch. The upper limit is the one-sided 95%
 Clopper-Pearson limit of the rate. With jax-privacy 2.0.0 on the path its bounds are run on the same
-null scores (pure noise, so any epsilon above 0 is a false alarm).
+null scores (pure noise, so any epsilon above 0 is a false alarm); without it the table says so.
+Results go to a file, some hundred audits at a time; --resume continues from it.
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ import time
 from pathlib import Path
 
 import numpy as np
+from results_file import RESULTS, load, provenance, save
 from scipy.special import betaincinv
 
 from dpcheck.accounting.api import delta as delta_of
 from dpcheck.accounting.api import epsilon as epsilon_of
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
-from dpcheck.auditing.distinguisher import Limits, distinguish
+from dpcheck.auditing.distinguisher import distinguish
 from dpcheck.auditing.intervals import conditional_binomial_lower
+from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.one_run import audit_one_run, guess, one_run_lower
 from dpcheck.core.adjacency import Adjacency
@@ -141,7 +145,8 @@ def ours_split(scores, included) -> float:
     return float(bound)
 
 
-def compare(audits: int) -> None:
+def peers():
+    """Bounds on the same null scores, by name; (scores, included) -> epsilon at least."""
     methods = {
         "dpcheck one run": lambda s, i: one_run_lower(guess(s, i, 250), 1e-5, ALPHA),
         "dpcheck split threshold": ours_split,
@@ -149,44 +154,76 @@ def compare(audits: int) -> None:
     module = jax_privacy_auditing()
     if module is None:
         print("jax-privacy is not on the path: pip install --no-deps jax-privacy==2.0.0")
-    else:
+        return methods
 
-        def auditor(scores, included):
-            return module.CanaryScoreAuditor(scores[included], scores[~included])
+    def auditor(scores, included):
+        return module.CanaryScoreAuditor(scores[included], scores[~included])
 
-        methods |= {
-            "jax-privacy GDP": lambda s, i: auditor(s, i).epsilon_from_gdp(ALPHA, 1e-5),
-            "jax-privacy Clopper-Pearson": lambda s, i: auditor(s, i).epsilon_clopper_pearson(
-                ALPHA, 1e-5
-            ),
-            "jax-privacy one run": lambda s, i: auditor(s, i).epsilon_one_run(ALPHA, 1e-5),
-        }
-    print(f"\npure noise, 1000 canaries, {audits} audits: how often epsilon > 0 is reported")
-    for name, bound in methods.items():
-        began = time.perf_counter()
-        alarms = sum(bound(*null_scores(seed)) > 1e-6 for seed in range(audits))
-        print(f"{name:30} {alarms / audits:8.4f}   upper limit {upper_limit(alarms, audits):.4f} "
-              f"  {time.perf_counter() - began:6.1f} s", flush=True)  # fmt: skip
+    return methods | {
+        "jax-privacy GDP": lambda s, i: auditor(s, i).epsilon_from_gdp(ALPHA, 1e-5),
+        "jax-privacy Clopper-Pearson": lambda s, i: auditor(s, i).epsilon_clopper_pearson(
+            ALPHA, 1e-5
+        ),
+        "jax-privacy one run": lambda s, i: auditor(s, i).epsilon_one_run(ALPHA, 1e-5),
+    }
+
+
+def on_noise(bound):
+    return lambda seed: bound(*null_scores(seed)) > 1e-6
+
+
+TIGHT, NOISE = "tight null", "pure noise"
+
+
+def run(kind, name, audit, wanted, rows, path) -> None:
+    """Audits with seeds 0, 1, ... up to `wanted`, those in `rows` not again."""
+    done = sum(row["audits"] for row in rows if (row["kind"], row["name"]) == (kind, name))
+    while done < wanted:
+        seeds = range(done, min(wanted, done + 250))
+        began = time.process_time()
+        alarms = sum(bool(audit(seed)) for seed in seeds)
+        rows.append({
+            "kind": kind, "name": name, "first_seed": done, "audits": len(seeds), "alarms": alarms,
+            "cpu_seconds": round(time.process_time() - began, 1), **provenance(),
+        })  # fmt: skip
+        save(path, rows)
+        done += len(seeds)
+
+
+def show(kind, name, rows) -> None:
+    mine = [row for row in rows if (row["kind"], row["name"]) == (kind, name)]
+    audits, alarms = (sum(row[key] for row in mine) for key in ("audits", "alarms"))
+    if audits:
+        limit = upper_limit(alarms, audits)
+        word = "ok" if limit <= 0.06 else "TOO HIGH"
+        seconds = sum(row["cpu_seconds"] for row in mine)
+        print(f"{kind:10}  {name:28} {audits:6} {alarms / audits:8.4f} {limit:12.4f} {word:>9} "
+              f"{seconds:8.1f}", flush=True)  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=4000)
     parser.add_argument("--compare", type=int, default=1000)
-    parser.add_argument("--case", action="append")
+    parser.add_argument("--case", action="append", help="only these tight nulls")
+    parser.add_argument("--results", type=Path, default=RESULTS / "false_alarms.json")
+    parser.add_argument("--resume", action="store_true", help="keep what the results file has")
+    parser.add_argument("--show", action="store_true", help="only print the results file")
     options = parser.parse_args()
-    print(f"tight nulls at a nominal {ALPHA:.0%}, looked at after every batch")
+    rows = load(options.results) if options.resume or options.show else []
+    print(f"alarms at a nominal {ALPHA:.0%}; tight nulls are looked at after every batch")
+    print(
+        f"{'null':10}  {'audit':28} {'audits':>6} {'rate':>8} {'95% limit':>12} {'':9} {'CPU s':>8}"
+    )
     for name, build in CASES.items():
-        if options.case and name not in options.case:
-            continue
-        audit, began = build(), time.perf_counter()
-        alarms = sum(audit(seed) for seed in range(options.audits))
-        limit = upper_limit(alarms, options.audits)
-        print(f"{name:30} {alarms / options.audits:8.4f}   upper limit {limit:.4f} "
-              f"{'ok' if limit <= 0.06 else 'TOO HIGH':>9} {time.perf_counter() - began:6.1f} s",
-              flush=True)  # fmt: skip
-    if options.compare:
-        compare(options.compare)
+        if not options.case or name in options.case:
+            if not options.show:
+                run(TIGHT, name, build(), options.audits, rows, options.results)
+            show(TIGHT, name, rows)
+    for name, bound in peers().items() if options.compare else ():
+        if not options.show:
+            run(NOISE, name, on_noise(bound), options.compare, rows, options.results)
+        show(NOISE, name, rows)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaln, expit, logsumexp, ndtri
+from scipy.special import betainc, betaln, expit, ndtri
 
 _MOST_EPSILON = 60.0  # no number of runs supports more
 
@@ -106,7 +107,11 @@ def log_e_pure(hits: float, other: float, epsilon: float, bet: Bet = EVEN) -> fl
         a, b = first + hits, second + other
         inside = _log(float(betainc(b, a, low)))
         logs.append(float(betaln(a, b)) - float(betaln(first, second)) + inside + scale)
-    return float(logsumexp(logs)) - math.log(len(bet.laws))
+    return _log_sum(logs) - math.log(len(bet.laws))
+
+
+def _log_sum(logs: Any) -> float:
+    return float(np.logaddexp.reduce(logs))  # scipy's logsumexp takes 50 times as long
 
 
 def _log(value: float) -> float:
@@ -134,7 +139,7 @@ def log_e_approximate(counts: Counts, epsilon: float, delta: float) -> float:
         + counts.both * np.log1p(stakes * (1 - grow - delta))
         + counts.neither * np.log1p(-stakes * delta)
     )
-    return float(logsumexp(logs) - math.log(len(stakes)))
+    return _log_sum(logs) - math.log(len(stakes))
 
 
 def log_e(counts: Counts, epsilon: float, delta: float, bet: Bet = EVEN) -> float:
@@ -160,7 +165,7 @@ def average_log_e(
         log_e(counts, epsilon, delta, bet) + math.log(bet.share / total)
         for counts, bet in zip(tests, placed, strict=True)
     ]
-    return float(logsumexp(logs))
+    return _log_sum(logs)
 
 
 def invert(evidence: Callable[[float], float], alpha: float) -> float:
