@@ -140,7 +140,8 @@ class PartyA(PartyBase):
         )
         masked, secret = cipher.mask(gradient)
         yield MaskedGradientA(t, masked, loss_sealed)
-        cipher.prepare(own=sent.curvature.size + sent.slope.size + sent.aligned.size, other=0)
+        if t + 1 < self.settings.iterations:  # while B works
+            cipher.prepare(own=sum(np.size(part) for part in sent), other=0)
         theirs = yield from receive(MaskedGradientB)
         check_iteration(theirs, t)
         opened = yield from receive(OpenedGradientA)

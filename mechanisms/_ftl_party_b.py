@@ -130,7 +130,9 @@ class PartyB(PartyBase):
         )  # fmt: skip
         gradient = flatten(gradient_of_b(objective, network, trace, known, received))
         masked, secret = cipher.mask(gradient)
-        cipher.prepare(own=sent.products.size + sent.hidden.size + sent.aligned.size + 1, other=0)
+        more = t + 1 < self.settings.iterations
+        if more:  # while A works
+            cipher.prepare(own=sum(np.size(part) for part in sent), other=0)
         theirs = yield from receive(MaskedGradientA)
         check_iteration(theirs, t)
         yield MaskedGradientB(t, masked)
@@ -140,7 +142,8 @@ class PartyB(PartyBase):
         yield OpenedGradientA(
             t, cipher.open(theirs.gradient, tuple(theirs.gradient.shape)), opened_loss
         )
-        cipher.prepare(own=0, other=gradient.size)
+        if more:
+            cipher.prepare(own=0, other=gradient.size)
         opened = yield from receive(OpenedGradientB)
         check_iteration(opened, t)
         change = cipher.unmask(opened.gradient, secret, tuple(gradient.shape))
