@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -173,8 +174,6 @@ def _learn_scores(first: Array, second: Array, layout: Layout, trees: bool) -> l
 
 
 def _linear(first: Array, second: Array, layout: Layout) -> list[Score]:
-    from sklearn.linear_model import LogisticRegression
-
     scores: list[Score] = []
     a, b = indicators(first, layout), indicators(second, layout)
     gap = a.mean(axis=0) - b.mean(axis=0)
@@ -192,9 +191,8 @@ def _linear(first: Array, second: Array, layout: Layout) -> list[Score]:
             scores.append(ClippedScore(title, signs[block], one, two, name == "steps"))
     first, second, a, b = (part[:_LINEAR_RUNS] for part in (first, second, a, b))
     labels = np.repeat([1, 0], [len(first), len(second)])
-    stacked = np.vstack([a, b])
-    fitted = LogisticRegression(C=1.0, solver="newton-cholesky").fit(stacked, labels)
-    scores.append(LinearScore("logistic on indicators", layout, fitted.coef_[0], True))
+    fitted = _logistic(np.vstack([a, b]), labels)
+    scores.append(LinearScore("logistic on indicators", layout, fitted, True))
     plain = np.vstack([first, second])
     atoms = find_atoms(plain)
     if len(atoms):
@@ -206,15 +204,28 @@ def _linear(first: Array, second: Array, layout: Layout) -> list[Score]:
         seen = ~np.isnan(free).all(axis=0)
         centre = np.zeros(plain.shape[1])
         centre[seen] = np.nanmedian(free[:, seen], axis=0)
-        fitted = LogisticRegression(C=1.0, solver="newton-cholesky").fit(
-            atom_columns(plain, atoms, centre), labels
-        )
-        scores.append(AtomScore("logistic on atoms", atoms, centre, fitted.coef_[0]))
+        fitted = _logistic(atom_columns(plain, atoms, centre), labels)
+        scores.append(AtomScore("logistic on atoms", atoms, centre, fitted))
     scale = plain.std(axis=0)
     scale[scale == 0] = 1.0
-    fitted = LogisticRegression(C=1.0, solver="newton-cholesky").fit(plain / scale, labels)
-    scores.append(LinearScore("logistic on values", layout, fitted.coef_[0] / scale, False))
+    fitted = _logistic(plain / scale, labels)
+    scores.append(LinearScore("logistic on values", layout, fitted / scale, False))
     return scores
+
+
+def _logistic(columns: Array, labels: NDArray[np.int_]) -> Array:
+    """Weights of a logistic regression.
+
+    Where one column tells the sides apart for certain the Newton solver meets a singular matrix, says so
+    and goes on with another solver: any weights will do, since fresh runs judge the score.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = LogisticRegression(C=1.0, solver="newton-cholesky").fit(columns, labels)
+    weights: Array = fitted.coef_[0]
+    return weights
 
 
 _LINEAR_RUNS = 200_000

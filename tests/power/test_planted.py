@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from dpcheck.auditing.features import learn_layout
+from dpcheck.auditing.scores import learn_scores
 from dpcheck.core.verdict import Verdict
 
 from .planted import CORPUS, THEMES, Registered
@@ -52,6 +55,18 @@ def test_a_paper_s_slip_is_caught_through_its_registered_audit():
     row = ROWS["DPIW with signed rows"]
     assert worst(audit_row(row, "broken", seed=1)).verdict is Verdict.VIOLATED
     assert worst(audit_row(row, "corrected", seed=1)).verdict is Verdict.HOLDS
+
+
+def test_outputs_that_give_the_data_away_warn_nobody():
+    # Keys that only one side can list: a regression on them has no finite answer.
+    row = ROWS["histogram lists the keys that occur"]
+    rng = np.random.default_rng(0)
+    first, second = (row.broken(data, 4000, rng) for data in row.pairs[0])
+    layout = learn_layout(np.vstack([first, second]))
+    scores = learn_scores(
+        layout.rounded(first), layout.rounded(second), layout
+    )  # warnings are errors
+    assert all(np.isfinite(score(layout.rounded(first))).all() for score in scores)
 
 
 def test_the_corpus_is_what_the_benchmark_says_it_is():
