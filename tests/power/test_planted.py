@@ -61,7 +61,7 @@ def test_outputs_that_give_the_data_away_warn_nobody():
     # Keys that only one side can list: a regression on them has no finite answer.
     row = ROWS["histogram lists the keys that occur"]
     rng = np.random.default_rng(0)
-    first, second = (row.broken(data, 4000, rng) for data in row.pairs[0])
+    first, second = (row.broken(data, 20_000, rng) for data in row.pairs[0])
     layout = learn_layout(np.vstack([first, second]))
     scores = learn_scores(
         layout.rounded(first), layout.rounded(second), layout
