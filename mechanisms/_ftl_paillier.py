@@ -99,6 +99,7 @@ class PaillierCipher:
         assert isinstance(sealed, BigIntegers)
         if sealed.exponent not in [level * self.encoding.fraction_bits for level in LEVELS]:
             raise WireError(f"the other party sent numbers of an unknown scale {sealed.exponent}.")
+        _check_units(numbers, ring.key)
         mpz, array = paillier.require("gmpy2").mpz, np.empty(len(numbers), dtype=object)
         array[:] = [mpz(number) for number in numbers]
         bound = ring.check(self.encoding.received_bound(sealed.exponent))
@@ -143,6 +144,7 @@ class PaillierCipher:
         key = self._key.public
         numbers = _unpack(sealed, self.party, key.width, int(key.squared), shape)
         assert isinstance(sealed, BigIntegers)
+        _check_units(numbers, key)
         residues = paillier.decrypt(self._key, numbers, self._jobs)
         return _pack(self.party, shape, sealed.exponent, key.plain_width, residues)
 
@@ -177,6 +179,16 @@ def _decoded(
         )
     scale = 1 << exponent
     return np.array([number / scale for number in centred], dtype=float).reshape(shape)
+
+
+def _check_units(numbers: list[int], key: paillier.PublicKey) -> None:
+    """Every ciphertext has an inverse; 0 and multiples of a factor of n have none."""
+    gmpy2 = paillier.require("gmpy2")
+    product = gmpy2.mpz(1)
+    for number in numbers:
+        product = product * number % key.n
+    if gmpy2.gcd(product, key.n) != 1:
+        raise CorruptValue("a number from the other party is no ciphertext.")
 
 
 def _pack(

@@ -264,6 +264,19 @@ def test_a_changed_number_is_never_used(change):
         b.unmask(opened, secret, (2,))
 
 
+@pytest.mark.parametrize("number", [0, int(KEYS["a"].p), 7 * int(KEYS["a"].q)])
+def test_numbers_without_an_inverse_are_no_ciphertexts(number):
+    a, b = ciphers()
+    sealed = a.encrypt(np.array([1.0, 2.0]))
+    width = sealed.width
+    data = sealed.data[:width] + number.to_bytes(width, "big")
+    bad = BigIntegers("a", (2,), sealed.exponent, width, data)
+    with pytest.raises(CorruptValue, match="no ciphertext"):
+        b.load(bad, (2,))
+    with pytest.raises(CorruptValue, match="no ciphertext"):
+        a.open(bad, (2,))
+
+
 def test_encodings_of_another_precision_are_another_scheme():
     key = KEYS["a"]
     assert PaillierCipher("a", key).scheme == "paillier-512-40-32"

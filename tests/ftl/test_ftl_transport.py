@@ -55,7 +55,7 @@ def command(place, party, port, *more):
         "ftl", verb, "--party", party, side, f"127.0.0.1:{port}",
         "--data", str(place / f"{party}.csv"), "--common", str(place / "common.txt"),
         "--certificates", str(place / "keys" / party), "--seed", str(SEEDS[party]),
-        "--timeout", "60", *AGREED, *more,
+        "--timeout", "120", *AGREED, *more,
     ]  # fmt: skip
 
 
@@ -170,10 +170,10 @@ def test_two_processes_train_the_plain_model_and_nothing_is_readable_on_the_way(
             proxy.start()
             a = subprocess.run(
                 command(place, "a", proxy.port, "--out", str(nets["a"])), capture_output=True,
-                text=True, timeout=120, check=False,
+                text=True, timeout=300, check=False,
             )  # fmt: skip
             assert a.returncode == 0, a.stderr
-            assert b.wait(timeout=60) == 0
+            assert b.wait(timeout=120) == 0
             proxy.join(timeout=20)
         finally:
             b.kill()
@@ -226,10 +226,10 @@ def test_two_processes_cross_validate_as_the_plain_run_does(place):
             wait_for(b, "listening")
             a = subprocess.run(
                 command(place, "a", port, "--folds", "2"), capture_output=True, text=True,
-                timeout=200, check=False,
+                timeout=300, check=False,
             )  # fmt: skip
             assert a.returncode == 0, a.stderr
-            assert b.wait(timeout=60) == 0
+            assert b.wait(timeout=120) == 0
         finally:
             b.kill()
     plain_a, plain_b, _ = plain_parties(place)
