@@ -100,6 +100,8 @@ def pooled_gradient(
     last = len(network) - 1
     pull = row_weights[:, None] * _slopes(trace, last)  # d u_jk / d z_jk, weighted
     gradient = [Layer((trace.values[last].T @ pull) * direction, pull.sum(axis=0) * direction)]
+    if last == 0:
+        return tuple(gradient)
     # Below the last layer every parameter moves every hidden unit: signals (unit, row, width).
     signals = pull.T[:, :, None] * network[last].weights.T[:, None, :]
     for index in reversed(range(last)):
@@ -110,7 +112,8 @@ def pooled_gradient(
                 _contract(direction, signals.sum(axis=1)),
             )
         )
-        signals = signals @ network[index].weights.T
+        if index:
+            signals = signals @ network[index].weights.T
     return tuple(reversed(gradient))
 
 

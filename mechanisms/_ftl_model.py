@@ -281,7 +281,8 @@ def joint_gradients(
     total = values.sum() + gamma * kappa * (common_a.hidden * common_b.hidden).sum()
     total += gamma * own * ((common_a.hidden**2).sum() + (common_b.hidden**2).sum())
     total += objective.regularization / 2 * sum(squared_norm(network) for network in networks)
-    of_a = pooled_gradient(networks[0], traces[0], known_a.y / len(known_a.y), slopes @ u)
+    pulled = np.outer(known_a.y / len(known_a.y), slopes @ u)
+    of_a = backward(networks[0], traces[0], pulled)
     of_b = backward(networks[1], traces[1].rows(known_b.labelled), np.outer(slopes, phi))
     gradients = []
     for network, gradient, mine, other in (
