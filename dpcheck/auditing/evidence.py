@@ -236,7 +236,20 @@ def _ratios(first: Array, second: Array, pooled: Array) -> tuple[Array, Array]:
     hits, other = _counted(first, cuts), _counted(second, cuts)
     if len(values) > _FEW_VALUES:  # neighbouring cells share what they know
         hits, other = (np.convolve(np.pad(c, 3, "edge"), _SMOOTH, "valid") for c in (hits, other))
+    else:
+        hits, other = _ascending(hits, other)
     return places, np.log((hits + 0.5) / (other + 0.5))
+
+
+def _ascending(hits: Array, other: Array) -> tuple[Array, Array]:
+    """Values pooled until their ratios ascend with the score, as an attack by threshold sees them."""
+    from scipy.optimize import isotonic_regression
+
+    total = np.maximum(hits + other, 1e-9)
+    share = isotonic_regression(hits / total, weights=total).x
+    blocks = np.unique(share, return_inverse=True)[1]
+    pooled = [np.bincount(blocks, weights=side)[blocks].astype(float) for side in (hits, other)]
+    return pooled[0], pooled[1]
 
 
 def evidence_runs(mechanism: Mechanism, loss_runs: int, learning_runs: int) -> int:

@@ -123,8 +123,8 @@ def losses(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
     how = (
         "Computed from the mechanism's density at every output."
         if seen.exact
-        else f"Estimated: how often outputs of a similar score occurred on each side, in "
-        f"{seen.pilot_runs:,} other runs a side."
+        else f"Estimated, so with some noise: how often outputs of a similar score occurred on each "
+        f"side, in {seen.pilot_runs:,} other runs a side."
     )
     outside = sum(shown.below) + sum(shown.above)
     rest = f" {outside:,} runs lie outside the axis." if outside else ""

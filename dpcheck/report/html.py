@@ -246,7 +246,7 @@ def _budget(entry: BudgetEntry) -> dict[str, str]:
         "dataset": entry.dataset,
         "budget": budget(entry.budget.epsilon, entry.budget.delta),
         "spent": f"{figure(entry.lower)} to {figure(entry.upper)} ({entry.method})",
-        "releases": ", ".join(entry.releases),
+        "releases": "; ".join(entry.releases),
         "within": "yes" if entry.within else entry.accepted or "not proved",
     }
 

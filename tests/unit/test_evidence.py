@@ -6,13 +6,13 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom, norm
+from scipy.stats import beta, binom, laplace, norm
 
 import dpcheck
 from dpcheck.auditing.bands import clopper_pearson, convex, tradeoff_band
 from dpcheck.auditing.bill import bill
 from dpcheck.auditing.distinguisher import Limits
-from dpcheck.auditing.evidence import gather
+from dpcheck.auditing.evidence import _ascending, gather
 from dpcheck.auditing.loss_bands import _envelope, loss_band, mean_lower
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.noise_scale import Tie
@@ -37,12 +37,8 @@ def gaussian_tradeoff(mu, rates=RATES):
 
 
 def laplace_tradeoff(shift, rates=RATES):
-    """[Dong2022] Proposition A.6."""
-    e, s = rates, math.exp(shift)
-    steep = 1 - s * e
-    middle = math.exp(-shift) / 4 / np.maximum(e, 1e-300)
-    flat = math.exp(-shift) * (1 - e)
-    return np.where(e < math.exp(-shift) / 2, steep, np.where(e <= 0.5, middle, flat))
+    """Thresholds of the output are best: the likelihood ratio of shifted Laplace laws is monotone."""
+    return laplace.cdf(laplace.ppf(1 - rates) - shift)
 
 
 def test_clopper_pearson_is_the_textbook_interval():
@@ -233,6 +229,12 @@ def test_estimated_losses_of_a_black_box_are_near_the_truth():
     # A score cannot do better than the likelihood ratio.
     assert (at(seen.curve.upper) >= laplace_tradeoff(1.0) - 1e-12).all()
     assert (at(seen.curve.lower) <= laplace_tradeoff(1.0) + 0.02).all()
+
+
+def test_few_values_are_pooled_until_their_ratios_ascend():
+    hits, other = _ascending(np.array([1.0, 4.0, 2.0, 9.0]), np.array([9.0, 6.0, 8.0, 1.0]))
+    assert hits.tolist() == [1, 6, 6, 9]
+    assert other.tolist() == [9, 14, 14, 1]
 
 
 def test_the_bill_adds_up():
