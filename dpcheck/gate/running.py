@@ -158,7 +158,7 @@ def run_audit(
             found = any(entry.verdict is Verdict.VIOLATED for entry in kept.entries)
             # Ville's inequality holds for the largest value an e-process ever takes, so what was
             # found on an earlier night stays found.
-            if found or not settings.nightly:
+            if found or not settings.nightly or not any(map(_goes_on, kept.entries)):
                 return tuple(replace(e, origin="cached", location=location) for e in kept.entries)
         nights = kept.nights if kept is not None else 0
         entries, whole = _run(plans, request, settings, key, nights, progress)
@@ -197,7 +197,7 @@ def _run(
             except OutOfTime:
                 whole = False
                 entry = _cut_short(plan, limits)
-            if settings.nightly and entry.observed.learning_runs:
+            if settings.nightly and _goes_on(entry):
                 note = f"night {nights + 1} of one e-process: no error rate was spent again"
                 entry = replace(entry, origin="continued" if nights else "run",
                                 notes=(*entry.notes, note))  # fmt: skip
@@ -206,6 +206,11 @@ def _run(
         if isinstance(store, SqliteStore):
             store.close()
     return tuple(entries), whole
+
+
+def _goes_on(entry: AuditEntry) -> bool:
+    """Whether a part has an e-process: its other tests would only repeat themselves."""
+    return any(line.test == "distinguisher" for line in entry.spending)
 
 
 def night_limits(base: Limits, plan: PartPlan, nights: int) -> Limits:

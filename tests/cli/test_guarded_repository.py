@@ -149,6 +149,17 @@ def test_github_would_read_it(kind, path):
     assert done.returncode == 0, done.stdout
 
 
+def test_the_project_file_of_the_how_to_is_one(tmp_path):
+    from dpcheck.gate.project import find
+
+    page = (ROOT / "docs/howto/ci.md").read_text()
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "dpcheck.toml").write_text(text)
+    found = find(tmp_path)
+    assert [audit.target for audit in found.audits] == ["src/ages.py:mean_age", "pptl_fs"]
+    assert {budget.dataset for budget in found.budgets} == {"residents", "hospital"}
+
+
 def test_gitlab_would_read_the_snippet(tmp_path):
     page = (ROOT / "docs/howto/ci.md").read_text()
     (snippet,) = re.findall(r"```yaml\n# \.gitlab-ci\.yml\n(.*?)```", page, re.DOTALL)

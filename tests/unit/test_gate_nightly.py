@@ -53,6 +53,7 @@ def test_three_nights_are_one_long_test(night):
     assert [entry.observed.runs for entry in nights] == [3072, 6144, 9216]
     assert len({entry.observed.learning_runs for entry in nights}) == 1
     assert len({entry.observed.confidence for entry in nights}) == 1
+    assert len({entry.spending for entry in nights}) == 1  # the same events, at the same share
 
     def noisy(data, rng):
         return data[0] + rng.laplace(scale=1.0)
@@ -89,6 +90,19 @@ def test_what_was_found_stays_found_and_costs_no_more_runs(night):
     stricter = night(scale=0.5, alpha=1e-6)
     assert (stricter.origin, stricter.observed.runs) == ("continued", 6144)
     assert stricter.observed.confidence == pytest.approx(1 - 1e-6)
+
+
+def test_a_part_without_an_e_process_is_not_run_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spec = AuditSpec("plr", "plr", settings=("rows=400",))
+    request = session.AuditRequest("plr", settings=spec.settings)
+    settings, results = Settings(ALPHA, tmp_path, nightly=True), Results(tmp_path)
+    project, quiet = Project(tmp_path, None), Progress(quiet=True)
+    (first,) = run_audit(spec, request, settings, project, results, quiet)
+    (again,) = run_audit(spec, request, settings, project, results, quiet)
+    results.close()
+    assert first.spending[0].test == "exact witness"
+    assert (first.origin, again.origin) == ("run", "cached")
 
 
 def test_fresh_runs_are_not_the_old_ones(night, tmp_path):
