@@ -270,6 +270,8 @@ def test_time_is_limited(folder):
     assert folder("check", "--allow-undecided") == 0
     assert folder("check", "--time-limit", "500") == 0  # nothing of it was cached
     assert folder("check", "--require-proof") == 3
+    folder.config("time-limit = 1e-6\nallow-undecided = true\n" + ONE)
+    assert folder("check", "--no-cache") == 0
 
 
 def test_packages_are_found_where_the_file_says(folder, monkeypatch):
