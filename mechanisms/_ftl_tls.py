@@ -102,6 +102,8 @@ def _lost(error: OSError) -> ConnectionLost:
 
 
 def _reason(error: OSError) -> str:
+    if isinstance(error, ssl.SSLEOFError | ConnectionResetError):
+        return "it ended without closing the connection"
     return error.reason if isinstance(error, ssl.SSLError) and error.reason else str(error)
 
 
