@@ -15,7 +15,7 @@ from dpcheck.audits.targets import plan_target
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
-from dpcheck.core.validate import count, non_negative, open_probability
+from dpcheck.core.validate import count, non_negative, open_probability, positive
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
@@ -49,6 +49,8 @@ class AuditRequest:
         count("seed", self.seed, at_least=0)
         if self.max_runs is not None:
             count("max-runs", self.max_runs)
+        if self.timeout is not None:
+            positive("timeout", self.timeout)
 
     @property
     def is_registered(self) -> bool:
@@ -177,6 +179,8 @@ def describe(plans: Sequence[PartPlan], request: AuditRequest) -> str:
                     f"distinguisher: {learning:,} learning runs and at most {most:,} test runs a "
                     f"side on {len(each.pairs)} pair(s)"
                 )
+        if each.trial is not None:
+            steps.append("one training with canaries")
         lines += [f"  auditor    {step}" for step in steps]
     share = (1 - request.confidence) / max(1, len(plans))
     lines.append(f"error rate {1 - request.confidence:.3g} for the command, {share:.3g} a part")

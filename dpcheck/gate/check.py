@@ -13,6 +13,7 @@ from dpcheck.audits._provenance import versions
 from dpcheck.audits.session import AuditRequest
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
 from dpcheck.core.errors import NothingToAudit
+from dpcheck.core.validate import non_negative, open_probability, positive
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.progress import Progress
@@ -45,6 +46,13 @@ class CheckRequest:
     pictures: bool = False
     workers: Workers = field(default_factory=Workers)
     overrides: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        open_probability("confidence", self.confidence)
+        non_negative("tolerance", self.tolerance)
+        for name in ("timeout", "time_limit"):
+            if getattr(self, name) is not None:
+                positive(name.replace("_", "-"), getattr(self, name))
 
     def audit(self, spec: AuditSpec, confidence: float) -> AuditRequest:
         """The request of one audit of the project."""

@@ -358,6 +358,22 @@ def test_what_cannot_be_carried_out_is_one_line_and_exit_2(folder, text, words):
     assert "Traceback" not in folder.err
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--confidence", "1"), ("--confidence", "-5"), ("--confidence", "nan"),
+        ("--tolerance", "-1"), ("--time-limit", "0"), ("--time-limit", "nan"),
+        ("--timeout", "-1"), ("--jobs", "0"), ("--max-runs", "0"), ("--seed", "-1"),
+    ],
+)  # fmt: skip
+def test_flags_out_of_range_are_refused(folder, flags):
+    folder.config('[[audits]]\ntarget = "mech.py:noisy"\n' + "".join(
+        f'[[audits]]\ntarget = "mech.py:noisy"\nname = "{i}"\n' for i in range(9)))  # fmt: skip
+    assert folder("check", *flags) == 2
+    assert folder.out == ""
+    assert "a word on" not in folder.err
+
+
 TRAPS = ("conftest", "sitecustomize", "setup", "numpy", "scipy", "json", "jax", "torch", "lz4", "attr",
          "IPython", "pandas", "phe", "unrelated", "tests/__init__", "mech/__init__")  # fmt: skip
 
