@@ -71,7 +71,7 @@ bench: $(VENV)/.peers  ## All benchmarks beside their peers, then all tables; ho
 	$(BENCH) benchmarks/peers_corpus.py --seeds 3
 	$(BENCH) benchmarks/peers_statdp.py --seeds 3
 	$(BENCH) benchmarks/scale.py
-	$(BENCH) benchmarks/false_alarms.py
+	$(BENCH) benchmarks/false_alarms.py --resume
 	$(BENCH) benchmarks/auditor_power.py --seeds 20 --resume
 	$(MAKE) bench-tables
 

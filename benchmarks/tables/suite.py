@@ -23,7 +23,36 @@ def render() -> dict[str, str]:
     measured = _read("auditor_power.json")
     if measured:
         pages["suite.md"] = _suite(measured)
+    alarms = _read("false_alarms.json")
+    if alarms:
+        pages["false-alarms.md"] = _false_alarms(alarms)
     return pages
+
+
+def _false_alarms(rows: list[Record]) -> str:
+    def rates(kind: str) -> str:
+        names = list(dict.fromkeys(r["name"] for r in rows if r["kind"] == kind))
+        cells = []
+        for name in names:
+            mine = [r for r in rows if (r["kind"], r["name"]) == (kind, name)]
+            total, hits = (sum(r[key] for r in mine) for key in ("audits", "alarms"))
+            cells.append((name, rate(hits, total)))
+        return table(["audit", "alarms/audits = rate [95% interval]"], cells)
+
+    return f"""# False alarms
+
+How often something private is called violated, at a nominal 5%; the intervals are exact.
+
+## Mechanisms exactly as private as they claim, looked at after every batch
+
+{rates("tight null")}
+
+## Scores that are pure noise: any epsilon above 0 is a false alarm
+
+{rates("pure noise")}
+
+{made_with(rows, "python benchmarks/false_alarms.py --resume")}
+"""
 
 
 def _suite(measured: list[Record]) -> str:
