@@ -20,7 +20,7 @@ from dpcheck.auditing.part import PartPlan
 from dpcheck.audits import session, targets
 from dpcheck.audits._claims import audited_claim, read_claim
 from dpcheck.core.audit_result import AuditEntry, Location, Observed
-from dpcheck.core.errors import DpcheckError, MechanismFailed
+from dpcheck.core.errors import DpcheckError, InvalidProject, MechanismFailed, NothingToAudit
 from dpcheck.core.serialize import to_dict
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.progress import Progress
@@ -80,8 +80,14 @@ def prepare(
     spec: AuditSpec, request: session.AuditRequest, root: Path
 ) -> tuple[list[PartPlan], Location | None]:
     """The parts of an audit as the project wants them, and where its code stands."""
+    if not request.is_registered:
+        target = targets.parse(spec.target).load()
+        if not callable(target) and not hasattr(target, "sample_releases"):
+            raise NothingToAudit("this target is not callable; name a function (data, rng).")
     plans, _ = session.plan(replace(request, floating_point=False))
     if spec.claim is not None:
+        if any(getattr(plan, "trial", None) is not None for plan in plans):
+            raise InvalidProject("canaries are planned for the declared claim; change it there.")
         stated = [read_claim(spec.claim, p.claim.adjacency, "the project file") for p in plans]
         plans = [replace(p, claim=replace(c, part=p.claim.part), tested=audited_claim(c))
                  for p, c in zip(plans, stated, strict=True)]  # fmt: skip

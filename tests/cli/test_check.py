@@ -334,7 +334,7 @@ def test_another_file_is_read_from_its_own_folder(folder, tmp_path_factory, monk
         ("a = " + "[" * 3000, "too deeply"),
         ("audits = 'all'", "a list"),
         ("[[audits]]\ntarget = '../mech.py:noisy'", "outside the project"),
-        ("[[audits]]\ntarget = 'mech.py:number'", "DPC405"),
+        ("[[audits]]\ntarget = 'mech.py:number'", "is not callable"),
         ("[[audits]]\ntarget = 'mech.py:nothing'", "no object 'nothing'"),
         ("[[audits]]\ntarget = 'mech.py:leaves'", "SystemExit"),
         ("[[audits]]\ntarget = 'nofile.py:f'", "there is no file"),
