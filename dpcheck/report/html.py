@@ -64,7 +64,7 @@ def render(report: AuditReport) -> str:
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    several = len({(entry.name, entry.variant) for entry in report.entries}) > 1
+    several = _several(report)
     parts = [_part(entry, f"part-{index}", several) for index, entry in enumerate(report.entries)]
     verdict = _overall(report)
     subject = _subject(report)
@@ -118,7 +118,13 @@ def _lead(report: AuditReport) -> list[str]:
     """The worst news, in sentences; the parts say the rest."""
     worst = _overall(report)
     shown = [entry for entry in report.entries if entry.verdict is worst]
-    sentences = [_said(entry, len(report.entries) > 1) for entry in shown[:3]]
+    several = _several(report)
+    sentences = [
+        _alone(entry)
+        if len(report.entries) == 1
+        else f"{_heading(entry, several)}: {sentence(entry)}"
+        for entry in shown[:3]
+    ]
     if len(shown) > 3:
         sentences.append(f"The same verdict for {len(shown) - 3} more.")
     rest = len(report.entries) - len(shown)
@@ -132,9 +138,21 @@ def _lead(report: AuditReport) -> list[str]:
     return sentences + [f"Baseline: {text}" for text in report.complaints[:3]]
 
 
-def _said(entry: AuditEntry, named: bool) -> str:
+def _alone(entry: AuditEntry) -> str:
     text = sentence(entry)
-    return f"{entry.part.capitalize()}: {text}" if named else text[:1].upper() + text[1:]
+    return text[:1].upper() + text[1:]
+
+
+def _several(report: AuditReport) -> bool:
+    return len({(entry.name, entry.variant) for entry in report.entries}) > 1
+
+
+def _heading(entry: AuditEntry, several: bool) -> str:
+    """The part, with its audit where there is more than one."""
+    if not several:
+        return entry.part
+    variant = "" if entry.variant == "as given" else f" ({entry.variant})"
+    return f"{entry.name}{variant} {entry.part}"
 
 
 def sentence(entry: AuditEntry) -> str:
@@ -170,10 +188,10 @@ def _part(entry: AuditEntry, key: str, several: bool) -> Part:
     data = {k: v for k, v in (entry.witness or {}).items() if k != "python"}
     return Part(
         id=key,
-        heading=f"{entry.name} {entry.part}" if several else entry.part,
+        heading=_heading(entry, several),
         verdict=_mark(entry.verdict),
         cells=list(zip(labels, cells, strict=True)),
-        sentence=_said(entry, named=False),
+        sentence=_alone(entry),
         facts=_facts(entry),
         drawings=_drawings(entry, key),
         no_pictures=_NOT_SAMPLED if entry.observed.runs else _NO_RUNS,

@@ -48,7 +48,8 @@ def check_names() -> int:
     tops = {Path(str(file)).parts[0] for file in files}
     foreign = {t for t in tops if not t.startswith("dpcheck") and t != ".."}
     assert not foreign, foreign
-    assert any(str(f) == "dpcheck/py.typed" for f in files)
+    for needed in ("py.typed", "report/templates/report.html", "report/templates/report.css"):
+        assert any(str(f) == f"dpcheck/{needed}" for f in files), needed
     bound = dpcheck.epsilon(dpcheck.PureDP(0.5) * 2)
     assert bound.upper == 1.0, bound
     assert dpcheck.__version__ in shell("--version").stdout

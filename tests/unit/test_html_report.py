@@ -265,6 +265,8 @@ def test_many_parts_and_audits():
     page = Reader(html.render(report(*entries)))
     assert len([a for a in page.all("a") if a["href"].startswith("#part-")]) == 12
     assert "12 audits: ✗ violated" in page.text
+    assert "m2 data: it claims ε = 1" in page.text
+    assert "The same verdict for" not in page.text
 
 
 def test_long_witnesses_are_shortened():
