@@ -9,6 +9,7 @@ from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.noise_scale import Pivot
 from dpcheck.auditing.part import PartPlan
+from dpcheck.audits._dpda_one_run import TrainingTrial
 from dpcheck.audits._dpda_step import CanaryStep
 from dpcheck.audits._dpda_transcripts import TranscriptHunt
 from dpcheck.audits.registry import Parameter, Request
@@ -24,8 +25,10 @@ PARAMETERS = (
     Parameter("clip", 3.0, "C, the norm gradients are clipped to"),
     Parameter("epochs", 0, "epochs over the target; 0 stands for as many as the budget allows"),
     Parameter("weights", 250_152, "weights of the network, for noise drawn per example"),
+    Parameter("canaries", 1000, "canaries of the one-run audit, at most two per row; 0: none"),
 )
 SOURCE_ROWS = Parameter("source_rows", 2817, "source rows")
+HIDDEN = 16  # units of the network that is really trained
 PAPER_DELTA = 1e-5  # [Wang2020] section IV-E
 
 
@@ -33,16 +36,50 @@ def build(
     name: str, estimator: str, claims: Mapping[str, str], request: Request
 ) -> Sequence[PartPlan]:
     """One plan per protected part."""
+    model, rows = _model(estimator, request)
+    return [_part(name, model, part, rows, claims[part], request) for part in model.parts]
+
+
+def replay(estimator: str, witness: Mapping[str, Any]) -> float:
+    """The epsilon of a saved witness, certified anew from its settings alone."""
+    request = Request(
+        epsilon=float(witness["epsilon"]), delta=float(witness["delta"]),
+        variant=str(witness["variant"]), settings=dict(witness["settings"]),
+    )  # fmt: skip
+    model, rows = _model(estimator, request)
+    name, part = str(witness["audit"]), str(witness["part"])
+    return _hunt(name, model, part, rows, request, proved=0.0).replay(witness)
+
+
+def _model(estimator: str, request: Request) -> tuple[Any, dict[str, int]]:
+    """The audited estimator and the rows of every part."""
     from dpcheck import mechanisms
 
     s = request.settings
+    # What a batch does not train tells nothing: then the head must be wide to tell canaries apart.
+    hidden = HIDDEN if request.variant != "printed-algorithm" else 16 * HIDDEN
     model = getattr(mechanisms, estimator)(
         request.epsilon, request.delta or PAPER_DELTA, noise=s["noise"], clip=s["clip"],
-        batch=s["batch"], epochs=s["epochs"] or None, variant=request.variant,
+        batch=s["batch"], epochs=s["epochs"] or None, variant=request.variant, hidden=(hidden,),
     )  # fmt: skip
     rows = {"target": count("rows", s["rows"])}
     rows["source"] = count("source_rows", s.get("source_rows", rows["target"]))
-    return [_part(name, model, part, rows, claims[part], request) for part in model.parts]
+    return model, rows
+
+
+def _hunt(
+    name: str, model: Any, part: str, rows: Mapping[str, int], request: Request, proved: float
+) -> TranscriptHunt:
+    plan, budget = model.training_plan(rows), model.budget(part)
+    header = {
+        "audit": name, "variant": request.variant, "part": part, "epsilon": request.epsilon,
+        "delta": request.delta, "settings": dict(request.settings),
+    }  # fmt: skip
+    return TranscriptHunt(
+        CanaryStep(model.gradient_rules()[part], rows[part]), plan.true[part],
+        plan.steps * model.phases(part), budget.epsilon, budget.delta, header,
+        request.settings["weights"], proved,
+    )  # fmt: skip
 
 
 def _part(
@@ -51,19 +88,15 @@ def _part(
     from dpcheck.accounting.api import epsilon
 
     plan, budget = model.training_plan(rows), model.budget(part)
-    steps = plan.steps * model.phases(part)
-    bound = epsilon(plan.true[part] * steps, delta=budget.delta, adjacency=Adjacency.ADD_REMOVE)
-    canary = CanaryStep(model.gradient_rules()[part], rows[part])
-    header = {
-        "audit": name, "variant": request.variant, "part": part,
-        "settings": dict(request.settings),
-    }  # fmt: skip
-    hunt = TranscriptHunt(
-        canary, plan.true[part], steps, budget.epsilon, budget.delta, header,
-        request.settings["weights"],
-    )  # fmt: skip
-    noisy_batch = canary.rule.noise_per_example
-    assumes = (*bound.assumes, "the attacker sees every noisy gradient")
+    model = model.set_params(epochs=plan.epochs)  # calibrated once
+    event = plan.true[part] * (plan.steps * model.phases(part))
+    bound = epsilon(event, delta=budget.delta, adjacency=Adjacency.ADD_REMOVE)
+    hunt = _hunt(name, model, part, rows, request, bound.upper)
+    canary, noisy_batch = hunt.canary, hunt.canary.rule.noise_per_example
+    assumes = [*bound.assumes, "the attacker sees every noisy gradient"]
+    if noisy_batch:
+        assumes.append(f"neighbours are {rows[part]:,} rows and the same without one")
+    canaries = min(count("canaries", request.settings["canaries"], at_least=0), 2 * rows[part])
     return PartPlan(
         name=name,
         variant=request.variant,
@@ -71,7 +104,10 @@ def _part(
         tested=AuditedClaim(budget.epsilon, budget.delta, Adjacency.ADD_REMOVE, source),
         mechanism=Mechanism(canary.summaries, True, request.timeout, batch_runs=1 << 12),
         pairs=[Pair(canary.data(1), canary.data(0), "a canary in gradient space")],
-        proved=None if noisy_batch else Proved(bound.upper, budget.delta, bound.method, assumes),
+        proved=Proved(bound.upper, budget.delta, bound.method, tuple(assumes)),
         pivot=Pivot(canary.pivots, 1.0 if noisy_batch else canary.dimensions / 2, "gradient noise"),
         hunt=hunt,
+        trial=None
+        if not canaries
+        else TrainingTrial(model, part, rows, event, budget.epsilon, budget.delta, canaries),
     )

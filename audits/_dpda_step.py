@@ -8,6 +8,7 @@ canary the sum is its clipped gradient g, without it 0, plus noise: the pair the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,68 @@ FEATURES, HIDDEN, CANARY = 6, 4, 1000.0
 RUNS, LEVEL = 4000, 1e-6
 
 
+def canary_layers() -> tuple[list[Any], int]:
+    """A small network without intercepts, and how many of its layers are the extractor."""
+    rng = np.random.default_rng(20)
+    # Half the units fire for the canary and half for its opposite, so that a leak of the canary
+    # into other rows shows whatever its sign. The head takes the canary for the other domain,
+    # so the loss does not saturate and both gradients are long.
+    signs = np.where(np.arange(HIDDEN) % 2 == 0, 1.0, -1.0)
+    low = np.abs(rng.normal(0, np.sqrt(2 / FEATURES), (FEATURES, HIDDEN))) * signs
+    high = np.tile([0.1, -0.1], (HIDDEN, 1))
+    return [{"W": np.float32(low)}, {"W": np.float32(high)}], 1
+
+
+def _compiled(rule: Any, shared: bool) -> Any:
+    """The mechanism's own release, vmapped over keys and, unless shared, over batches.
+
+    Compiled anew for every check: what is audited is the code as it is now.
+    """
+    from dpcheck.mechanisms import _dpda_step as mechanism
+    from dpcheck.mechanisms._jax import jax, jnp
+
+    layers, depth = canary_layers()
+
+    def one(X: Any, chosen: Any, key: Any) -> Any:
+        y = jnp.full(X.shape[0], mechanism.TARGET, jnp.int32)
+        batch = mechanism.gather(X, y, chosen)
+        low, high = mechanism.release(layers, depth, batch, rule, key)
+        used = [*low, *high] if rule.use_features else list(high)
+        return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(used)])
+
+    return jax.jit(jax.vmap(one, in_axes=(None, None if shared else 0, 0)))
+
+
+def _keys(size: int, rng: np.random.Generator) -> Any:
+    from dpcheck.mechanisms._jax import jax
+
+    return jax.random.split(jax.random.key(int(rng.integers(2**63))), size)
+
+
+@cache
+def _clipped_canary(rule: Any) -> Array:
+    """The clipped gradient of the canary, by a plain loop over blocks of jax.grad.
+
+    Written apart from the mechanism's clipped sums, so that each checks the other.
+    """
+    from dpcheck.mechanisms._dpda_network import apply, cross_entropy
+    from dpcheck.mechanisms._dpda_step import TARGET
+    from dpcheck.mechanisms._jax import jax
+
+    layers, depth = canary_layers()
+    x = np.full(FEATURES, CANARY, np.float32)
+    gradient = jax.jit(jax.grad(lambda w: cross_entropy(apply(w, x)[0], TARGET)))(layers)
+    flat = [
+        np.concatenate([np.asarray(leaf, float).ravel() for leaf in jax.tree.leaves(block)])
+        for block in (gradient[:depth], gradient[depth:])
+    ]
+    if not rule.use_features:
+        flat = flat[1:]
+    if rule.joint:
+        flat = [np.concatenate(flat)]
+    return np.concatenate([g / max(1.0, float(np.linalg.norm(g)) / rule.clip) for g in flat])
+
+
 @dataclass(frozen=True, slots=True)
 class CanaryStep:
     """The release of one batch by the mechanism's own code, on rows of 0 with or without a canary."""
@@ -28,75 +91,29 @@ class CanaryStep:
     rule: Any  # NoisyGradient
     rows: int
 
-    def layers(self) -> tuple[list[Any], int]:
-        """A small network without intercepts, and how many of its layers are the extractor."""
-        from dpcheck.mechanisms._dpda_network import initial_layers
-
-        rng = np.random.default_rng(20)
-        low = initial_layers([FEATURES, HIDDEN], rng, intercepts=False)
-        high = initial_layers([HIDDEN, 2], rng, intercepts=False)
-        # Half the units fire for the canary and half for its opposite, so that a leak of the canary
-        # into other rows shows whatever its sign. The head takes the canary for the other domain,
-        # so the loss does not saturate and both gradients are long.
-        signs = np.where(np.arange(HIDDEN) % 2 == 0, 1.0, -1.0)
-        low[0]["W"] = abs(low[0]["W"]) * signs
-        high[0]["W"] = high[0]["W"] * 0 + np.array([0.1, -0.1])
-        return low + high, 1
-
     def data(self, canaries: int) -> Array:
         """The target's rows: so many copies of the canary, else 0."""
         rows = np.zeros((self.rows, FEATURES))
         rows[:canaries] = CANARY
         return rows
 
-    def releases(self, data: Array, size: int, rng: np.random.Generator, rate: float) -> Array:
+    def releases(self, data: Array, size: int, rng: np.random.Generator) -> Array:
         """`size` releases on Poisson samples of the rows, flattened."""
         from dpcheck.mechanisms._dpda_sampling import poisson_batches
-        from dpcheck.mechanisms._dpda_step import TARGET, Batch, gather, release
-        from dpcheck.mechanisms._jax import jax, jnp
 
-        layers, depth = self.layers()
-        X = jnp.asarray(data, jnp.float32)
-        y = jnp.full(len(data), TARGET, jnp.int32)
-
-        def one(chosen: Any, key: Any) -> Any:
-            batch: Batch = gather(X, y, chosen)
-            low, high = release(layers, depth, batch, self.rule, key)
-            used = [*low, *high] if self.rule.use_features else list(high)
-            return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(used)])
-
-        chosen = poisson_batches(len(data), rate, size, rng)
-        keys = jax.random.split(jax.random.key(int(rng.integers(2**63))), size)
-        return np.asarray(jax.jit(jax.vmap(one))(chosen, keys), dtype=float)
+        chosen = poisson_batches(len(data), self.rule.sampling_rate(self.rows), size, rng)
+        draw = _compiled(self.rule, shared=False)
+        return np.asarray(draw(np.float32(data), chosen, _keys(size, rng)), dtype=float)
 
     def canary_gradient(self) -> Array:
-        """The clipped gradient of the canary, by a plain loop over blocks of jax.grad.
-
-        Written apart from the mechanism's clipped sums, so that each checks the other.
-        """
-        from dpcheck.mechanisms._dpda_network import apply, cross_entropy
-        from dpcheck.mechanisms._dpda_step import TARGET
-        from dpcheck.mechanisms._jax import jax, jnp
-
-        layers, depth = self.layers()
-        x = jnp.full(FEATURES, CANARY, jnp.float32)
-        gradient = jax.grad(lambda w: cross_entropy(apply(w, x)[0], TARGET))(layers)
-        flat = [
-            np.concatenate([np.asarray(leaf, float).ravel() for leaf in jax.tree.leaves(block)])
-            for block in (gradient[:depth], gradient[depth:])
-        ]
-        if not self.rule.use_features:
-            flat = flat[1:]
-        if self.rule.joint:
-            flat = [np.concatenate(flat)]
-        clipped = [g / max(1.0, float(np.linalg.norm(g)) / self.rule.clip) for g in flat]
-        return np.concatenate(clipped)
+        """The clipped gradient of the canary."""
+        return _clipped_canary(self.rule).copy()
 
     def summaries(self, data: Array, size: int, rng: np.random.Generator) -> Array:
         """Per release: the part along the canary's gradient, and the energy of the rest, over sigma C."""
         direction = self.canary_gradient()
         direction /= np.linalg.norm(direction)
-        releases = self.releases(data, size, rng, self.rule.sampling_rate(self.rows))
+        releases = self.releases(data, size, rng)
         along = releases @ direction
         rest = np.sum(releases**2, axis=1) - along**2
         unit = self.rule.noise * self.rule.clip
@@ -121,17 +138,9 @@ class CanaryStep:
         upper += binom.pmf(0, len(data), self.rule.sampling_rate(self.rows))
         return np.asarray(-np.log1p(-np.minimum(upper, 1 - 1e-15)))
 
-    def check(self, rng: np.random.Generator) -> dict[str, float]:
-        """Whether the step's sums and samples are those of its event; an error if not.
-
-        The canary's gradient must be as long as the event's sensitivity. With every row in the
-        batch, releases have mean k g for k canaries: chi2 tests over all coordinates, which any
-        leak of one row into another's gradient, any other clipping and any other scale of the sum
-        fails. The sampler's inclusions are binomial.
-        """
-        found = {}
-        gradient = self.canary_gradient()
-        length = float(np.linalg.norm(gradient)) / self.rule.clip
+    def check_length(self) -> None:
+        """The canary's gradient must be as long as the event's sensitivity."""
+        length = float(np.linalg.norm(self.canary_gradient())) / self.rule.clip
         blocks = 2 if self.rule.use_features and not self.rule.joint else 1
         if abs(length - blocks**0.5) > 1e-5:
             raise DpcheckError(
@@ -139,11 +148,24 @@ class CanaryStep:
                 "the canary does not reach the clipping norm.",
                 length=length,
             )
+
+    def check(self, rng: np.random.Generator) -> dict[str, float]:
+        """Whether the step's sums and samples are those of its event; an error if not.
+
+        With every row in the batch, releases have mean k g for k canaries: chi2 tests over all
+        coordinates, which any leak of one row into another's gradient, any other clipping and any
+        other scale of the sum fails. The sampler's inclusions are binomial.
+        """
+        found = {}
+        gradient = self.canary_gradient()
+        self.check_length()
         spread = self.rule.noise * self.rule.clip
         if self.rule.noise_per_example:
             spread *= self.rows**0.5
+        draw, everybody = _compiled(self.rule, shared=True), np.arange(self.rows, dtype=np.int32)
         for canaries in (0, 1, min(5, self.rows)):
-            releases = self.releases(self.data(canaries), RUNS, rng, 1.0)
+            rows = np.float32(self.data(canaries))
+            releases = np.asarray(draw(rows, everybody, _keys(RUNS, rng)), dtype=float)
             apart = releases.mean(axis=0) - canaries * gradient
             energy = RUNS * float(np.sum(apart**2)) / spread**2
             found[f"mean with {canaries} canaries"] = float(chi2.sf(energy, len(gradient)))

@@ -20,6 +20,7 @@ from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 
 Array = NDArray[np.float64]
+KIND = "canary transcript"
 TRANSCRIPTS = 100_000
 _CELLS = 100_000  # the working arrays stay in cache
 
@@ -58,9 +59,9 @@ def batch_size_pair(rows: int, rate: float, dimensions: int) -> FinitePair:
     """What noise drawn per example tells: the batch size, read off the energy of `dimensions`.
 
     The energy over sigma^2 C^2 is b chi2. The estimate is the energy over the dimensions, rounded:
-    a function of the release, so its law with the canary (rows + 1) and without is a lower bound.
+    a function of the release, so its law with the canary (`rows` rows) and without is a lower bound.
     """
-    bound = int(binom.ppf(1 - 1e-15, rows + 1, rate)) + 3
+    bound = int(binom.ppf(1 - 1e-15, rows, rate)) + 3
     edges = (np.arange(bound) + 0.5) * dimensions  # between k and k + 1
     sizes = np.arange(bound + 1)
     table = np.zeros((bound + 1, bound + 1))  # P(estimate | batch size)
@@ -69,7 +70,7 @@ def batch_size_pair(rows: int, rate: float, dimensions: int) -> FinitePair:
         ends = np.concatenate([[0.0], chi2.cdf(edges / size, dimensions), [1.0]])
         table[size] = np.diff(ends)
     laws = []
-    for count in (rows + 1, rows):
+    for count in (rows, rows - 1):
         shares = binom.pmf(sizes, count, rate)
         laws.append((shares / shares.sum()) @ table)
     kept = laws[0] + laws[1] > 1e-300
@@ -87,32 +88,54 @@ class TranscriptHunt:
     delta: float
     header: Mapping[str, Any]
     dimensions: int  # weights of the audited network, for noise drawn per example
+    proved: float  # certified upper bound on the epsilon of all steps
+
+    @property
+    def detectable(self) -> float:
+        """The truth is never above what is proved, and up to there it might be missed."""
+        return max(self.claim, self.proved)
+
+    def pair(self) -> Event:
+        """What the canary shows of a step, as an event."""
+        if isinstance(self.step, SampledGaussian):
+            return self.step
+        rate = self.canary.rule.sampling_rate(self.canary.rows)
+        return batch_size_pair(self.canary.rows, rate, self.dimensions)
+
+    def certified(self) -> float:
+        """A proved lower bound on the epsilon of all steps, at delta."""
+        from dpcheck.accounting.api import epsilon
+
+        steps = self.pair() * self.steps
+        return epsilon(steps, delta=self.delta, adjacency=Adjacency.ADD_REMOVE).lower
 
     def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
         """(certified lower epsilon at delta, witness)."""
-        from dpcheck.accounting.api import epsilon
-
         checks = self.canary.check(generator(runner.seeds("step", 0)))
-        step = self.step
-        if not isinstance(step, SampledGaussian):
-            rate = self.canary.rule.sampling_rate(self.canary.rows)
-            step = batch_size_pair(self.canary.rows, rate, self.dimensions)
-        lower = epsilon(step * self.steps, delta=self.delta, adjacency=Adjacency.ADD_REMOVE).lower
+        lower = self.certified()
         witness: dict[str, Any] = {
-            "kind": "canary transcript",
+            "kind": KIND,
             **self.header,
             "claim": self.claim,
-            "delta": self.delta,
+            "claim_delta": self.delta,
             "steps": self.steps,
-            "epsilon": lower,
+            "loss": lower,
             "step_tests": checks,
         }
-        if isinstance(step, SampledGaussian):
-            witness["noise_multiplier"] = step.noise_multiplier
-            witness["sampling_rate"] = step.sampling_rate
+        if isinstance(self.step, SampledGaussian):
+            witness["noise_multiplier"] = self.step.noise_multiplier
+            witness["sampling_rate"] = self.step.sampling_rate
             witness["transcripts"] = TRANSCRIPTS
-            witness["epsilon_from_transcripts"] = self._from_transcripts(step, runner)
+            witness["epsilon_from_transcripts"] = self._from_transcripts(self.step, runner)
         return lower, witness
+
+    def replay(self, witness: Mapping[str, Any]) -> float:
+        """The certified epsilon anew, from the settings alone; the canary is taken as tested."""
+        stated = (float(witness["claim"]), float(witness["claim_delta"]), int(witness["steps"]))
+        if stated != (self.claim, self.delta, self.steps):
+            raise ValueError(f"the settings give {(self.claim, self.delta, self.steps)}")
+        self.canary.check_length()
+        return self.certified()
 
     def _from_transcripts(self, step: SampledGaussian, runner: Runner) -> float:
         """A second opinion at confidence 0.999: sampled losses instead of the lattice."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcheck.audits._dpda import PARAMETERS, build
+from dpcheck.audits._dpda import PARAMETERS, build, replay
 from dpcheck.audits.registry import Audit
 
 AUDIT = Audit(
@@ -15,4 +15,5 @@ AUDIT = Audit(
     ),
     variants=("corrected", "printed-equations", "printed-algorithm", "noise-in-sum"),
     parameters=PARAMETERS,
+    replay=lambda witness: replay("DPDA", witness),
 )

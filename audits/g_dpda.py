@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcheck.audits._dpda import PARAMETERS, SOURCE_ROWS, build
+from dpcheck.audits._dpda import PARAMETERS, SOURCE_ROWS, build, replay
 from dpcheck.audits.registry import Audit
 
 AUDIT = Audit(
@@ -21,4 +21,5 @@ AUDIT = Audit(
     ),
     variants=("corrected", "printed-equations", "noise-in-sum"),
     parameters=(*PARAMETERS, SOURCE_ROWS),
+    replay=lambda witness: replay("GDPDA", witness),
 )

@@ -10,9 +10,9 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import CannotCalibrate, InvalidParameter
 from dpcheck.core.event import Event
-from dpcheck.core.guarantee_events import NotPrivate
 from dpcheck.core.training_events import SampledGaussian
 from dpcheck.core.validate import count, positive, rate
+from dpcheck.mechanisms._dpda_batch_noise import batch_noise_pair
 
 VARIANTS = ("corrected", "printed-equations", "printed-algorithm", "noise-in-sum")
 
@@ -59,12 +59,13 @@ class NoisyGradient:
         """A step as it is: two blocks of norm C each are one release of sensitivity sqrt(2) C.
 
         Noise drawn per example has a variance that tells the batch size, so it is not a sampled
-        Gaussian; no bound is claimed for it.
+        Gaussian: the pair of `batch_noise_pair` bounds it, for `rows` rows against one less.
         """
+        reach = math.sqrt(2 if self.use_features and not self.joint else 1)
         if self.noise_per_example:
-            return NotPrivate("noise per example reveals the batch size; nothing is proved for it")
-        blocks = 2 if self.use_features and not self.joint else 1
-        return SampledGaussian(self.noise / math.sqrt(blocks), self.sampling_rate(rows))
+            rate = self.sampling_rate(rows)
+            return batch_noise_pair(rows - 1, rate, self.noise, 2 * reach)
+        return SampledGaussian(self.noise / reach, self.sampling_rate(rows))
 
 
 def noisy_gradient(

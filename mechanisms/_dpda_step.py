@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -117,7 +118,31 @@ def _moved(layers: Layers, gradient: Layers, step: Any) -> Layers:
     return moved
 
 
-def step(
+class Update(NamedTuple):
+    """The gradient sums one batch contributed, and the layers they were taken at."""
+
+    layers: Layers
+    features: Layers
+    head: Layers
+
+
+class Updates(NamedTuple):
+    """All that a step adds to the weights; without adaptation only the first."""
+
+    label: Update
+    source: Update | None = None
+    target: Update | None = None
+
+
+Watch = Callable[[Updates], Any]  # what an observer keeps of a step, in jax
+
+
+def step(rules: StepRules, *arguments: Any) -> Weights:
+    """The weights after one step; the arguments are those of `watched_step`."""
+    return watched_step(rules, *arguments)[0]
+
+
+def watched_step(
     rules: StepRules,
     weights: Weights,
     label: Batch,
@@ -125,27 +150,32 @@ def step(
     target: Batch,
     nu: Any,
     key: Any,
-) -> Weights:
+) -> tuple[Weights, Updates]:
     """One step: phase 1 on `label`, then phase 2 on `source` and `target`, [Wang2020] (11)-(15).
 
-    Batches are other Poisson samples; phase 2 sees the weights that phase 1 left.
+    Batches are other Poisson samples; phase 2 sees the weights that phase 1 left. The updates are
+    what the step really applies, before learning rates: what an attacker of the training sees.
     """
     size = rules.target.batch
     keys = jax.random.split(key, 3)
     depth = len(weights.features)
     own = rules.source if rules.noisy else None
-    low, high = _gradients(weights.features + weights.label, depth, label, own, keys[0])
+    layers = weights.features + weights.label
+    low, high = _gradients(layers, depth, label, own, keys[0])
+    shown = Updates(Update(layers, low, high))
     rate = rules.label_rate / size
     weights = weights._replace(
         features=_moved(weights.features, low, rate), label=_moved(weights.label, high, rate)
     )
     if not rules.adapt:
-        return weights
+        return weights, shown
     apart = weights.target_domain
     heads = (weights.domain, weights.domain if apart is None else apart)
-    low_s, high_s = _gradients(weights.features + heads[0], depth, source, own, keys[1])
+    ours, theirs = (weights.features + head for head in heads)
+    low_s, high_s = _gradients(ours, depth, source, own, keys[1])
     hidden = rules.target if rules.noisy else None
-    low_t, high_t = _gradients(weights.features + heads[1], depth, target, hidden, keys[2])
+    low_t, high_t = _gradients(theirs, depth, target, hidden, keys[2])
+    shown = shown._replace(source=Update(ours, low_s, high_s), target=Update(theirs, low_t, high_t))
     rate = rules.domain_rate / size
     # The extractor climbs the domain loss: gradient reversal by -nu, noise included.
     both = jax.tree.map(jnp.add, low_s, low_t)
@@ -155,22 +185,15 @@ def step(
             features=features,
             domain=_moved(heads[0], high_s, rate),
             target_domain=_moved(heads[1], high_t, rate),
-        )
+        ), shown
     head = _moved(heads[0], jax.tree.map(jnp.add, high_s, high_t), rate)
-    return weights._replace(features=features, domain=head)
+    return weights._replace(features=features, domain=head), shown
 
 
 @cache
 def _compiled(function: Any) -> Any:
     """A function of rules and arrays, compiled once for every set of rules and shapes."""
-    compiled = jax.jit(function, static_argnums=0)
-
-    def call(*arguments: Any) -> Any:
-        # Counters are not split over devices here, and so two words come of every hash, not one.
-        with jax.threefry_partitionable(False):
-            return compiled(*arguments)
-
-    return call
+    return jax.jit(function, static_argnums=0)
 
 
 def jitted_step(rules: StepRules, *arguments: Any) -> Weights:
@@ -196,27 +219,44 @@ class Data(NamedTuple):
 
 def run(rules: StepRules, weights: Weights, data: Data, rows: Any, nus: Any, key: Any) -> Weights:
     """All steps of `rows` (steps, 3, padded batch): label, source and target rows of each."""
+    return watched_run((rules, None), weights, data, rows, nus, key)[0]
+
+
+def watched_run(
+    how: tuple[StepRules, Watch | None], weights: Weights, data: Data, rows: Any, nus: Any, key: Any
+) -> tuple[Weights, Any]:
+    """`run`, and what an observer keeps of every step, stacked."""
+    rules, watch = how
     zeros = jnp.zeros(data.X_source.shape[0], jnp.int32) + SOURCE
     ones = jnp.zeros(data.X_target.shape[0], jnp.int32) + TARGET
 
-    def one(carried: Weights, given: Any) -> tuple[Weights, None]:
+    def one(carried: Weights, given: Any) -> tuple[Weights, Any]:
         chosen, nu, own_key = given
-        return step(
+        moved, shown = watched_step(
             rules, carried,
             gather(data.X_source, data.y_source, chosen[0]),
             gather(data.X_source, zeros, chosen[1]),
             gather(data.X_target, ones, chosen[2]),
             nu, own_key,
-        ), None  # fmt: skip
+        )  # fmt: skip
+        return moved, None if watch is None else watch(shown)
 
     keys = jax.random.split(key, rows.shape[0])
-    final: Weights = jax.lax.scan(one, weights, (rows, nus, keys))[0]
+    final: tuple[Weights, Any] = jax.lax.scan(one, weights, (rows, nus, keys))
     return final
 
 
 def jitted_run(rules: StepRules, *arguments: Any) -> Weights:
     """`run` as one compiled call."""
     final: Weights = _compiled(run)(rules, *arguments)
+    return final
+
+
+def jitted_watched_run(
+    rules: StepRules, watch: Watch | None, *arguments: Any
+) -> tuple[Weights, Any]:
+    """`watched_run` as one compiled call."""
+    final: tuple[Weights, Any] = _compiled(watched_run)((rules, watch), *arguments)
     return final
 
 

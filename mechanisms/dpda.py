@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,10 +33,21 @@ Floats = NDArray[np.float64]
 class TrainingPlan:
     """The steps of a training and what each part pays: public facts only."""
 
+    epochs: int
     steps: int
     per_epoch: int
     claimed: Mapping[str, Event]  # per step, as the paper accounts it
     true: Mapping[str, Event]  # per step, as it is
+
+
+class Observer(Protocol):
+    """Somebody who sees what every step adds to the weights."""
+
+    def watch(self, shown: Any) -> Any:
+        """What to keep of a step's `Updates`, computed in jax."""
+
+    def collect(self, seen: Any) -> None:
+        """What was kept of the steps of an epoch, stacked."""
 
 
 class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -123,7 +134,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
             epochs = min(self._epochs(part, rows, claimed, true, variant) for part in self.parts)
         # An epoch is one over the target; all parts take the same steps.
         steps = epochs_to_steps(epochs, rows["target"], self.batch)
-        return TrainingPlan(steps, max(1, rows["target"] // self.batch), claimed, true)
+        return TrainingPlan(epochs, steps, max(1, rows["target"] // self.batch), claimed, true)
 
     def _epochs(
         self, part: str, rows: Mapping[str, int], claimed: Mapping[str, Event],
@@ -204,13 +215,17 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         target: object = None,
         after_epoch: Callable[[int, DPDA], None] | None = None,
         rules: Any = None,
+        public_rows: Mapping[str, int] | None = None,
+        observer: Observer | None = None,
     ) -> DPDA:
         """Train. `rules` other than `step_rules()` are for baselines that are not private.
 
+        Sampling rates and epochs follow from `public_rows`, by default the rows there are: give it
+        where not even their number may be known. An `observer` sees every step's updates.
         With a `ledger` every epoch is spent on its data sets before it is run, at its true cost, and
         training stops at the budget; `steps_` says how far it came.
         """
-        from dpcheck.mechanisms._dpda_step import Data, check_widths, jitted_run
+        from dpcheck.mechanisms._dpda_step import Data, check_widths, jitted_watched_run
         from dpcheck.mechanisms._jax import jax
 
         labels, rows = (
@@ -225,7 +240,8 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         data = Data(rows[0], np.searchsorted(self.classes_, labels).astype(np.int32), rows[1])
         check_widths(data)
         sizes = {"source": len(rows[0]), "target": len(rows[1])}
-        plan = self.training_plan(sizes)
+        public = sizes if public_rows is None else public_rows
+        plan = self.training_plan(public)
         generator = np.random.default_rng() if rng is None else rng
         self.n_features_in_ = rows[0].shape[1]
         self.weights_ = self.initial_weights(self.n_features_in_, len(self.classes_), generator)
@@ -238,21 +254,28 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
             if not self._spend(ledger, datasets, plan, size):
                 self.stopped_ = True
                 break
-            chosen = self.sample_rows(sizes, size, generator)
+            chosen = self.sample_rows(sizes, size, generator, public)
             nus = self.nus(self.steps_, size, plan.steps)
             key = jax.random.key(int(generator.integers(2**63)))
-            self.weights_ = jitted_run(rules, self.weights_, data, chosen, nus, key)
+            watch = None if observer is None else observer.watch
+            self.weights_, seen = jitted_watched_run(
+                rules, watch, self.weights_, data, chosen, nus, key
+            )
+            if observer is not None:
+                observer.collect(seen)
             self.steps_ += size
             if after_epoch is not None:
                 after_epoch(self.steps_, self)
         return self
 
     def sample_rows(
-        self, sizes: Mapping[str, int], steps: int, rng: np.random.Generator
-    ) -> NDArray[np.int32]:
+        self, sizes: Mapping[str, int], steps: int, rng: np.random.Generator,
+        public: Mapping[str, int] | None = None,
+    ) -> NDArray[np.int32]:  # fmt: skip
         """Poisson samples of so many steps: label, source and target batches."""
         s, t = sizes["source"], sizes["target"]
-        rates = (self._rule().sampling_rate(s), self._rule().sampling_rate(t))
+        known = sizes if public is None else public
+        rates = [self._rule().sampling_rate(known[part]) for part in ("source", "target")]
         tables = [
             poisson_batches(n, q, steps, rng)
             for n, q in ((s, rates[0]), (s, rates[0]), (t, rates[1]))

@@ -13,11 +13,12 @@ DIRECTIONS = ("D against D'", "D' against D")
 def bill(
     alpha: float, *, tie: Tie | None, witness: str | None, losses: str | None,
     pairs: Sequence[str], distinguisher: float | None, events: Sequence[str],
+    trial: str | None = None,
 ) -> tuple[Spent, ...]:  # fmt: skip
     """The lines of one part.
 
-    `witness` and `losses` are the methods used, if they were; `distinguisher` is the error rate it
-    was given and `events` what it tested.
+    `witness`, `losses` and `trial` are the methods used, if they were; `distinguisher` is the error
+    rate it was given and `events` what it tested. A trial takes half of everything.
 
     Guarantee: shares add up to alpha; what no test used is a line of its own.
 
@@ -33,6 +34,10 @@ def bill(
     if tie is not None:
         note = "decides between holds and consistent; it cannot raise an alarm"
         lines.append(Spent("noise-scale test", 0.0, (f"{tie.runs} runs",), note))
+    if trial is not None:
+        alpha = left = alpha / 2
+        note = "a whole training with canaries; split over two bounds"
+        lines.append(Spent(trial, alpha, ("Steinke-Nasr-Jagielski", "f-DP"), note))
     if losses == "exact loss of an output":
         lines.append(Spent(losses, 0.0, tuple(pairs), "a computed loss is a proof, not a test"))
     elif losses is not None:

@@ -8,7 +8,7 @@ the posterior odds of a coin are at most e^eps, whatever was guessed before.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,6 +117,43 @@ def refutes_curve(seen: Guesses, tradeoff: Callable[[float], float], alpha: floa
         rejected += index / (total - index) * (grown - wrong)
         wrong = grown
     return rejected + wrong > share
+
+
+def lines_tradeoff(lines: Sequence[tuple[float, float]]) -> Callable[[float], float]:
+    """The symmetric trade-off function above its supporting lines (epsilon, delta).
+
+    Reference: [Dong2022] Proposition 2.5: (epsilon, delta)-DP is f-DP with the larger of
+    1 - delta - e^eps x and e^-eps (1 - delta - x), and 0; of several lines the largest.
+    """
+    known = [(math.exp(epsilon), 1 - delta) for epsilon, delta in lines]
+
+    def f(rate: float) -> float:
+        return max(0.0, *(max(kept - e * rate, (kept - rate) / e) for e, kept in known))
+
+    return f
+
+
+def one_run_lower_by_curve(seen: Guesses, delta: float, alpha: float) -> float:
+    """The smallest epsilon whose f of (epsilon, delta) is not refuted at level alpha.
+
+    Guarantee: above the true epsilon with probability at most alpha.
+    Reference: [Mahloujifar2025] Algorithm 3.
+    """
+
+    def refuted(epsilon: float) -> bool:
+        return refutes_curve(seen, lines_tradeoff([(epsilon, delta)]), alpha)
+
+    if not refuted(0.0):
+        return 0.0
+    low, high = 0.0, 0.5
+    while refuted(high):
+        low, high = high, 2 * high
+        if high > 50:
+            return low
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,11 +27,29 @@ from dpcheck.execution.runner import Runner
 class WitnessHunt(Protocol):
     """Finds an output and a pair with a large exact loss, and proves the loss.
 
-    With an attribute `delta` above 0 what it proves is an epsilon at that delta, not one loss.
+    With an attribute `delta` above 0 what it proves is an epsilon at that delta, not one loss. With
+    an attribute `detectable` it says itself what it would have caught; else all above the claim.
     """
 
     def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
         """(certified lower bound on the loss, the witness as plain data)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """What a further auditor found; `agrees` is whether the runs fit the event that is bounded."""
+
+    observed: Observed
+    witness: Mapping[str, Any] | None
+    agrees: bool
+    note: str
+
+
+class Trial(Protocol):
+    """A further auditor with runs of its own, such as one whole training with many canaries."""
+
+    def run(self, alpha: float, runner: Runner) -> TrialResult:
+        """What it found; wrong with probability at most alpha."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +65,7 @@ class PartPlan:
     proved: Proved | None = None
     pivot: Pivot | None = None
     hunt: WitnessHunt | None = None
+    trial: Trial | None = None
     loss_runs: int = 20_000
 
 
@@ -73,19 +92,28 @@ def audit_part(
     if plan.pivot is not None and plan.mechanism is not None and plan.pairs:
         tie = noise_scale_test(plan.mechanism, plan.pivot, plan.pairs[0].first, runner)
     tied = tie is not None and tie.passed and tie.power >= 0.99
+    trial = None
+    if plan.trial is not None:
+        share = limits.alpha / 2
+        trial = plan.trial.run(share, runner)
+        tied = tied and trial.agrees
+        notes.append(trial.note)
     if plan.hunt is not None and exact:
         runner.progress.stage(f"{runner.prefix}: searching a witness")
         epsilon, witness = plan.hunt.find(runner)
         # An exact loss has no statistical error: anything above the claim would have been seen,
         # unless the code's noise is not the formula's.
         method = "exact witness" if pure else "certified lower bound of a pair"
-        reach = plan.tested.epsilon if tie is None or tie.passed else math.inf
+        reach = getattr(plan.hunt, "detectable", plan.tested.epsilon)
+        reach = reach if tie is None or tie.passed else math.inf
         found.append((Observed(epsilon, plan.tested.delta, 1.0, method, 0, reach), witness))
+    if trial is not None:
+        found.append((trial.observed, trial.witness))
     refuted = any(seen.epsilon > plan.tested.epsilon for seen, _ in found)
     if plan.mechanism is not None and plan.pairs and not refuted:
         known = plan.mechanism.log_density is not None and plan.tested.lines is None
         if known:
-            share = limits.alpha / 2
+            share /= 2
             found.append(_likelihood(plan, share, runner))
             losses = found[-1][0].method
         if not (exact and tied):
@@ -113,6 +141,7 @@ def audit_part(
     )
     spending = bill(
         limits.alpha, tie=tie, witness=found[0][0].method if exact else None, losses=losses,
+        trial=None if trial is None else trial.observed.method,
         pairs=[pair.label for pair in plan.pairs],
         distinguisher=None if distinction is None else share,
         events=[] if distinction is None else _events(distinction, plan.pairs),

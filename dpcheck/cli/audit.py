@@ -22,6 +22,9 @@ from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.errors import CannotReplay
 from dpcheck.core.verdict import Verdict
 
+# Kinds of witness that can be checked again in an instant, and what they prove.
+REPLAYABLE = {"exact witness": "exact loss", "canary transcript": "certified epsilon"}
+
 
 @click.command("audit")
 @project_option
@@ -107,7 +110,7 @@ def _request(options: dict[str, Any]) -> Any:
 
 def _save_witnesses(report: AuditReport, store: str | None) -> None:
     for entry in report.entries:
-        exact = entry.witness is not None and entry.witness.get("kind") == "exact witness"
+        exact = entry.witness is not None and entry.witness.get("kind") in REPLAYABLE
         if not exact or entry.verdict is not Verdict.VIOLATED:
             continue
         folder = Path(store) if store is not None else Path(".dpcheck")
@@ -124,14 +127,15 @@ def _replay(path: Path) -> ExitCode:
         witness = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CannotReplay(f"cannot read the witness {path}: {error}.") from None
-    if not isinstance(witness, dict) or witness.get("kind") != "exact witness":
+    if not isinstance(witness, dict) or witness.get("kind") not in REPLAYABLE:
         raise CannotReplay(f"{path} is not an exact witness; run the audit again to make one.")
     loss = registry.replay(witness)
     claimed = float(witness["claim"])
     above = loss > claimed
+    at = f" at delta {witness['claim_delta']:g}" if "claim_delta" in witness else ""
     word = "violated" if above else "not violated by this witness"
     click.echo(
-        f"{witness['audit']} ({witness['variant']}), part {witness['part']}: exact loss at least "
-        f"{loss:.9f}, claim {claimed:g}: {word}"
+        f"{witness['audit']} ({witness['variant']}), part {witness['part']}: "
+        f"{REPLAYABLE[witness['kind']]} at least {loss:.9f}{at}, claim {claimed:g}: {word}"
     )
     return ExitCode.VIOLATED if above else ExitCode.OK

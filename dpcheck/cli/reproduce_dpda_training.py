@@ -21,9 +21,8 @@ from dpcheck.mechanisms import DPDA, GDPDA
 Echo = Callable[[str], None]
 Floats = NDArray[np.float32]
 SEED = 2020
-REVIEW_EPOCHS = 10
+REVIEW_EPOCHS = 4
 REVIEW_SETTINGS: dict[str, Any] = {"noise": 8.0, "clip": 4.0, "batch": 32, "hidden": (50,)}
-PLAIN_EPOCHS = 24
 REVIEWS = ("books", "dvd", "electronics", "kitchen")
 # [Wang2020] Table V, columns DANN, NN, DPDA, G-DPDA; tasks in the order of permutations(REVIEWS, 2).
 TABLE_5 = """0.809 0.804 0.809 0.769
@@ -154,10 +153,13 @@ def _review_scores(data_dir: Path, source: str, target: str, epochs: int) -> dic
 def office31(
     data_dir: Path | None,
     echo: Echo,
-    epsilons: Sequence[int] = (1, 2, 4),
+    epsilons: Sequence[int] = (1, 2),
     tasks: slice = slice(None),
 ) -> None:
-    """[Wang2020] Table II: three tasks, sigma 6, C 3, batch 32, two retrained layers."""
+    """[Wang2020] Table II: three tasks, sigma 6, C 3, batch 32, two retrained layers.
+
+    Only the rows of `epsilons` are trained; 4 takes four times as long as the two others together.
+    """
     if data_dir is None:
         raise UsageError("Office-31 is not bundled with any package; give --data-dir.")
     path = data_dir / "office31" / "office31_efficientnet_lite0.npz"
@@ -170,8 +172,7 @@ def office31(
         "layers are 256 and 128 wide, the domain classifier 64. Two thirds of the target train, the\n"
         "rest test. Learning rates 0.05 and 0.001 (the paper: 0.001 for both). One training each.\n"
         "'printed' takes the paper's epochs; 'corrected' clips both blocks together and takes as many\n"
-        "epochs as the certified accountant allows for the same (eps, 1e-5). DANN and NN spend nothing\n"
-        f"and take {PLAIN_EPOCHS} epochs."
+        "epochs as the certified accountant allows for the same (eps, 1e-5)."
     )
     echo(f"  {'task':<18}{'eps':>4}{'epochs':>8}   {'paper: DPDA DANN CNN':<24}"
          f"{'printed':>9}{'corrected (epochs)':>22}{'DANN':>8}{'NN':>8}")  # fmt: skip
@@ -196,7 +197,7 @@ def _image_scores(
     cut = 2 * len(X) // 3
     task = Task(data[source], X[order[:cut]], (X[order[cut:]], y[order[cut:]]))
     settings: dict[str, Any] = {"hidden": (256, 128), "domain_hidden": (64,), "noise": 6.0}
-    plain: dict[str, Any] = {"epochs": PLAIN_EPOCHS, **settings}
+    plain: dict[str, Any] = {"epochs": epochs, **settings}
     right = DPDA(epsilon, **settings)
     allowed = right.training_plan({"source": len(data[source][0]), "target": cut}).steps * 32 // cut
     runs: dict[str, tuple[DPDA, dict[str, Any]]] = {

@@ -12,7 +12,9 @@ from dpcheck.auditing.one_run import (
     Guesses,
     audit_one_run,
     guess,
+    lines_tradeoff,
     one_run_lower,
+    one_run_lower_by_curve,
     p_value,
     refutes_curve,
 )
@@ -90,6 +92,35 @@ def test_curve_test_beats_the_pure_one_on_gaussian_leaks():
     assert refutes_curve(seen, gaussian_curve(0.5), 0.05)
     epsilon = 0.5 * norm.isf(1e-5) + 0.125  # an upper bound on eps(1e-5) of mu = 0.5
     assert p_value(seen, epsilon, 1e-5) > 0.05
+
+
+def test_lines_meet_the_trade_off_function_they_support():
+    curve = gaussian_curve(1.0)
+
+    def delta_at(epsilon):
+        return norm.cdf(0.5 - epsilon) - math.exp(epsilon) * norm.cdf(-0.5 - epsilon)
+
+    lines = lines_tradeoff([(e, delta_at(e)) for e in np.linspace(0, 4, 400)])
+    for rate in (0.001, 0.03, 0.2, 0.5, 0.9, 0.999):
+        assert lines(rate) <= curve(rate) + 1e-12
+        assert lines(rate) == pytest.approx(curve(rate), rel=1e-3)
+    assert lines_tradeoff([(0.0, 0.0)])(0.3) == pytest.approx(0.7)
+    assert lines_tradeoff([(1.0, 0.2)])(0.9) == 0.0
+
+
+def test_bound_by_the_curve_keeps_its_level_and_beats_delta():
+    epsilon, alpha, repeats = 1.0, 0.05, 200
+    above = 0
+    for seed in range(repeats):
+        rng = np.random.default_rng(seed)
+        included = rng.random(300) < 0.5
+        seen = guess(randomized_response(epsilon)(included, rng), included, 300)
+        above += refutes_curve(seen, lines_tradeoff([(epsilon, 0.0)]), alpha)
+    assert above <= binom.ppf(0.999, repeats, alpha)
+    everything = Guesses(1000, 900, 900)
+    assert one_run_lower_by_curve(everything, 1e-5, 1e-4) > 4
+    assert one_run_lower(everything, 1e-5, 1e-4) < 3
+    assert one_run_lower_by_curve(Guesses(100, 100, 50), 1e-5, 0.05) == 0.0
 
 
 def test_bound_grows_with_right_guesses_and_falls_with_delta():

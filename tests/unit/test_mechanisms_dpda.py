@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from dpcheck import epsilon
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import CannotCalibrate, InvalidParameter, MissingExtra
 from dpcheck.core.training_events import SampledGaussian
 from dpcheck.mechanisms import DPDA, GDPDA, _jax
+from dpcheck.mechanisms._dpda_batch_noise import batch_noise_pair
 from dpcheck.mechanisms._dpda_plan import noisy_gradient, nu_schedule
 from dpcheck.mechanisms._dpda_sampling import joined, poisson_batches
 
@@ -71,7 +73,49 @@ def test_variants_differ_where_they_should():
     assert noise["corrected"] == noise["printed-algorithm"] == 6.0
     assert noise["printed-equations"] == pytest.approx(4.242641, abs=1e-6)
     assert noise["noise-in-sum"] is None
-    assert epsilon(rules["noise-in-sum"].true_step(539), delta=1e-5).upper == np.inf
+
+
+def _subset_mixture(gradients, size, spread):
+    """The density of a sum of a uniform subset plus noise, by enumeration."""
+    sums = [sum(chosen) for chosen in combinations(gradients, size)]
+    return lambda x: np.mean([norm.pdf(x, s, spread) for s in sums], axis=0)
+
+
+@pytest.mark.parametrize("others", [(-1.0,) * 4, (1.0, -1.0, 0.3, 0.0), (0.0,) * 4])
+def test_noise_per_example_is_bounded_by_its_pair(others):
+    """Brute force over all batches of five rows, batch size told, against the finite pair."""
+    rate, noise, grid = 0.3, 2.0, np.linspace(-40, 40, 20001)
+    n, step = len(others), 80 / 20000
+    pair = batch_noise_pair(n, rate, noise, 2.0)
+    for eps in (0.0, 0.1, 0.3, 0.6):
+        for forward in (True, False):
+            total = 0.0
+            for size in range(n + 2):
+                p_size, q_size = binom.pmf(size, n + 1, rate), binom.pmf(size, n, rate)
+                if size == 0:
+                    a, b = (p_size, q_size) if forward else (q_size, p_size)
+                    total += max(0.0, a - np.exp(eps) * b)
+                    continue
+                spread = noise * np.sqrt(size)
+                p = p_size * _subset_mixture((1.0, *others), size, spread)(grid)
+                q = np.zeros_like(p)
+                if size <= n:
+                    q = q_size * _subset_mixture(others, size, spread)(grid)
+                a, b = (p, q) if forward else (q, p)
+                total += np.maximum(a - np.exp(eps) * b, 0).sum() * step
+            told = [max(0.0, x - np.exp(eps) * y) for x, y in zip(pair.p, pair.q, strict=True)]
+            if not forward:
+                told = [max(0.0, y - np.exp(eps) * x) for x, y in zip(pair.p, pair.q, strict=True)]
+            assert total <= sum(told) + 1e-9
+            if others == (-1.0,) * 4:  # rows that all oppose the one in question attain the bound
+                assert total == pytest.approx(sum(told), rel=2e-3)
+
+
+def test_noise_in_sum_is_within_the_papers_claim():
+    rule = noisy_gradient("noise-in-sum", 6.0, 3.0, 32)
+    bound = epsilon(rule.true_step(539) * 5946, delta=1e-5, adjacency="add-remove")
+    assert 3.9 < bound.upper <= 4  # 353 epochs, claimed (4, 1e-5)
+    assert batch_noise_pair(9, 1.0, 6.0, 2.0).p == (1.0, 0.0)  # everybody's batch tells its size
 
 
 def test_poisson_batches_are_poisson():
