@@ -1,6 +1,6 @@
 """What doctests cannot be collected from here: modules of an extra that is not installed.
 
-`make test-deep` installs jax and collects them.
+`make test-deep` installs jax and collects them; `make test-integrations` installs Opacus.
 """
 
 from importlib.util import find_spec
@@ -8,3 +8,5 @@ from importlib.util import find_spec
 collect_ignore_glob = (
     [] if find_spec("jax") else ["*/mechanisms/_jax.py", "*/mechanisms/_dpda_*.py"]
 )
+if not find_spec("opacus"):
+    collect_ignore_glob.append("*/integrations/opacus.py")

@@ -1,0 +1,90 @@
+"""Audit OpenDP measurements: what they return against what their privacy map says.
+
+    import opendp.prelude as dp
+    from dpcheck.integrations.opendp import audited_measurement
+
+    noisy = space >> dp.t.then_sum() >> dp.m.then_laplace(scale=1.0)
+    release = audited_measurement(
+        noisy, d_in=1, adjacency="add-remove", neighbours=[([0.0, 1.0], [0.0])]
+    )
+
+`release` is a target of `dpcheck audit file.py:release`, of `dpcheck.assert_private` and of
+`dpcheck.testing.parametrize_with_checks`. OpenDP draws from the operating system, so its runs cannot be
+seeded: an audit's confidence holds, but two audits see different runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dpcheck.auditing.mechanism import audited
+from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.budget import Budget
+from dpcheck.core.errors import InvalidParameter, UnknownName
+from dpcheck.core.guarantee_events import ZCDP
+
+
+class Measurement:
+    """An OpenDP measurement as a mechanism (data, rng) -> output; `claim` is its own map's."""
+
+    def __init__(self, measurement: Any, claim: Any, name: str) -> None:
+        self.measurement, self.claim, self.__name__ = measurement, claim, name
+
+    def __call__(self, data: Any, rng: np.random.Generator) -> Any:  # noqa: ARG002 - OpenDP has its own
+        """One release."""
+        found = self.measurement(data)
+        if isinstance(found, list) and all(isinstance(v, int | float) for v in found):
+            return np.asarray(found, dtype=float)
+        return found
+
+
+def claim_of(
+    measurement: Any, d_in: Any, *, adjacency: Adjacency | str, delta: float = 1e-6
+) -> Any:
+    """What the measurement's map promises at distance `d_in`, as a claim dpcheck can test.
+
+    Zero-concentrated privacy becomes a claim on the whole curve; a privacy profile is read at `delta`.
+    """
+    measure, distance = str(measurement.output_measure), measurement.map(d_in)
+    relation = as_adjacency(adjacency)
+    if measure == "MaxDivergence":
+        return Budget(float(distance))
+    if measure == "Approximate(MaxDivergence)":
+        return Budget(*(float(value) for value in distance))
+    if measure == "ZeroConcentratedDivergence":
+        return ZCDP(float(distance), relation)
+    if measure == "SmoothedMaxDivergence":
+        return Budget(float(distance.epsilon(delta)), delta)
+    raise UnknownName(
+        f"dpcheck cannot read a promise in {measure}; convert the measurement to max divergence, "
+        "zero-concentrated or smoothed max divergence first."
+    )
+
+
+def audited_measurement(
+    measurement: Any,
+    *,
+    d_in: Any,
+    adjacency: Adjacency | str,
+    neighbours: Sequence[tuple[Any, Any]],
+    delta: float = 1e-6,
+    name: str = "measurement",
+) -> Measurement:
+    """The measurement as an audit target.
+
+    `d_in` is the distance between neighbours in the measurement's own metric: 1 for add-remove
+    under symmetric distance, 2 there for replace-one.
+    Assumes: the pairs given are that close.
+    """
+    if not callable(measurement) or not hasattr(measurement, "map"):
+        raise InvalidParameter(
+            f"expected an OpenDP measurement, got {type(measurement).__name__}; chain the "
+            "transformation with a measurement first.",
+            name="measurement",
+        )
+    claim = claim_of(measurement, d_in, adjacency=adjacency, delta=delta)
+    wrap = audited(claim=claim, adjacency=str(as_adjacency(adjacency)), neighbours=neighbours)
+    return wrap(Measurement(measurement, claim, name))
