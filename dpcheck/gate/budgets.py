@@ -50,6 +50,10 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
                         adjacency=spec.adjacency)  # fmt: skip
     except DpcheckError as error:
         raise InvalidProject(f"budgets.{spec.dataset}: {error.message}") from None
+    except (MemoryError, OverflowError):
+        raise InvalidProject(
+            f"budgets.{spec.dataset}: these releases are too many to account for."
+        ) from None
     return BudgetEntry(
         spec.dataset, spec.budget, spec.adjacency, bound.lower, bound.upper, bound.method,
         tuple(listed),

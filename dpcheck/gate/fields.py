@@ -85,12 +85,12 @@ def number(low: float = -math.inf, high: float = math.inf, *, open_ends: bool = 
     return read
 
 
-def whole(low: int, high: int = 2**63 - 1) -> Reader:
+def whole(low: int, high: int = 10**18) -> Reader:
     """A whole number in a range."""
 
     def read(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise Unfit(f"a whole number of at least {low}")
+            raise Unfit(f"a whole number from {low} to {high:g}")
         return value
 
     return read

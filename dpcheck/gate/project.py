@@ -190,7 +190,7 @@ _AUDIT = {
     "timeout": _positive(),
     "floating-point": flag,
     "dataset": _datasets,
-    "releases": whole(1),
+    "releases": whole(1, 10**9),
     "inputs": many(text),
 }
 
