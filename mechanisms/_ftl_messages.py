@@ -103,7 +103,7 @@ class Decision(Message):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComponentsA(Message):
-    """h_1^A, h_2^A, h_3^A under A's key."""
+    """h_1^A (upper triangles of symmetric matrices), h_2^A, h_3^A under A's key."""
 
     number: ClassVar[int] = 6
     iteration: int
@@ -114,7 +114,7 @@ class ComponentsA(Message):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComponentsB(Message):
-    """h_1^B, h_2^B, h_3^B, h_4^B under B's key."""
+    """h_1^B (upper triangles of symmetric matrices), h_2^B, h_3^B, h_4^B under B's key."""
 
     number: ClassVar[int] = 7
     iteration: int

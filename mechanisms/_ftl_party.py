@@ -141,6 +141,20 @@ class PartyBase:
         return Learned(self.party, task, iteration, name, np.asarray(value))
 
 
+def upper_triangles(matrices: Any) -> Any:
+    """Symmetric matrices (n, d, d) without what they say twice: (n, d(d+1)/2)."""
+    rows, columns = np.triu_indices(matrices.shape[1])
+    return matrices[:, rows, columns]
+
+
+def from_triangles(packed: Any, d: int) -> Any:
+    """The symmetric matrices again; ciphertexts too."""
+    place = np.zeros((d, d), dtype=np.int64)
+    rows, columns = np.triu_indices(d)
+    place[rows, columns] = place[columns, rows] = np.arange(len(rows))
+    return packed[:, place]
+
+
 def check_iteration(message: Any, iteration: int) -> None:
     """Refuse a message of another iteration."""
     if message.iteration != iteration:

@@ -40,7 +40,9 @@ from dpcheck.mechanisms._ftl_party import (
     Program,
     check_iteration,
     check_numbers,
+    from_triangles,
     receive,
+    upper_triangles,
 )
 from dpcheck.mechanisms._ftl_state import State
 
@@ -116,6 +118,7 @@ class PartyA(PartyBase):
         t, objective, cipher = state.iteration, self.settings.objective, self.cipher
         trace, known = self._trace(task, network), self._known(task)
         sent = sent_by_a(objective, trace.hidden, known)
+        sent = sent._replace(curvature=upper_triangles(sent.curvature))
         # Levels: what is never multiplied again is scaled up now, where it costs nothing.
         yield ComponentsA(
             t, cipher.encrypt(sent.curvature, 1), cipher.encrypt(sent.slope, 2),
@@ -127,8 +130,9 @@ class PartyA(PartyBase):
         check_iteration(got, t)
         rows, pairs, d = len(task.labels), len(task.pairs), trace.hidden.shape[1]
         received = SentByB(
-            cipher.load(got.products, (rows, d, d)), cipher.load(got.hidden, (rows, d)),
-            cipher.load(got.aligned, (pairs, d)), cipher.load(got.local_loss, ()),
+            from_triangles(cipher.load(got.products, (rows, d * (d + 1) // 2)), d),
+            cipher.load(got.hidden, (rows, d)), cipher.load(got.aligned, (pairs, d)),
+            cipher.load(got.local_loss, ()),
         )  # fmt: skip
         loss_sealed, loss_secret = cipher.seal(
             loss_seen_by_a(objective, network, trace.hidden, known, received)

@@ -45,7 +45,9 @@ from dpcheck.mechanisms._ftl_party import (
     Program,
     check_iteration,
     check_numbers,
+    from_triangles,
     receive,
+    upper_triangles,
 )
 from dpcheck.mechanisms._ftl_party_a import sign_labels
 from dpcheck.mechanisms._ftl_state import State
@@ -116,6 +118,7 @@ class PartyB(PartyBase):
         t, objective, cipher = state.iteration, self.settings.objective, self.cipher
         trace = forward(network, self.X)
         sent = sent_by_b(objective, network, trace.hidden, known)
+        sent = sent._replace(products=upper_triangles(sent.products))
         got = yield from receive(ComponentsA)
         check_iteration(got, t)
         # Levels: what is never multiplied again is scaled up now, where it costs nothing.
@@ -125,8 +128,8 @@ class PartyB(PartyBase):
         )  # fmt: skip
         rows, pairs, d = len(known.labelled), len(known.common), trace.hidden.shape[1]
         received = SentByA(
-            cipher.load(got.curvature, (rows, d, d)), cipher.load(got.slope, (rows, d)),
-            cipher.load(got.aligned, (pairs, d)),
+            from_triangles(cipher.load(got.curvature, (rows, d * (d + 1) // 2)), d),
+            cipher.load(got.slope, (rows, d)), cipher.load(got.aligned, (pairs, d)),
         )  # fmt: skip
         gradient = flatten(gradient_of_b(objective, network, trace, known, received))
         masked, secret = cipher.mask(gradient)
