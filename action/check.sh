@@ -21,6 +21,12 @@ done
 
 cd -- "${INPUT_WORKING_DIRECTORY:-.}" || fail "the input working-directory names no folder."
 status=0
-dpcheck "${arguments[@]}" || status=$?
+output=$(dpcheck "${arguments[@]}") || status=$?
+printf '%s\n' "$output"
+# A check that passes says so: silence means that audited code ended the process.
+if [[ "$status" == 0 && -z "$output" ]]; then
+  echo "::error title=dpcheck::the check ended without a result."
+  status=2
+fi
 [[ -z "${GITHUB_OUTPUT:-}" ]] || echo "exit-code=$status" >> "$GITHUB_OUTPUT"
 exit "$status"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.text import HEADERS, budget, details, figure, row, table
@@ -27,8 +29,11 @@ def render(report: AuditReport) -> str:
         blocks.append(table(BUDGET_HEADERS, [budget_row(entry) for entry in report.budgets]))
     for spent in report.budgets:
         if not spent.within:
-            listed = "\n".join(f"  {text}" for text in spent.releases)
-            blocks.append(f"{spent.dataset} overspends. What is released from it:\n{listed}")
+            text = f"{spent.dataset} overspends. What is released from it:"
+            text += "".join(f"\n  {release}" for release in spent.releases)
+            if math.isinf(spent.upper) and spent.budget.delta == 0:
+                text += "\nWithout a delta some of this has no bound at all; give the budget one."
+            blocks.append(text)
     blocks += [f"baseline: {text}" for text in report.complaints]
     if report.entries:
         blocks.append(

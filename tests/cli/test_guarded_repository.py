@@ -124,6 +124,13 @@ def test_a_syntax_error_in_the_project_file_is_no_verdict(sample):
     assert (done.returncode, outputs) == (2, {"exit-code": "2"})
 
 
+def test_a_target_that_ends_the_process_does_not_pass_the_action(sample):
+    (sample / "ages.py").write_text("import os\nos._exit(0)\n")
+    done, outputs = act(sample)
+    assert (done.returncode, outputs) == (2, {"exit-code": "2"})
+    assert "without a result" in done.stdout
+
+
 @pytest.mark.parametrize("name", ["config", "reports", "nightly", "working-directory"])
 def test_inputs_of_the_action_are_never_code(sample, name):
     harm = f'x"; touch {sample / "harm"}; $(touch {sample / "harm"}) `touch {sample / "harm"}` #'
