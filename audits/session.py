@@ -179,6 +179,8 @@ def describe(plans: Sequence[PartPlan], request: AuditRequest) -> str:
                     f"distinguisher: {learning:,} learning runs and at most {most:,} test runs a "
                     f"side on {len(each.pairs)} pair(s)"
                 )
+        if each.trial is not None:
+            steps.append("one training with canaries")
         lines += [f"  auditor    {step}" for step in steps]
     share = (1 - request.confidence) / max(1, len(plans))
     lines.append(f"error rate {1 - request.confidence:.3g} for the command, {share:.3g} a part")

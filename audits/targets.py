@@ -12,11 +12,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpcheck.auditing.mechanism import Mechanism, as_mechanism, as_pairs, declaration
+from dpcheck.auditing.canaries import CanaryTrial
+from dpcheck.auditing.mechanism import (
+    Declaration,
+    Mechanism,
+    as_mechanism,
+    as_pairs,
+    declaration,
+)
+from dpcheck.auditing.one_run import best_guess_count
 from dpcheck.auditing.part import PartPlan
 from dpcheck.audits._claims import audited_claim, read_claim
+from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import NothingToAudit
+from dpcheck.core.claim import Claim
+from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
 
 
 def _hint(error: BaseException) -> str:
@@ -99,6 +109,8 @@ def plan_target(
     if epsilon is not None:
         wanted = Budget(epsilon, delta or 0.0)
     stated = read_claim(wanted, declared.adjacency, f"declared by {reference.attribute}")
+    if declared.canaries is not None:
+        return _one_run(reference, stated, declared, timeout), _digest(reference)
     mechanism = as_mechanism(target, timeout)
     suffix = ".sample_releases" if hasattr(target, "sample_releases") else ""
     remote = Reference(reference.location, reference.attribute + suffix)
@@ -108,6 +120,22 @@ def plan_target(
         as_pairs(declared.neighbours),
     )  # fmt: skip
     return plan, _digest(reference)
+
+
+def _one_run(
+    reference: Reference, stated: Claim, declared: Declaration, timeout: float | None
+) -> PartPlan:
+    """A training function with canaries; its neighbours differ in whether one canary is in."""
+    if stated.adjacency is Adjacency.REPLACE_ONE:
+        raise UnsupportedAdjacency(
+            "a one-run audit includes or leaves out each canary; state the claim under add-remove "
+            "or zero-out.",
+        )
+    assert declared.canaries is not None
+    tested = audited_claim(stated)
+    guesses = declared.guesses or best_guess_count(declared.canaries)
+    trial = CanaryTrial(reference, tested, declared.canaries, guesses, timeout)
+    return PartPlan(reference.attribute, "as given", stated, tested, None, trial=trial)
 
 
 def _digest(reference: Reference) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.guard import guarded
 from dpcheck.core.errors import InvalidParameter, NothingToAudit
+from dpcheck.core.validate import count
 
 Array = NDArray[np.float64]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,12 +55,13 @@ class Mechanism:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What `@audited` recorded: the claim as given, its adjacency, the neighbours."""
+    """What `@audited` recorded: the claim as given, its adjacency, neighbours or canaries."""
 
     claim: Any
     adjacency: str
-    neighbours: tuple[tuple[Any, Any], ...]
-    extras: dict[str, Any] = field(default_factory=dict)
+    neighbours: tuple[Pair, ...]
+    canaries: int | None = None
+    guesses: int | None = None
 
 
 def batched(function: F) -> F:
@@ -69,16 +71,34 @@ def batched(function: F) -> F:
 
 
 def audited(
-    *, claim: Any, adjacency: str, neighbours: Sequence[tuple[Any, Any]]
+    *,
+    claim: Any,
+    adjacency: str,
+    neighbours: Sequence[Any] = (),
+    canaries: int | None = None,
+    guesses: int | None = None,
 ) -> Callable[[F], F]:
     """Make a function a target of `dpcheck audit file.py:name`.
 
-    `claim` is an event (its whole curve is tested), a Budget, or a number (pure epsilon).
+    `claim` is an event (its whole curve is tested), a Budget, or a number (pure epsilon). With
+    `neighbours` the function is (data, rng) -> output. With `canaries` it is a training that runs
+    once, (included, rng) -> scores: it adds the canaries whose entry of `included` is true to its
+    data, and scores every canary, higher where it seems to have been in. `guesses` coins are then
+    guessed (a quarter by default).
     """
-    pairs = as_pairs(neighbours)
+    if (canaries is None) == (not neighbours):
+        raise InvalidParameter(
+            "give neighbours=[(D, D2), ...], or canaries=m for an audit of one training run.",
+            name="neighbours",
+        )
+    if canaries is not None:
+        count("canaries", canaries, at_least=2)
+        if not 1 <= (guesses or 1) <= canaries:
+            raise InvalidParameter("guesses must be between 1 and canaries.", name="guesses")
+    pairs = tuple(as_pairs(neighbours)) if neighbours else ()
 
     def mark(function: F) -> F:
-        declared = Declaration(claim, str(adjacency), tuple((p.first, p.second) for p in pairs))
+        declared = Declaration(claim, str(adjacency), pairs, canaries, guesses)
         setattr(function, _AUDITED, declared)
         return function
 

@@ -7,6 +7,7 @@ pairs happens on learning runs, so trying many costs runs, not confidence.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import positive
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]  # the rows of the record, or user, that changes
 
 
 def neighbours(
@@ -27,10 +29,12 @@ def neighbours(
     adjacency: Adjacency | str,
     norm_bound: float,
     record: int = 0,
+    users: Array | None = None,
 ) -> list[Pair]:
     """Pairs that differ in row `record` of `rows`: the standard attacks of the adjacency.
 
-    With labels a dataset is the tuple (rows, labels), without them it is the array of rows.
+    With labels a dataset is the tuple (rows, labels), without them it is the array of rows. With
+    `users`, one name per row, the pairs differ in all rows of the user who owns row `record`.
 
     >>> [p.label for p in neighbours(np.zeros((3, 2)), adjacency="zero-out", norm_bound=1.0)]
     ['outlier zeroed', 'fork zeroed']
@@ -41,23 +45,32 @@ def neighbours(
     bound = positive("norm_bound", norm_bound)
     if float(np.linalg.norm(table, axis=1).max()) > bound * (1 + 1e-12):
         raise InvalidParameter("a row is longer than norm_bound.", name="rows")
+    if not 0 <= record < len(table):
+        raise InvalidParameter(f"there is no row {record} among {len(table)}.", name="record")
+    mine = np.arange(len(table)) == record
+    if users is not None:
+        owners = np.asarray(users)
+        if owners.shape != (len(table),):
+            raise InvalidParameter("users must name the owner of every row.", name="users")
+        mine = owners == owners[record]
     relation = as_adjacency(adjacency)
     if relation is Adjacency.REPLACE_ONE:
-        pairs = _replacements(table, labels, bound, record)
+        pairs = _replacements(table, labels, bound, mine)
     elif relation is Adjacency.ZERO_OUT:
-        pairs = _zeroings(table, labels, bound, record)
+        pairs = _zeroings(table, labels, bound, mine)
     else:
-        pairs = _removals(table, labels, bound, record)
-    return [pair for pair in pairs if not _same(pair)]
+        pairs = _removals(table, labels, bound, mine)
+    unit = "" if users is None else "user: "
+    return [replace(p, label=unit + p.label) for p in pairs if not _same(p)]
 
 
 def _dataset(rows: Array, labels: Array | None) -> Any:
     return rows if labels is None else (rows, labels)
 
 
-def _with_row(rows: Array, record: int, row: Array) -> Array:
+def _with_rows(rows: Array, mine: Mask, row: Array) -> Array:
     changed = rows.copy()
-    changed[record] = row
+    changed[mine] = row
     return changed
 
 
@@ -72,41 +85,50 @@ def _extremes(width: int, bound: float) -> tuple[Array, Array]:
     return outlier, prong
 
 
-def _replacements(rows: Array, labels: Array | None, bound: float, record: int) -> Iterator[Pair]:
+def _candidates(rows: Array, bound: float, mine: Mask) -> Iterator[tuple[str, Array]]:
+    """What a record may be, by name; a record of a user, all of them alike."""
+    outlier, prong = _extremes(rows.shape[1], bound)
+    yield "record", rows[mine]
+    yield "outlier", outlier
+    yield "fork", prong
+    if not mine.all():
+        yield "duplicate", rows[~mine][0]
+
+
+def _replacements(rows: Array, labels: Array | None, bound: float, mine: Mask) -> Iterator[Pair]:
     outlier, prong = _extremes(rows.shape[1], bound)
     other = prong.copy()
     other[-1 if len(other) == 1 else 1] *= -1
-    twin = rows[(record + 1) % len(rows)]
     if labels is not None:
         flipped = np.asarray(labels, dtype=float).copy()
-        flipped[record] *= -1
+        flipped[mine] *= -1
         yield Pair(_dataset(rows, labels), _dataset(rows, flipped), "label flipped")
-    for label, first, second in (
+    changes = [
         ("opposite outliers", outlier, -outlier),
         ("fork", prong, other),
         ("outlier against zero", outlier, np.zeros_like(outlier)),
-        ("outlier against a duplicate", outlier, twin),
-    ):
+    ]
+    if not mine.all():
+        changes.append(("outlier against a duplicate", outlier, rows[~mine][0]))
+    for label, first, second in changes:
         yield Pair(
-            _dataset(_with_row(rows, record, first), labels),
-            _dataset(_with_row(rows, record, second), labels),
+            _dataset(_with_rows(rows, mine, first), labels),
+            _dataset(_with_rows(rows, mine, second), labels),
             label,
         )
 
 
-def _zeroings(rows: Array, labels: Array | None, bound: float, record: int) -> Iterator[Pair]:
-    outlier, prong = _extremes(rows.shape[1], bound)
-    zero = _dataset(_with_row(rows, record, np.zeros(rows.shape[1])), labels)
-    for label, row in (("record", rows[record]), ("outlier", outlier), ("fork", prong)):
-        yield Pair(_dataset(_with_row(rows, record, row), labels), zero, f"{label} zeroed")
+def _zeroings(rows: Array, labels: Array | None, bound: float, mine: Mask) -> Iterator[Pair]:
+    zero = _dataset(_with_rows(rows, mine, np.zeros(rows.shape[1])), labels)
+    for label, row in _candidates(rows, bound, mine):
+        yield Pair(_dataset(_with_rows(rows, mine, row), labels), zero, f"{label} zeroed")
 
 
-def _removals(rows: Array, labels: Array | None, bound: float, record: int) -> Iterator[Pair]:
-    outlier, prong = _extremes(rows.shape[1], bound)
-    kept = np.delete(np.arange(len(rows)), record)
-    fewer = _dataset(rows[kept], None if labels is None else np.asarray(labels)[kept])
-    for label, row in (("record", rows[record]), ("outlier", outlier), ("fork", prong)):
-        yield Pair(_dataset(_with_row(rows, record, row), labels), fewer, f"{label} removed")
+def _removals(rows: Array, labels: Array | None, bound: float, mine: Mask) -> Iterator[Pair]:
+    fewer = _dataset(rows[~mine], None if labels is None else np.asarray(labels)[~mine])
+    zero_row = ("zero row", np.zeros(rows.shape[1]))  # tells by the number of rows alone
+    for label, row in (*_candidates(rows, bound, mine), zero_row):
+        yield Pair(_dataset(_with_rows(rows, mine, row), labels), fewer, f"{label} removed")
 
 
 def _same(pair: Pair) -> bool:

@@ -60,3 +60,42 @@ def test_rows_beyond_the_bound_are_refused():
 def test_canaries_are_orthogonal_and_of_full_norm():
     found = gradient_canaries(3, 5, 2.0)
     assert np.array_equal(found @ found.T, 4.0 * np.eye(3))
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove", "zero-out"])
+def test_user_pairs_differ_in_all_rows_of_one_user_and_in_no_other(adjacency):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.uniform(-0.5, 0.5, size=(6, 2)), np.array([1.0, -1, 1, 1, -1, 1])
+    users = np.array(["ann", "bob", "ann", "eve", "bob", "ann"])
+    pairs = neighbours(
+        rows, labels, adjacency=adjacency, norm_bound=1.0, record=1, users=users
+    )  # fmt: skip
+    mine = users == "bob"
+    assert len(pairs) >= 4
+    for pair in pairs:
+        assert pair.label.startswith("user: ")
+        (X, y), (X2, y2) = pair.first, pair.second
+        if adjacency == "add-remove":
+            assert np.array_equal(X[~mine], X2)
+            assert np.array_equal(y[~mine], y2)
+            continue
+        assert np.array_equal(X[~mine], X2[~mine])
+        assert np.array_equal(y[~mine], y2[~mine])
+        assert all(
+            not np.array_equal(X[row], X2[row]) or y[row] != y2[row] for row in np.flatnonzero(mine)
+        )
+
+
+def test_duplicates_and_zero_rows_are_among_the_removals():
+    rows = np.array([[0.1, 0.2], [0.3, -0.4]])
+    pairs = {p.label: p for p in neighbours(rows, adjacency="add-remove", norm_bound=1.0)}
+    assert np.array_equal(pairs["duplicate removed"].first[0], rows[1])
+    assert not pairs["zero row removed"].first[0].any()
+
+
+def test_users_and_records_that_do_not_exist_are_refused():
+    rows = np.zeros((3, 2))
+    with pytest.raises(InvalidParameter, match="owner of every row"):
+        neighbours(rows, adjacency="zero-out", norm_bound=1.0, users=np.array([1, 2]))
+    with pytest.raises(InvalidParameter, match="no row 3"):
+        neighbours(rows, adjacency="zero-out", norm_bound=1.0, record=3)
