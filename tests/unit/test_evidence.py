@@ -19,7 +19,7 @@ from dpcheck.auditing.noise_scale import Tie
 from dpcheck.auditing.part import PartPlan, audit_part
 from dpcheck.audits._claims import audited_claim, claimed_curve, read_claim
 from dpcheck.audits._provenance import rerun_command, rerun_python
-from dpcheck.audits.session import AuditRequest
+from dpcheck.audits.session import AuditRequest, audit
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
@@ -289,4 +289,28 @@ def test_the_command_repeats_the_request():
     )
     assert "AuditRequest('my file.py:f', epsilon=0.5, delta=1e-06, confidence=0.99" in rerun_python(
         request, "data"
+    )
+
+
+TARGET = """
+import dpcheck
+import numpy as np
+
+
+@dpcheck.audited(claim=1.0, adjacency="zero-out", neighbours=[([0.0, 0.0], [0.0, 1.0])])
+@dpcheck.batched
+def leaky(data, size, rng):
+    return np.sum(data) + rng.laplace(scale=0.4, size=size)
+"""
+
+
+def test_a_witness_of_runs_comes_with_python_that_repeats_it(tmp_path, capsys):
+    (tmp_path / "leaky.py").write_text(TARGET)
+    request = AuditRequest(f"{tmp_path / 'leaky.py'}:leaky", max_runs=20_000, workers=Workers(1))
+    witness = audit(request).entries[0].witness
+    exec(witness["python"], {})
+    printed = capsys.readouterr().out
+    assert witness["hits_first"] > 2.8 * witness["hits_second"]
+    assert (
+        f"'hits_first': {witness['hits_first']}, 'hits_second': {witness['hits_second']}" in printed
     )
