@@ -278,3 +278,30 @@ def test_matplotlib_and_jinja_are_loaded_only_when_asked_for():
     code = "import sys, dpcheck.report.html; print([m for m in ('matplotlib', 'jinja2') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+TARGET = """
+import dpcheck
+
+
+@dpcheck.audited(claim=1.0, adjacency="zero-out", neighbours=[([0.0], [1.0])])
+@dpcheck.batched
+def noisy(data, size, rng):
+    return data[0] + rng.laplace(size=size)
+"""
+
+
+def test_from_the_command_line(tmp_path):
+    (tmp_path / "mine.py").write_text(TARGET)
+    arguments = ["audit", "mine.py:noisy", "--max-runs", "20000", "--jobs", "1"]
+    code = "from dpcheck.cli.main import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments, "--report", "html=out/r.html"],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    page = Reader((tmp_path / "out" / "r.html").read_text(encoding="utf-8"))
+    assert len(page.all("svg")) == 4
+    for text in ("noisy: ≈ consistent", "Estimated privacy loss of data", "distinguisher 0.001",
+                 "dpcheck audit mine.py:noisy --max-runs 20000 --seed 0"):  # fmt: skip
+        assert text in page.text, text
