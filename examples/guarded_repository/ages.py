@@ -1,7 +1,8 @@
 """A private release: the mean age of people whose number is public."""
 
-import dpcheck
 import numpy as np
+
+import dpcheck
 
 EPSILON = 1.0
 OLDEST = 100.0

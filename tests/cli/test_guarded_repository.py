@@ -109,7 +109,9 @@ def test_less_noise_fails_the_action_with_the_witness(broken):
     assert done.returncode == 1, done.stderr
     assert outputs == {"exit-code": "1"}
     (error,) = [line for line in done.stdout.splitlines() if line.startswith("::error ")]
-    assert error.startswith("::error file=ages.py,line=13,")
+    lines = (broken / "ages.py").read_text().splitlines()
+    line = 1 + next(i for i, text in enumerate(lines) if text.startswith("@dpcheck.audited"))
+    assert error.startswith(f"::error file=ages.py,line={line},")
     assert "hits_first" in error
     assert "violated" in (broken.parent / "summary.md").read_text()
 
