@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,15 @@ from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.errors import StoreBroken
 from dpcheck.gate.codec import decode, encode
 
-_SCHEMA = "CREATE TABLE IF NOT EXISTS results (name TEXT PRIMARY KEY, payload TEXT) WITHOUT ROWID"
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS results (name TEXT PRIMARY KEY, payload TEXT, saved REAL) "
+    "WITHOUT ROWID"
+)
 _LAST = "last report"
+_FORGET = (
+    "DELETE FROM results WHERE name NOT IN (SELECT name FROM results ORDER BY saved DESC LIMIT ?)"
+)
+MOST_KEPT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +69,10 @@ class Results:
         text = json.dumps(payload, allow_nan=False)
         try:
             with self._connection:
-                self._connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?)",
-                                         (name, text))  # fmt: skip
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO results VALUES (?, ?, ?)", (name, text, time.time())
+                )
+                self._connection.execute(_FORGET, (MOST_KEPT,))
         except sqlite3.Error as error:
             raise self._broken(error) from None
 
@@ -92,6 +102,14 @@ class Results:
     def put_last(self, findings: list[dict[str, Any]]) -> None:
         """Remember the findings of this check."""
         self._write(_LAST, findings)
+
+    def swap_night(self, audit: str, key: str) -> str | None:
+        """Remember which e-process an audit is in; the one it was in before, if it is another."""
+        name = f"night of {audit}"
+        before = self._read(name)
+        if before != key:
+            self._write(name, key)
+        return before if isinstance(before, str) and before != key else None
 
     def close(self) -> None:
         """Close the file."""

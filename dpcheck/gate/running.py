@@ -167,6 +167,10 @@ def run_audit(
             if found or not settings.nightly or not any(map(_goes_on, kept.entries)):
                 return tuple(replace(e, origin="cached", location=location) for e in kept.entries)
         nights = kept.nights if kept is not None else 0
+        if settings.nightly and key is not None:
+            outdated = results.swap_night(spec.name, key)
+            if outdated is not None:  # its runs could only be made again, never be used
+                SqliteStore(settings.folder, f"night {outdated}", resume=False).close()
         entries, whole = _run(plans, request, settings, key, nights, progress)
     entries = tuple(replace(entry, location=location) for entry in entries)
     if key is not None and whole:

@@ -105,11 +105,22 @@ def test_results_come_back_as_they_were(tmp_path):
     assert (tmp_path / "new/.gitignore").read_text().endswith("*\n")
 
 
+def test_only_so_many_results_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("dpcheck.gate.results.MOST_KEPT", 3)
+    clock = iter(range(100))
+    monkeypatch.setattr("time.time", lambda: next(clock))
+    results = Results(tmp_path)
+    for name in "abcd":
+        results.put(name, Kept((), 0.1))
+    assert [name for name in "abcd" if results.get(name) is not None] == ["b", "c", "d"]
+    results.close()
+
+
 @pytest.mark.parametrize("payload", ["{", "[]", '{"entries": 3}', '{"alpha": 1, "x": 2}'])
 def test_a_damaged_result_is_said_to_be_one(tmp_path, payload):
     results = Results(tmp_path)
     with results._connection as connection:
-        connection.execute("INSERT INTO results VALUES ('key', ?)", (payload,))
+        connection.execute("INSERT INTO results VALUES ('key', ?, 0)", (payload,))
     with pytest.raises(StoreBroken, match="delete it"):
         results.get("key")
     results.close()

@@ -1,5 +1,6 @@
 """Nights of one e-process: the same evidence as one long test, and no error spent twice."""
 
+import sqlite3
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from dpcheck.audits._claims import audited_claim, read_claim
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
+from dpcheck.execution.store import SqliteStore
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
 from dpcheck.gate.running import Settings, night_limits, run_audit
@@ -75,10 +77,13 @@ def test_an_ordinary_check_between_nights_uses_their_runs(night):
     assert night().observed.runs == 9216
 
 
-def test_changed_code_starts_another_process(night):
+def test_changed_code_starts_another_process_and_drops_the_old_runs(night, tmp_path):
     night(), night()
     entry = night(scale=1.01)
     assert (entry.origin, entry.observed.runs) == ("run", 3072)
+    file = sqlite3.connect(tmp_path / "kept/batches.sqlite")
+    assert file.execute("SELECT COUNT(DISTINCT audit) FROM batches").fetchone() == (1,)
+    file.close()
 
 
 def test_what_was_found_stays_found_and_costs_no_more_runs(night):
@@ -106,10 +111,6 @@ def test_a_part_without_an_e_process_is_not_run_again(tmp_path, monkeypatch):
 
 
 def test_fresh_runs_are_not_the_old_ones(night, tmp_path):
-    import sqlite3
-
-    from dpcheck.execution.store import SqliteStore
-
     night(), night()
     file = sqlite3.connect(tmp_path / "kept/batches.sqlite")
     rows = file.execute("SELECT audit, name FROM batches WHERE name LIKE 'noise/data/test/%'")
