@@ -89,7 +89,7 @@ def mean_lower(values: Array, counts: Array, alpha: float) -> Array:
     """
     needed = -math.log(alpha) + math.log(len(STAKES))
     high = values @ counts / counts.sum()
-    low = np.zeros_like(high)
+    low: Array = np.zeros_like(high)
     seen = counts > 0
     values, counts = values[:, seen], counts[seen]
     for _ in range(32):
