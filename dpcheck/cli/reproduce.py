@@ -20,6 +20,8 @@ TABLES = {
     "dpda-office31": "dpcheck.cli.reproduce_dpda_training:office31",
     "dphtl-20news": "dpcheck.cli.reproduce_dphtl:news",
     "dphtl-amazon": "dpcheck.cli.reproduce_dphtl:reviews",
+    "ftl-credit": "dpcheck.cli.reproduce_ftl:credit",
+    "ftl-nuswide": "dpcheck.cli.reproduce_ftl:nuswide",
     "pptl-fs-mnist": "dpcheck.cli.reproduce_stacking:pptl_fs_mnist",
     "pst-mnist": "dpcheck.cli.reproduce_stacking:pst_mnist",
     "pst-news20": "dpcheck.cli.reproduce_stacking:pst_news20",
