@@ -1,8 +1,8 @@
 """Outputs of any kind as rows of finite numbers.
 
 Numbers and arrays of one shape stay what they are. A list or tuple is a transcript and may vary in
-length: its row is (length, code of the whole, first values). Anything else is a category: its row
-is one code. Codes are digests of repr, so they agree between processes.
+length: its row is (length, code of the whole if it is longer than the row, first values). Anything
+else is a category: its row is one code. Codes are digests of repr, so they agree between processes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpcheck.core.errors import BadOutput
 
-_TRANSCRIPT = 32  # values of a transcript that become columns; all of it is in the code
+_TRANSCRIPT = 32  # values of a transcript that become columns
 
 
 def code(value: object) -> float:
@@ -78,7 +78,7 @@ def encode_list(values: Sequence[Any]) -> NDArray[np.float64]:
 
 def _transcript(value: Sequence[Any]) -> NDArray[np.float64]:
     row = np.zeros(2 + _TRANSCRIPT)
-    row[0], row[1] = len(value), code(value)
+    row[0], row[1] = len(value), code(value) if len(value) > _TRANSCRIPT else 0.0
     for index, item in enumerate(value[:_TRANSCRIPT]):
         row[2 + index] = float(item) if isinstance(item, Number | bool) else code(item)  # type: ignore[arg-type]
     result: NDArray[np.float64] = _finite(row[None, :])[0]

@@ -7,6 +7,7 @@ import hashlib
 import pickle
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -30,18 +31,30 @@ def fingerprint(data: object) -> str | None:
 
 @contextmanager
 def _alarm(seconds: float | None) -> Iterator[None]:
-    """Raise RunTimedOut in this thread after `seconds`; only a process's main thread can."""
-    usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if seconds is None or not usable:
+    """Raise RunTimedOut after `seconds`, by a signal.
+
+    Only a process's main thread gets signals; elsewhere (dask's workers run tasks in threads) a run
+    that took too long is reported once it returns.
+    """
+    if seconds is None:
         yield
+        return
+    late = RunTimedOut(
+        f"a run did not finish within {seconds:g} s; the mechanism hangs, or needs a larger "
+        "--timeout. Finished batches are kept.",
+        timeout=seconds,
+    )
+    if not hasattr(signal, "setitimer") or (
+        threading.current_thread() is not threading.main_thread()
+    ):
+        began = time.monotonic()
+        yield
+        if time.monotonic() - began > seconds:
+            raise late
         return
 
     def ring(signum: int, frame: object) -> None:  # noqa: ARG001 - signal's signature
-        raise RunTimedOut(
-            f"a run did not finish within {seconds:g} s; the mechanism hangs, or needs a larger "
-            "--timeout. Finished batches are kept.",
-            timeout=seconds,
-        )
+        raise late
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -41,6 +41,39 @@ def test_low_values_beside_an_atom():
     assert event.score.name != "sum"
 
 
+def test_flags_and_a_number_are_read_together():
+    """Where the number stands says which way it leans; place and number alone tell nothing."""
+
+    def sample(side, runs, rng):
+        at = rng.integers(0, 4, runs)
+        shift = np.where(at % 2 == 0, 1.0, -1.0) * (1.0 if side else -1.0)
+        rows = np.full((runs, 4), -1000.0)
+        rows[np.arange(runs), at] = 100 + shift + rng.laplace(scale=2.0, size=runs)
+        return rows
+
+    event, (p, q) = best(sample)
+    assert event.score.name in ("transcript cells", "gradient boosting")
+    # The loss is 1 on more than a third of all outputs.
+    assert math.log(p / q) > 0.9
+    assert p > 0.3
+
+
+def test_a_sum_cut_at_both_medians_is_the_loss_of_laplace_noise():
+    def sample(side, runs, rng):
+        noise = rng.laplace(scale=10.0, size=(runs, 10)) + (1.0 if side else 0.0)
+        return np.cumsum(noise, axis=1)
+
+    claim, runs = PURE, 200_000
+    rng = np.random.default_rng(0)
+    gauges = learn_gauges(sample(True, runs, rng), sample(False, runs, rng), claim, most=8)
+    score = next(g.score for g in gauges if g.score.name == "clipped sum of steps")
+    outputs = sample(True, 1000, rng)
+    steps = np.diff(outputs, axis=1, prepend=0.0)
+    loss = (np.abs(steps) - np.abs(steps - 1)).sum(axis=1) / 10
+    # loss = 0.1 * (2 score - 10) for medians 0 and 1; they are learned.
+    assert np.corrcoef(score(outputs), loss)[0, 1] > 0.98
+
+
 def test_an_interval_in_the_middle():
     def sample(side, runs, rng):
         middle = rng.random(runs) < (0.4 if side else 0.2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -80,3 +81,22 @@ def test_numbers_categories_and_transcripts():
 def test_a_mixture_of_arrays_and_numbers_is_refused():
     with pytest.raises(BadOutput, match="arrays in some runs"):
         encode_list([np.zeros(2), 1.0])
+
+
+def test_in_a_thread_one_that_took_too_long_is_reported_when_it_returns():
+    def slow(data, rng):
+        time.sleep(0.05)
+        return 0.0
+
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(RunTimedOut, match=r"within 0\.01 s"):
+            pool.submit(run, slow, timeout=0.01).result()
+        assert pool.submit(run, slow, timeout=5.0).result().shape == (4, 1)
+
+
+def test_transcripts_that_fit_are_told_apart_by_their_values_alone():
+    short = encode_list([[None, 1.5], [None, 2.5], [None], [None, 1.5]])
+    assert not short[:, 1].any()
+    assert len(np.unique(short, axis=0)) == 3
+    long = encode_list([[0.0] * 40, [0.0] * 39 + [1.0]])
+    assert long[0, 1] != long[1, 1]
