@@ -12,6 +12,7 @@ from dpcheck.mechanisms import _paillier as paillier
 from dpcheck.mechanisms._encrypted_array import Encoding, EncryptedArray, Ring
 from dpcheck.mechanisms._ftl_cipher import Floats, check_shape
 from dpcheck.mechanisms._ftl_messages import BigIntegers, Party, Sealed
+from dpcheck.mechanisms._paillier_randomness import Randomness
 
 LEVELS = (1, 2, 3)
 
@@ -40,9 +41,9 @@ class PaillierCipher:
         self.party = party
         self.encoding = encoding or Encoding()
         self._key, self._jobs = key, jobs
-        self._own_randomness = paillier.Randomness(key, jobs)
+        self._own_randomness = Randomness(key, jobs)
         self._ring: Ring | None = None
-        self._other_randomness: paillier.Randomness | None = None
+        self._other_randomness: Randomness | None = None
 
     @property
     def scheme(self) -> str:
@@ -66,14 +67,14 @@ class PaillierCipher:
             raise WireError("the other party uses this party's own key.")
         key = paillier.public_key(modulus)
         self._ring = Ring(key, self.encoding, self._jobs)
-        self._other_randomness = paillier.Randomness(key, self._jobs)
+        self._other_randomness = Randomness(key, self._jobs)
 
     def prepare(self, own: int, other: int) -> None:
         """Randomness for so many encryptions under either key."""
         self._own_randomness.prepare(own)
         self._other().prepare(other)
 
-    def _other(self) -> paillier.Randomness:
+    def _other(self) -> Randomness:
         if self._other_randomness is None:
             raise WireError("a message came before the keys were exchanged.")
         return self._other_randomness

@@ -1,14 +1,12 @@
 """Paillier encryption of many numbers at once: keys by `phe`, arithmetic by gmpy2.
 
-A ciphertext of m is (1 + n m) r^n mod n^2 [Paillier1999]. Three things make it fast: the owner of the
-key computes r^n by the Chinese remainder theorem, r^n is prepared before the number is known, and
-sums of ciphertexts times plain numbers share their squarings and tables. Work is spread over
-processes: multiplications of a microsecond are too short to release the interpreter for.
+A ciphertext of m is (1 + n m) r^n mod n^2 [Paillier1999]; `_paillier_randomness` prepares r^n. Sums of
+ciphertexts times plain numbers share their squarings and tables. Work is spread over processes:
+multiplications of a microsecond are too short to release the interpreter for.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.core.errors import InvalidParameter, MissingExtra
-from dpcheck.core.validate import count
 
 Integer = Any  # gmpy2.mpz
 SECURE_BITS = (1024, 2048, 3072)
@@ -122,60 +119,6 @@ def chunks(items: Sequence[Any], jobs: int, smallest: int) -> list[Sequence[Any]
     pieces = max(1, min(jobs, len(items) // smallest))
     edges = np.linspace(0, len(items), pieces + 1).astype(int).tolist()
     return [items[a:b] for a, b in pairwise(edges)]
-
-
-# --- randomness ----------------------------------------------------------------------------------
-
-
-def _owner_randomness(key: PrivateKey, size: int) -> list[Integer]:
-    """r^n mod n^2 by its residues modulo p^2 and q^2.
-
-    The n-th powers modulo p^2 are the p-th powers: the group of order p - 1, on which taking q-th
-    powers is one-to-one, since n has no factor in common with (p-1)(q-1). s -> s^p is one-to-one
-    from 1..p-1 onto it, so a uniform s gives exactly the distribution of r^n.
-    """
-    powmod, draw = require("gmpy2").powmod, secrets.randbelow
-    p, q, p2, q2 = key.p, key.q, key.p**2, key.q**2
-    below_p, below_q, inverse = int(p) - 1, int(q) - 1, key.q_squared_inverse
-    out = []
-    for _ in range(size):
-        x_p = powmod(draw(below_p) + 1, p, p2)
-        x_q = powmod(draw(below_q) + 1, q, q2)
-        out.append(x_q + q2 * ((x_p - x_q) * inverse % p2))
-    return out
-
-
-def _public_randomness(key: PublicKey, size: int) -> list[Integer]:
-    """r^n mod n^2 for uniform r, by anyone."""
-    powmod, below = require("gmpy2").powmod, int(key.n) - 1
-    return [powmod(secrets.randbelow(below) + 1, key.n, key.squared) for _ in range(size)]
-
-
-class Randomness:
-    """r^n mod n^2, prepared ahead; every value is given out once."""
-
-    def __init__(self, key: PublicKey | PrivateKey, jobs: int = 1) -> None:
-        self._key, self._jobs = key, count("jobs", jobs)
-        self._ready: list[Integer] = []
-
-    def __len__(self) -> int:
-        return len(self._ready)
-
-    def prepare(self, size: int) -> None:
-        """Have at least `size` values ready."""
-        missing = size - len(self._ready)
-        if missing > 0:
-            function = (
-                _owner_randomness if isinstance(self._key, PrivateKey) else _public_randomness
-            )
-            sizes = [len(part) for part in chunks(range(missing), self._jobs, 16)]
-            self._ready += spread(function, [(self._key, part) for part in sizes], self._jobs)
-
-    def take(self, size: int) -> list[Integer]:
-        """`size` values nobody was given before."""
-        self.prepare(size)
-        taken, self._ready = self._ready[:size], self._ready[size:]
-        return taken
 
 
 # --- encryption and decryption -------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import gmpy2
 import numpy as np
 import phe
 import pytest
@@ -11,6 +12,12 @@ from hypothesis import strategies as st
 
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.mechanisms import _paillier as paillier
+from dpcheck.mechanisms._paillier_randomness import (
+    WORTH_TABLES,
+    Randomness,
+    residues_by_tables,
+    small_factors,
+)
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +34,10 @@ def peer(key):
 NUMBERS = [0, 1, -1, 12345, -(2**200), 2**500 + 7]
 
 
-@pytest.mark.parametrize("owner", [True, False])
-def test_phe_reads_what_we_encrypt(key, peer, owner):
-    pool = paillier.Randomness(key if owner else key.public)
+@pytest.mark.parametrize(("owner", "ahead"), [(True, 0), (True, WORTH_TABLES), (False, 0)])
+def test_phe_reads_what_we_encrypt(key, peer, owner, ahead):
+    pool = Randomness(key if owner else key.public)
+    pool.prepare(ahead)
     ciphertexts = paillier.encrypt(key.public, NUMBERS, pool.take(len(NUMBERS)))
     n = int(key.public.n)
     assert [peer[1].raw_decrypt(int(c)) for c in ciphertexts] == [m % n for m in NUMBERS]
@@ -41,17 +49,37 @@ def test_we_read_what_phe_encrypts(key, peer):
     assert [int(m) for m in paillier.decrypt(key, ciphertexts)] == [m % n for m in NUMBERS]
 
 
-def test_owner_randomness_is_an_nth_residue_and_never_repeats(key):
+@pytest.mark.parametrize("size", [20, WORTH_TABLES])
+def test_owner_randomness_is_an_nth_residue_and_never_repeats(key, size):
     order = (key.p - 1) * (key.q - 1)
-    values = paillier.Randomness(key).take(20)
+    values = Randomness(key).take(size)
     # r^n has order dividing (p-1)(q-1); a random unit modulo n^2 has not.
-    assert all(pow(int(v), int(order), int(key.public.squared)) == 1 for v in values)
-    assert len({int(v) for v in values}) == 20
+    assert all(pow(int(v), int(order), int(key.public.squared)) == 1 for v in values[:20])
+    assert len({int(v) for v in values}) == size
     assert pow(int(key.public.n) + 1, int(order), int(key.public.squared)) != 1
 
 
+def test_tables_reach_the_whole_group_evenly():
+    """p = 1031: p - 1 = 2 * 5 * 103 is small enough to count every p-th power modulo p^2."""
+    p = gmpy2.mpz(1031)
+    group = {int(gmpy2.powmod(s, p, p * p)) for s in range(1, 1031)}
+    assert len(group) == 1030
+    drawn = [int(x) for x in residues_by_tables(p, 20_000)]
+    assert set(drawn) <= group
+    counts = np.bincount(np.searchsorted(sorted(group), drawn), minlength=1030)
+    expected = 20_000 / 1030
+    # Chi-square with 1029 degrees of freedom: above 1300 once in 10^8, by scipy.stats.chi2.sf.
+    assert ((counts - expected) ** 2 / expected).sum() < 1300
+
+
+def test_small_factors_are_all_found():
+    big = gmpy2.next_prime(2**40)
+    assert small_factors(gmpy2.mpz(2**5 * 3 * 1048573) * big) == [2, 3, 1048573]
+    assert small_factors(big) == []
+
+
 def test_prepared_randomness_is_given_out_once(key):
-    pool = paillier.Randomness(key)
+    pool = Randomness(key)
     pool.prepare(5)
     assert len(pool) == 5
     first = pool.take(3)
@@ -61,7 +89,7 @@ def test_prepared_randomness_is_given_out_once(key):
 
 
 def test_two_processes_give_the_same_plaintexts(key):
-    pool = paillier.Randomness(key, jobs=2)
+    pool = Randomness(key, jobs=2)
     numbers = list(range(64))
     ciphertexts = paillier.encrypt(key.public, numbers, pool.take(64))
     assert [int(m) for m in paillier.decrypt(key, ciphertexts, jobs=2)] == numbers
@@ -91,7 +119,7 @@ def test_combinations_are_whole_number_sums(outputs, terms, bits, seed, window, 
     weights[0, 0] = -(2**bits) + 1 if bits < 62 else -(2**bits)
     plain = [int(v) for v in rng.integers(-(2**40), 2**40, size=terms)]
     n = int(SMALL.public.n)
-    ciphertexts = paillier.encrypt(SMALL.public, plain, paillier.Randomness(SMALL).take(terms))
+    ciphertexts = paillier.encrypt(SMALL.public, plain, Randomness(SMALL).take(terms))
     if window is None:
         (out,) = paillier.combine(SMALL.public, [(weights, ciphertexts)])
     else:
