@@ -1,6 +1,7 @@
 """Trainings per second of DPDA: vmapped together against one at a time, in one run.
 
-One at a time is measured twice: one jitted call per step, and one per training. Run with
+One at a time is measured twice: one jitted call per step, which is what a training is made of and
+what the aim of 20 times refers to, and one jitted scan per training. Run with
     python benchmarks/dpda_throughput.py
 """
 
