@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dpcheck.audits._dpda import PARAMETERS, build, replay
-from dpcheck.audits.registry import Audit
+from dpcheck.audits.registry import Audit, Exhibit
+
+PAPER = "--eps 4 --delta 1e-5"  # the papers' own settings
 
 AUDIT = Audit(
     name="dpda",
@@ -16,4 +18,21 @@ AUDIT = Audit(
     variants=("corrected", "printed-equations", "printed-algorithm", "noise-in-sum"),
     parameters=PARAMETERS,
     replay=lambda witness: replay("DPDA", witness),
+    exhibits=(
+        Exhibit("corrected", "One clip over both blocks; the claim holds.", PAPER),
+        Exhibit(
+            "printed-equations",
+            "Equations 14 and 15 clip and noise two blocks of one batch apart, and one of them is "
+            "accounted: the noise is really sigma / sqrt(2).",
+            PAPER,
+        ),
+        Exhibit(
+            "printed-algorithm", "Algorithm 1 leaves the extractor alone; the claim holds.", PAPER
+        ),
+        Exhibit(
+            "noise-in-sum",
+            "Equation 14 literally: noise per example, whose energy reveals the batch size.",
+            PAPER,
+        ),
+    ),
 )

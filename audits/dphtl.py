@@ -13,7 +13,7 @@ from dpcheck.audits import _output
 from dpcheck.audits._output import Array, Attack
 from dpcheck.audits._output_hunt import OutputTarget, RowDomain
 from dpcheck.audits._output_loss import OutputGame, OutputPair
-from dpcheck.audits.registry import Audit, Parameter, Request
+from dpcheck.audits.registry import Audit, Exhibit, Parameter, Request
 
 CLAIM = "[Wang2018] Theorem 1"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the source models")
@@ -86,4 +86,11 @@ AUDIT = Audit(
         _output.BOUND, _output.REACH,
     ),
     replay=_replay,
+    exhibits=(
+        Exhibit("corrected", "Each source pays for its model and for its weight model; the claim holds."),
+        Exhibit(
+            "printed",
+            "Inherits the weight model of DPIW, which puts no bound on rows: the loss grows with them.",
+        ),
+    ),
 )  # fmt: skip

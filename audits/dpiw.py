@@ -13,7 +13,7 @@ from dpcheck.audits import _output
 from dpcheck.audits._output import Array, Attack
 from dpcheck.audits._output_hunt import OutputTarget
 from dpcheck.audits._output_loss import OutputPair
-from dpcheck.audits.registry import Audit, Parameter, Request
+from dpcheck.audits.registry import Audit, Exhibit, Parameter, Request
 
 SOURCE = "[Wang2018] Algorithm 2, [Ji2013]"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the weight model")
@@ -62,4 +62,9 @@ AUDIT = Audit(
         _output.ROWS, _output.FEATURES, REGULARIZATION, _output.BOUND, _output.REACH,
     ),
     replay=_replay,
+    exhibits=(
+        Exhibit("corrected", "Rows clipped to the box that the printed rate is right for; the claim holds."),
+        Exhibit("signed", "Rows of norm at most sqrt(d), with signs: up to twice the sensitivity of the box."),
+        Exhibit("printed", "No bound on rows: the loss grows with them, and with the number of rows."),
+    ),
 )  # fmt: skip
