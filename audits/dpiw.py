@@ -64,7 +64,7 @@ AUDIT = Audit(
     replay=_replay,
     exhibits=(
         Exhibit("corrected", "Rows clipped to the box that the printed rate is right for; the claim holds."),
-        Exhibit("signed", "Rows of norm at most sqrt(d), with signs: up to twice the sensitivity of the box."),
+        Exhibit("signed", "Rows of norm at most sqrt(d), with signs: up to twice the sensitivity."),
         Exhibit("printed", "No bound on rows: the loss grows with them, and with the number of rows."),
     ),
 )  # fmt: skip
