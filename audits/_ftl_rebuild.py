@@ -60,7 +60,7 @@ def rebuild_b(scenario: Scenario, data: Federation, runner: Runner) -> Rebuilt:
     seed = weights_seed(runner)
     one = _from_one_gradient(scenario, data, seed)
     figures, lines = {"one gradient": one}, {"rows_reconstructed": _rows(one, scenario.common)}
-    if "inner_products" in one:
+    if one.get("inner_products", {}).get("rank") == scenario.common:
         lines["raw_rows"] = _products(one["inner_products"], scenario.common)
     narrow = replace(scenario, features_a=max(1, 3 * scenario.common // 4))
     runner.progress.stage(f"{runner.prefix}: solving {scenario.iterations} gradients together")
@@ -70,8 +70,8 @@ def rebuild_b(scenario: Scenario, data: Federation, runner: Runner) -> Rebuilt:
         figures["accumulated"] = many
         lines["rows_with_fewer_features"] = (
             f"{_rows(many, scenario.common)}, with {narrow.features_a} features; rank "
-            f"{many['rank_after_each_iteration'][-1]} of {many['unknowns']}, full after "
-            f"{many['determined_after_iterations']}"
+            f"{many['rank_after_each_iteration'][-1]} of {many['unknowns']}"
+            + (f", full after {many['determined_after_iterations']}" if many["rows"] else "")
         )
         if many["rows"]:
             lines["raw_rows_with_fewer_features"] = _products(
@@ -81,12 +81,14 @@ def rebuild_b(scenario: Scenario, data: Federation, runner: Runner) -> Rebuilt:
 
 
 def weights_seed(runner: Runner) -> int:
+    """The seed of both parties' starting weights."""
     return int(generator(runner.seeds("weights", 0)).integers(2**31))
 
 
 def _rows(found: Finding, of: int) -> str:
+    times = found["iterations"]
     return (
-        f"{found['rows']} of {of} after {found['iterations']} iteration(s), largest error "
+        f"{found['rows']} of {of} after {times} iteration{'s' if times > 1 else ''}, largest error "
         f"{found['largest_error']:.1e}"
     )
 

@@ -31,12 +31,13 @@ class Scenario:
     iterations: int
     rate: float
     signs: Literal["corrected", "printed"]
+    transport: Literal["plain", "in-process"] = "plain"
 
     def model(self) -> FederatedTransfer:
-        """The mechanism, unencrypted: the same numbers without the wait."""
+        """The mechanism; unencrypted it has the same numbers without the wait."""
         return FederatedTransfer(
             hidden=(self.hidden,), rate=self.rate, iterations=self.iterations,
-            variant=self.signs, transport="plain",
+            variant=self.signs, transport=self.transport,
         )  # fmt: skip
 
     @property
@@ -130,7 +131,10 @@ def read_scenario(settings: Mapping[str, Any], signs: Literal["corrected", "prin
         raise InvalidParameter(
             "labelled must leave two common rows without a label at B.", name="labelled"
         )
-    return Scenario(**sizes, rate=positive("rate", settings["rate"]), signs=signs)
+    return Scenario(
+        **sizes, rate=positive("rate", settings["rate"]), signs=signs,
+        transport=settings["transport"],
+    )  # fmt: skip
 
 
 def largest(values: Array) -> float:

@@ -84,6 +84,18 @@ def test_one_gradient_gives_all_rows_of_b_where_features_outnumber_them(signs: A
     np.testing.assert_allclose(found.rows, hidden_of_b(run), atol=1e-11)
 
 
+def test_encryption_does_not_change_what_a_gradient_says() -> None:
+    """The same attack on a run under 1024-bit keys: fixed-point rounding is all it loses."""
+    case = scenario("iterations=1", "transport=in-process")
+    run = fitted(case)
+    found = rows_seen_by_a(case.objective, steps_of_a(case, run)[0], case.known_a(run.data_))
+    assert found.determined.all()
+    np.testing.assert_allclose(found.rows, hidden_of_b(run), atol=1e-7)
+    plain = fitted(scenario("iterations=1"))
+    gradients = [each.transcript_.view("a", "gradient")[0] for each in (run, plain)]
+    assert 0 < np.abs(gradients[0] - gradients[1]).max() < 1e-9
+
+
 def test_with_too_few_features_no_row_is_called_known() -> None:
     case = scenario("features_a=3")
     run = fitted(case)
