@@ -28,6 +28,12 @@ NEEDS = {
     ("audit", "dpda", "--eps", "1", "--delta", "1e-5"): "deep",
     ("audit", "mech.py:noisy", "--backend", "dask", "--scheduler", "tcp://127.0.0.1:1"): "dask",
 }
+# Python -> the extra it needs.
+IMPORTS = {
+    "import dpcheck.integrations.opacus": "opacus",
+    "import dpcheck.testing.strategies": "testing",
+    "from dpcheck.integrations.dp_accounting import from_dp_event as f; f(None)": "interop",
+}
 
 
 def shell(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -85,6 +91,11 @@ def check_extras(folder: Path) -> None:
         assert done.returncode == 2, done.stdout + done.stderr
         assert "Traceback" not in done.stderr, done.stderr
         assert f"pip install 'dpcheck[{extra}]'" in done.stderr, done.stderr
+    for code, extra in IMPORTS.items():
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=600
+        )
+        assert f"pip install 'dpcheck[{extra}]'" in done.stderr, code + done.stderr
 
 
 def main() -> None:
