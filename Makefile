@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test lint types layers test-browser test-deep unit docs wheel bench-accounting bench bench-quick bench-tables clean
+.PHONY: help audit test lint types layers test-browser test-deep test-integrations unit docs wheel bench-accounting bench bench-quick bench-tables clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -20,7 +20,7 @@ audit: $(READY)  ## Audit PPTL-FS at epsilon 1: the demonstration
 	$(BIN)/dpcheck audit pptl_fs --eps 1
 
 test: lint types layers unit docs wheel  ## Style, types, layers, tests, docs, wheel
-	@echo "left out: torch, jax, browsers (make test-browser) and the papers' data sets"
+	@echo "left out: torch, OpenDP and diffprivlib (make test-integrations), jax (make test-deep), browsers (make test-browser) and the papers' data sets"
 
 lint: $(READY)  ## Style
 	$(BIN)/ruff check .
@@ -52,7 +52,26 @@ test-browser: $(READY)  ## HTML reports in headless Chromium; as root, installs 
 
 test-deep: $(READY)  ## Tests of the jax mechanisms; installs jax
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,deep]'
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/deep dpcheck/mechanisms
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/deep dpcheck/mechanisms
+
+INTEGRATIONS := .venv-integrations
+DIFFPRIVLIB := .venv-diffprivlib
+PIP := -m pip install --quiet --disable-pip-version-check
+
+$(INTEGRATIONS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(INTEGRATIONS)
+	$(INTEGRATIONS)/bin/python $(PIP) torch==2.13.0  # first and pinned: a plain torch pulls CUDA
+	$(INTEGRATIONS)/bin/python $(PIP) --editable '.[opacus,interop,testing]' opendp
+	@touch $@
+
+$(DIFFPRIVLIB)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(DIFFPRIVLIB)
+	$(DIFFPRIVLIB)/bin/python $(PIP) --editable '.[testing]' diffprivlib 'scikit-learn>=1.6,<1.7'
+	@touch $@
+
+test-integrations: $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready  ## Opacus, OpenDP and diffprivlib for real; installs them
+	OMP_NUM_THREADS=1 $(INTEGRATIONS)/bin/python -m pytest -q tests/integrations/test_opacus.py tests/integrations/test_opendp.py dpcheck/integrations/opacus.py
+	OMP_NUM_THREADS=1 $(DIFFPRIVLIB)/bin/python -m pytest -q tests/integrations/test_diffprivlib.py
 
 bench-accounting: $(READY)  ## Time and tightness of the RDP accountant beside its peers
 	$(BIN)/python benchmarks/accounting_rdp.py
@@ -86,4 +105,4 @@ bench-tables: $(READY)  ## Tables and figures in docs/benchmarks/ from the data 
 	$(BENCH) benchmarks/feature_table.py
 
 clean:  ## Remove what the other targets made
-	rm -rf $(VENV) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(INTEGRATIONS) $(DIFFPRIVLIB) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

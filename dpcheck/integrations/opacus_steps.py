@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,7 +44,11 @@ class TrainingSteps:
         if key not in self._engines:
             self._engines[key] = self._prepare(data)
         run: Callable[[int], Any] = self._engines[key]
-        return run(int(rng.integers(1 << 62)))
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", "Full backward hook is firing"
+            )  # inputs need no gradient
+            return run(int(rng.integers(1 << 62)))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_engines": {}}
@@ -56,6 +61,8 @@ class TrainingSteps:
             raise MissingExtra(
                 "opacus is not installed; run: pip install 'dpcheck[opacus]'"
             ) from None
+        # Here torch's generator is seeded on purpose; Opacus advises against it for production.
+        warnings.filterwarnings("ignore", "Secure RNG turned off")
         torch.set_num_threads(1)
         rows, labels = (torch.as_tensor(part, dtype=torch.float32) for part in data)
         table = torch.utils.data.TensorDataset(rows, labels)

@@ -1,0 +1,53 @@
+"""Opacus training steps as audit targets: PrivacyEngine, DPOptimizer and its sampler, as they come.
+
+dpcheck audit examples/libraries/opacus_targets.py:full_batch_step --max-runs 1000
+"""
+
+import numpy as np
+import torch
+
+import dpcheck
+from dpcheck.integrations.opacus_steps import audited_steps
+
+ROWS, LABELS = np.zeros((8, 4)), np.zeros(8)
+WITH = ROWS.copy()
+WITH[0, 0] = 10.0  # its gradient is far longer than the norm bound: clipping must act
+
+
+def linear() -> torch.nn.Module:
+    """Four weights, all zero; a record's gradient is minus its row."""
+    model = torch.nn.Linear(4, 1, bias=False)
+    with torch.no_grad():
+        model.weight.zero_()
+    return model
+
+
+def minus_output(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:  # noqa: ARG001
+    """A loss whose gradient is known."""
+    return -outputs[:, 0].mean()
+
+
+ZEROED = [((WITH, LABELS), (ROWS, LABELS))]
+STEP = {"max_grad_norm": 1.0, "sampling_rate": 1.0, "noise_multiplier": 1.0}
+
+full_batch_step = audited_steps(
+    linear, minus_output, **STEP, adjacency="zero-out", neighbours=ZEROED
+)
+# The planted control: half the noise of the claim must be caught with the same number of runs.
+under_noised_step = audited_steps(
+    linear, minus_output, **(STEP | {"noise_multiplier": 0.5}), claim=dpcheck.Gaussian(1.0),
+    adjacency="zero-out", neighbours=ZEROED,
+)  # fmt: skip
+# Opacus divides by the expected batch size, which it computes from the number of rows. If that number is
+# private, as add-remove says, the scale of the noise gives it away.
+number_of_rows = audited_steps(
+    linear, minus_output, **STEP, adjacency="add-remove",
+    neighbours=[((ROWS[:3], LABELS[:3]), (ROWS[:2], LABELS[:2]))],
+)  # fmt: skip
+
+TARGETS = {
+    "full_batch_step": (full_batch_step, "one DP-SGD step, rows public"),
+    "number_of_rows": (number_of_rows, "one DP-SGD step, 3 against 2 rows"),
+}
+PACKAGES = ("opacus", "torch")
+OPTIONS = {"max_runs": 2000, "tolerance": 1.0}
