@@ -35,19 +35,29 @@ def canary_layers() -> tuple[list[Any], int]:
 
 
 def _compiled(rule: Any, shared: bool) -> Any:
-    """The mechanism's own release, vmapped over keys and, unless shared, over batches.
-
-    Compiled anew for every check: what is audited is the code as it is now.
-    """
+    """The mechanism's own release, vmapped over keys and, unless shared, over batches."""
     from dpcheck.mechanisms import _dpda_step as mechanism
+
+    # Compiled code is reused only while all that went into it is the same: a replaced function must
+    # be seen.
+    code = tuple(vars(mechanism)[name] for name in _RELEASE)
+    return _compiled_as(rule, shared, code)
+
+
+_RELEASE = ("gather", "release", "signals", "squared_norms", "weighted_sums", "_noised")
+
+
+@cache
+def _compiled_as(rule: Any, shared: bool, code: tuple[Any, ...]) -> Any:
+    from dpcheck.mechanisms._dpda_step import TARGET
     from dpcheck.mechanisms._jax import jax, jnp
 
     layers, depth = canary_layers()
+    gather, release = code[:2]
 
     def one(X: Any, chosen: Any, key: Any) -> Any:
-        y = jnp.full(X.shape[0], mechanism.TARGET, jnp.int32)
-        batch = mechanism.gather(X, y, chosen)
-        low, high = mechanism.release(layers, depth, batch, rule, key)
+        batch = gather(X, jnp.full(X.shape[0], TARGET, jnp.int32), chosen)
+        low, high = release(layers, depth, batch, rule, key)
         used = [*low, *high] if rule.use_features else list(high)
         return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(used)])
 
