@@ -31,7 +31,8 @@ AUDIT = Audit(
         ),
         Exhibit(
             "noise-in-sum",
-            "Equation 14 literally: noise per example, whose energy reveals the batch size.",
+            "Equation 14 literally: noise per example, whose energy reveals the batch size. Told that "
+            "size, the attacker still stays within the claim at the paper's settings.",
             PAPER,
         ),
     ),

@@ -93,7 +93,7 @@ def weight_scale(
     The printed rate eps N lam / sqrt(d) is right for the box and pays half for signed rows of norm
     up to sqrt(d). Without a bound on rows only the value at 0 limits the minimiser: lam |b|^2 / 2 <=
     J(0) = 2 log 2, so two of them are up to 4 sqrt(log 2 / lam) apart, which the printed rate turns
-    into 4 N sqrt(lam log 2 / d) epsilon: it grows with the rows without end.
+    into 4 N sqrt(lam log 2 / d) epsilon: finite for every number N of rows, without end as N grows.
     """
     rows, width = shape
     budget, modulus = positive("epsilon", epsilon), rows * positive("regularization", lam)
