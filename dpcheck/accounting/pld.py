@@ -43,6 +43,14 @@ ACCURACY = {Side.UPPER: (6e-5, 1.2e-7), Side.LOWER: (4e-4, 2e-7)}
 QUIET = 1e-4
 
 
+def _too_many_points(cumulants: Cumulants) -> CannotCertify:
+    return CannotCertify(
+        f"composing {cumulants.uses} steps needs a lattice of more than {MAX_POINTS} points to be "
+        "certified within memory; the Renyi bound still holds: ask for it with method='rdp'.",
+        uses=cumulants.uses,
+    )
+
+
 class ComposedLoss:
     """The composition of (loss, count) parts, bounded on one side; reuse it for several questions.
 
@@ -169,6 +177,8 @@ class ComposedLoss:
         last = sum(count * (loss.first + len(loss.masses) - 1) for loss, count in losses)
         start = max(math.floor((plan.low - origin) / step) - 1, first - 1)
         stop = min(math.ceil((plan.high - origin) / step) + 1, last + 2)
+        if stop - start > 4 * MAX_POINTS:  # losses with steps of their own cannot be made coarser
+            raise _too_many_points(cumulants)
         size = next_fast_len(max(stop - start, 128), real=True)
         return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
 
@@ -188,12 +198,7 @@ class ComposedLoss:
         )
         fine = np.flatnonzero(costs <= eased)
         if not len(fine) and costs[0] > 0.05 * abs(plan.center) + 1e-3:
-            raise CannotCertify(
-                f"composing {cumulants.uses} steps needs a lattice of more than {MAX_POINTS} "
-                "points to be certified within memory; the Renyi bound still holds: ask for it with "
-                "method='rdp'.",
-                uses=cumulants.uses,
-            )
+            raise _too_many_points(cumulants)
         step = float(steps[fine[-1]] if len(fine) else steps[0])
         ranges = (loss_range(cumulants, i, plan.tilt) for i in range(len(self.parts)))
         widest = max(high - low for low, high in ranges)

@@ -3,10 +3,12 @@
 At very large tilts the sum underflows left of the saddle; nothing may be claimed there.
 """
 
+import math
 import random
 
 import pytest
 
+import dpcheck
 from dpcheck.accounting.exact import optimal_composition
 from dpcheck.accounting.losses import ResponseLoss
 from dpcheck.accounting.pld import pld_delta, pld_epsilon
@@ -39,3 +41,13 @@ def test_randomized_response_is_enclosed(epsilon, times, delta):
 def test_delta_left_of_all_losses_is_never_tiny():
     found = pld_delta([(ResponseLoss(0.6368155261018924), 1)], [-1.0, -0.1, 0.0], Side.UPPER)
     assert (found >= [0.6, 0.3, 0.3]).all()
+
+
+@pytest.mark.parametrize("times", [2**40, 2**62])
+def test_more_uses_than_a_lattice_holds_are_left_to_other_accountants(times):
+    spent = dpcheck.epsilon(dpcheck.PureDP(0.5) * times, delta=1e-5)
+    # Mean plus a few deviations of `times` randomized responses; basic composition is 0.5 * times.
+    mean = times * 0.5 * math.tanh(0.25)
+    assert mean <= spent.upper <= 0.5 * times
+    with pytest.raises(dpcheck.DpcheckError, match="rdp"):
+        dpcheck.epsilon(dpcheck.PureDP(0.5) * times, delta=1e-5, method="pld")
