@@ -26,13 +26,13 @@ def load():
 
 @pytest.fixture(scope="session")
 def audit():
-    """Audit a target against what it declares; false alarms about once in a million."""
+    """Audit a target against what it declares."""
 
-    def run(target, **options):
+    def run(target, confidence=0.999, **options):
         said = declaration(target)
         return audit_function(
             target, claim=said.claim, neighbours=said.neighbours, adjacency=said.adjacency,
-            confidence=1 - 1e-6, **options,
+            confidence=confidence, **options,
         )  # fmt: skip
 
     return run

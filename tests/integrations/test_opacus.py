@@ -65,10 +65,7 @@ def test_state_survives_a_checkpoint(tmp_path):
     engine.save_checkpoint(path=tmp_path / "c.pt", module=model, optimizer=optimizer)
     fresh = PrivacyEngine(accountant="dpcheck")
     again, optimizer2, *_ = train(fresh, epochs=0)
-    fresh.load_checkpoint(
-        path=tmp_path / "c.pt", module=again, optimizer=optimizer2,
-        torch_load_kwargs={"weights_only": False},
-    )  # fmt: skip
+    fresh.load_checkpoint(path=tmp_path / "c.pt", module=again, optimizer=optimizer2)
     assert fresh.accountant.history == engine.accountant.history
     assert fresh.get_epsilon(1e-5) == engine.get_epsilon(1e-5)
     state = engine.accountant.state_dict()
@@ -116,16 +113,16 @@ def test_a_step_does_what_its_event_says(targets):
     assert abs(found.std() * 8 - 1) < 6 / np.sqrt(2 * found.size) + 0.05
 
 
-def test_a_step_is_consistent_and_half_the_noise_is_caught(targets, audit):
-    right = audit(targets.full_batch_step, max_runs=1000, tolerance=3.0)
-    assert right.verdict == "consistent"
-    wrong = audit(targets.under_noised_step, max_runs=1000, tolerance=3.0)
+def test_a_step_is_not_refuted_and_half_the_noise_is(targets, audit):
+    right = audit(targets.full_batch_step, max_runs=1000)
+    assert right.verdict != "violated"
+    wrong = audit(targets.under_noised_step, max_runs=1000)
     assert wrong.verdict == "violated"
 
 
 def test_the_number_of_rows_shows_in_the_noise(targets, audit):
     """Under add-remove as such; with public n (the test above) the step keeps its claim."""
-    entry = audit(targets.number_of_rows, max_runs=3000)
+    entry = audit(targets.number_of_rows, max_runs=1000)
     assert entry.verdict == "violated"
 
 

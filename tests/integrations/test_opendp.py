@@ -42,7 +42,8 @@ def test_claims_are_read_from_the_map(targets):
 
 @pytest.mark.parametrize("name", ["laplace_sum", "randomized_response"])
 def test_pure_measurements_are_consistent(targets, audit, name):
-    entry = audit(getattr(targets, name), max_runs=6000, tolerance=0.5)
+    # OpenDP cannot be seeded: a false alarm once in a million runs of this test.
+    entry = audit(getattr(targets, name), confidence=1 - 1e-6, max_runs=6000, tolerance=0.5)
     assert entry.verdict == "consistent"
     assert entry.observed.epsilon > 0.5 * entry.claim.budget.epsilon  # it did see the difference
 

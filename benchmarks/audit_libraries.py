@@ -1,0 +1,103 @@
+"""Audit other libraries' mechanisms and write what was found into docs/howto/libraries.md.
+
+    .venv-integrations/bin/python benchmarks/audit_libraries.py opendp opacus
+    .venv-diffprivlib/bin/python benchmarks/audit_libraries.py diffprivlib
+
+Each library runs where it is installed (`make test-integrations` makes both environments); results
+are merged in benchmarks/results/libraries.json. Without names the table is written from that file.
+"""
+
+import importlib.util
+import json
+import platform
+import sys
+import time
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from dpcheck.auditing.mechanism import declaration
+from dpcheck.audits.assertion import audit_function
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks/results/libraries.json"
+PAGE = ROOT / "docs/howto/libraries.md"
+START, END = "<!-- table: python benchmarks/audit_libraries.py -->", "<!-- end of table -->"
+SEED, CONFIDENCE = 0, 0.9999
+
+
+def audit_library(name: str) -> dict:
+    path = ROOT / f"examples/libraries/{name}_targets.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_targets", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rows = []
+    for target, (mechanism, words) in module.TARGETS.items():
+        said = declaration(mechanism)
+        begun = time.perf_counter()
+        entry = audit_function(
+            mechanism, claim=said.claim, neighbours=said.neighbours, adjacency=said.adjacency,
+            confidence=CONFIDENCE, seed=SEED, **module.OPTIONS,
+        )  # fmt: skip
+        rows.append(
+            {
+                "target": target, "mechanism": words, "adjacency": str(said.adjacency),
+                "claim": [entry.claim.budget.epsilon, entry.claim.budget.delta],
+                "curve": entry.claim.event is not None,
+                "observed": [entry.observed.epsilon, entry.observed.delta],
+                "runs": entry.observed.runs, "verdict": str(entry.verdict),
+                "detectable": entry.observed.detectable,
+                "seconds": round(time.perf_counter() - begun, 1),
+            }
+        )  # fmt: skip
+        print(name, rows[-1], flush=True)
+    return {
+        "versions": {package: version(package) for package in module.PACKAGES},
+        "seed": SEED, "confidence": CONFIDENCE, "rows": rows,
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+    }  # fmt: skip
+
+
+def table(results: dict) -> str:
+    lines = [
+        "| library | mechanism | adjacency | claim | proved: at least | verdict | runs a side |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for found in (results[name] for name in sorted(results)):
+        label = ", ".join(f"{package} {number}" for package, number in found["versions"].items())
+        for row in found["rows"]:
+            epsilon, delta = row["claim"]
+            claim = f"{epsilon:.3g}" if not delta else f"({epsilon:.3g}, {delta:.0e})"
+            claim += ", whole curve" if row["curve"] else ""
+            seen, at = row["observed"]
+            proved = f"{seen:.2f}" + (f" at delta {at:.2g}" if at else "")
+            lines.append(
+                f"| {label} | {row['mechanism']} | {row['adjacency']} | {claim} | {proved} | "
+                f"**{row['verdict']}** | {row['runs']:,} |"
+                if row["verdict"] == "violated"
+                else f"| {label} | {row['mechanism']} | {row['adjacency']} | {claim} | {proved} | "
+                f"{row['verdict']} | {row['runs']:,} |"
+            )
+    made = sorted({f"{f['date']}, {f['machine']}" for f in results.values()})
+    lines += ["", f"Seed {SEED}, confidence {CONFIDENCE} a row; {'; '.join(made)}."]
+    return "\n".join(lines)
+
+
+def write_page(results: dict) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    head, _, rest = text.partition(START)
+    _, _, tail = rest.partition(END)
+    PAGE.write_text(f"{head}{START}\n\n{table(results)}\n\n{END}{tail}", encoding="utf-8")
+
+
+def main(names: list[str]) -> None:
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name in names:
+        results[name] = audit_library(name)
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    write_page(results)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
