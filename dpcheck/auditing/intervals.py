@@ -33,12 +33,14 @@ def conditional_binomial_lower(hits: Any, other: Any, alpha: float) -> NDArray[n
 def hockey_stick_statistics(
     hits: Any, other: Any, runs: int, epsilon: float, delta: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """P(S) - e^eps P'(S), above delta and above 0, in standard errors; to choose S, not to test it.
+    """P(S) - e^eps P'(S) - delta, and what an epsilon a quarter larger would add, in standard errors.
 
-    Counts are smoothed by one in the variance, so an empty side is not mistaken for certainty.
+    To choose S, not to test it. Counts are smoothed by one in the variance, so an empty side is not
+    mistaken for certainty.
     """
     hits, other = np.asarray(hits, dtype=float), np.asarray(other, dtype=float)
     grow = math.exp(epsilon)
     gap = hits / runs - grow * other / runs
     error = np.sqrt((hits + 1) + grow**2 * (other + 1)) / runs
-    return (gap - delta) / error, gap / error
+    more = grow * math.expm1(0.25 * max(epsilon, 0.1)) * other / runs
+    return (gap - delta) / error, more / error
