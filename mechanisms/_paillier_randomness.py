@@ -8,6 +8,7 @@ two fixed elements instead of raising to powers.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from functools import cache
 
 from dpcheck.core.validate import count
@@ -32,7 +33,9 @@ class Randomness:
         """Have at least `size` values ready."""
         missing = size - len(self._ready)
         if missing > 0:
-            function = _by_owner if isinstance(self._key, PrivateKey) else _by_anyone
+            function: Callable[..., list[Integer]] = _by_anyone
+            if isinstance(self._key, PrivateKey):
+                function = _by_tables if missing >= WORTH_TABLES else _by_powers
             sizes = [len(part) for part in chunks(range(missing), self._jobs, 16)]
             self._ready += spread(function, [(self._key, part) for part in sizes], self._jobs)
 
@@ -48,12 +51,18 @@ def _by_anyone(key: PublicKey, size: int) -> list[Integer]:
     return [powmod(secrets.randbelow(below) + 1, key.n, key.squared) for _ in range(size)]
 
 
-def _by_owner(key: PrivateKey, size: int) -> list[Integer]:
+def _by_powers(key: PrivateKey, size: int) -> list[Integer]:
+    return _joined(key, residues_by_powers(key.p, size), residues_by_powers(key.q, size))
+
+
+def _by_tables(key: PrivateKey, size: int) -> list[Integer]:
+    return _joined(key, residues_by_tables(key.p, size), residues_by_tables(key.q, size))
+
+
+def _joined(key: PrivateKey, of_p: list[Integer], of_q: list[Integer]) -> list[Integer]:
     """Residues modulo p^2 and q^2, put together by the Chinese remainder theorem."""
-    draw = residues_by_tables if size >= WORTH_TABLES else residues_by_powers
     p2, q2, inverse = key.p**2, key.q**2, key.q_squared_inverse
-    pairs = zip(draw(key.p, size), draw(key.q, size), strict=True)
-    return [x_q + q2 * ((x_p - x_q) * inverse % p2) for x_p, x_q in pairs]
+    return [x_q + q2 * ((x_p - x_q) * inverse % p2) for x_p, x_q in zip(of_p, of_q, strict=True)]
 
 
 def residues_by_powers(p: Integer, size: int) -> list[Integer]:
