@@ -4,7 +4,8 @@
     .venv-diffprivlib/bin/python benchmarks/audit_libraries.py diffprivlib
 
 Each library runs where it is installed (`make test-integrations` makes both environments); results
-are merged in benchmarks/results/libraries.json. Without names the table is written from that file.
+are kept in benchmarks/results/libraries.json, row by row. Without names the table is written from
+that file; delete it to start afresh.
 """
 
 import importlib.util
@@ -26,13 +27,25 @@ START, END = "<!-- table: python benchmarks/audit_libraries.py -->", "<!-- end o
 SEED, CONFIDENCE = 0, 0.9999
 
 
-def audit_library(name: str) -> dict:
+def audit_library(name: str, results: dict) -> None:
+    """Audit what is not in the results yet for these versions; a killed run loses one row."""
     path = ROOT / f"examples/libraries/{name}_targets.py"
     spec = importlib.util.spec_from_file_location(f"{name}_targets", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    rows = []
+    versions = {package: version(package) for package in module.PACKAGES}
+    if results.get(name, {}).get("versions") != versions:
+        results[name] = {"versions": versions, "rows": []}
+    found = results[name]
+    found |= {
+        "seed": SEED, "confidence": CONFIDENCE,
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+    }  # fmt: skip
+    rows = found["rows"]
     for target, (mechanism, words) in module.TARGETS.items():
+        if any(row["target"] == target for row in rows):
+            continue
         said = declaration(mechanism)
         begun = time.perf_counter()
         entry = audit_function(
@@ -51,12 +64,7 @@ def audit_library(name: str) -> dict:
             }
         )  # fmt: skip
         print(name, rows[-1], flush=True)
-    return {
-        "versions": {package: version(package) for package in module.PACKAGES},
-        "seed": SEED, "confidence": CONFIDENCE, "rows": rows,
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-    }  # fmt: skip
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 def table(results: dict) -> str:
@@ -94,8 +102,7 @@ def write_page(results: dict) -> None:
 def main(names: list[str]) -> None:
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for name in names:
-        results[name] = audit_library(name)
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        audit_library(name, results)
     write_page(results)
 
 
