@@ -19,19 +19,16 @@ from tables import corpus, printed, scale, suite
 PAGES = Path(__file__).parents[1] / "docs" / "benchmarks"
 
 
-def render() -> dict[str, str]:
-    """Every page that has data, by file name."""
-    pages: dict[str, str] = {}
-    for source in (corpus, suite, printed, scale):
-        pages |= source.render()
-    return pages
+def render(made: Path | None = None) -> dict[str, str]:
+    """Every page that has data, by file name; see `suite.render` for `made`."""
+    return corpus.render() | suite.render(made) | printed.render() | scale.render()
 
 
 def stale() -> list[str]:
-    """Pages whose text is not what the data files say."""
+    """Pages whose text is not what the records they were made from say."""
     return [
         name
-        for name, text in render().items()
+        for name, text in render(PAGES).items()
         if not (PAGES / name).exists() or (PAGES / name).read_text(encoding="utf-8") != text
     ]
 

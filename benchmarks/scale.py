@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import resource
 import subprocess
 import sys
@@ -42,7 +43,7 @@ def descent(data, size, rng):
     steps, weight = int(data[0]), np.zeros(size)
     for _ in range(steps):
         gradient = np.clip(weight - data[1], -1, 1)
-        weight = weight - 0.1 * (gradient + rng.normal(scale=10 * math.sqrt(steps), size=size))
+        weight = weight - 0.1 * (gradient + rng.normal(scale=math.sqrt(steps), size=size))
     return weight
 
 
@@ -80,21 +81,21 @@ def peak(runs: int) -> None:
 
 
 def workers(count: int, backend: str) -> dict:
-    runs = 1 << 22
     if backend == "loky":
-        return _throughput(runs, Workers(count))
+        return _throughput(Workers(count))
     from distributed import LocalCluster
 
     with LocalCluster(
         n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
-        return _throughput(runs, Workers(count, "dask", cluster.scheduler_address))
+        return _throughput(Workers(count, "dask", cluster.scheduler_address))
 
 
-def _throughput(runs: int, where: Workers) -> dict:
-    audit(laplace_sums, pair(10, 4), 1 << 17, where)  # processes started, modules imported
+def _throughput(where: Workers) -> dict:
+    """A hundred training steps a run, so that a batch is work and not only messages."""
+    audit(descent, _steps(100), 1 << 17, where)  # processes started, modules imported
     began = time.perf_counter()
-    found = audit(laplace_sums, pair(10, 4), runs, where)
+    found = audit(descent, _steps(100), 1 << 20, where)
     seconds = time.perf_counter() - began
     total = 2 * (found.runs + found.learning_runs)  # both sides
     return {"seconds": round(seconds, 2), "runs_per_second": round(total / seconds),
@@ -167,7 +168,8 @@ def main() -> None:
             if json.dumps([kind, at], sort_keys=True) in done or time.monotonic() > deadline:
                 continue
             found = measure(**at)
-            append(FILE, {"kind": kind, "at": at, **found, **stamp("scikit-learn")})
+            load = round(os.getloadavg()[0], 1)
+            append(FILE, {"kind": kind, "at": at, "load": load, **found, **stamp("scikit-learn")})
             print(kind, at, found, flush=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from pathlib import Path
 
@@ -13,19 +14,33 @@ from .common import Record, made_with, number, rate, table
 PUBLISHED = Path(__file__).parents[1] / "published" / "auditor_suite.json"
 
 
-def _read(name: str) -> list[Record]:
+FILES = {"suite.md": "auditor_power.json", "false-alarms.md": "false_alarms.json"}
+
+
+def _read(name: str, first: int | None) -> list[Record]:
     path = RESULTS / name
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return json.loads(path.read_text(encoding="utf-8"))[:first] if path.exists() else []
 
 
-def render() -> dict[str, str]:
+def _made_from(rows: list[Record], name: str) -> str:
+    return f"<!-- made from the first {len(rows)} records of {name} -->\n"
+
+
+def records_of(page: Path) -> int | None:
+    """How many records a page was made from: these benchmarks run for hours, and append."""
+    found = re.search(r"made from the first (\d+) records", page.read_text(encoding="utf-8"))
+    return int(found[1]) if found else None
+
+
+def render(made: Path | None = None) -> dict[str, str]:
+    """The pages; with `made`, from as many records as the pages in that folder were."""
     pages = {}
-    measured = _read("auditor_power.json")
-    if measured:
-        pages["suite.md"] = _suite(measured)
-    alarms = _read("false_alarms.json")
-    if alarms:
-        pages["false-alarms.md"] = _false_alarms(alarms)
+    for page, file in FILES.items():
+        old = made / page if made is not None else None
+        rows = _read(file, records_of(old) if old is not None and old.exists() else None)
+        if rows:
+            text = _suite(rows) if page == "suite.md" else _false_alarms(rows)
+            pages[page] = text + _made_from(rows, file)
     return pages
 
 
