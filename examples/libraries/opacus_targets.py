@@ -38,9 +38,9 @@ STEP = {"max_grad_norm": 1.0, "sampling_rate": 1.0, "noise_multiplier": 1.0}
 full_batch_step = audited_steps(
     linear, minus_output, **STEP, adjacency="zero-out", neighbours=ZEROED
 )
-# The planted control: half the noise of the claim must be caught with the same number of runs.
+# The planted control: a quarter of the noise of the claim must be caught with the same number of runs.
 under_noised_step = audited_steps(
-    linear, minus_output, **(STEP | {"noise_multiplier": 0.5}), claim=dpcheck.Gaussian(1.0),
+    linear, minus_output, **(STEP | {"noise_multiplier": 0.25}), claim=dpcheck.Gaussian(1.0),
     adjacency="zero-out", neighbours=ZEROED,
 )  # fmt: skip
 # Opacus divides by the expected batch size, which it computes from the number of rows. If that number is

@@ -113,7 +113,7 @@ def test_a_step_does_what_its_event_says(targets):
     assert abs(found.std() * 8 - 1) < 6 / np.sqrt(2 * found.size) + 0.05
 
 
-def test_a_step_is_not_refuted_and_half_the_noise_is(targets, audit):
+def test_a_step_is_not_refuted_and_a_quarter_of_the_noise_is(targets, audit):
     right = audit(targets.full_batch_step, max_runs=1000)
     assert right.verdict != "violated"
     wrong = audit(targets.under_noised_step, max_runs=1000)
