@@ -56,11 +56,9 @@ def _model(estimator: str, request: Request) -> tuple[Any, dict[str, int]]:
     from dpcheck import mechanisms
 
     s = request.settings
-    # What a batch does not train tells nothing: then the head must be wide to tell canaries apart.
-    hidden = HIDDEN if request.variant != "printed-algorithm" else 16 * HIDDEN
     model = getattr(mechanisms, estimator)(
         request.epsilon, request.delta or PAPER_DELTA, noise=s["noise"], clip=s["clip"],
-        batch=s["batch"], epochs=s["epochs"] or None, variant=request.variant, hidden=(hidden,),
+        batch=s["batch"], epochs=s["epochs"] or None, variant=request.variant, hidden=(HIDDEN,),
     )  # fmt: skip
     rows = {"target": count("rows", s["rows"])}
     rows["source"] = count("source_rows", s.get("source_rows", rows["target"]))
@@ -96,6 +94,8 @@ def _part(
     assumes = [*bound.assumes, "the attacker sees every noisy gradient"]
     if noisy_batch:
         assumes.append(f"neighbours are {rows[part]:,} rows and the same without one")
+    # Canaries are told apart by the extractor's gradients; a head alone would mix them up.
+    seen = canary.rule.use_features
     canaries = min(count("canaries", request.settings["canaries"], at_least=0), 2 * rows[part])
     return PartPlan(
         name=name,
@@ -108,6 +108,6 @@ def _part(
         pivot=Pivot(canary.pivots, 1.0 if noisy_batch else canary.dimensions / 2, "gradient noise"),
         hunt=hunt,
         trial=None
-        if not canaries
+        if not (canaries and seen)
         else TrainingTrial(model, part, rows, event, budget.epsilon, budget.delta, canaries),
     )

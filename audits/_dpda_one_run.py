@@ -56,9 +56,8 @@ class Watcher:
     def _of(self, update: Any, name: str) -> Any:
         """How much likelier one update is if the canary is in the data: a sampled Gaussian's ratio.
 
-        Seen in the canary's own row of the first layer; where the batch does not train that, in the
-        head, which all rows share, less what all canaries have in common. The bounds hold for any
-        score: a bad one only guesses worse.
+        Seen in the canary's own row of the first layer alone. The bounds hold for any score: a bad
+        one only guesses worse.
         """
         from dpcheck.mechanisms._dpda_step import SOURCE, TARGET
         from dpcheck.mechanisms._jax import jax, jnp
@@ -76,17 +75,11 @@ class Watcher:
         low_norm = jnp.sum(low * low, axis=1) * (1 + LENGTH**-2)
         high_norm = jnp.sum(high * high, axis=1) + jnp.sum(error * error, axis=1)
         if self.rule.joint:
-            low_norm = high_norm = high_norm + (low_norm if self.rule.use_features else 0.0)
+            low_norm = low_norm + high_norm
         low = low / jnp.maximum(1.0, jnp.sqrt(low_norm) / self.rule.clip)[:, None]
-        high = high / jnp.maximum(1.0, jnp.sqrt(high_norm) / self.rule.clip)[:, None]
-        if self.rule.use_features:
-            seen = jnp.sum(low * update.features[0]["W"][PLAIN:], axis=1)
-            gain = length = jnp.sum(low * low, axis=1)
-        else:
-            own = high - high.mean(axis=0)
-            seen = own @ update.head[0]["W"].ravel()
-            gain, length = jnp.sum(own * high, axis=1), jnp.sum(own * own, axis=1)
-        spread = (self.rule.noise * self.rule.clip) ** 2 * length
+        seen = jnp.sum(low * update.features[0]["W"][PLAIN:], axis=1)
+        gain = jnp.sum(low * low, axis=1)
+        spread = (self.rule.noise * self.rule.clip) ** 2 * gain
         if self.rule.noise_per_example:
             spread = spread * self.rule.batch
         spread = jnp.maximum(spread, 1e-12)
