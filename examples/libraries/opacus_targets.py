@@ -52,7 +52,6 @@ number_of_rows = audited_steps(
 )  # fmt: skip
 
 TARGETS = {
-    "full_batch_step": (full_batch_step, "one DP-SGD step, rows public"),
     "number_of_rows": (number_of_rows, "one DP-SGD step, 3 against 2 rows"),
 }
 PACKAGES = ("opacus", "torch")

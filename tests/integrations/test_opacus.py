@@ -113,15 +113,12 @@ def test_a_step_does_what_its_event_says(targets):
     assert abs(found.std() * 8 - 1) < 6 / np.sqrt(2 * found.size) + 0.05
 
 
-def test_a_step_is_not_refuted_and_a_quarter_of_the_noise_is(targets, audit):
-    right = audit(targets.full_batch_step, max_runs=1000)
-    assert right.verdict != "violated"
-    wrong = audit(targets.under_noised_step, max_runs=1000)
-    assert wrong.verdict == "violated"
+def test_a_quarter_of_the_noise_is_caught(targets, audit):
+    assert audit(targets.under_noised_step, max_runs=1000).verdict == "violated"
 
 
 def test_the_number_of_rows_shows_in_the_noise(targets, audit):
-    """Under add-remove as such; with public n (the test above) the step keeps its claim."""
+    """Under add-remove as such; with public n a step follows the law of its event (above)."""
     entry = audit(targets.number_of_rows, max_runs=1000)
     assert entry.verdict == "violated"
 
