@@ -29,7 +29,8 @@ from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
 
 Array = NDArray[np.float64]
-_SCREEN = 1 << 16  # runs a side to tell promising pairs from others
+_SCREEN = 1 << 16  # runs a side to learn quick scores of a pair from
+_JUDGED = 1 << 18  # and, at most, to tell promising pairs from others by them
 _KEPT = 2  # pairs
 _SHORTLIST = 10  # scores a pair
 _FINALISTS = 6  # scores, over all pairs
@@ -119,8 +120,13 @@ def learn(
             first, second = _outputs(
                 mechanism, pairs, index, min(wanted, _SCREEN), "screen", runner
             )
-            spent += len(first)
-            merits.append(_promise(first, second, claim))
+            gauges = learn_gauges(first, second, claim, most=4, trees=False)
+            runs = min(_JUDGED, limits.sharpening_for(mechanism) // 4)
+            screen = _Batches(mechanism, pairs, index, max(1, runs), runner)
+            sums = screen.summed("judge", tally_batch, gauges)
+            listed = [_Listed(index, g, sums[f"gauge-{i}"]) for i, g in enumerate(gauges)]
+            merits.append(max(one.merit(screen.total, claim) for one in listed))
+            spent += len(first) + screen.total
         chosen = sorted(chosen, key=lambda index: -merits[index])[:_KEPT]
     shortlist: list[_Listed] = []
     for index in chosen:
@@ -198,16 +204,6 @@ def _kept(found: list[Candidate]) -> list[Candidate]:
         keep += [c for c in found if c.pair != best.pair][:1]
     line = (best.event.epsilon, best.event.delta)
     return [c for c in keep + steady[:1] if (c.event.epsilon, c.event.delta) == line]
-
-
-def _promise(first: Array, second: Array, claim: AuditedClaim) -> float:
-    """How much a pair seems to tell apart, from quick scores."""
-    gauges = learn_gauges(first, second, claim, most=4, trees=False)
-    half = len(first) // 2
-    layout = gauges[0].layout
-    one, two = layout.rounded(first[half:]), layout.rounded(second[half:])
-    tallies = [np.stack([g.tally(one), g.tally(two)]) for g in gauges]
-    return choose_events(gauges, tallies, len(one), claim, 1)[0].merit
 
 
 @dataclass(frozen=True, slots=True)
