@@ -19,6 +19,7 @@ from records import RESULTS, stamp
 
 HERE = Path(__file__).parent
 COMMANDS = {
+    # accounting_pld also runs opacus, riskcal and prv-accountant where they are installed.
     "accounting_rdp": (),
     "accounting_pld": (),
     "findings/dp_accounting_randomized_response": (),
