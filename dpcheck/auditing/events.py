@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 # ten thousand correlated thresholds is up to four standard errors high by luck alone. Three when
 # drawing up a shortlist that fresh runs will judge again.
 _PENALTY, LENIENT = float(norm.cdf(-4.5)), float(norm.cdf(-3.0))
+_NEAR = -4.0  # standard errors below a claimed line at which an event may still cross it
 _OF_ONE_COLUMN = ("value ", "difference ", "free value ")
 
 
@@ -193,7 +194,9 @@ def _best(
     for epsilon, delta in claim.lines or ((claim.epsilon, claim.delta),):
         merits, clarity = hockey_stick_statistics(hits, other, runs, epsilon, delta)
         if claim.lines is not None:
-            merits = merits + clarity
+            # Only near the line: far below it, as the event of all outputs is, a larger epsilon
+            # changes much and still shows nothing.
+            merits = np.where(merits > _NEAR, merits + clarity, merits)
         index = int(np.argmax(merits))
         if merits[index] > best[0]:
             best = (float(merits[index]), epsilon, delta, index)
