@@ -51,7 +51,9 @@ def _peers_above(peers: list[Record]) -> str:
 def _by_mechanism(ours: list[Record], peers: list[Record]) -> str:
     rows = []
     theme = None
-    for name in dict.fromkeys(r["mechanism"] for r in ours):
+    themes = list(dict.fromkeys(r["theme"] for r in ours))
+    grouped = sorted(ours, key=lambda r: themes.index(r["theme"]))  # measured again means appended
+    for name in dict.fromkeys(r["mechanism"] for r in grouped):
         broken, twin = (_of(ours, mechanism=name, side=s) for s in ("broken", "corrected"))
         if not broken or not twin:
             continue
