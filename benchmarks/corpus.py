@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from records import RESULTS, append, missing, stamp
+from records import append, forget, missing, stamp
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -60,14 +60,14 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after this long")
     parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
     options = parser.parse_args()
-    if options.fresh:
-        (RESULTS / FILE).unlink(missing_ok=True)
     names = [
         row.name for row in CORPUS if not options.row or any(w in row.name for w in options.row)
     ]
     wanted = [
         (name, side, seed) for seed in range(options.seeds) for name in names for side in SIDES
     ]
+    if options.fresh:
+        forget(FILE, lambda record: record["mechanism"] in names)
     deadline = time.monotonic() + 60 * options.minutes
     for name, side, seed in list(missing(FILE, wanted, ("mechanism", "side", "seed"))):
         if time.monotonic() > deadline:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from peers import auditors
-from records import RESULTS, append, missing, stamp
+from records import append, forget, missing, stamp
 
 from dpcheck.auditing.distinguisher import Limits, distinguish
 from dpcheck.auditing.float_bits import BitReader
@@ -64,8 +64,6 @@ def main() -> None:
     peers = auditors()
     if not peers:
         raise SystemExit("no peer is installed; see benchmarks/peers/__init__.py")
-    if options.fresh:
-        (RESULTS / FILE).unlink(missing_ok=True)
     rows = {r.name: r for r in CORPUS if not isinstance(r.broken, Registered)}
     names = [n for n in rows if not options.row or any(w in n for w in options.row)]
     wanted = [
@@ -74,6 +72,8 @@ def main() -> None:
         for name in names
         for side in ("broken", "corrected")
     ]
+    if options.fresh:
+        forget(FILE, lambda record: record["mechanism"] in names)
     deadline = time.monotonic() + 60 * options.minutes
     for name, side, seed in list(missing(FILE, wanted, ("mechanism", "side", "seed"))):
         if time.monotonic() > deadline:

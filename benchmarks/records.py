@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -66,3 +66,11 @@ def missing(name: str, wanted: list[tuple[Any, ...]], key: tuple[str, ...]) -> I
     """What of `wanted` has no record yet, by the fields in `key`."""
     done = {tuple(record[field] for field in key) for record in read(name)}
     return (item for item in wanted if item not in done)
+
+
+def forget(name: str, unwanted: Callable[[dict[str, Any]], bool]) -> None:
+    """Drop the records that are to be measured again; the others stay."""
+    kept = [record for record in read(name) if not unwanted(record)]
+    if (RESULTS / name).exists():
+        lines = [json.dumps(record, sort_keys=True) + "\n" for record in kept]
+        (RESULTS / name).write_text("".join(lines), encoding="utf-8")

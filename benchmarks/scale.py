@@ -19,7 +19,7 @@ import sys
 import time
 
 import numpy as np
-from records import RESULTS, append, read, stamp
+from records import append, forget, read, stamp
 
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.distinguisher import Limits, distinguish
@@ -158,7 +158,7 @@ def main() -> None:
         peak(options.peak)
         return
     if options.fresh:
-        (RESULTS / FILE).unlink(missing_ok=True)
+        forget(FILE, lambda record: not options.kind or record["kind"] in options.kind)
     done = {json.dumps([r["kind"], r["at"]], sort_keys=True) for r in read(FILE)}
     deadline = time.monotonic() + 60 * options.minutes
     for kind, (points, measure) in TASKS.items():
