@@ -18,13 +18,14 @@ def test_the_example_runs(capsys):
     assert "audited: consistent" in shown
 
 
-def test_a_step_with_a_third_of_the_noise_is_caught():
+def test_a_step_with_a_quarter_of_the_noise_is_caught():
     loop = runpy.run_path(EXAMPLE)
     one, none = (np.full((1, 3), 0.5), np.ones(1)), (np.zeros((0, 3)), np.ones(0))
     loop["noisy_gradient"].__globals__["RATE"] = 1.0
+    point = dpcheck.delta(dpcheck.Gaussian(0.8), epsilon=1.0).upper  # of the curve of noise 0.8
     with pytest.raises(AssertionError, match="not"):
         dpcheck.assert_private(
             lambda d, r: loop["noisy_gradient"](np.zeros(3), *d, r, noise=0.2),
-            claim=dpcheck.Gaussian(0.8), neighbours=[(one, none)], adjacency="add-remove",
+            epsilon=1.0, delta=point, neighbours=[(one, none)], adjacency="add-remove",
             max_runs=4000,
         )  # fmt: skip
