@@ -264,7 +264,9 @@ def test_a_changed_number_is_never_used(change):
         b.unmask(opened, secret, (2,))
 
 
-@pytest.mark.parametrize("number", [0, int(KEYS["a"].p), 7 * int(KEYS["a"].q)])
+@pytest.mark.parametrize(
+    "number", [0, int(KEYS["a"].p), 7 * int(KEYS["a"].q)], ids=["zero", "p", "7q"]
+)
 def test_numbers_without_an_inverse_are_no_ciphertexts(number):
     a, b = ciphers()
     sealed = a.encrypt(np.array([1.0, 2.0]))
