@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 # ten thousand correlated thresholds is up to four standard errors high by luck alone. Three when
 # drawing up a shortlist that fresh runs will judge again.
 _PENALTY, LENIENT = float(norm.cdf(-4.5)), float(norm.cdf(-3.0))
+_BEYOND_LUCK, _FIRST = 4.5, 1e4
 _NEAR = -4.0  # standard errors below a claimed line at which an event may still cross it
 _OF_ONE_COLUMN = ("value ", "difference ", "free value ")
 
@@ -192,11 +193,13 @@ def _best(
         return float(merits[index]), claim.epsilon, claim.delta, index
     best = (-np.inf, claim.epsilon, claim.delta, 0)
     for epsilon, delta in claim.lines or ((claim.epsilon, claim.delta),):
-        merits, clarity = hockey_stick_statistics(hits, other, runs, epsilon, delta)
+        excess, clarity = hockey_stick_statistics(hits, other, runs, epsilon, delta)
+        merits = excess
         if claim.lines is not None:
             # Only near the line: far below it, as the event of all outputs is, a larger epsilon
-            # changes much and still shows nothing.
+            # changes much and still shows nothing. Beyond luck, the excess alone decides.
             merits = np.where(merits > _NEAR, merits + clarity, merits)
+            merits = np.where(excess > _BEYOND_LUCK, _FIRST + excess, merits)
         index = int(np.argmax(merits))
         if merits[index] > best[0]:
             best = (float(merits[index]), epsilon, delta, index)

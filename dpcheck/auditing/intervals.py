@@ -42,5 +42,6 @@ def hockey_stick_statistics(
     grow = math.exp(epsilon)
     gap = hits / runs - grow * other / runs
     error = np.sqrt((hits + 1) + grow**2 * (other + 1)) / runs
-    more = grow * math.expm1(0.25 * max(epsilon, 0.1)) * other / runs
+    # P(S) cannot exceed 1: in far tails a larger epsilon has no room to show.
+    more = np.minimum(grow * math.expm1(0.25 * max(epsilon, 0.1)) * other, runs - hits) / runs
     return (gap - delta) / error, more / error
