@@ -204,7 +204,7 @@ def show(kind, name, rows) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--audits", type=int, default=4000)
-    parser.add_argument("--compare", type=int, default=1000)
+    parser.add_argument("--compare", type=int, default=4000)
     parser.add_argument("--case", action="append", help="only these tight nulls")
     parser.add_argument("--results", type=Path, default=RESULTS / "false_alarms.json")
     parser.add_argument("--resume", action="store_true", help="keep what the results file has")
@@ -220,9 +220,10 @@ def main() -> None:
             if not options.show:
                 run(TIGHT, name, build(), options.audits, rows, options.results)
             show(TIGHT, name, rows)
-    for name, bound in peers().items() if options.compare else ():
-        if not options.show:
+    if options.compare and not options.show:
+        for name, bound in peers().items():
             run(NOISE, name, on_noise(bound), options.compare, rows, options.results)
+    for name in dict.fromkeys(row["name"] for row in rows if row["kind"] == NOISE):
         show(NOISE, name, rows)
 
 
