@@ -101,7 +101,8 @@ def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
                          help="Seconds of silence before giving up."),
             click.option("--max-message-mb", default=256, show_default=True,
                          help="Largest message to send or accept."),
-            click.option("--out", type=OUT, default=None, help="Write the own network here (.npz)."),
+            click.option("--out", type=OUT, default=None,
+                         help="Write the own network (with --folds, all of them) here (.npz)."),
         )
     ):  # fmt: skip
         function = option(function)
@@ -130,8 +131,7 @@ def serve(party: str, listen: str, labels: Path | None, **options: Any) -> None:
     X = (scaled(table.X) if options["scale"] else table.X)[order]
     b = _party(PartyB, (X, np.arange(len(common))), X, options)
     service.serve(b, _connection(listen, options))
-    if "train" in b.networks:
-        _write_network(options["out"], b.networks["train"])
+    _write_networks(options["out"], b.networks)
     if labels is not None and b.predicted is not None:
         rows, predicted = b.predicted
         named = [
@@ -148,10 +148,17 @@ def serve(party: str, listen: str, labels: Path | None, **options: Any) -> None:
               help="Use the labels of the first so many common rows only.")  # fmt: skip
 @click.option("--folds", type=int, default=None,
               help="Cross-validate (Algorithm 3) in so many folds instead of training.")  # fmt: skip
+@click.option(
+    "--scores",
+    type=OUT,
+    default=None,
+    help="Write the scores of B's rows here (CSV); B numbers its rows, common ones first.",
+)
 @click.option("--retries", default=5, show_default=True, help="Calls after a lost connection.")
 @shared_options
 def train(
-    party: str, connect: str, labelled: int | None, folds: int | None, retries: int, **options: Any,  # noqa: ARG001
+    party: str, connect: str, labelled: int | None, folds: int | None, scores: Path | None,  # noqa: ARG001
+    retries: int, **options: Any,
 ) -> None:  # fmt: skip
     """Train with party B, predict its rows, and tell it their labels.
 
@@ -163,6 +170,8 @@ def train(
     from dpcheck.mechanisms._ftl_party_a import PartyA
     from dpcheck.mechanisms._ftl_validation import Validation, cross_validate
 
+    if folds is not None and scores is not None:
+        raise UsageError("--scores belongs to a training; --folds only validates one.")
     table = read_table(options["data"], labelled=True)
     common = read_common(options["common"], table)
     if labelled is not None and not 1 <= labelled <= len(common):
@@ -182,11 +191,14 @@ def train(
         return (yield from leader.predict("train"))
 
     result = service.lead(a, program, _connection(connect, options, retries))
+    _write_networks(options["out"], a.networks)
     if isinstance(result, Validation):
         _echo_validation(result)
         return
-    losses, (_, predicted) = a.losses["train"], result
-    _write_network(options["out"], a.networks["train"])
+    losses, (scored, predicted) = a.losses["train"], result
+    if scores is not None:
+        rows = [[row, float(score)] for row, score in enumerate(scored)]
+        write_rows(scores, ["row", "score"], rows)
     click.echo(f"trained for {len(losses)} iterations; loss {losses[0]:.6g} -> {losses[-1]:.6g}")
     click.echo(
         f"told party B the labels of its {len(predicted)} rows: {int((predicted > 0).sum())} of "
@@ -289,11 +301,13 @@ def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def _write_network(path: Path | None, network: Any) -> None:
+def _write_networks(path: Path | None, networks: dict[str, Any]) -> None:
+    """`weights0`, `bias0` and so on; those of a fold after the name of its task and a slash."""
     if path is None:
         return
     arrays = {
-        f"{name}{number}": array
+        f"{'' if task == 'train' else task + '/'}{name}{number}": array
+        for task, network in networks.items()
         for number, layer in enumerate(network)
         for name, array in zip(("weights", "bias"), layer, strict=True)
     }

@@ -1,11 +1,18 @@
 """Small federations, and parties with 512-bit keys: weak on purpose, for speed, in tests only."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from dpcheck.cli.ftl_data import write_example
+from dpcheck.mechanisms._ftl_certificates import make_certificates
 from dpcheck.mechanisms._ftl_paillier import PaillierCipher
 from dpcheck.mechanisms._paillier import generate_key
 from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
+
+sys.path.insert(0, str(Path(__file__).parent))  # two_parties.py
 
 
 @pytest.fixture(scope="session")
@@ -42,3 +49,12 @@ def federation():
         )
 
     return build
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory):
+    """Data and certificates, as `dpcheck ftl example` and `dpcheck ftl certificates` make them."""
+    folder = tmp_path_factory.mktemp("ftl")
+    write_example(folder, 12, 8, 0)
+    make_certificates(folder / "keys")
+    return folder
