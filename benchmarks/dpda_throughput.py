@@ -18,7 +18,7 @@ import numpy as np
 from dpcheck.mechanisms import DPDA
 from dpcheck.mechanisms._dpda_step import Data, gather, jitted_run, jitted_runs, step
 
-TOGETHER, STEPS, ROWS, FEATURES = 256, 40, 200, 8
+TOGETHER, STEPS, ROWS, FEATURES, REPEATS = 1024, 40, 200, 8, 12
 
 
 def main() -> None:
@@ -62,16 +62,20 @@ def main() -> None:
             jitted_run(rules, weights[index], data, rows[index], nus, keys[index])
         )
 
-    def per_second(work: Callable[[int], None], times: int, each: int) -> float:
-        work(0)  # compile
+    def seconds(work: Callable[[int], None], index: int) -> float:
         started = time.perf_counter()
-        for index in range(times):
-            work(index)
-        return times * each / (time.perf_counter() - started)
+        work(index)
+        return time.perf_counter() - started
 
-    together = per_second(vmapped, 4, TOGETHER)
-    steps = per_second(by_steps, 10, 1)
-    trainings = per_second(by_trainings, 10, 1)
+    kinds = {vmapped: TOGETHER, by_steps: 1, by_trainings: 1}
+    for work in kinds:
+        work(0)  # compile
+    # In turn, the best of each: what else the machine does falls on none of them alone.
+    best = dict.fromkeys(kinds, float("inf"))
+    for index in range(REPEATS):
+        for work in kinds:
+            best[work] = min(best[work], seconds(work, index))
+    together, steps, trainings = (each / best[work] for work, each in kinds.items())
     print(
         f"{STEPS} steps each, {ROWS} rows, {FEATURES} features, batch 8, hidden 4, jax {jax.__version__}"
     )

@@ -17,6 +17,7 @@ from dpcheck.mechanisms._jax import jax, jnp
 
 Layer = dict[str, Any]  # "W" and, with intercepts, "b"
 Layers = list[Layer]
+_SMALL = 256  # weights
 
 
 class Signals(NamedTuple):
@@ -57,7 +58,9 @@ def apply(layers: Layers, x: Any, taps: Sequence[Any] | None = None) -> tuple[An
 
 def cross_entropy(logits: Any, label: Any) -> Any:
     """-log softmax of the label."""
-    return jax.nn.logsumexp(logits) - logits[label]
+    # Not logits[label]: its gradient is a scatter, which runs row by row when vmapped.
+    chosen = jax.nn.one_hot(label, logits.shape[-1], dtype=logits.dtype)
+    return jax.nn.logsumexp(logits) - jnp.sum(logits * chosen)
 
 
 def signals(layers: Layers, X: Any, labels: Any) -> Signals:
@@ -90,8 +93,15 @@ def weighted_sums(layers: Layers, found: Signals, which: slice, weights: Any) ->
     sums: Layers = []
     for layer, a, e in zip(layers[which], found.inputs[which], found.errors[which], strict=True):
         scaled = e * weights[:, None]
-        grad: Layer = {"W": a.T @ scaled}
+        grad: Layer = {"W": _outer_sum(a, scaled)}
         if "b" in layer:
             grad["b"] = jnp.sum(scaled, axis=0)
         sums.append(grad)
     return sums
+
+
+def _outer_sum(a: Any, b: Any) -> Any:
+    """a' b. Small ones as a fused sum: a matrix product per training does not vectorise."""
+    if a.shape[1] * b.shape[1] <= _SMALL:
+        return jnp.sum(a[:, :, None] * b[:, None, :], axis=0)
+    return a.T @ b

@@ -11,7 +11,7 @@ Rows = NDArray[np.int32]
 
 
 def poisson_batches(
-    rows: int, rate: float, steps: int, rng: np.random.Generator, *, multiple: int = 16
+    rows: int, rate: float, steps: int, rng: np.random.Generator, *, multiple: int = 8
 ) -> Rows:
     """(steps, size) row numbers: every row joins every batch with probability `rate`, on its own.
 

@@ -153,12 +153,13 @@ def _review_scores(data_dir: Path, source: str, target: str, epochs: int) -> dic
 def office31(
     data_dir: Path | None,
     echo: Echo,
-    epsilons: Sequence[int] = (1,),
+    epsilons: Sequence[int] = (1, 2, 4),
     tasks: slice = slice(None),
 ) -> None:
     """[Wang2020] Table II: three tasks, sigma 6, C 3, batch 32, two retrained layers.
 
-    Only the rows of `epsilons` are trained: 2 takes three times as long as 1, 4 ten times.
+    Only the rows of `epsilons` are trained: 2 takes three times as long as 1, 4 ten times. The
+    quickest come first.
     """
     if data_dir is None:
         raise UsageError("Office-31 is not bundled with any package; give --data-dir.")
