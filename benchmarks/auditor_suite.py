@@ -7,11 +7,14 @@ sparse vector technique, Balcer and Vadhan (2018) for the truncated geometric, E
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
+import dpcheck
 
 EPS = 0.1
 
@@ -141,6 +144,20 @@ def one_time_rappor(data, size, rng, f=0.95):
     return np.where(coin < f / 2, 1.0, np.where(coin < f, 0.0, data))
 
 
+def _filter_of(value: int) -> np.ndarray:
+    """The 20-bit Bloom filter of a value, by 4 hashes."""
+    digest = hashlib.sha256(str(value).encode()).digest()
+    return _bloom(*(byte % 20 for byte in digest[:4]))
+
+
+def rappor_of_value(data, size, rng):
+    return rappor(_filter_of(data[0]), size, rng)
+
+
+def one_time_rappor_of_value(data, size, rng):
+    return one_time_rappor(_filter_of(data[0]), size, rng)
+
+
 def _bloom(*bits: int) -> np.ndarray:
     filled = np.zeros(20)
     filled[list(bits)] = 1
@@ -149,6 +166,8 @@ def _bloom(*bits: int) -> np.ndarray:
 
 # Two values whose Bloom filters (4 hashes, 20 bits) differ in six bits, as on the standard inputs.
 _FILTERS = [(_bloom(0, 1, 2, 3), _bloom(3, 4, 5, 6))]
+# Nobody says which values differ in all eight bits; 24 pairs of 40 values are tried.
+_VALUES = [(pair.first, pair.second) for pair in dpcheck.value_pairs(range(40))]
 _WHOLE = [(np.array([float(a)]), np.array([float(b)])) for a, b in ((1, 0), (1, 2))]
 
 CASES = [
@@ -169,5 +188,7 @@ CASES = [
     Case("RAPPOR", rappor, _FILTERS, 0.285, exact=0.3),
     Case("OneTimeRAPPOR", one_time_rappor, _FILTERS, 0.585, exact=0.6),
     Case("LaplaceParallel", laplace_parallel, patterns(1, False), 0.036, exact=0.1),
+    Case("RAPPOR, pairs searched", rappor_of_value, _VALUES, 0.36, exact=0.4),
+    Case("OneTimeRAPPOR, pairs searched", one_time_rappor_of_value, _VALUES, 0.74, exact=0.801),
     Case("PrefixSum", prefix_sum, patterns(10, True), 0.92, exact=1.0),
 ]

@@ -46,6 +46,8 @@ _HOME = {
     "assert_private": "dpcheck.audits.assertion",
     "audited": "dpcheck.auditing.mechanism",
     "batched": "dpcheck.auditing.mechanism",
+    "neighbours": "dpcheck.auditing.neighbours",
+    "value_pairs": "dpcheck.auditing.neighbours",
     "Undecided": "dpcheck.core.errors",
 }  # fmt: skip
 
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from dpcheck.accounting.api import delta, epsilon, rdp, tradeoff
     from dpcheck.accounting.ledger import Ledger
     from dpcheck.auditing.mechanism import audited, batched
+    from dpcheck.auditing.neighbours import neighbours, value_pairs
     from dpcheck.audits.assertion import assert_private
     from dpcheck.core.adjacency import Adjacency
     from dpcheck.core.bound import Bound

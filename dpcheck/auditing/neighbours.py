@@ -6,8 +6,9 @@ pairs happens on learning runs, so trying many costs runs, not confidence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.validate import positive
+from dpcheck.core.validate import count, positive
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]  # the rows of the record, or user, that changes
@@ -137,15 +138,34 @@ def _same(pair: Pair) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
-def gradient_canaries(count: int, width: int, norm_bound: float) -> Array:
+def value_pairs(values: Sequence[Any], *, most: int = 24, seed: int = 0) -> list[Pair]:
+    """Pairs of datasets of one record each, out of what a record may be: the local model.
+
+    All pairs of different values, or `most` of them drawn at random; the audit keeps those that
+    look worst on its learning runs. For mechanisms that hash or encode a value, where nobody knows
+    beforehand which two values are furthest apart.
+
+    >>> [(p.first, p.second) for p in value_pairs(["red", "blue"])]
+    [(['red'], ['blue'])]
+    """
+    listed = list(combinations(values, 2))
+    if not listed:
+        raise InvalidParameter("values must hold at least two values.", name="values")
+    if len(listed) > count("most", most):
+        drawn = np.random.default_rng(seed).choice(len(listed), most, replace=False)
+        listed = [listed[index] for index in np.sort(drawn)]
+    return [Pair([a], [b], f"{a!r} or {b!r}") for a, b in listed]
+
+
+def gradient_canaries(number: int, width: int, norm_bound: float) -> Array:
     """Canaries in gradient space that do not disturb each other: orthogonal, of full norm.
 
     >>> gradient_canaries(2, 3, 0.5).tolist()
     [[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]]
     """
-    if count > width:
+    if number > width:
         raise InvalidParameter(
-            f"{count} orthogonal canaries do not fit into {width} dimensions; use fewer.",
-            name="count",
+            f"{number} orthogonal canaries do not fit into {width} dimensions; use fewer.",
+            name="number",
         )
-    return np.eye(count, width) * positive("norm_bound", norm_bound)
+    return np.eye(number, width) * positive("norm_bound", norm_bound)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcheck.auditing.neighbours import gradient_canaries, neighbours
+from dpcheck.auditing.neighbours import gradient_canaries, neighbours, value_pairs
 from dpcheck.core.errors import InvalidParameter
 
 
@@ -60,6 +60,16 @@ def test_rows_beyond_the_bound_are_refused():
 def test_canaries_are_orthogonal_and_of_full_norm():
     found = gradient_canaries(3, 5, 2.0)
     assert np.array_equal(found @ found.T, 4.0 * np.eye(3))
+
+
+@pytest.mark.parametrize(("values", "most", "expected"), [(3, 24, 3), (10, 45, 45), (10, 7, 7)])
+def test_value_pairs_are_different_pairs_of_the_values(values, most, expected):
+    pairs = value_pairs(range(values), most=most, seed=1)
+    found = {(p.first[0], p.second[0]) for p in pairs}
+    assert len(pairs) == len(found) == expected
+    assert all(0 <= a < b < values for a, b in found)
+    with pytest.raises(InvalidParameter, match="at least two"):
+        value_pairs(["alone"])
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove", "zero-out"])
