@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, logit
+from scipy.special import betaincinv, logit, rel_entr
 
 
 def conditional_binomial_lower(hits: Any, other: Any, alpha: float) -> NDArray[np.float64]:
@@ -36,7 +36,9 @@ def hockey_stick_statistics(
     """P(S) - e^eps P'(S) - delta, and what an epsilon a quarter larger would add, in standard errors.
 
     To choose S, not to test it. Counts are smoothed by one in the variance, so an empty side is not
-    mistaken for certainty.
+    mistaken for certainty. Below the line the root of the likelihood ratio counts where it is
+    further off: with a large epsilon and few hits of S the variance, nearly all of it from P', makes
+    any P look near.
     """
     hits, other = np.asarray(hits, dtype=float), np.asarray(other, dtype=float)
     grow = math.exp(epsilon)
@@ -44,4 +46,10 @@ def hockey_stick_statistics(
     error = np.sqrt((hits + 1) + grow**2 * (other + 1)) / runs
     # P(S) cannot exceed 1: in far tails a larger epsilon has no room to show.
     more = np.minimum(grow * math.expm1(0.25 * max(epsilon, 0.1)) * other, runs - hits) / runs
-    return (gap - delta) / error, more / error
+    excess = (gap - delta) / error
+    crossing = grow / (1 + grow)  # the part P has of all hits, on the line
+    above = np.maximum(hits - delta * runs, 0.0)
+    off = 2 * (rel_entr(above, crossing * (above + other)) +
+               rel_entr(other, (1 - crossing) * (above + other)))  # fmt: skip
+    below = np.where(excess < 0, -np.sqrt(np.maximum(off, 0.0)), excess)
+    return np.minimum(excess, below), more / error

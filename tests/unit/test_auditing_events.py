@@ -9,6 +9,7 @@ import pytest
 
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
 from dpcheck.auditing.events import choose_events, learn_gauges
+from dpcheck.auditing.intervals import hockey_stick_statistics
 from dpcheck.auditing.scores import find_atoms
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import BadOutput
@@ -122,3 +123,16 @@ def test_lines_of_a_curve_lie_on_it():
     assert lines[0] == (0.0, 0.5)
     assert all(delta == math.exp(-3 * epsilon) / 2 for epsilon, delta in lines)
     assert lines[-1][1] <= 1e-6
+
+
+def test_few_hits_are_not_near_a_line_they_are_far_below():
+    """45 against 17 hits are nowhere near a ratio of e^6.4, though e^6.4 P' is hardly known."""
+    excess, _ = hockey_stick_statistics(
+        np.array([45.0, 50_000.0]), np.array([17.0, 19_000.0]), 131_072, 6.4, 0.0
+    )
+    assert (excess < -10).all()
+    # With many hits near the line it is the usual statistic, on both sides of it.
+    hits, other = np.array([2700.0, 2800.0]), np.array([1000.0, 1000.0])
+    excess, _ = hockey_stick_statistics(hits, other, 10**6, 1.0, 0.0)
+    usual = (hits - math.e * other) / np.sqrt(hits + math.e**2 * other)
+    np.testing.assert_allclose(excess, usual, atol=0.02)
