@@ -92,10 +92,13 @@ def workers(count: int, backend: str) -> dict:
 
 
 def _throughput(where: Workers) -> dict:
-    """A hundred training steps a run, so that a batch is work and not only messages."""
+    """A hundred training steps a run, so that a batch is work and not only messages.
+
+    Learning the events, which one process does, is in it: with few runs it is most of the time.
+    """
     audit(descent, _steps(100), 1 << 17, where)  # processes started, modules imported
     began = time.perf_counter()
-    found = audit(descent, _steps(100), 1 << 20, where)
+    found = audit(descent, _steps(100), 1 << 23, where)
     seconds = time.perf_counter() - began
     total = 2 * (found.runs + found.learning_runs)  # both sides
     return {"seconds": round(seconds, 2), "runs_per_second": round(total / seconds),
