@@ -90,9 +90,9 @@ of its own:
 ## Workers
 
 The same audit of 100 training steps, {1 << 23:,} test runs a side. The bound must not
-depend on who computes it, and does not. Learning, which one process does, is part of the time. The load average
-counts all processes of the machine: well above its number of cores the ratio of two rows says nothing about
-workers. Again: `python benchmarks/scale.py --kind workers --fresh`.
+depend on who computes it, and does not. Learning, which one process does, is part of the time. The load
+average counts all processes of the machine: well above its number of cores the ratio of two rows says
+nothing about workers. Again: `python benchmarks/scale.py --kind workers --fresh`.
 
 {workers}
 

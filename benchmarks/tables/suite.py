@@ -14,9 +14,9 @@ from .common import Record, made_with, number, rate, table
 PUBLISHED = Path(__file__).parents[1] / "published" / "auditor_suite.json"
 
 
-_SEARCHED = """The standard pair of RAPPOR differs in six bits, which allows 0.3 and, one-time, 0.6 and no more. Here the
-mechanism gets values, hashes them itself, and the audit tries 24 pairs of them (`dpcheck.value_pairs`) on learning runs;
-the worst differ in eight bits."""
+_SEARCHED = """The standard pair of RAPPOR differs in six bits, which allows 0.3 and, one-time, 0.6, no more.
+Here the mechanism gets values and hashes them itself, and the audit tries 24 pairs of values
+(`dpcheck.value_pairs`) on learning runs; the worst differ in eight bits."""
 
 FILES = {"suite.md": "auditor_power.json", "false-alarms.md": "false_alarms.json"}
 
