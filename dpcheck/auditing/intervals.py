@@ -47,9 +47,8 @@ def hockey_stick_statistics(
     # P(S) cannot exceed 1: in far tails a larger epsilon has no room to show.
     more = np.minimum(grow * math.expm1(0.25 * max(epsilon, 0.1)) * other, runs - hits) / runs
     excess = (gap - delta) / error
-    crossing = grow / (1 + grow)  # the part P has of all hits, on the line
     above = np.maximum(hits - delta * runs, 0.0)
-    off = 2 * (rel_entr(above, crossing * (above + other)) +
-               rel_entr(other, (1 - crossing) * (above + other)))  # fmt: skip
-    below = np.where(excess < 0, -np.sqrt(np.maximum(off, 0.0)), excess)
-    return np.minimum(excess, below), more / error
+    total = above + other  # on the line P has e^eps of 1 + e^eps parts of it
+    off = rel_entr(above, total * grow / (1 + grow)) + rel_entr(other, total / (1 + grow))
+    further = -np.sqrt(2 * np.maximum(off, 0.0))
+    return np.where(excess < 0, np.minimum(excess, further), excess), more / error

@@ -139,22 +139,23 @@ def _same(pair: Pair) -> bool:
 
 
 def value_pairs(values: Sequence[Any], *, most: int = 24, seed: int = 0) -> list[Pair]:
-    """Pairs of datasets of one record each, out of what a record may be: the local model.
+    """Pairs of datasets of one record each, out of what a record may be: replace-one, local model.
 
     All pairs of different values, or `most` of them drawn at random; the audit keeps those that
     look worst on its learning runs. For mechanisms that hash or encode a value, where nobody knows
     beforehand which two values are furthest apart.
 
-    >>> [(p.first, p.second) for p in value_pairs(["red", "blue"])]
-    [(['red'], ['blue'])]
+    >>> [(p.first, p.second) for p in value_pairs(["red", "blue", "red"])]
+    [(['red'], ['blue']), (['blue'], ['red'])]
     """
-    listed = list(combinations(values, 2))
-    if not listed:
-        raise InvalidParameter("values must hold at least two values.", name="values")
-    if len(listed) > count("most", most):
-        drawn = np.random.default_rng(seed).choice(len(listed), most, replace=False)
-        listed = [listed[index] for index in np.sort(drawn)]
-    return [Pair([a], [b], f"{a!r} or {b!r}") for a, b in listed]
+    listed = [Pair([a], [b], f"{a!r} or {b!r}") for a, b in combinations(values, 2)]
+    pairs = [pair for pair in listed if not _same(pair)]
+    if not pairs:
+        raise InvalidParameter("values must hold at least two different values.", name="values")
+    if len(pairs) <= count("most", most):
+        return pairs
+    drawn = np.random.default_rng(seed).choice(len(pairs), most, replace=False)
+    return [pairs[index] for index in np.sort(drawn)]
 
 
 def gradient_canaries(number: int, width: int, norm_bound: float) -> Array:

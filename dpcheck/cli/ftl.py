@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,20 @@ from dpcheck.core.errors import DpcheckError, UsageError
 HERE = "127.0.0.1:7071"
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-OUT = click.Path(dir_okay=False, path_type=Path)
+
+
+class NewFile(click.Path):
+    """A file to write when all is done: that its folder is there is checked before."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """A Path in a folder that exists."""
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not path.parent.is_dir():
+            self.fail(f"there is no folder {path.parent} to write {path.name} in.", param, ctx)
+        return path
+
+
+OUT = NewFile(dir_okay=False, writable=True, path_type=Path)
 
 
 @click.group(name="ftl", context_settings={"help_option_names": ["-h", "--help"]})
@@ -303,7 +317,7 @@ def _say(text: str) -> None:
 
 def _write_networks(path: Path | None, networks: dict[str, Any]) -> None:
     """`weights0`, `bias0` and so on; those of a fold after the name of its task and a slash."""
-    if path is None:
+    if path is None or not networks:
         return
     arrays = {
         f"{'' if task == 'train' else task + '/'}{name}{number}": array

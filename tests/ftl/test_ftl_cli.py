@@ -80,6 +80,7 @@ def train(demo, **changes):
         ({"--rate": "-1"}, "rate must be above 0"),
         ({"--labelled": "31"}, "between 1 and the 30 common rows"),
         ({"--key-bits": "512"}, "512"),
+        ({"--out": "nowhere/net.npz"}, "there is no folder nowhere to write net.npz in"),
         ({"--folds": 2, "--scores": "s.csv"}, "--scores belongs to a training"),
         ({"--certificates": "nowhere"}, "dpcheck ftl certificates DIR"),
     ],

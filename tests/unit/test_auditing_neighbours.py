@@ -69,7 +69,7 @@ def test_value_pairs_are_different_pairs_of_the_values(values, most, expected):
     assert len(pairs) == len(found) == expected
     assert all(0 <= a < b < values for a, b in found)
     with pytest.raises(InvalidParameter, match="at least two"):
-        value_pairs(["alone"])
+        value_pairs(["alone", "alone"])
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove", "zero-out"])
