@@ -9,11 +9,11 @@ import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.auditing.part import PartPlan
-from dpcheck.audits import _output
-from dpcheck.audits._output import Array, Attack
-from dpcheck.audits._output_hunt import OutputTarget, RowDomain
-from dpcheck.audits._output_loss import OutputGame, OutputPair
-from dpcheck.audits.registry import Audit, Exhibit, Parameter, Request
+from dpcheck.families.output import audit as _output
+from dpcheck.families.output.audit import Array, Attack
+from dpcheck.families.output.loss import OutputGame, OutputPair
+from dpcheck.families.output.search import OutputTarget, RowDomain
+from dpcheck.session.registry import Audit, Exhibit, Parameter, Request
 
 CLAIM = "[Wang2018] Theorem 1"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the source models")

@@ -9,11 +9,11 @@ import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.auditing.part import PartPlan
-from dpcheck.audits import _output
-from dpcheck.audits._output import Array, Attack
-from dpcheck.audits._output_hunt import OutputTarget
-from dpcheck.audits._output_loss import OutputPair
-from dpcheck.audits.registry import Audit, Exhibit, Parameter, Request
+from dpcheck.families.output import audit as _output
+from dpcheck.families.output.audit import Array, Attack
+from dpcheck.families.output.loss import OutputPair
+from dpcheck.families.output.search import OutputTarget
+from dpcheck.session.registry import Audit, Exhibit, Parameter, Request
 
 SOURCE = "[Wang2018] Algorithm 2, [Ji2013]"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the weight model")

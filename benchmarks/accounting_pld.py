@@ -51,7 +51,7 @@ Answer = tuple[float | None, float]
 
 def dpcheck_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Answer:
     from dpcheck.accounting.losses import GaussianLoss, GaussianMixtureLoss
-    from dpcheck.accounting.pld import pld_epsilon
+    from dpcheck.accounting.pld.distribution import pld_epsilon
     from dpcheck.numerics.side import Side
 
     ends = []
@@ -118,7 +118,7 @@ def riskcal_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Ans
 
 def dpcheck_curve(epsilons: list[float]) -> None:
     from dpcheck.accounting.losses import GaussianMixtureLoss
-    from dpcheck.accounting.pld import pld_delta
+    from dpcheck.accounting.pld.distribution import pld_delta
     from dpcheck.numerics.side import Side
 
     q, s, n = CURVE

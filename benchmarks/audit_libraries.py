@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from dpcheck.auditing.mechanism import declaration
-from dpcheck.audits.assertion import audit_function
+from dpcheck.session.assertion import audit_function
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results/libraries.json"

@@ -18,7 +18,7 @@ import numpy as np
 from results_file import RESULTS, load, provenance, save
 
 import dpcheck
-from dpcheck.audits.assertion import audit_function
+from dpcheck.session.assertion import audit_function
 
 SIGMA = 3.7307
 PAIR = [(np.zeros(1), np.ones(1))]

@@ -15,7 +15,7 @@ import time
 from auditor_densities import DENSITIES
 from auditor_suite import CASES
 
-from dpcheck.auditing.likelihood import sample_losses
+from dpcheck.auditing.auditors.likelihood import sample_losses
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.execution.runner import Runner
 

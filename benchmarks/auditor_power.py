@@ -20,8 +20,8 @@ import numpy as np
 from auditor_suite import CASES, Case
 from results_file import RESULTS, load, provenance, save
 
+from dpcheck.auditing.auditors.distinguisher import distinguish
 from dpcheck.auditing.claims import AuditedClaim
-from dpcheck.auditing.distinguisher import distinguish
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.core.adjacency import Adjacency

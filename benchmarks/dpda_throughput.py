@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpcheck.mechanisms import DPDA
-from dpcheck.mechanisms._dpda_step import Data, gather, jitted_run, jitted_runs, step
+from dpcheck.mechanisms.adaptation.step import Data, gather, jitted_run, jitted_runs, step
 
 TOGETHER, STEPS, ROWS, FEATURES, REPEATS = 1024, 40, 200, 8, 12
 

@@ -24,14 +24,14 @@ from scipy.special import betaincinv
 
 from dpcheck.accounting.api import delta as delta_of
 from dpcheck.accounting.api import epsilon as epsilon_of
+from dpcheck.auditing.auditors.distinguisher import distinguish
+from dpcheck.auditing.auditors.one_run import audit_one_run, guess, one_run_lower
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
-from dpcheck.auditing.distinguisher import distinguish
-from dpcheck.auditing.intervals import conditional_binomial_lower
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.one_run import audit_one_run, guess, one_run_lower
+from dpcheck.auditing.statistics.intervals import conditional_binomial_lower
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.noise_events import Gaussian
+from dpcheck.core.events.noise import Gaussian
 from dpcheck.execution.runner import Runner
 from dpcheck.mechanisms import PLR, Labelled, fork
 

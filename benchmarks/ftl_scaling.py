@@ -23,13 +23,13 @@ from functools import partial
 import numpy as np
 import phe
 
-from dpcheck.mechanisms import _paillier as paillier
 from dpcheck.mechanisms import ftl
-from dpcheck.mechanisms._encrypted_array import Encoding, EncryptedArray, Ring
-from dpcheck.mechanisms._ftl_link import BytesLink
-from dpcheck.mechanisms._ftl_local import converse
-from dpcheck.mechanisms._ftl_messages import BigIntegers, Message
-from dpcheck.mechanisms._paillier_randomness import Randomness
+from dpcheck.mechanisms.federated.crypto import paillier
+from dpcheck.mechanisms.federated.crypto.encrypted_array import Encoding, EncryptedArray, Ring
+from dpcheck.mechanisms.federated.crypto.randomness import Randomness
+from dpcheck.mechanisms.federated.protocol.link import BytesLink
+from dpcheck.mechanisms.federated.protocol.local import converse
+from dpcheck.mechanisms.federated.protocol.messages import BigIntegers, Message
 
 REPEATS = 3
 

@@ -13,8 +13,8 @@ import os
 import platform
 import time
 
-from dpcheck.audits.session import AuditRequest, audit
 from dpcheck.execution.parallel import Workers
+from dpcheck.session.run import AuditRequest, audit
 
 
 def timed(what: str, function, *arguments):

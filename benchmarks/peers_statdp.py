@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from records import append, missing, stamp
 
-from dpcheck.auditing.float_bits import BitReader
+from dpcheck.auditing.auditors.floating_point import BitReader
 from dpcheck.auditing.mechanism import Mechanism, as_mechanism
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dpcheck.cli.reproduce_dphtl import news, reviews
+from dpcheck.reproduce.dphtl.table import news, reviews
 
 
 def main(folder: str, repetitions: str = "20") -> None:

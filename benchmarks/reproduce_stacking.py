@@ -10,7 +10,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from pathlib import Path
 
-from dpcheck.cli.reproduce_stacking import pptl_fs_mnist, pst_mnist, pst_news20
+from dpcheck.reproduce.stacking.table import pptl_fs_mnist, pst_mnist, pst_news20
 
 TABLES = {"pptl-fs-mnist": pptl_fs_mnist, "pst-mnist": pst_mnist, "pst-news20": pst_news20}
 

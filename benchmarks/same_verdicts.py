@@ -28,14 +28,12 @@ NOT_FIGURES = {"python", "command"}
 def listed() -> list[tuple[str, str]]:
     """(audit, variant) of everything `dpcheck list` knows."""
     done = _dpcheck("list", "--format", "json")
-    audits = json.loads(done.stdout)["audits"]
+    audits = json.loads(done.stdout)
     return [(audit["name"], variant) for audit in audits for variant in audit["variants"]]
 
 
 def _dpcheck(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dpcheck", *words], capture_output=True, text=True
-    )
+    return subprocess.run([sys.executable, "-m", "dpcheck", *words], capture_output=True, text=True)
 
 
 def collect(path: Path) -> None:
@@ -74,7 +72,9 @@ def compare(before: Path, after: Path) -> int:
             print(f"{key}: differs")
             for first, second in zip(*sides, strict=False):
                 if first != second:
-                    print(f"  before {json.dumps(first)[:2000]}\n  after  {json.dumps(second)[:2000]}")
+                    print(
+                        f"  before {json.dumps(first)[:2000]}\n  after  {json.dumps(second)[:2000]}"
+                    )
             differing += 1
     print(f"{len(old)} audits compared, {differing} differ")
     return 1 if differing else 0

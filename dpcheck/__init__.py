@@ -19,18 +19,18 @@ _HOME = {
     **dict.fromkeys(
         ("Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace", "RandomizedResponse",
          "ExponentialMechanism", "FinitePair"),
-        "dpcheck.core.noise_events",
+        "dpcheck.core.events.noise",
     ),
     **dict.fromkeys(
         ("SampledGaussian", "SampledLaplace", "FixedBatchGaussian", "TruncatedPoissonGaussian",
          "RandomAllocationGaussian",
          "TreeAggregation", "BandedMatrix", "ObjectivePerturbation", "OutputPerturbation"),
-        "dpcheck.core.training_events",
+        "dpcheck.core.events.training",
     ),
     **dict.fromkeys(
-        ("PureDP", "ApproxDP", "ZCDP", "GDP", "NotPrivate"), "dpcheck.core.guarantee_events"
+        ("PureDP", "ApproxDP", "ZCDP", "GDP", "NotPrivate"), "dpcheck.core.events.guarantee"
     ),
-    **dict.fromkeys(("Event", "Grouped", "RandomStopping", "Under"), "dpcheck.core.event"),
+    **dict.fromkeys(("Event", "Grouped", "RandomStopping", "Under"), "dpcheck.core.events.event"),
     "Adjacency": "dpcheck.core.adjacency",
     "Bound": "dpcheck.core.bound",
     "Budget": "dpcheck.core.budget",
@@ -42,8 +42,8 @@ _HOME = {
     "delta": "dpcheck.accounting.api",
     "rdp": "dpcheck.accounting.api",
     "tradeoff": "dpcheck.accounting.api",
-    "Ledger": "dpcheck.accounting.ledger",
-    "assert_private": "dpcheck.audits.assertion",
+    "Ledger": "dpcheck.ledger.ledger",
+    "assert_private": "dpcheck.session.assertion",
     "audited": "dpcheck.auditing.mechanism",
     "batched": "dpcheck.auditing.mechanism",
     "neighbours": "dpcheck.auditing.neighbours",
@@ -55,18 +55,16 @@ __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
     from dpcheck.accounting.api import delta, epsilon, rdp, tradeoff
-    from dpcheck.accounting.ledger import Ledger
     from dpcheck.auditing.mechanism import audited, batched
     from dpcheck.auditing.neighbours import neighbours, value_pairs
-    from dpcheck.audits.assertion import assert_private
     from dpcheck.core.adjacency import Adjacency
     from dpcheck.core.bound import Bound
     from dpcheck.core.budget import Budget
     from dpcheck.core.claim import Claim
     from dpcheck.core.errors import BudgetExceeded, DpcheckError, Undecided
-    from dpcheck.core.event import Event, Grouped, RandomStopping, Under
-    from dpcheck.core.guarantee_events import GDP, ZCDP, ApproxDP, NotPrivate, PureDP
-    from dpcheck.core.noise_events import (
+    from dpcheck.core.events.event import Event, Grouped, RandomStopping, Under
+    from dpcheck.core.events.guarantee import GDP, ZCDP, ApproxDP, NotPrivate, PureDP
+    from dpcheck.core.events.noise import (
         DiscreteGaussian,
         DiscreteLaplace,
         ExponentialMechanism,
@@ -75,7 +73,7 @@ if TYPE_CHECKING:
         Laplace,
         RandomizedResponse,
     )
-    from dpcheck.core.training_events import (
+    from dpcheck.core.events.training import (
         BandedMatrix,
         FixedBatchGaussian,
         ObjectivePerturbation,
@@ -87,6 +85,8 @@ if TYPE_CHECKING:
         TruncatedPoissonGaussian,
     )
     from dpcheck.core.verdict import Verdict
+    from dpcheck.ledger.ledger import Ledger
+    from dpcheck.session.assertion import assert_private
 
 
 # Public name -> module that is it.

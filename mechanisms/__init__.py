@@ -6,23 +6,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpcheck.mechanisms._bayes import bayesian_logistic, informative_prior
-    from dpcheck.mechanisms._data import Labelled, Transfer
-    from dpcheck.mechanisms._ftl_private_model import PrivateFederatedTransfer
-    from dpcheck.mechanisms._hypothesis_weights import hypothesis_weights
-    from dpcheck.mechanisms._loss import exact_loss
-    from dpcheck.mechanisms._output_logistic import OutputLogistic, SignedRows
-    from dpcheck.mechanisms._regularizers import Ridge, SmoothRegularizer, mixture
-    from dpcheck.mechanisms._witnesses import Witness, flip, fork, fork_zero
     from dpcheck.mechanisms.baselines import Direct, SourceD
+    from dpcheck.mechanisms.common.data import Labelled, Transfer
+    from dpcheck.mechanisms.common.regularizers import Ridge, SmoothRegularizer, mixture
     from dpcheck.mechanisms.dpda import DPDA
     from dpcheck.mechanisms.dphtl import DPHTL, Source, SourcesData
     from dpcheck.mechanisms.dpiw import DPIW, TwoSamples
     from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
     from dpcheck.mechanisms.g_dpda import GDPDA
+    from dpcheck.mechanisms.objective.loss import exact_loss
+    from dpcheck.mechanisms.objective.witnesses import Witness, flip, fork, fork_zero
+    from dpcheck.mechanisms.output.bayes import bayesian_logistic, informative_prior
+    from dpcheck.mechanisms.output.hypothesis_weights import hypothesis_weights
+    from dpcheck.mechanisms.output.private_logistic import OutputLogistic, SignedRows
     from dpcheck.mechanisms.plr import PLR
     from dpcheck.mechanisms.plr_fs import PLRFS
     from dpcheck.mechanisms.pptl_fs import PPTLFS
+    from dpcheck.mechanisms.private_ftl import PrivateFederatedTransfer
     from dpcheck.mechanisms.pst_f import PSTF
     from dpcheck.mechanisms.pst_h import PSTH
     from dpcheck.mechanisms.pst_s import PSTS

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
 from dpcheck.core.spending import Spender
 from dpcheck.core.validate import count, finite, open_probability, positive
-from dpcheck.mechanisms._dpda_plan import (
+from dpcheck.mechanisms.adaptation.plan import (
     NoisyGradient,
     epochs_for,
     epochs_to_steps,
@@ -24,7 +24,7 @@ from dpcheck.mechanisms._dpda_plan import (
     nu_schedule,
     read_variant,
 )
-from dpcheck.mechanisms._dpda_sampling import joined, poisson_batches
+from dpcheck.mechanisms.adaptation.sampling import joined, poisson_batches
 
 Floats = NDArray[np.float64]
 
@@ -171,7 +171,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
 
     def step_rules(self, **changes: Any) -> Any:
         """The rules of a training step."""
-        from dpcheck.mechanisms._dpda_step import StepRules
+        from dpcheck.mechanisms.adaptation.step import StepRules
 
         rules = self.gradient_rules()
         return StepRules(
@@ -190,8 +190,8 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
 
     def initial_weights(self, features: int, classes: int, rng: np.random.Generator) -> Any:
         """Random weights."""
-        from dpcheck.mechanisms._dpda_network import initial_layers
-        from dpcheck.mechanisms._dpda_step import Weights
+        from dpcheck.mechanisms.adaptation.network import initial_layers
+        from dpcheck.mechanisms.adaptation.step import Weights
 
         widths = [count("hidden", width) for width in self.hidden]
         top = widths[-1]
@@ -225,8 +225,8 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         With a `ledger` every epoch is spent on its data sets before it is run, at its true cost, and
         training stops at the budget; `steps_` says how far it came.
         """
-        from dpcheck.mechanisms._dpda_step import Data, check_widths, jitted_watched_run
-        from dpcheck.mechanisms._jax import jax
+        from dpcheck.mechanisms.adaptation.lazy_jax import jax
+        from dpcheck.mechanisms.adaptation.step import Data, check_widths, jitted_watched_run
 
         labels, rows = (
             np.asarray(y_source),
@@ -304,7 +304,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
     def decision_function(self, X: ArrayLike) -> Floats:
         """The score of every class."""
         check_is_fitted(self, "weights_")
-        from dpcheck.mechanisms._dpda_network import apply
+        from dpcheck.mechanisms.adaptation.network import apply
 
         rows = _read(X, "X")
         if rows.shape[1] != self.n_features_in_:

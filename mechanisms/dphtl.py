@@ -14,17 +14,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
 from dpcheck.core.spending import Spender
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms._bayes import bayesian_logistic, informative_prior
-from dpcheck.mechanisms._data import read_classes, refuse_data_scaling, to_signs
-from dpcheck.mechanisms._hypothesis_weights import hypothesis_weights
-from dpcheck.mechanisms._output import SOLVER_SHARE, OutputBlock, Scale
-from dpcheck.mechanisms._output_logistic import SignedRows, source_block, source_scale
-from dpcheck.mechanisms._output_model import OutputModel
-from dpcheck.mechanisms._regularizers import Floats
-from dpcheck.mechanisms._rows import Rows, clip_norm, read_rows, stack
+from dpcheck.mechanisms.common.data import read_classes, refuse_data_scaling, to_signs
+from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.dpiw import (
     RowBound,
     TwoSamples,
@@ -33,6 +27,12 @@ from dpcheck.mechanisms.dpiw import (
     weight_model,
     weight_scale,
 )
+from dpcheck.mechanisms.output.bayes import bayesian_logistic, informative_prior
+from dpcheck.mechanisms.output.hypothesis_weights import hypothesis_weights
+from dpcheck.mechanisms.output.model import OutputModel
+from dpcheck.mechanisms.output.noise import SOLVER_SHARE, OutputBlock, Scale
+from dpcheck.mechanisms.output.private_logistic import SignedRows, source_block, source_scale
+from dpcheck.mechanisms.output.rows import Rows, clip_norm, read_rows, stack
 
 
 @dataclass(frozen=True, slots=True, eq=False)

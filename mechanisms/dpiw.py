@@ -11,15 +11,15 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.training import OutputPerturbation
 from dpcheck.core.spending import Spender
-from dpcheck.core.training_events import OutputPerturbation
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms._logistic import Minimum, minimise, ridge_problem
-from dpcheck.mechanisms._output import SOLVER_SHARE, OutputBlock, Scale, calibrated
-from dpcheck.mechanisms._output_model import OutputModel
-from dpcheck.mechanisms._regularizers import Floats
-from dpcheck.mechanisms._rows import (
+from dpcheck.mechanisms.common.regularizers import Floats
+from dpcheck.mechanisms.output.logistic import Minimum, minimise, ridge_problem
+from dpcheck.mechanisms.output.model import OutputModel
+from dpcheck.mechanisms.output.noise import SOLVER_SHARE, OutputBlock, Scale, calibrated
+from dpcheck.mechanisms.output.rows import (
     Rows,
     clip_box,
     clip_norm,

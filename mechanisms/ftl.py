@@ -11,25 +11,25 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.mechanisms._ftl_autoencoder import (
+from dpcheck.mechanisms.federated.crypto.cipher import PaillierCipher
+from dpcheck.mechanisms.federated.crypto.paillier import generate_key
+from dpcheck.mechanisms.federated.protocol.autoencoder import (
     Array,
     Network,
     Pretraining,
     initial_network,
     pretrained_network,
 )
-from dpcheck.mechanisms._ftl_cipher import Cipher, PlainCipher
-from dpcheck.mechanisms._ftl_link import BytesLink, ObjectLink
-from dpcheck.mechanisms._ftl_local import Transcript, converse
-from dpcheck.mechanisms._ftl_messages import Party
-from dpcheck.mechanisms._ftl_model import Objective
-from dpcheck.mechanisms._ftl_paillier import PaillierCipher
-from dpcheck.mechanisms._ftl_party import Program, check_numbers
-from dpcheck.mechanisms._ftl_party_a import PartyA
-from dpcheck.mechanisms._ftl_party_b import PartyB
-from dpcheck.mechanisms._ftl_state import Settings
-from dpcheck.mechanisms._ftl_validation import Validation, cross_validate
-from dpcheck.mechanisms._paillier import generate_key
+from dpcheck.mechanisms.federated.protocol.cipher import Cipher, PlainCipher
+from dpcheck.mechanisms.federated.protocol.link import BytesLink, ObjectLink
+from dpcheck.mechanisms.federated.protocol.local import Transcript, converse
+from dpcheck.mechanisms.federated.protocol.messages import Party
+from dpcheck.mechanisms.federated.protocol.model import Objective
+from dpcheck.mechanisms.federated.protocol.party import Program, check_numbers
+from dpcheck.mechanisms.federated.protocol.party_a import PartyA
+from dpcheck.mechanisms.federated.protocol.party_b import PartyB
+from dpcheck.mechanisms.federated.protocol.state import Settings
+from dpcheck.mechanisms.federated.protocol.validation import Validation, cross_validate
 
 Transport = Literal["plain", "in-process"]
 

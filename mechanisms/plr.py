@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms._budget import noised, read_bounds, read_choices
-from dpcheck.mechanisms._estimator import PrivateClassifier
-from dpcheck.mechanisms._plan import Block, Plan
-from dpcheck.mechanisms._regularizers import Floats, mixture, read_center, read_regularizer
+from dpcheck.mechanisms.common.regularizers import Floats, mixture, read_center, read_regularizer
+from dpcheck.mechanisms.objective.budget import noised, read_bounds, read_choices
+from dpcheck.mechanisms.objective.estimator import PrivateClassifier
+from dpcheck.mechanisms.objective.plan import Block, Plan
 
 
 class PLR(PrivateClassifier):

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms._budget import PRINTED, Noised, noised, printed_guo, read_choices
-from dpcheck.mechanisms._estimator import TransferClassifier
-from dpcheck.mechanisms._groups import read_groups, split_rows
-from dpcheck.mechanisms._plan import Plan
-from dpcheck.mechanisms._regularizers import Floats, share
-from dpcheck.mechanisms._stacking import (
+from dpcheck.mechanisms.common.regularizers import Floats, share
+from dpcheck.mechanisms.objective.budget import PRINTED, Noised, noised, printed_guo, read_choices
+from dpcheck.mechanisms.objective.estimator import TransferClassifier
+from dpcheck.mechanisms.objective.groups import read_groups, split_rows
+from dpcheck.mechanisms.objective.plan import Plan
+from dpcheck.mechanisms.objective.stacking import (
     FeatureBlocks,
     Where,
     read_meta,

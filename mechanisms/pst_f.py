@@ -8,12 +8,12 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms._budget import PRINTED, noised, printed_yao, read_choices
-from dpcheck.mechanisms._estimator import PrivateClassifier
-from dpcheck.mechanisms._groups import read_groups, split_rows
-from dpcheck.mechanisms._plan import Plan
-from dpcheck.mechanisms._regularizers import Floats, read_center
-from dpcheck.mechanisms._stacking import (
+from dpcheck.mechanisms.common.regularizers import Floats, read_center
+from dpcheck.mechanisms.objective.budget import PRINTED, noised, printed_yao, read_choices
+from dpcheck.mechanisms.objective.estimator import PrivateClassifier
+from dpcheck.mechanisms.objective.groups import read_groups, split_rows
+from dpcheck.mechanisms.objective.plan import Plan
+from dpcheck.mechanisms.objective.stacking import (
     FeatureBlocks,
     Where,
     read_meta,

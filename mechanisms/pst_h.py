@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms._budget import (
+from dpcheck.mechanisms.common.regularizers import Floats
+from dpcheck.mechanisms.objective.budget import (
     PAPERS,
     PRINTED,
     noised,
@@ -19,11 +20,10 @@ from dpcheck.mechanisms._budget import (
     printed_yao,
     read_choices,
 )
-from dpcheck.mechanisms._estimator import TransferClassifier
-from dpcheck.mechanisms._groups import read_groups, split_rows
-from dpcheck.mechanisms._plan import Block, Plan
-from dpcheck.mechanisms._regularizers import Floats
-from dpcheck.mechanisms._stacking import (
+from dpcheck.mechanisms.objective.estimator import TransferClassifier
+from dpcheck.mechanisms.objective.groups import read_groups, split_rows
+from dpcheck.mechanisms.objective.plan import Block, Plan
+from dpcheck.mechanisms.objective.stacking import (
     FeatureBlocks,
     Where,
     read_meta,

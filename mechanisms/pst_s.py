@@ -10,12 +10,17 @@ import numpy as np
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count, positive
-from dpcheck.mechanisms._budget import noised, read_bounds, read_choices, read_regularizations
-from dpcheck.mechanisms._estimator import PrivateClassifier
-from dpcheck.mechanisms._groups import split_rows
-from dpcheck.mechanisms._plan import Block, Plan
-from dpcheck.mechanisms._regularizers import Floats
-from dpcheck.mechanisms._stacking import Where, read_meta, stacked_scores, stacking_layer
+from dpcheck.mechanisms.common.regularizers import Floats
+from dpcheck.mechanisms.objective.budget import (
+    noised,
+    read_bounds,
+    read_choices,
+    read_regularizations,
+)
+from dpcheck.mechanisms.objective.estimator import PrivateClassifier
+from dpcheck.mechanisms.objective.groups import split_rows
+from dpcheck.mechanisms.objective.plan import Block, Plan
+from dpcheck.mechanisms.objective.stacking import Where, read_meta, stacked_scores, stacking_layer
 
 
 class PSTS(PrivateClassifier):

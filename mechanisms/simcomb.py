@@ -9,10 +9,10 @@ import numpy as np
 
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms._budget import noised, read_bounds, read_choices
-from dpcheck.mechanisms._estimator import TransferClassifier
-from dpcheck.mechanisms._plan import Block, Plan
-from dpcheck.mechanisms._regularizers import Floats, share
+from dpcheck.mechanisms.common.regularizers import Floats, share
+from dpcheck.mechanisms.objective.budget import noised, read_bounds, read_choices
+from dpcheck.mechanisms.objective.estimator import TransferClassifier
+from dpcheck.mechanisms.objective.plan import Block, Plan
 
 
 class SimComb(TransferClassifier):

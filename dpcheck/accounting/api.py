@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from dpcheck.accounting import account
+from dpcheck.accounting.accountants import best as account
+from dpcheck.accounting.accountants.gaussian import gdp_false_negatives
 from dpcheck.accounting.compose import Profile, profiles
-from dpcheck.accounting.gdp import gdp_false_negatives
 from dpcheck.accounting.losses import UnboundedLoss, reverse
-from dpcheck.accounting.rdp import composed_renyi
+from dpcheck.accounting.renyi.divergence import composed_renyi
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import CannotCertify, InvalidParameter, UnknownName
-from dpcheck.core.event import Event, natural_adjacency
+from dpcheck.core.events.event import Event, natural_adjacency
 from dpcheck.core.validate import finite, non_negative, probability
 from dpcheck.numerics.side import Side
 
@@ -95,7 +95,7 @@ def verify_epsilon(
 
     Guarantee: raises CannotCertify unless a slow, independent proof confirms both sides.
     """
-    from dpcheck.accounting.pld_verify import pld_verify
+    from dpcheck.accounting.pld.verify import pld_verify
 
     relation, target = _resolve(event, adjacency), probability("delta", delta)
     bounds = []

@@ -14,7 +14,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import CannotCalibrate
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
 from dpcheck.core.validate import count, positive
 
 Number = TypeVar("Number", float, int)

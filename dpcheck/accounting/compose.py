@@ -27,7 +27,7 @@ from dpcheck.accounting.losses import (
 )
 from dpcheck.accounting.worst_case import worst_case
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.event import (
+from dpcheck.core.events.event import (
     Event,
     Grouped,
     Parallel,
@@ -36,7 +36,7 @@ from dpcheck.core.event import (
     Sequential,
     Under,
 )
-from dpcheck.core.training_events import BandedMatrix, SampledGaussian
+from dpcheck.core.events.training import BandedMatrix, SampledGaussian
 
 Profile = tuple[tuple[LossBounds, int], ...]
 

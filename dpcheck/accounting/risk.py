@@ -14,7 +14,7 @@ from typing import Any
 from dpcheck.accounting.api import delta, tradeoff
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
 from dpcheck.core.validate import probability
 
 FALSE_POSITIVES = (0.001, 0.01, 0.1)

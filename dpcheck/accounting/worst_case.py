@@ -33,12 +33,10 @@ from dpcheck.accounting.losses import (
     WithoutReplacementLoss,
 )
 from dpcheck.accounting.objective import event_epsilon
-from dpcheck.core import guarantee_events as guarantee
-from dpcheck.core import noise_events as noise
-from dpcheck.core import training_events as training
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidEvent, UnsupportedAdjacency
-from dpcheck.core.event import Event
+from dpcheck.core.events import guarantee, noise, training
+from dpcheck.core.events.event import Event
 from dpcheck.numerics.enclose import enclose, enclose_root
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.bands import tradeoff_band
-from dpcheck.auditing.events import LearnedEvent
-from dpcheck.auditing.likelihood import exact_losses
-from dpcheck.auditing.loss_bands import loss_band
+from dpcheck.auditing.auditors.likelihood import exact_losses
+from dpcheck.auditing.learning.events import LearnedEvent
 from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.statistics.bands import tradeoff_band
+from dpcheck.auditing.statistics.loss_bands import loss_band
 from dpcheck.core.evidence import Histogram, RunEvidence
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.encode import encode_array, encode_list
+from dpcheck.auditing.learning.encodings import encode_array, encode_list
 from dpcheck.core.errors import DpcheckError, InputMutated, MechanismFailed, RunTimedOut
 
 Outputs = NDArray[np.float64]

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpcheck.auditing.bill import DIRECTIONS, bill
+from dpcheck.auditing.auditors.distinguisher import Distinction, Limits, distinguish
+from dpcheck.auditing.auditors.likelihood import epsilon_lower, sample_losses
+from dpcheck.auditing.auditors.noise_scale import Pivot, noise_scale_test
 from dpcheck.auditing.claims import AuditedClaim
-from dpcheck.auditing.distinguisher import Distinction, Limits, distinguish
+from dpcheck.auditing.error_budget import DIRECTIONS, bill
 from dpcheck.auditing.evidence import evidence_runs, gather
-from dpcheck.auditing.likelihood import epsilon_lower, sample_losses
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.noise_scale import Pivot, noise_scale_test
 from dpcheck.auditing.verdicts import Evidence, decide
 from dpcheck.core.audit_result import AuditEntry, Observed, Proved
 from dpcheck.core.claim import Claim

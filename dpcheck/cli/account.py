@@ -11,10 +11,10 @@ import click
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dpcheck.accounting.account import METHODS
+from dpcheck.accounting.accountants.best import METHODS
 from dpcheck.accounting.api import epsilon, verify_epsilon
-from dpcheck.accounting.convert import classic
-from dpcheck.accounting.rdp import sampled_gaussian_theorem
+from dpcheck.accounting.renyi.conversion import classic
+from dpcheck.accounting.renyi.divergence import sampled_gaussian_theorem
 from dpcheck.accounting.risk import attack_risk
 from dpcheck.cli.events import (
     KINDS,
@@ -27,10 +27,10 @@ from dpcheck.cli.events import (
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import CannotCertify, TheoremConditionViolated
-from dpcheck.core.event import Event
-from dpcheck.core.guarantee_events import NotPrivate
-from dpcheck.core.serialize import to_dict
-from dpcheck.core.training_events import SampledGaussian
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.guarantee import NotPrivate
+from dpcheck.core.events.serialize import to_dict
+from dpcheck.core.events.training import SampledGaussian
 
 SCHEMA = "dpcheck.account/1"
 _LABELS = {

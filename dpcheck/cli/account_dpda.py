@@ -16,7 +16,7 @@ from dpcheck.cli.account import SCHEMA, theorem_row
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import UsageError
-from dpcheck.core.training_events import SampledGaussian
+from dpcheck.core.events.training import SampledGaussian
 from dpcheck.core.validate import count, open_probability, positive, rate
 
 

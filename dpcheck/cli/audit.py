@@ -64,10 +64,10 @@ def command(**options: Any) -> None:
         sys.exit(_replay(Path(options["replay"])))
     if options["target"] is None:
         raise click.UsageError("Name a TARGET; 'dpcheck list' shows what is registered.")
-    from dpcheck.audits import session
     from dpcheck.execution.progress import Progress
     from dpcheck.report.files import write
     from dpcheck.report.formats import render
+    from dpcheck.session import run as session
 
     request = _request(options)
     with own_stdout():
@@ -84,8 +84,8 @@ def command(**options: Any) -> None:
 
 
 def _request(options: dict[str, Any]) -> Any:
-    from dpcheck.audits.session import AuditRequest
     from dpcheck.core.adjacency import as_adjacency
+    from dpcheck.session.run import AuditRequest
 
     if options["resume"] and options["store"] is None:
         raise click.UsageError("--resume needs --store DIR, where the finished batches are.")
@@ -121,7 +121,7 @@ def _save_witnesses(report: AuditReport, store: str | None) -> None:
 
 
 def _replay(path: Path) -> ExitCode:
-    from dpcheck.audits import registry
+    from dpcheck.session import registry
 
     try:
         witness = json.loads(path.read_text(encoding="utf-8"))

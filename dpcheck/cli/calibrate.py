@@ -30,9 +30,9 @@ from dpcheck.cli.events import (
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import UsageError
-from dpcheck.core.event import Event
-from dpcheck.core.serialize import to_dict
-from dpcheck.core.training_events import ObjectivePerturbation
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.serialize import to_dict
+from dpcheck.core.events.training import ObjectivePerturbation
 
 SCHEMA = "dpcheck.calibrate/1"
 

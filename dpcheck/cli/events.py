@@ -13,11 +13,13 @@ from typing import Any, TypeVar
 import click
 
 from dpcheck.accounting.calibrate import steps_in
-from dpcheck.core import guarantee_events, noise_events, training_events
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidEvent, InvalidParameter, UnknownName, UsageError
-from dpcheck.core.event import Event
-from dpcheck.core.serialize import from_json
+from dpcheck.core.events import guarantee as guarantee_events
+from dpcheck.core.events import noise as noise_events
+from dpcheck.core.events import training as training_events
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.serialize import from_json
 from dpcheck.core.validate import count
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -196,6 +198,6 @@ def _typed(kind: type[Event], name: str, value: Any) -> Any:
 def adjacency_or_natural(text: str | None, event: Event) -> Adjacency:
     """The adjacency asked for, or the one the event is usually stated under."""
     from dpcheck.core.adjacency import as_adjacency
-    from dpcheck.core.event import natural_adjacency
+    from dpcheck.core.events.event import natural_adjacency
 
     return as_adjacency(text) if text else natural_adjacency(event)

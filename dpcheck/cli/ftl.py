@@ -60,7 +60,7 @@ def certificates(directory: Path, days: int) -> None:
     Hand each party its folder. The authority that signed both is forgotten, so there is never a
     third.
     """
-    from dpcheck.mechanisms._ftl_certificates import make_certificates
+    from dpcheck.mechanisms.federated.service.certificates import make_certificates
 
     for folder in make_certificates(directory, days):
         click.echo(f"party {folder.name}: {folder}")
@@ -135,8 +135,8 @@ def serve(party: str, listen: str, labels: Path | None, **options: Any) -> None:
     dpcheck ftl serve --party b --listen 127.0.0.1:7071 --data demo/b.csv \\
         --common demo/common.txt --certificates demo/keys/b --labels demo/labels.csv
     """
-    from dpcheck.mechanisms import _ftl_service as service
-    from dpcheck.mechanisms._ftl_party_b import PartyB
+    from dpcheck.mechanisms.federated.protocol.party_b import PartyB
+    from dpcheck.mechanisms.federated.service import run as service
 
     table = read_table(options["data"], labelled=False)
     common = read_common(options["common"], table)
@@ -180,9 +180,9 @@ def train(
     dpcheck ftl train --party a --connect 127.0.0.1:7071 --data demo/a.csv \\
         --common demo/common.txt --certificates demo/keys/a
     """
-    from dpcheck.mechanisms import _ftl_service as service
-    from dpcheck.mechanisms._ftl_party_a import PartyA
-    from dpcheck.mechanisms._ftl_validation import Validation, cross_validate
+    from dpcheck.mechanisms.federated.protocol.party_a import PartyA
+    from dpcheck.mechanisms.federated.protocol.validation import Validation, cross_validate
+    from dpcheck.mechanisms.federated.service import run as service
 
     if folds is not None and scores is not None:
         raise UsageError("--scores belongs to a training; --folds only validates one.")
@@ -238,16 +238,16 @@ def _echo_validation(result: Any) -> None:
 
 
 def _party(kind: Any, data: tuple[Any, ...], X: Any, options: dict[str, Any]) -> Any:
-    from dpcheck.mechanisms._ftl_autoencoder import (
+    from dpcheck.mechanisms.federated.crypto.cipher import PaillierCipher
+    from dpcheck.mechanisms.federated.crypto.paillier import generate_key
+    from dpcheck.mechanisms.federated.protocol.autoencoder import (
         Pretraining,
         initial_network,
         pretrained_network,
     )
-    from dpcheck.mechanisms._ftl_checkpoint import CheckpointDirectory
-    from dpcheck.mechanisms._ftl_model import Objective
-    from dpcheck.mechanisms._ftl_paillier import PaillierCipher
-    from dpcheck.mechanisms._ftl_state import Settings
-    from dpcheck.mechanisms._paillier import generate_key
+    from dpcheck.mechanisms.federated.protocol.model import Objective
+    from dpcheck.mechanisms.federated.protocol.state import Settings
+    from dpcheck.mechanisms.federated.service.checkpoint import CheckpointDirectory
 
     hidden = _widths(options["hidden"])
     objective = Objective(
@@ -297,8 +297,8 @@ def _seed(options: dict[str, Any], party: str) -> int:
 
 
 def _connection(address: str, options: dict[str, Any], retries: int = 0) -> Any:
-    from dpcheck.mechanisms._ftl_service import Connection
-    from dpcheck.mechanisms._ftl_tls import read_address
+    from dpcheck.mechanisms.federated.service.run import Connection
+    from dpcheck.mechanisms.federated.service.tls import read_address
 
     return Connection(
         read_address(address), options["certificates"], timeout=options["timeout"],

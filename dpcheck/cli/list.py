@@ -12,8 +12,8 @@ import click
 @click.option("--parameters", is_flag=True, help="Also list what --set can change.")
 def command(style: str, parameters: bool) -> None:
     """List the registered audits with their parts, variants and papers."""
-    from dpcheck.audits import registry
     from dpcheck.report.text import table
+    from dpcheck.session import registry
 
     audits = [registry.get(name) for name in registry.names()]
     if style == "json":

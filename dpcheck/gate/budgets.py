@@ -9,9 +9,9 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry, BudgetEntry
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import DpcheckError, InvalidProject
-from dpcheck.core.event import Event, Sequential
-from dpcheck.core.guarantee_events import ApproxDP, PureDP
-from dpcheck.core.serialize import to_json
+from dpcheck.core.events.event import Event, Sequential
+from dpcheck.core.events.guarantee import ApproxDP, PureDP
+from dpcheck.core.events.serialize import to_json
 from dpcheck.gate.project import AuditSpec, BudgetSpec
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from dpcheck.audits._provenance import versions
-from dpcheck.audits.session import AuditRequest
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
 from dpcheck.core.errors import NothingToAudit
 from dpcheck.core.validate import non_negative, open_probability, positive
@@ -23,6 +21,8 @@ from dpcheck.gate.budgets import check_budget, spenders
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
 from dpcheck.gate.running import Settings, from_checkout, run_audit
+from dpcheck.session.provenance import versions
+from dpcheck.session.run import AuditRequest
 
 
 @dataclass(frozen=True, slots=True)

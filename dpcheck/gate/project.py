@@ -10,8 +10,8 @@ from typing import Any
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import InvalidProject
-from dpcheck.core.event import Event
-from dpcheck.core.serialize import from_dict
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.serialize import from_dict
 from dpcheck.gate.fields import (
     Unfit,
     choice,

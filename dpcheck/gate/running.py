@@ -13,21 +13,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpcheck.auditing.distinguisher import Limits
-from dpcheck.auditing.float_bits import with_float_parts
+from dpcheck.auditing.auditors.distinguisher import Limits
+from dpcheck.auditing.auditors.floating_point import with_float_parts
 from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.part import PartPlan
-from dpcheck.audits import session, targets
-from dpcheck.audits._claims import audited_claim, read_claim
 from dpcheck.core.audit_result import AuditEntry, Location, Observed
 from dpcheck.core.errors import DpcheckError, InvalidProject, MechanismFailed, NothingToAudit
-from dpcheck.core.serialize import to_dict
+from dpcheck.core.events.serialize import to_dict
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.store import Arrays, MemoryStore, SqliteStore, Store
 from dpcheck.gate import code
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Kept, Results
+from dpcheck.session import run as session
+from dpcheck.session import targets
+from dpcheck.session.claims import audited_claim, read_claim
 
 
 class OutOfTime(Exception):

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpcheck.accounting.rdp import expected_runs
-from dpcheck.core import event as combine
-from dpcheck.core import guarantee_events as guarantee
-from dpcheck.core import noise_events as noise
-from dpcheck.core import training_events as training
+from dpcheck.accounting.renyi.divergence import expected_runs
 from dpcheck.core.errors import InvalidEvent, UsageError
-from dpcheck.core.event import Event
+from dpcheck.core.events import event as combine
+from dpcheck.core.events import guarantee, noise, training
+from dpcheck.core.events.event import Event
 
 
 def _dp_event() -> Any:

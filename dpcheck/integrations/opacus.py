@@ -19,9 +19,9 @@ from dpcheck.accounting.api import epsilon
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import MissingExtra
-from dpcheck.core.event import Event, Sequential
-from dpcheck.core.guarantee_events import NotPrivate
-from dpcheck.core.training_events import SampledGaussian
+from dpcheck.core.events.event import Event, Sequential
+from dpcheck.core.events.guarantee import NotPrivate
+from dpcheck.core.events.training import SampledGaussian
 
 try:
     from opacus.accountants import IAccountant

@@ -13,8 +13,8 @@ from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.mechanism import audited
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import MissingExtra
-from dpcheck.core.event import Event
-from dpcheck.core.training_events import SampledGaussian
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.training import SampledGaussian
 from dpcheck.core.validate import count
 
 

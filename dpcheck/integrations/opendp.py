@@ -24,7 +24,7 @@ from dpcheck.auditing.mechanism import audited
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import InvalidParameter, UnknownName
-from dpcheck.core.guarantee_events import ZCDP
+from dpcheck.core.events.guarantee import ZCDP
 
 
 class Measurement:

@@ -17,8 +17,8 @@ from dpcheck.accounting.api import epsilon, epsilon_lower
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import InvalidEvent, InvalidParameter
-from dpcheck.core.event import Event, leaves
-from dpcheck.core.serialize import to_json
+from dpcheck.core.events.event import Event, leaves
+from dpcheck.core.events.serialize import to_json
 from dpcheck.core.validate import count, non_negative
 from dpcheck.testing._extras import need
 

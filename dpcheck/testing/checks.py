@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.auditing.encode import encode_array, encode_list
 from dpcheck.auditing.guard import fingerprint
+from dpcheck.auditing.learning.encodings import encode_array, encode_list
 from dpcheck.auditing.mechanism import Declaration, as_mechanism, as_pairs, declaration
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import BadOutput
@@ -64,7 +64,7 @@ def _sides(mechanism: Any) -> list[tuple[str, Any]]:
 
 def check_states_its_claim(mechanism: Any) -> None:
     """Says what it claims, under which adjacency, on which neighbours, and the claim is finite."""
-    from dpcheck.audits._claims import read_claim
+    from dpcheck.session.claims import read_claim
 
     declared = declaration(mechanism)
     stated = read_claim(declared.claim, declared.adjacency, "declared")

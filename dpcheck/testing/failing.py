@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpcheck.auditing.mechanism import Pair, as_pairs
-from dpcheck.audits.assertion import audit_function, explain, require_decision
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.errors import DpcheckError, InvalidParameter
 from dpcheck.core.verdict import Verdict
+from dpcheck.session.assertion import audit_function, explain, require_decision
 from dpcheck.testing import replay
 from dpcheck.testing.run_budget import TestBudget, current
 from dpcheck.testing.shrink import shrink_pair

@@ -20,16 +20,16 @@ import numpy as np
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.event import Event
-from dpcheck.core.guarantee_events import GDP, ZCDP, ApproxDP, PureDP
-from dpcheck.core.noise_events import (
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.guarantee import GDP, ZCDP, ApproxDP, PureDP
+from dpcheck.core.events.noise import (
     DiscreteLaplace,
     ExponentialMechanism,
     Gaussian,
     Laplace,
     RandomizedResponse,
 )
-from dpcheck.core.training_events import SampledGaussian
+from dpcheck.core.events.training import SampledGaussian
 from dpcheck.core.validate import count, positive
 from dpcheck.testing._extras import need
 

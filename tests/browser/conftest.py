@@ -12,12 +12,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from devtools import Browser
 
 import dpcheck
-from dpcheck.audits.session import AuditRequest, audit
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditReport, BudgetEntry
 from dpcheck.core.budget import Budget
 from dpcheck.execution.parallel import Workers
 from dpcheck.report import html
+from dpcheck.session.run import AuditRequest, audit
 
 MECHANISM = """
 import dpcheck

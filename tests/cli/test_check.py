@@ -11,8 +11,8 @@ from pathlib import Path
 import junitparser
 import pytest
 
-from dpcheck.audits import targets
 from dpcheck.cli.main import run
+from dpcheck.session import targets
 
 MECHANISM = """
 import numpy as np

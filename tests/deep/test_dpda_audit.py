@@ -10,18 +10,21 @@ import numpy as np
 import pytest
 
 from dpcheck import Budget, epsilon
-from dpcheck.auditing.likelihood import delta_lower
-from dpcheck.auditing.one_run import guess
-from dpcheck.audits import _dpda_step as canary_module
-from dpcheck.audits import _dpda_transcripts, registry, session
-from dpcheck.audits._dpda_one_run import TrainingTrial
-from dpcheck.audits._dpda_step import CanaryStep
+from dpcheck.auditing.auditors.likelihood import delta_lower
+from dpcheck.auditing.auditors.one_run import guess
 from dpcheck.core.errors import CannotReplay, DpcheckError
-from dpcheck.core.training_events import SampledGaussian
+from dpcheck.core.events.training import SampledGaussian
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.runner import Runner
-from dpcheck.mechanisms import DPDA, GDPDA, _dpda_step
-from dpcheck.mechanisms._dpda_plan import NoisyGradient, noisy_gradient
+from dpcheck.families.adaptation import step as canary_module
+from dpcheck.families.adaptation import transcripts as _dpda_transcripts
+from dpcheck.families.adaptation.one_run import TrainingTrial
+from dpcheck.families.adaptation.step import CanaryStep
+from dpcheck.mechanisms import DPDA, GDPDA
+from dpcheck.mechanisms.adaptation import step as _dpda_step
+from dpcheck.mechanisms.adaptation.plan import NoisyGradient, noisy_gradient
+from dpcheck.session import registry
+from dpcheck.session import run as session
 
 
 def _canary(variant="corrected"):

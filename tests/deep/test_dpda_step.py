@@ -10,11 +10,12 @@ from scipy.stats import chi2, kstest
 
 from dpcheck import Budget, Ledger, epsilon
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.training_events import SampledGaussian
-from dpcheck.mechanisms import DPDA, GDPDA, _dpda_step
-from dpcheck.mechanisms._dpda_network import apply, cross_entropy, initial_layers
-from dpcheck.mechanisms._dpda_plan import NoisyGradient, noisy_gradient
-from dpcheck.mechanisms._dpda_step import (
+from dpcheck.core.events.training import SampledGaussian
+from dpcheck.mechanisms import DPDA, GDPDA
+from dpcheck.mechanisms.adaptation import step as _dpda_step
+from dpcheck.mechanisms.adaptation.network import apply, cross_entropy, initial_layers
+from dpcheck.mechanisms.adaptation.plan import NoisyGradient, noisy_gradient
+from dpcheck.mechanisms.adaptation.step import (
     Batch,
     StepRules,
     Weights,

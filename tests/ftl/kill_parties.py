@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcheck.mechanisms._ftl_autoencoder import flatten
-from dpcheck.mechanisms._ftl_certificates import make_certificates
-from dpcheck.mechanisms._ftl_checkpoint import CheckpointDirectory
-from dpcheck.mechanisms._ftl_paillier import PaillierCipher
-from dpcheck.mechanisms._ftl_service import Connection, lead, serve
-from dpcheck.mechanisms._ftl_tls import TlsLink, listen
-from dpcheck.mechanisms._paillier import generate_key
+from dpcheck.mechanisms.federated.crypto.cipher import PaillierCipher
+from dpcheck.mechanisms.federated.crypto.paillier import generate_key
+from dpcheck.mechanisms.federated.protocol.autoencoder import flatten
+from dpcheck.mechanisms.federated.service.certificates import make_certificates
+from dpcheck.mechanisms.federated.service.checkpoint import CheckpointDirectory
+from dpcheck.mechanisms.federated.service.run import Connection, lead, serve
+from dpcheck.mechanisms.federated.service.tls import TlsLink, listen
 from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
 
 BEFORE = 4 + 2 + 7  # greeting and keys, request and answer, the first iteration

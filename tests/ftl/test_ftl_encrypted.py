@@ -6,10 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck.core.errors import CorruptValue, EncodingOverflow, WireError
-from dpcheck.mechanisms._encrypted_array import Encoding
-from dpcheck.mechanisms._ftl_autoencoder import flatten, forward, initial_network
-from dpcheck.mechanisms._ftl_messages import BigIntegers
-from dpcheck.mechanisms._ftl_model import (
+from dpcheck.mechanisms.federated.crypto.cipher import PaillierCipher
+from dpcheck.mechanisms.federated.crypto.encrypted_array import Encoding
+from dpcheck.mechanisms.federated.crypto.paillier import decrypt, generate_key
+from dpcheck.mechanisms.federated.protocol.autoencoder import flatten, forward, initial_network
+from dpcheck.mechanisms.federated.protocol.messages import BigIntegers
+from dpcheck.mechanisms.federated.protocol.model import (
     KnownToA,
     KnownToB,
     Objective,
@@ -22,8 +24,6 @@ from dpcheck.mechanisms._ftl_model import (
     sent_by_a,
     sent_by_b,
 )
-from dpcheck.mechanisms._ftl_paillier import PaillierCipher
-from dpcheck.mechanisms._paillier import decrypt, generate_key
 
 # 512 bits: weak on purpose, for speed. One test below uses 1024.
 KEYS = {party: generate_key(512, allow_weak=True) for party in "ab"}

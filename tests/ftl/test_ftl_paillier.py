@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.mechanisms import _paillier as paillier
-from dpcheck.mechanisms._paillier_randomness import (
+from dpcheck.mechanisms.federated.crypto import paillier
+from dpcheck.mechanisms.federated.crypto.randomness import (
     WORTH_TABLES,
     Randomness,
     residues_by_tables,
@@ -143,8 +143,8 @@ def test_a_bare_install_names_the_extra():
         "from pathlib import Path\n"
         "from dpcheck.core.errors import MissingExtra\n"
         "from dpcheck.mechanisms.ftl import FederatedTransfer\n"
-        "from dpcheck.mechanisms._paillier import generate_key\n"
-        "from dpcheck.mechanisms._ftl_certificates import make_certificates\n"
+        "from dpcheck.mechanisms.federated.crypto.paillier import generate_key\n"
+        "from dpcheck.mechanisms.federated.service.certificates import make_certificates\n"
         "for f in (generate_key, lambda: make_certificates(Path('nowhere'))):\n"
         "    try: f()\n"
         "    except MissingExtra as e: print(e)\n"

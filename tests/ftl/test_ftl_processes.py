@@ -13,11 +13,11 @@ import pytest
 from two_parties import SEEDS, free_port, plain_parties, spellings
 
 from dpcheck.cli.ftl_data import read_table
-from dpcheck.mechanisms._ftl_autoencoder import flatten, forward
-from dpcheck.mechanisms._ftl_link import ObjectLink
-from dpcheck.mechanisms._ftl_local import converse
-from dpcheck.mechanisms._ftl_tls import listen
-from dpcheck.mechanisms._ftl_validation import cross_validate
+from dpcheck.mechanisms.federated.protocol.autoencoder import flatten, forward
+from dpcheck.mechanisms.federated.protocol.link import ObjectLink
+from dpcheck.mechanisms.federated.protocol.local import converse
+from dpcheck.mechanisms.federated.protocol.validation import cross_validate
+from dpcheck.mechanisms.federated.service.tls import listen
 
 AGREED = ["--hidden", "2", "--iterations", "2", "--rate", "0.5"]
 

@@ -14,18 +14,24 @@ from dpcheck.core.errors import (
     PartiesDisagree,
     WireError,
 )
-from dpcheck.mechanisms import _ftl_messages as messages
-from dpcheck.mechanisms._ftl_autoencoder import add, backward, flatten, forward, scale
-from dpcheck.mechanisms._ftl_checkpoint import CheckpointDirectory
-from dpcheck.mechanisms._ftl_cipher import PlainCipher
-from dpcheck.mechanisms._ftl_link import BytesLink, ObjectLink
-from dpcheck.mechanisms._ftl_local import Transcript, converse
-from dpcheck.mechanisms._ftl_messages import BigIntegers
-from dpcheck.mechanisms._ftl_model import KnownToA, KnownToB, Objective, joint_gradients, translator
-from dpcheck.mechanisms._ftl_party_a import PartyA
-from dpcheck.mechanisms._ftl_party_b import PartyB
-from dpcheck.mechanisms._ftl_state import InMemory, Settings, State
-from dpcheck.mechanisms._ftl_validation import split_folds, weighted_f1
+from dpcheck.mechanisms.federated.protocol import messages
+from dpcheck.mechanisms.federated.protocol.autoencoder import add, backward, flatten, forward, scale
+from dpcheck.mechanisms.federated.protocol.cipher import PlainCipher
+from dpcheck.mechanisms.federated.protocol.link import BytesLink, ObjectLink
+from dpcheck.mechanisms.federated.protocol.local import Transcript, converse
+from dpcheck.mechanisms.federated.protocol.messages import BigIntegers
+from dpcheck.mechanisms.federated.protocol.model import (
+    KnownToA,
+    KnownToB,
+    Objective,
+    joint_gradients,
+    translator,
+)
+from dpcheck.mechanisms.federated.protocol.party_a import PartyA
+from dpcheck.mechanisms.federated.protocol.party_b import PartyB
+from dpcheck.mechanisms.federated.protocol.state import InMemory, Settings, State
+from dpcheck.mechanisms.federated.protocol.validation import split_folds, weighted_f1
+from dpcheck.mechanisms.federated.service.checkpoint import CheckpointDirectory
 from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
 
 OPTIONS = {"hidden": (3,), "rate": 0.5, "iterations": 3}

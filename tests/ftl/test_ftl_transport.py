@@ -10,13 +10,13 @@ import pytest
 from two_parties import free_port, plain_parties, spellings
 
 from dpcheck.core.errors import ConnectionLost, InvalidParameter, WireError
-from dpcheck.mechanisms._ftl_autoencoder import forward
-from dpcheck.mechanisms._ftl_certificates import make_certificates
-from dpcheck.mechanisms._ftl_link import BytesLink
-from dpcheck.mechanisms._ftl_local import converse
-from dpcheck.mechanisms._ftl_messages import Labels
-from dpcheck.mechanisms._ftl_service import Connection, lead, serve
-from dpcheck.mechanisms._ftl_tls import TlsLink, accept, connect, listen, tls_context
+from dpcheck.mechanisms.federated.protocol.autoencoder import forward
+from dpcheck.mechanisms.federated.protocol.link import BytesLink
+from dpcheck.mechanisms.federated.protocol.local import converse
+from dpcheck.mechanisms.federated.protocol.messages import Labels
+from dpcheck.mechanisms.federated.service.certificates import make_certificates
+from dpcheck.mechanisms.federated.service.run import Connection, lead, serve
+from dpcheck.mechanisms.federated.service.tls import TlsLink, accept, connect, listen, tls_context
 from dpcheck.mechanisms.ftl import FederatedTransfer
 
 

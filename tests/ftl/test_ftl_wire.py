@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck.core.errors import DpcheckError, WireError
-from dpcheck.mechanisms import _ftl_messages as messages
-from dpcheck.mechanisms._ftl_messages import KINDS, BigIntegers
-from dpcheck.mechanisms._ftl_wire import (
+from dpcheck.mechanisms.federated.protocol import messages
+from dpcheck.mechanisms.federated.protocol.messages import KINDS, BigIntegers
+from dpcheck.mechanisms.federated.protocol.wire import (
     HEADER,
     NO_SESSION,
     Framer,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpcheck.auditing.mechanism import declaration
-from dpcheck.audits.assertion import audit_function
+from dpcheck.session.assertion import audit_function
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dpcheck
 from dpcheck import Budget, BudgetExceeded, Gaussian, Laplace, Ledger, PureDP, SampledGaussian
-from dpcheck.core.event import Grouped
+from dpcheck.core.events.event import Grouped
 
 ORDER = 6.0
 # Costs are sums of eighths, so sums of floats are exact and equality means equality.

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from dpcheck import Budget, Gaussian, Ledger, PureDP
-from dpcheck.accounting import ledger_store
+from dpcheck.ledger import store as ledger_store
 
 EVENTS = (PureDP(1e-7), Gaussian(1e4))
 

@@ -10,14 +10,14 @@ from click.testing import CliRunner
 from scipy.stats import binom
 
 import dpcheck
-from dpcheck.auditing.canaries import CanaryTrial
+from dpcheck.auditing.auditors.canaries import CanaryTrial
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.mechanism import declaration
-from dpcheck.audits._claims import audited_claim, read_claim
 from dpcheck.cli.main import main
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import BadOutput, InvalidParameter, UnsupportedAdjacency
 from dpcheck.execution.runner import Runner
+from dpcheck.session.claims import audited_claim, read_claim
 
 PURE = AuditedClaim(1.0, 0.0, Adjacency.ADD_REMOVE)
 MANY = 1000

@@ -12,8 +12,8 @@ from scipy.integrate import quad
 from scipy.stats import expon, laplace
 
 import dpcheck
-from dpcheck.auditing.climb import climb
-from dpcheck.auditing.likelihood import sample_losses
+from dpcheck.auditing.auditors.likelihood import sample_losses
+from dpcheck.auditing.learning.coordinate_ascent import climb
 from dpcheck.auditing.mechanism import Mechanism, Pair, as_mechanism
 from dpcheck.core.errors import BadOutput
 from dpcheck.execution.runner import Runner

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
-from dpcheck.auditing.events import choose_events, learn_gauges
-from dpcheck.auditing.intervals import hockey_stick_statistics
-from dpcheck.auditing.scores import find_atoms
+from dpcheck.auditing.learning.events import choose_events, learn_gauges
+from dpcheck.auditing.learning.scores import find_atoms
+from dpcheck.auditing.statistics.intervals import hockey_stick_statistics
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import BadOutput
 

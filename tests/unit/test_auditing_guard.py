@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from dpcheck.auditing.encode import encode_array, encode_list
 from dpcheck.auditing.guard import guarded
+from dpcheck.auditing.learning.encodings import encode_array, encode_list
 from dpcheck.core.errors import BadOutput, InputMutated, MechanismFailed, RunTimedOut
 
 DATA = np.zeros(3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpcheck.auditing.likelihood import delta_lower, epsilon_lower, gains, sample_losses
+from dpcheck.auditing.auditors.likelihood import delta_lower, epsilon_lower, gains, sample_losses
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.core.errors import BadOutput
 from dpcheck.execution.runner import Runner

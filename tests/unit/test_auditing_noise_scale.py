@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
+from dpcheck.auditing.auditors.noise_scale import Pivot, judge, noise_scale_test
 from dpcheck.auditing.mechanism import Mechanism
-from dpcheck.auditing.noise_scale import Pivot, judge, noise_scale_test
 from dpcheck.execution.runner import Runner
 
 

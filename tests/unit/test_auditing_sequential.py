@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, multinomial
 
-from dpcheck.auditing.intervals import conditional_binomial_lower
-from dpcheck.auditing.sequential import (
+from dpcheck.auditing.statistics.intervals import conditional_binomial_lower
+from dpcheck.auditing.statistics.sequential import (
     Bet,
     Counts,
     average_log_e,

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dpcheck.accounting.objective import objective_epsilon
-from dpcheck.auditing.witness import PairPoint, PlaneDomain, search, shrink
-from dpcheck.audits._objective_loss import certified_loss, certified_lower, fast_loss
+from dpcheck.auditing.auditors.witness_search import PairPoint, PlaneDomain, search, shrink
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.training_events import ObjectivePerturbation
+from dpcheck.core.events.training import ObjectivePerturbation
+from dpcheck.families.objective.loss import certified_loss, certified_lower, fast_loss
 from dpcheck.numerics.balls import precision
 
 EVENT = ObjectivePerturbation(0.950615, 10_000, 0.001)

@@ -9,10 +9,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcheck.audits import _output_hunt, registry, session
-from dpcheck.audits._output_loss import OutputGame, OutputPair, as_rows, certified_lower, losses
 from dpcheck.core.errors import CannotReplay, DpcheckError, InvalidParameter
 from dpcheck.core.verdict import Verdict
+from dpcheck.families.output import search as _output_hunt
+from dpcheck.families.output.loss import OutputGame, OutputPair, as_rows, certified_lower, losses
+from dpcheck.session import registry
+from dpcheck.session import run as session
 
 SMALL = ("rows=1000", "features=4")
 
@@ -150,7 +152,7 @@ def test_a_mechanism_with_too_little_noise_is_not_confirmed(monkeypatch):
 
 
 def test_wrong_noise_breaks_the_tie(monkeypatch):
-    from dpcheck.mechanisms import _output
+    from dpcheck.mechanisms.output import noise as _output
 
     honest = _output.spherical_noise
     monkeypatch.setattr(_output, "spherical_noise", lambda rate, *rest: honest(1.25 * rate, *rest))

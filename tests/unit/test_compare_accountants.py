@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import dpcheck
 from dpcheck.accounting.api import epsilon_lower
-from dpcheck.core.event import leaves
+from dpcheck.core.events.event import leaves
 from dpcheck.testing import compare_accountants
 from dpcheck.testing.accountants import dp_accounting_pld, dp_accounting_rdp
 

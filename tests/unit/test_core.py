@@ -8,8 +8,8 @@ import pytest
 import dpcheck
 from dpcheck.core import errors
 from dpcheck.core.adjacency import Adjacency, as_adjacency
-from dpcheck.core.event import Parallel, Repeated, Sequential, leaves, natural_adjacency
-from dpcheck.core.serialize import event_names, from_dict, from_json, to_dict, to_json
+from dpcheck.core.events.event import Parallel, Repeated, Sequential, leaves, natural_adjacency
+from dpcheck.core.events.serialize import event_names, from_dict, from_json, to_dict, to_json
 
 EXAMPLES = {
     "Gaussian": dpcheck.Gaussian(1.5),

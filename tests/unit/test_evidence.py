@@ -9,20 +9,20 @@ import pytest
 from scipy.stats import beta, binom, laplace, norm
 
 import dpcheck
-from dpcheck.auditing.bands import clopper_pearson, convex, tradeoff_band
-from dpcheck.auditing.bill import bill
-from dpcheck.auditing.distinguisher import Limits
+from dpcheck.auditing.auditors.distinguisher import Limits
+from dpcheck.auditing.auditors.noise_scale import Tie
+from dpcheck.auditing.error_budget import bill
 from dpcheck.auditing.evidence import _ascending, gather
-from dpcheck.auditing.loss_bands import _envelope, loss_band, mean_lower
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.noise_scale import Tie
 from dpcheck.auditing.part import PartPlan, audit_part
-from dpcheck.audits._claims import audited_claim, claimed_curve, read_claim
-from dpcheck.audits._provenance import rerun_command, rerun_python
-from dpcheck.audits.session import AuditRequest, audit
+from dpcheck.auditing.statistics.bands import clopper_pearson, convex, tradeoff_band
+from dpcheck.auditing.statistics.loss_bands import _envelope, loss_band, mean_lower
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
+from dpcheck.session.claims import audited_claim, claimed_curve, read_claim
+from dpcheck.session.provenance import rerun_command, rerun_python
+from dpcheck.session.run import AuditRequest, audit
 
 RATES = np.linspace(0, 1, 401)
 

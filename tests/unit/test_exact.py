@@ -10,8 +10,8 @@ from scipy.stats import laplace as scipy_laplace
 from scipy.stats import norm
 
 import dpcheck
-from dpcheck.accounting.exact import optimal_composition
-from dpcheck.accounting.gdp import gdp_delta, gdp_epsilon
+from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_epsilon
+from dpcheck.accounting.accountants.pure import optimal_composition
 from dpcheck.core import errors
 
 

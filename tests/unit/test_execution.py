@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcheck.audits.session import AuditRequest, audit
 from dpcheck.core.errors import RunTimedOut, StoreBroken, UnknownName
 from dpcheck.execution.parallel import Workers, run
 from dpcheck.execution.seeds import generator, stream
 from dpcheck.execution.store import MemoryStore, SqliteStore, audit_key
+from dpcheck.session.run import AuditRequest, audit
 
 MECHANISM = """
 import numpy as np

@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from dpcheck.audits.session import AuditRequest, audit
 from dpcheck.execution.parallel import Workers
+from dpcheck.session.run import AuditRequest, audit
 
 MECHANISM = """
 import time

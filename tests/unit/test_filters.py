@@ -9,7 +9,9 @@ from scipy.stats import norm
 
 from dpcheck import Budget
 from dpcheck.accounting import losses
-from dpcheck.accounting.filters import (
+from dpcheck.accounting.renyi.divergence import renyi
+from dpcheck.core.errors import DpcheckError
+from dpcheck.ledger.filters import (
     ConcentratedFilter,
     GaussianFilter,
     PureFilter,
@@ -18,8 +20,6 @@ from dpcheck.accounting.filters import (
     choose_filter,
     renyi_limit,
 )
-from dpcheck.accounting.rdp import renyi
-from dpcheck.core.errors import DpcheckError
 
 mpmath.mp.dps = 50
 

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dpcheck.audits._ftl_accumulate import Equations, accumulate
-from dpcheck.audits._ftl_attacks import own_steps, rows_seen_by_a, signals_seen_by_b
-from dpcheck.audits._ftl_leaks import LEAKS, LeakHunt, Neighbours
-from dpcheck.audits._ftl_scenario import Scenario, read_scenario
-from dpcheck.audits.ftl import AUDIT, PARTS
+from dpcheck.audits.ftl.accumulate import Equations, accumulate
+from dpcheck.audits.ftl.attacks import own_steps, rows_seen_by_a, signals_seen_by_b
+from dpcheck.audits.ftl.audit import AUDIT, PARTS
+from dpcheck.audits.ftl.leaks import LEAKS, LeakHunt, Neighbours
+from dpcheck.audits.ftl.scenario import Scenario, read_scenario
 from dpcheck.cli.audit import command
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.execution.runner import Runner
-from dpcheck.mechanisms._ftl_autoencoder import forward
-from dpcheck.mechanisms._ftl_model import joint_gradients
+from dpcheck.mechanisms.federated.protocol.autoencoder import forward
+from dpcheck.mechanisms.federated.protocol.model import joint_gradients
 from dpcheck.mechanisms.ftl import FederatedTransfer
 
 SMALL = ["rows_a=14", "rows_b=7", "common=5", "labelled=3", "features_a=8", "features_b=6",

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.mechanisms import _ftl_autoencoder as nets
-from dpcheck.mechanisms import _ftl_model as model
+from dpcheck.mechanisms.federated.protocol import autoencoder as nets
+from dpcheck.mechanisms.federated.protocol import model
 
 OBJECTIVES = [
     model.Objective(alignment_weight=0.3, regularization=0.07, alignment=alignment, variant=variant)

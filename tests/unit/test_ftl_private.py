@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck.auditing.distinguisher import Limits
-from dpcheck.auditing.noise_scale import noise_scale_test
+from dpcheck.auditing.auditors.distinguisher import Limits
+from dpcheck.auditing.auditors.noise_scale import noise_scale_test
 from dpcheck.auditing.part import audit_part
-from dpcheck.audits.ftl import AUDIT, private_plan
-from dpcheck.audits.registry import Request
+from dpcheck.audits.ftl.audit import AUDIT, private_plan
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.runner import Runner
-from dpcheck.mechanisms import _ftl_autoencoder as nets
-from dpcheck.mechanisms import _ftl_model as maths
-from dpcheck.mechanisms import _ftl_private as private
-from dpcheck.mechanisms._ftl_private_model import PrivateFederatedTransfer
+from dpcheck.mechanisms.federated.protocol import autoencoder as nets
+from dpcheck.mechanisms.federated.protocol import model as maths
+from dpcheck.mechanisms.federated.protocol import private
 from dpcheck.mechanisms.ftl import Federation
+from dpcheck.mechanisms.private_ftl import PrivateFederatedTransfer
+from dpcheck.session.registry import Request
 
 
 def federation(rows: int = 600, seed: int = 0) -> Federation:

@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 from dpcheck.cli.reproduce import TABLES, load
-from dpcheck.cli.reproduce_ftl import credit, nuswide
-from dpcheck.cli.reproduce_ftl_data import Split, Table, load_credit, load_nuswide, split
-from dpcheck.cli.reproduce_ftl_training import (
+from dpcheck.core.errors import UsageError
+from dpcheck.mechanisms import FederatedTransfer, Federation
+from dpcheck.mechanisms.federated.protocol.autoencoder import Pretraining, flatten, forward
+from dpcheck.mechanisms.federated.protocol.model import translator
+from dpcheck.reproduce.ftl.data import Split, Table, load_credit, load_nuswide, split
+from dpcheck.reproduce.ftl.table import credit, nuswide
+from dpcheck.reproduce.ftl.training import (
     Recipe,
     Rows,
     all_rows,
@@ -24,10 +28,6 @@ from dpcheck.cli.reproduce_ftl_training import (
     transfer_f1,
     transfer_validation,
 )
-from dpcheck.core.errors import UsageError
-from dpcheck.mechanisms import FederatedTransfer, Federation
-from dpcheck.mechanisms._ftl_autoencoder import Pretraining, flatten, forward
-from dpcheck.mechanisms._ftl_model import translator
 
 RECIPE = Recipe((3,), 6, 2.0, 0.01, 0.005, Pretraining(2))
 

@@ -10,8 +10,8 @@ from dpcheck.core.audit_result import AuditEntry, Location, Observed, Proved
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import InvalidProject, StoreBroken
+from dpcheck.core.events.noise import Gaussian
 from dpcheck.core.evidence import Histogram, RunEvidence, Spent, TradeoffBand
-from dpcheck.core.noise_events import Gaussian
 from dpcheck.core.verdict import Verdict
 from dpcheck.gate import code
 from dpcheck.gate.codec import decode, encode

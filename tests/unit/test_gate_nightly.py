@@ -6,11 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcheck.auditing.distinguisher import Limits
+from dpcheck.auditing.auditors.distinguisher import Limits
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
 from dpcheck.auditing.part import PartPlan, audit_part
-from dpcheck.audits import session, targets
-from dpcheck.audits._claims import audited_claim, read_claim
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
@@ -18,6 +16,9 @@ from dpcheck.execution.store import SqliteStore
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
 from dpcheck.gate.running import Settings, night_limits, run_audit
+from dpcheck.session import run as session
+from dpcheck.session import targets
+from dpcheck.session.claims import audited_claim, read_claim
 
 SOURCE = """
 import dpcheck

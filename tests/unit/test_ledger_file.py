@@ -308,7 +308,7 @@ def test_a_file_replaced_under_an_open_ledger_is_noticed(written, tmp_path):
 
 
 def test_a_locked_file_is_waited_for_and_then_reported(written, monkeypatch):
-    monkeypatch.setattr("dpcheck.accounting.ledger_store.WAIT_SECONDS", 0.1)
+    monkeypatch.setattr("dpcheck.ledger.store.WAIT_SECONDS", 0.1)
     ledger = Ledger.open(written, block=1)
     data = ledger.dataset("d")
     other = sqlite3.connect(written, isolation_level=None)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcheck.accounting.convert import CONVERSIONS, linear_rdp_epsilon, rdp_epsilon
+from dpcheck.accounting.renyi.conversion import CONVERSIONS, linear_rdp_epsilon, rdp_epsilon
 
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)

@@ -13,18 +13,19 @@ from scipy.stats import binom, norm
 from dpcheck import epsilon
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import CannotCalibrate, InvalidParameter, MissingExtra
-from dpcheck.core.training_events import SampledGaussian
-from dpcheck.mechanisms import DPDA, GDPDA, _jax
-from dpcheck.mechanisms._dpda_batch_noise import batch_noise_pair
-from dpcheck.mechanisms._dpda_plan import noisy_gradient, nu_schedule
-from dpcheck.mechanisms._dpda_sampling import joined, poisson_batches
+from dpcheck.core.events.training import SampledGaussian
+from dpcheck.mechanisms import DPDA, GDPDA
+from dpcheck.mechanisms.adaptation import lazy_jax as _jax
+from dpcheck.mechanisms.adaptation.batch_noise import batch_noise_pair
+from dpcheck.mechanisms.adaptation.plan import noisy_gradient, nu_schedule
+from dpcheck.mechanisms.adaptation.sampling import joined, poisson_batches
 
 PAPER = {"source": 2817, "target": 539}
 
 
 def test_importing_needs_no_jax():
     code = (
-        "import sys, dpcheck.mechanisms as m, dpcheck.audits.registry as r;"
+        "import sys, dpcheck.mechanisms as m, dpcheck.session.registry as r;"
         "m.DPDA(); m.GDPDA(); [r.get(n) for n in r.names()]; assert 'jax' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -29,14 +29,14 @@ from dpcheck.mechanisms import (
     hypothesis_weights,
     informative_prior,
 )
-from dpcheck.mechanisms._bayes import Prior
-from dpcheck.mechanisms._dphtl_baselines import (
+from dpcheck.mechanisms.output.baselines import (
     average_weights,
     best_source,
     logistic_weights,
     soft_weights,
 )
-from dpcheck.mechanisms._output import spherical_log_density, spherical_noise
+from dpcheck.mechanisms.output.bayes import Prior
+from dpcheck.mechanisms.output.noise import spherical_log_density, spherical_noise
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def test_projection_with_identical_sources_is_still_certified():
 
 
 def test_projection_says_when_it_cannot_certify(monkeypatch):
-    monkeypatch.setattr("dpcheck.mechanisms._hypothesis_weights._MAX_STEPS", 20)
+    monkeypatch.setattr("dpcheck.mechanisms.output.hypothesis_weights._MAX_STEPS", 20)
     logs = np.log(np.array([[0.5, 0.5], [0.9, 0.1]]))
     with pytest.raises(CannotCertify, match="certified"):
         hypothesis_weights(np.log([0.7, 0.3]), logs, tolerance=-1.0)

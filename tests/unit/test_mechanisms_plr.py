@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from dpcheck.core.errors import CannotCertify, InvalidParameter
 from dpcheck.mechanisms import PLR, Labelled, Ridge, SmoothRegularizer, exact_loss, mixture
-from dpcheck.mechanisms._objective import draw_noise
+from dpcheck.mechanisms.objective.perturbed import draw_noise
 
 
 def ones(rows: int, flipped: int = 0) -> Labelled:
@@ -115,7 +115,7 @@ class WithNoise(PLR):
     def _plan(self, rows, features):
         from dataclasses import replace
 
-        from dpcheck.mechanisms._plan import Plan
+        from dpcheck.mechanisms.objective.plan import Plan
 
         (block,) = super()._plan(rows, features).blocks
         return Plan((replace(block, event=replace(block.event, noise_epsilon=self.noise_epsilon)),))

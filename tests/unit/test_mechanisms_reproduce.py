@@ -8,10 +8,16 @@ import json
 import numpy as np
 import pytest
 
-from dpcheck.cli import reproduce_stacking, stacking_trials
-from dpcheck.cli.reproduce_stacking import _digit_trial, _public_digits, _transfer_trial, pst_news20
-from dpcheck.cli.stacking_data import Digits, load_digits, load_posts
 from dpcheck.core.errors import UsageError
+from dpcheck.reproduce.stacking import table as reproduce_stacking
+from dpcheck.reproduce.stacking import trials as stacking_trials
+from dpcheck.reproduce.stacking.data import Digits, load_digits, load_posts
+from dpcheck.reproduce.stacking.table import (
+    _digit_trial,
+    _public_digits,
+    _transfer_trial,
+    pst_news20,
+)
 
 
 def toy_digits(per_digit: int = 60) -> Digits:

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import chi2
 
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.event import Parallel, Sequential
-from dpcheck.core.training_events import ObjectivePerturbation
+from dpcheck.core.events.event import Parallel, Sequential
+from dpcheck.core.events.training import ObjectivePerturbation
 from dpcheck.mechanisms import (
     PLR,
     PLRFS,

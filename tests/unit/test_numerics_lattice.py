@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpcheck.accounting.pld_mixtures import LaplacePair, Mixture, NormalPair
-from dpcheck.accounting.pld_pairs import AtomicPair, Atoms, common_span
+from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
+from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, common_span
 from dpcheck.numerics.lattice import Lattice, LatticeLoss, pool
 
 

@@ -24,7 +24,13 @@ from dpcheck.accounting.losses import (
     WithoutReplacementLoss,
     reverse,
 )
-from dpcheck.accounting.pld import compose, pld_delta, pld_epsilon, pld_tradeoff, supports
+from dpcheck.accounting.pld.distribution import (
+    compose,
+    pld_delta,
+    pld_epsilon,
+    pld_tradeoff,
+    supports,
+)
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.side import Side
 

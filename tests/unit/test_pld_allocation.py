@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 import dpcheck
 from dpcheck.accounting.losses import AllocationLoss, GaussianLoss, GaussianMixtureLoss, reverse
-from dpcheck.accounting.pld import pld_delta, pld_epsilon
+from dpcheck.accounting.pld.distribution import pld_delta, pld_epsilon
 from dpcheck.core.errors import CannotCertify, UnsupportedAdjacency
 from dpcheck.numerics.side import Side
 

@@ -9,7 +9,7 @@ from flint import acb, arb
 from scipy.stats import norm
 
 from dpcheck.accounting.losses import DensityLoss, GaussianLoss, reverse
-from dpcheck.accounting.pld import pld_delta, pld_epsilon
+from dpcheck.accounting.pld.distribution import pld_delta, pld_epsilon
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.side import Side
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from dpcheck.core.errors import DpcheckError, InvalidProject
-from dpcheck.core.event import Repeated
+from dpcheck.core.events.event import Repeated
 from dpcheck.gate import files, project
 
 

@@ -15,8 +15,8 @@ import dpcheck
 import dpcheck.testing.marked
 import dpcheck.testing.parametrize
 from dpcheck.auditing.mechanism import Pair
-from dpcheck.audits.assertion import audit_function
 from dpcheck.core.errors import CannotReplay
+from dpcheck.session.assertion import audit_function
 from dpcheck.testing.replay import load, save
 from dpcheck.testing.shrink import shrink_pair
 

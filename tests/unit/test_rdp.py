@@ -9,9 +9,15 @@ from scipy.optimize import brentq
 
 import dpcheck
 from dpcheck.accounting import losses
-from dpcheck.accounting.convert import CONVERSIONS, improved, optimal, rdp_delta, rdp_epsilon
-from dpcheck.accounting.moments import laplace_log_moment, mixture_log_moments
-from dpcheck.accounting.rdp import renyi, sampled_gaussian_theorem
+from dpcheck.accounting.renyi.conversion import (
+    CONVERSIONS,
+    improved,
+    optimal,
+    rdp_delta,
+    rdp_epsilon,
+)
+from dpcheck.accounting.renyi.divergence import renyi, sampled_gaussian_theorem
+from dpcheck.accounting.renyi.moments import laplace_log_moment, mixture_log_moments
 from dpcheck.core.errors import TheoremConditionViolated, UnknownName
 
 

@@ -9,8 +9,8 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import dpcheck
-from dpcheck.core.event import children, leaves
-from dpcheck.core.serialize import from_json, to_json
+from dpcheck.core.events.event import children, leaves
+from dpcheck.core.events.serialize import from_json, to_json
 from dpcheck.testing import strategies as dp
 
 QUICK = settings(max_examples=100, database=None, phases=[Phase.generate, Phase.shrink])

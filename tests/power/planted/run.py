@@ -7,11 +7,11 @@ from typing import Any
 
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
 from dpcheck.auditing.part import PartPlan
-from dpcheck.audits._claims import audited_claim
-from dpcheck.audits.session import AuditRequest, audit, run_plans
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
+from dpcheck.session.claims import audited_claim
+from dpcheck.session.run import AuditRequest, audit, run_plans
 
 from .base import Planted, Registered
 

@@ -1,0 +1,1 @@
+"""The certified privacy-loss distribution."""

@@ -1,0 +1,234 @@
+"""From Renyi divergences to (epsilon, delta), by name; any order gives a valid bound, so the best wins.
+
+`classic` [Mironov2017, Proposition 3], `improved` [Canonne2020, Proposition 12] and `optimal`
+[Asoodeh2021], each never looser than the one before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcheck.accounting.renyi.moments import Floats
+from dpcheck.core.errors import UnknownName
+
+Curve = Callable[[Floats], Floats]
+
+# Every formula below is a few elementary functions of numbers up to about 1e3.
+_ROUNDING = 1e-12
+
+
+def classic(order: Floats, divergence: Floats, delta: float) -> Floats:
+    """D + log(1/delta)/(a-1)."""
+    return divergence + math.log(1 / delta) / (order - 1)
+
+
+def improved(order: Floats, divergence: Floats, delta: float) -> Floats:
+    """D + log((a-1)/a) - (log delta + log a)/(a-1)."""
+    return divergence + np.log1p(-1 / order) - (math.log(delta) + np.log(order)) / (order - 1)
+
+
+_GRID: Floats = np.linspace(0.0, 1.0, 25)
+
+
+def optimal(order: Floats, divergence: Floats, delta: float, zooms: int = 4) -> Floats:
+    """The smallest epsilon that every pair with this one divergence satisfies.
+
+    Maximise E_Q (x - e^eps)_+ over likelihood ratios x with E x = 1 and E x^a = M = e^{(a-1)D}. By
+    weak duality every majorant lam x^a + mu x + nu of (x - e^eps)_+ proves
+    delta <= lam M + mu + nu. The majorant that touches 0 at t in [0, 1) and the line x - e^eps at y has
+    lam = delta / (M - a t^{a-1} + (a-1) t^a), y^{a-1} = t^{a-1} + 1/(a lam) and
+    e^eps = y (1 - 1/a) + lam (a-1) t^{a-1} (y - t); t = 0 is `improved`. Every t is valid, the best
+    is optimal (strong duality), so the search over t cannot break soundness.
+    """
+    order, divergence = np.atleast_1d(order), np.atleast_1d(divergence)
+    low, high = np.full_like(order, -30.0), np.full_like(order, 30.0)
+    best = improved(order, divergence, delta)
+    for _ in range(zooms):  # t = 1/(1+e^u); zoom in on the best of a grid in u
+        u = low + _GRID[:, None] * (high - low)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            values = _majorant(order, divergence, delta, u)
+        values = np.where(np.isfinite(values), values, math.inf)
+        where = values.argmin(axis=0)
+        best = np.minimum(best, values.min(axis=0))
+        width = (high - low) / 24
+        centre = np.take_along_axis(u, where[None], axis=0)[0]
+        low, high = centre - width, centre + width
+    return best
+
+
+def _majorant(a: Floats, divergence: Floats, delta: float, u: Floats) -> Floats:
+    log_t = -np.logaddexp(0.0, u)  # log of 1/(1+e^u)
+    log_m = (a - 1) * divergence
+    power = np.exp((a - 1) * log_t)  # t^{a-1}
+    taken = power * (a - (a - 1) * np.exp(log_t))  # a t^{a-1} - (a-1) t^a, at most 1 <= M
+    log_room = log_m + np.log1p(-np.minimum(taken * np.exp(-log_m), 1.0))
+    log_y = np.logaddexp((a - 1) * log_t, log_room - np.log(a) - math.log(delta)) / (a - 1)
+    # lam (a-1) t^{a-1} (y - t), as a log; y > t always.
+    log_gap = log_y + np.log(-np.expm1(np.minimum(log_t - log_y, -1e-300)))
+    log_slope = math.log(delta) - log_room + np.log(a - 1) + (a - 1) * log_t + log_gap
+    return np.logaddexp(log_y + np.log1p(-1 / a), log_slope)
+
+
+CONVERSIONS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
+    "classic": classic,
+    "improved": improved,
+    "optimal": optimal,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """The best epsilon (or delta) over orders, and the order that gave it."""
+
+    value: float
+    order: float
+
+
+_RATIO = 1.6
+_SCAN: Floats = 1 + 0.002 * _RATIO ** np.arange(56, dtype=np.float64)
+_CHUNK = 7
+
+
+def _best_order(
+    divergences: Curve, cost: Callable[[Floats, Floats], Floats], enough: Callable[[float], bool]
+) -> Converted:
+    """Minimise cost(order, divergence) over orders in (1, inf): a growing scan, then zooming in.
+
+    `enough(divergence)` ends the scan: divergences grow with the order, so no later one can win.
+    """
+    chunks = []
+    for start in range(0, len(_SCAN), _CHUNK):
+        chunks.append(divergences(_SCAN[start : start + _CHUNK]))
+        if enough(float(chunks[-1][-1])):
+            break
+    values = np.concatenate(chunks)
+    orders = _SCAN[: len(values)]
+    best, where = math.inf, math.nan
+    width = math.log(_RATIO)
+    for _ in range(5):
+        usable = np.isfinite(values)
+        if not usable.any():
+            break
+        costs = np.full_like(orders, math.inf)
+        costs[usable] = cost(orders[usable], values[usable])
+        i = int(costs.argmin())
+        if costs[i] < best:
+            best, where = float(costs[i]), float(orders[i])
+        centre, reach = _vertex(np.log(orders - 1), costs, i), width
+        width /= 3
+        orders = np.asarray(1 + np.exp(centre + np.linspace(-reach, reach, 7)), dtype=np.float64)
+        values = divergences(orders)
+    return Converted(best, where)
+
+
+def _vertex(x: Floats, y: Floats, i: int) -> float:
+    """Where the parabola through the best point and its neighbours is lowest."""
+    if 0 < i < len(x) - 1 and np.isfinite(y[i - 1 : i + 2]).all():
+        left, right = y[i - 1] - y[i], y[i + 1] - y[i]
+        if left + right > 0:
+            h = (x[i + 1] - x[i - 1]) / 2
+            return float(x[i] + h / 2 * (left - right) / (left + right))
+    return float(x[i])
+
+
+def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Converted:
+    """The smallest epsilon the divergences prove at `delta`, over all orders.
+
+    Guarantee: never below the true epsilon if `curve` is never below the true divergence.
+
+    >>> round(rdp_epsilon(lambda a: a / 2, 1e-5).value, 4)  # one Gaussian, mu = 1; exact 4.3772
+    4.7284
+    """
+    convert = _named(conversion)
+    known = math.inf
+
+    def enough(divergence: float) -> bool:
+        # Every conversion gives at least D - 1.4 from order 2 on, so beyond known + 2 none can win.
+        return math.isfinite(divergence) and divergence - 2 > known
+
+    def divergences(orders: Floats) -> Floats:
+        nonlocal known
+        values = curve(orders)
+        known = min(known, float(improved(orders, values, delta).min()))
+        return values
+
+    # `optimal` costs more to evaluate and its best order is near that of `improved`, unless the
+    # moment e^{(a-1)D} is small; then it is searched for on its own.
+    first = improved if conversion == "optimal" else convert
+    best = _best_order(divergences, lambda a, d: first(a, d, delta), enough)
+    value = best.value
+    if conversion == "optimal" and math.isfinite(value):
+        near = 1 + (best.order - 1) * np.array([0.98, 1.0, 1.02])
+        moment = (best.order - 1) * float(curve(near)[1])
+        if _optimal_gain(moment, best.order) <= 1e-7 * abs(value):
+            return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), best.order)
+        value = min(value, float(optimal(near, curve(near), delta).min()))
+        if value < best.value - 1e-4 * abs(best.value):
+            best = _best_order(divergences, lambda a, d: optimal(a, d, delta, zooms=2), enough)
+            at = np.array([best.order])
+            value = min(value, float(optimal(at, curve(at), delta)[0]))
+    return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), best.order)
+
+
+def linear_rdp_epsilon(rho: float, delta: float, conversion: str) -> Converted | None:
+    """`rdp_epsilon` for the divergences rho * order of Gaussian noise, by Newton's method.
+
+    None where the optimal conversion gains more than 1e-5 on the improved one: its search is worth it.
+
+    >>> round(linear_rdp_epsilon(0.5, 1e-5, "improved").value, 4)
+    4.7284
+    """
+    log_room = -math.log(delta)
+    gap = math.sqrt(log_room / rho)  # order - 1; the classic conversion is lowest here
+    if conversion != "classic":
+        # The derivative of `improved` is rho - (log(1/delta) - log a) / (a - 1)^2, with one root;
+        # any order is valid, so a root that is only nearly met costs tightness, not soundness.
+        for _ in range(10):
+            slope = rho * gap * gap - log_room + math.log1p(gap)
+            gap = max(gap - slope / (2 * rho * gap + 1 / (1 + gap)), gap / 8)
+    order = 1 + gap
+    if order == 1 or not math.isfinite(order):
+        return None
+    if conversion == "classic":
+        value = rho * order + log_room / (order - 1)
+    else:
+        value = rho * order + math.log1p(-1 / order) + (log_room - math.log(order)) / (order - 1)
+    if conversion == "optimal" and _optimal_gain((order - 1) * rho * order, order) > 1e-5 * value:
+        return None
+    return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), order)
+
+
+def _optimal_gain(log_moment: float, order: float) -> float:
+    """How far `optimal` can be below `improved` at an order, to first order in 1/M.
+
+    e^eps >= y (1 - 1/a) with y^{a-1} >= (M - 1)/(a delta): all there is to gain is -log(1 - 1/M)/(a-1).
+    """
+    return math.exp(-min(log_moment, 700.0)) / (order - 1)
+
+
+def rdp_delta(curve: Curve, epsilon: float) -> Converted:
+    """The smallest delta the divergences prove at `epsilon`, over all orders.
+
+    Reference: [Canonne2020] Proposition 12, solved for delta.
+    """
+
+    def log_delta(orders: Floats, d: Floats) -> Floats:
+        return (orders - 1) * (d - epsilon + np.log1p(-1 / orders)) - np.log(orders)
+
+    # Once D exceeds epsilon by log 2 the exponent grows with the order.
+    best = _best_order(curve, log_delta, lambda d: math.isfinite(d) and d > epsilon + 0.7)
+    rounded = best.value + _ROUNDING * (1 + abs(best.value))
+    return Converted(math.exp(min(0.0, rounded)), best.order)
+
+
+def _named(conversion: str) -> Callable[[Floats, Floats, float], Floats]:
+    if conversion not in CONVERSIONS:
+        raise UnknownName(
+            f"unknown conversion {conversion!r}; use one of {', '.join(CONVERSIONS)}.",
+            value=conversion,
+        )
+    return CONVERSIONS[conversion]

@@ -1,0 +1,141 @@
+"""The black-box auditor: learn an event on some runs, test it on fresh ones until sure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.learning.selection import Candidate, Learned, learn
+from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.statistics.sequential import (
+    Counts,
+    average_log_e,
+    count,
+    detectable,
+    lower_epsilon,
+    would_catch,
+)
+from dpcheck.auditing.verdicts import good_enough
+from dpcheck.execution.runner import Runner
+from dpcheck.execution.seeds import generator
+from dpcheck.execution.store import Arrays
+
+__all__ = ["Candidate", "Distinction", "Limits", "count_pairs", "distinguish", "learn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinction:
+    """What the runs showed, at the tested line (epsilon, delta)."""
+
+    candidates: tuple[Candidate, ...]
+    counts: tuple[Counts, ...]
+    epsilon: float  # the claim's epsilon on the tested line
+    delta: float
+    lower: float
+    log_e: float
+    detectable: float
+    runs: int
+    learning_runs: int
+    notes: tuple[str, ...]
+
+    @property
+    def best(self) -> int:
+        """The candidate with most evidence."""
+        each = [average_log_e([c], self.epsilon, self.delta) for c in self.counts]
+        return int(np.argmax(each))
+
+
+def count_pairs(
+    mechanism: Mechanism,
+    pairs: Sequence[Pair],
+    candidates: Sequence[Candidate],
+    size: int,
+    seed: np.random.SeedSequence,
+) -> Arrays:
+    """One test batch: counts only, so memory does not grow with the number of runs."""
+    rows = np.zeros((len(candidates), 4))
+    for number in sorted({c.pair for c in candidates}):
+        one, two = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, number)).spawn(
+            2
+        )
+        first = mechanism.sample(pairs[number].first, size, generator(one))
+        second = mechanism.sample(pairs[number].second, size, generator(two))
+        # All events of a pair were learned on one layout.
+        layout = next(c.event.layout for c in candidates if c.pair == number)
+        first, second = layout.rounded(first), layout.rounded(second)
+        for index, candidate in enumerate(candidates):
+            if candidate.pair == number:
+                a, b = candidate.event.hits(first), candidate.event.hits(second)
+                found = count(b, a) if candidate.event.swapped else count(a, b)
+                rows[index] = (found.both, found.first, found.second, found.neither)
+    return {"counts": rows}
+
+
+def distinguish(
+    mechanism: Mechanism, pairs: Sequence[Pair], claim: AuditedClaim, limits: Limits, runner: Runner
+) -> Distinction:
+    """Audit a black box on the given pairs.
+
+    Guarantee: `lower` exceeds the true epsilon at `delta` with probability at most alpha, whenever
+    the audit stops and however many pairs, directions and thresholds were tried: those are chosen
+    on other runs than they are tested on, and the evidence of the chosen is averaged.
+    Assumes: runs are independent given the data.
+    """
+    learned = learn(mechanism, pairs, claim, limits, runner)
+    candidates, bets = learned.candidates, learned.bets
+    epsilon, delta = candidates[0].event.epsilon, candidates[0].event.delta
+    size = min(mechanism.batch, limits.runs_for(mechanism))
+    total = max(1, limits.runs_for(mechanism) // size)
+    counts = [Counts()] * len(candidates)
+    done, ahead = 0, 1
+    while done < total:
+        upto = min(total, done + ahead)
+        for batch in runner.batches(
+            "test", range(done, upto), count_pairs, mechanism, pairs, candidates, size
+        ):
+            counts = [
+                old + Counts(*(int(v) for v in row))
+                for old, row in zip(counts, batch["counts"], strict=True)
+            ]
+        done, ahead = upto, _next_look(upto, limits)
+        if runner.progress.on:
+            runner.progress.testing(
+                runner.prefix, done * size, total * size,
+                lower_epsilon(counts, delta, limits.alpha, bets),
+                average_log_e(counts, epsilon, delta, bets),
+            )  # fmt: skip
+        if _is_enough(counts, learned, limits):
+            break
+    return Distinction(
+        candidates, tuple(counts), epsilon, delta,
+        lower_epsilon(counts, delta, limits.alpha, bets),
+        average_log_e(counts, epsilon, delta, bets),
+        detectable(counts, epsilon, delta, limits.alpha, bets),
+        done * size, learned.runs, learned.notes,
+    )  # fmt: skip
+
+
+def _next_look(done: int, limits: Limits) -> int:
+    """Batches until the evidence is looked at again; looking costs no confidence, only time."""
+    if limits.look_every_batch:
+        return 1
+    return max(1, done // 4) if limits.reach is not None else min(64, done)
+
+
+def _is_enough(counts: Sequence[Counts], learned: Learned, limits: Limits) -> bool:
+    """Whether to stop: the wanted bound is reached, the claim refuted, or nothing left to catch."""
+    epsilon, delta = learned.candidates[0].event.epsilon, learned.candidates[0].event.delta
+    if limits.reach is not None:
+        return lower_epsilon(counts, delta, limits.alpha, learned.bets) >= limits.reach
+    if not limits.stop_early:
+        return False
+    if average_log_e(counts, epsilon, delta, learned.bets) >= -math.log(limits.alpha):
+        return True
+    wanted = good_enough(epsilon, limits.tolerance / 2)
+    share = learned.bets[0].share / math.fsum(bet.share for bet in learned.bets)
+    return would_catch(counts[:1], epsilon, delta, limits.alpha * share, wanted, learned.bets[:1])

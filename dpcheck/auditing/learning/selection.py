@@ -1,0 +1,288 @@
+"""Which events to test: pairs, scores and thresholds, each chosen on runs of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.learning.cells import CellScore
+from dpcheck.auditing.learning.events import (
+    LENIENT,
+    Gauge,
+    LearnedEvent,
+    cell_thresholds,
+    choose_events,
+    learn_gauges,
+    pick,
+)
+from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.statistics.sequential import Bet
+from dpcheck.core.errors import BadOutput
+from dpcheck.execution.runner import Runner
+from dpcheck.execution.seeds import generator
+from dpcheck.execution.store import Arrays
+
+Array = NDArray[np.float64]
+_SCREEN = 1 << 16  # runs a side to learn quick scores of a pair from
+_JUDGED = 1 << 18  # and, at most, to tell promising pairs from others by them
+_KEPT = 2  # pairs
+_SHORTLIST = 10  # scores a pair
+_FINALISTS = 6  # scores, over all pairs
+_FEW_CELLS = 64  # so few are counted well enough on the learning runs
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An event on one of the pairs."""
+
+    pair: int
+    event: LearnedEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """Candidates worth testing, best first, the learning runs spent a side, and warnings."""
+
+    candidates: tuple[Candidate, ...]
+    runs: int
+    notes: tuple[str, ...]
+
+    @property
+    def bets(self) -> tuple[Bet, ...]:
+        """Most of the stake is on the best."""
+        shares = [3.0] + [1.0] * (len(self.candidates) - 1)
+        return tuple(
+            each.event.bet(share) for each, share in zip(self.candidates, shares, strict=True)
+        )
+
+
+def sample_pair(
+    mechanism: Mechanism, first: object, second: object, size: int, seed: np.random.SeedSequence
+) -> Arrays:
+    """One learning batch: outputs of both sides."""
+    one, two = seed.spawn(2)
+    return {
+        "first": mechanism.sample(first, size, generator(one)),
+        "second": mechanism.sample(second, size, generator(two)),
+    }
+
+
+def cell_batch(
+    mechanism: Mechanism, first: object, second: object, gauges: Sequence[Gauge], size: int,
+    seed: np.random.SeedSequence,
+) -> Arrays:  # fmt: skip
+    """One counting batch: how often each cell is hit, per score by cells."""
+    sides = _rounded(mechanism, first, second, gauges, size, seed)
+    return {
+        f"gauge-{index}": np.stack([gauge.score.counted(side) for side in sides])
+        for index, gauge in enumerate(gauges)
+        if isinstance(gauge.score, CellScore)
+    }
+
+
+def tally_batch(
+    mechanism: Mechanism, first: object, second: object, gauges: Sequence[Gauge], size: int,
+    seed: np.random.SeedSequence,
+) -> Arrays:  # fmt: skip
+    """One sharpening batch: counts per score and threshold."""
+    sides = _rounded(mechanism, first, second, gauges, size, seed)
+    return {
+        f"gauge-{index}": np.stack([gauge.tally(side) for side in sides])
+        for index, gauge in enumerate(gauges)
+    }
+
+
+def _rounded(
+    mechanism: Mechanism, first: object, second: object, gauges: Sequence[Gauge], size: int,
+    seed: np.random.SeedSequence,
+) -> list[Array]:  # fmt: skip
+    found = sample_pair(mechanism, first, second, size, seed)
+    layout = gauges[0].layout  # one pair, one layout
+    return [layout.rounded(found[side]) for side in ("first", "second")]
+
+
+def learn(
+    mechanism: Mechanism, pairs: Sequence[Pair], claim: AuditedClaim, limits: Limits, runner: Runner
+) -> Learned:
+    """Screen the pairs, learn scores, count cells, choose scores and thresholds: four stages."""
+    wanted = limits.learning_for(mechanism)
+    spent, constant = 0, True
+    chosen = list(range(len(pairs)))
+    if len(pairs) > _KEPT and wanted > 1024:
+        merits = []
+        for index in chosen:
+            first, second = _outputs(
+                mechanism, pairs, index, min(wanted, _SCREEN), "screen", runner
+            )
+            gauges = learn_gauges(first, second, claim, most=4, trees=False)
+            runs = min(_JUDGED, limits.sharpening_for(mechanism) // 4)
+            screen = _Batches(mechanism, pairs, index, max(1, runs), runner)
+            sums = screen.summed("judge", tally_batch, gauges)
+            listed = [_Listed(index, g, sums[f"gauge-{i}"]) for i, g in enumerate(gauges)]
+            merits.append(max(one.merit(screen.total, claim) for one in listed))
+            spent += len(first) + screen.total
+        chosen = sorted(chosen, key=lambda index: -merits[index])[:_KEPT]
+    shortlist: list[_Listed] = []
+    for index in chosen:
+        first, second = _outputs(mechanism, pairs, index, wanted, "learn", runner)
+        spent += len(first)
+        constant &= bool((first == first[0]).all() and (second == first[0]).all())
+        gauges = learn_gauges(first, second, claim, most=_SHORTLIST, trees=limits.trees)
+        del first, second
+        batches = _Batches(mechanism, pairs, index, limits.sharpening_for(mechanism), runner)
+        if any(_many_cells(gauge) for gauge in gauges):
+            counts = batches.summed("cells", cell_batch, gauges)
+            gauges = [
+                _recounted(gauge, counts.get(f"gauge-{place}"))
+                for place, gauge in enumerate(gauges)
+            ]
+            spent += batches.total
+        shortlist += batches.tallied([_Listed(index, gauge) for gauge in gauges], first_pass=True)
+        spent += batches.first_pass
+    runs = batches.first_pass
+    if batches.total > runs:
+        shortlist = sorted(shortlist, key=lambda one: -one.merit(runs, claim))[:_FINALISTS]
+        runs = batches.total
+        for index in sorted({one.pair for one in shortlist}):
+            batches = replace(batches, index=index)
+            mine = [one for one in shortlist if one.pair == index]
+            others = [one for one in shortlist if one.pair != index]
+            shortlist = others + batches.tallied(mine, first_pass=False)
+            spent += batches.total - batches.first_pass
+    found: list[Candidate] = []
+    for index in sorted({one.pair for one in shortlist}):
+        mine = [one for one in shortlist if one.pair == index]
+        events = choose_events([m.gauge for m in mine], [m.tally for m in mine], runs, claim)
+        found += [Candidate(index, event) for event in events]
+    notes = []
+    if constant:
+        notes.append("all learning runs gave one and the same output; is this the mechanism?")
+    return Learned(tuple(_kept(found)), spent, tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A score on a pair, and its counts per side, tail and threshold so far."""
+
+    pair: int
+    gauge: Gauge
+    tally: Array = field(default_factory=lambda: np.zeros(1))
+
+    def merit(self, runs: int, claim: AuditedClaim) -> float:
+        return max(e.merit for e in pick(self.gauge, self.tally, runs, claim, LENIENT))
+
+
+def _many_cells(gauge: Gauge) -> bool:
+    return isinstance(gauge.score, CellScore) and gauge.score.partition.size > _FEW_CELLS
+
+
+def _recounted(gauge: Gauge, counts: Array | None) -> Gauge:
+    if counts is None or not isinstance(gauge.score, CellScore):
+        return gauge
+    score = gauge.score.recounted(counts[0], counts[1])
+    return Gauge(score, gauge.layout, cell_thresholds(score.ratios, counts.sum(axis=0)))
+
+
+def _kept(found: list[Candidate]) -> list[Candidate]:
+    """The best two of the best pair, and one that bounds epsilon where those are too rare to.
+
+    Where nothing stands out, one of another pair too. Each further one costs a little power. All are
+    on one line, so that their evidence can be averaged.
+    """
+    found = sorted(found, key=lambda c: c.event.merit, reverse=True)
+    steady = [c for c in found if c.event.merit < -1e6]
+    found = [c for c in found if c.event.merit >= -1e6]
+    best = found[0]
+    keep = [c for c in found if c.pair == best.pair][:2]
+    if best.event.merit <= 0:
+        keep += [c for c in found if c.pair != best.pair][:1]
+    line = (best.event.epsilon, best.event.delta)
+    return [c for c in keep + steady[:1] if (c.event.epsilon, c.event.delta) == line]
+
+
+@dataclass(frozen=True, slots=True)
+class _Batches:
+    """Batches on one pair whose results are summed, so memory does not grow with the runs."""
+
+    mechanism: Mechanism
+    pairs: Sequence[Pair]
+    index: int
+    wanted: int
+    runner: Runner
+
+    @property
+    def size(self) -> int:
+        return min(self.mechanism.batch, self.wanted)
+
+    @property
+    def total(self) -> int:
+        """Runs a side in all."""
+        return math.ceil(self.wanted / self.size) * self.size
+
+    @property
+    def first_pass(self) -> int:
+        """Runs a side after which only the best scores go on."""
+        return math.ceil(self.wanted / 4 / self.size) * self.size
+
+    def tallied(self, listed: Sequence[_Listed], *, first_pass: bool) -> list[_Listed]:
+        """The scores with the counts of one of the two passes added."""
+        cut = self.first_pass // self.size
+        batches = range(cut) if first_pass else range(cut, self.total // self.size)
+        gauges = [one.gauge for one in listed]
+        sums = self.summed("sharpen", tally_batch, gauges, batches)
+        return [
+            replace(one, tally=one.tally + sums[f"gauge-{place}"])
+            for place, one in enumerate(listed)
+        ]
+
+    def summed(
+        self, stage: str, function: Callable[..., Arrays], gauges: Sequence[Gauge],
+        batches: range | None = None,
+    ) -> dict[str, Array]:  # fmt: skip
+        pair = self.pairs[self.index]
+        self.runner.progress.stage(f"{self.runner.prefix}: choosing an event on {pair.label}")
+        total: dict[str, Array] = {}
+        for batch in self.runner.batches(
+            f"{stage}-{self.index}", batches or range(self.total // self.size), function,
+            self.mechanism, pair.first, pair.second, gauges, self.size,
+        ):  # fmt: skip
+            total = {name: total[name] + part if total else part for name, part in batch.items()}
+        return total
+
+
+def _outputs(
+    mechanism: Mechanism, pairs: Sequence[Pair], index: int, wanted: int, stage: str, runner: Runner
+) -> tuple[Array, Array]:
+    """At least `wanted` learning outputs of both sides of a pair."""
+    pair = pairs[index]
+    runner.progress.stage(f"{runner.prefix}: learning on {pair.label}")
+    size = min(mechanism.batch, wanted)
+    batches = list(
+        runner.batches(
+            f"{stage}-{index}", range(math.ceil(wanted / size)), sample_pair, mechanism,
+            pair.first, pair.second, size,
+        )
+    )  # fmt: skip
+    first, second = _joined(batches, "first"), _joined(batches, "second")
+    if first.shape[1] != second.shape[1]:
+        raise BadOutput(
+            f"the mechanism returns {first.shape[1]} numbers on one dataset and {second.shape[1]} "
+            "on its neighbour; return a list where the length is part of the answer."
+        )
+    return first, second
+
+
+def _joined(batches: Sequence[Arrays], name: str) -> Array:
+    widths = {batch[name].shape[1] for batch in batches}
+    if len(widths) > 1:
+        raise BadOutput(
+            f"the mechanism changes the shape of its output: {sorted(widths)} numbers. Return a "
+            "list where the length is part of the answer."
+        )
+    return np.concatenate([batch[name] for batch in batches])

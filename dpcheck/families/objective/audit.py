@@ -1,0 +1,190 @@
+"""The audits of the objective-perturbation family: one builder, a few lines per algorithm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcheck.auditing.auditors.noise_scale import Pivot
+from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.part import PartPlan
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.audit_result import Proved
+from dpcheck.core.budget import Budget
+from dpcheck.core.claim import Claim
+from dpcheck.core.errors import InvalidParameter
+from dpcheck.core.validate import count
+from dpcheck.session.registry import Audit, Exhibit, Parameter, Request
+
+ROWS = Parameter("rows", 10_000, "rows of each data set, before any split")
+FEATURES = Parameter("features", 0, "features; 0 stands for 4 times the groups")
+GROUPS = Parameter("groups", 5, "feature groups, or row partitions for pst_s")
+REGULARIZATION = Parameter("regularization", 0.001, "lambda of every block")
+CENTER = Parameter(
+    "center", "free", "the regulariser's public centre: chosen by the attacker, or 0",
+    ("free", "zero"),
+)  # fmt: skip
+CALIBRATION = Parameter(
+    "calibration", "papers", "noise by the papers' formula or by the exact epsilon",
+    ("papers", "tight"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What differs between the algorithms."""
+
+    name: str
+    estimator: str  # in dpcheck.mechanisms
+    summary: str
+    paper: str
+    sources: Mapping[str, str]  # part -> where the claim is made
+    grouped: str | None = None  # the constructor's name for the number of groups
+    takes_center: bool = False
+    exhibits: tuple[Exhibit, ...] = ()
+
+    @property
+    def transfer(self) -> bool:
+        """Whether it has a source and a target."""
+        return "target" in self.sources
+
+
+def _features(settings: Mapping[str, Any]) -> int:
+    groups = count("groups", settings.get("groups", 5))
+    return count("features", settings["features"] or 4 * groups)
+
+
+def _arguments(family: Family, request: Request) -> dict[str, Any]:
+    s = request.settings
+    both = ("_source", "_target") if family.transfer else ("",)
+    arguments: dict[str, Any] = {f"epsilon{end}": request.epsilon for end in both}
+    arguments |= {f"regularization{end}": s["regularization"] for end in both}
+    if family.grouped is not None:
+        arguments[family.grouped] = count("groups", s["groups"])
+    arguments["calibration"] = s["calibration"]
+    if request.variant != "corrected":
+        arguments["variant"] = request.variant
+    return arguments
+
+
+def _model(family: Family, arguments: Mapping[str, Any]) -> Any:
+    from dpcheck import mechanisms
+
+    return getattr(mechanisms, family.estimator)(**arguments)
+
+
+def _blank(family: Family, settings: Mapping[str, Any]) -> Any:
+    from dpcheck.mechanisms import Labelled, Transfer
+
+    rows, features = count("rows", settings["rows"]), _features(settings)
+    X, y = np.zeros((rows, features)), np.ones(rows)
+    return Transfer(X, y, X, y) if family.transfer else Labelled(X, y)
+
+
+@dataclass(frozen=True, slots=True)
+class _NoiseLengths:
+    """(eps'/2)|b| summed over the blocks of a part: Gamma(total width) when the code is right."""
+
+    model: Any
+    part: str
+
+    def __call__(self, data: Any, releases: np.ndarray) -> np.ndarray:
+        plan = self.model.plan(data)
+        slices = plan.slices()
+        released = {name: releases[:, place] for name, place in slices.items()}
+        total = np.zeros(len(releases))
+        for block in plan.blocks:
+            if block.part == self.part:
+                objective = plan.objective(block, data, released)
+                weights = released[block.name]
+                noise = objective.noise(weights, objective.pulls(weights))
+                total += block.event.noise_epsilon / 2 * np.linalg.norm(noise, axis=1)
+        return total
+
+
+def _pivot(model: Any, blank: Any, part: str) -> Pivot:
+    width = sum(b.width for b in model.plan(blank).blocks if b.part == part)
+    return Pivot(_NoiseLengths(model, part), float(width), "objective noise")
+
+
+def _situation(family: Family, request: Request, part: str) -> Any:
+    from dpcheck.families.objective.search import Situation
+
+    model = _model(family, _arguments(family, request))
+    free = family.takes_center and request.settings["center"] == "free"
+    return Situation(model, _blank(family, request.settings), part, free)
+
+
+def _build(family: Family, request: Request) -> Sequence[PartPlan]:
+    if request.delta:
+        raise InvalidParameter(
+            f"{family.name} is a pure epsilon algorithm; it takes no --delta.", name="delta"
+        )
+    if request.epsilon <= 0:
+        raise InvalidParameter("epsilon must be above 0.", name="epsilon")
+    return [_build_part(family, request, part) for part in family.sources]
+
+
+def _build_part(family: Family, request: Request, part: str) -> PartPlan:
+    from dpcheck.accounting.api import epsilon
+    from dpcheck.families.objective.search import ObjectiveHunt
+    from dpcheck.mechanisms import flip
+
+    situation = _situation(family, request, part)
+    model, blank = situation.model, situation.blank
+    bound = epsilon(model.release_event(part, blank), delta=0.0, adjacency="replace-one")
+    claimed = Claim(Budget(request.epsilon), Adjacency.REPLACE_ONE, family.sources[part], part)
+    recipe = flip(model, blank, part)
+    arguments = _arguments(family, request)
+    shown = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    header = {
+        "audit": family.name, "variant": request.variant, "part": part,
+        "epsilon": request.epsilon, "settings": dict(request.settings),
+    }  # fmt: skip
+    return PartPlan(
+        name=family.name,
+        variant=request.variant,
+        claim=claimed,
+        tested=AuditedClaim(request.epsilon, 0.0, Adjacency.REPLACE_ONE, family.sources[part]),
+        mechanism=Mechanism(model.sample_releases, True, request.timeout, model.log_density),
+        pairs=[Pair(recipe.data, recipe.neighbour, "one label flipped")],
+        proved=Proved(bound.upper, 0.0, bound.method, bound.assumes),
+        pivot=_pivot(model, blank, part),
+        hunt=ObjectiveHunt(situation, request.epsilon, header, f"{family.estimator}({shown})"),
+        loss_runs=50,
+    )
+
+
+def _replay(family: Family, witness: Mapping[str, Any]) -> float:
+    from dpcheck.families.objective.search import replay
+
+    request = Request(
+        epsilon=float(witness["epsilon"]), variant=str(witness["variant"]),
+        settings=dict(witness["settings"]),
+    )  # fmt: skip
+    if not math.isclose(float(witness["claim"]), request.epsilon):
+        raise ValueError("the claim is not the budget the algorithm was given")
+    return replay(_situation(family, request, str(witness["part"])), witness)
+
+
+def objective_audit(
+    family: Family, *, variants: tuple[str, ...] = ("corrected", "printed")
+) -> Audit:
+    """The registered audit of a family member."""
+    parameters = [ROWS, FEATURES, REGULARIZATION, CALIBRATION]
+    if family.grouped is not None:
+        parameters.insert(2, GROUPS)
+    if family.takes_center:
+        parameters.append(CENTER)
+    build: Callable[[Request], Sequence[PartPlan]] = lambda r: _build(family, r)  # noqa: E731
+    return Audit(
+        name=family.name, summary=family.summary, paper=family.paper,
+        parts=tuple(family.sources), build=build, variants=variants,
+        parameters=tuple(parameters), replay=lambda w: _replay(family, w),
+        exhibits=family.exhibits,
+    )  # fmt: skip

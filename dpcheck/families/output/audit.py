@@ -1,0 +1,140 @@
+"""The audits of output perturbation: DPHTL and DPIW share their targets, claims and variants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.auditing.auditors.noise_scale import Pivot
+from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.part import PartPlan
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.audit_result import Proved
+from dpcheck.core.budget import Budget
+from dpcheck.core.claim import Claim
+from dpcheck.core.errors import InvalidParameter
+from dpcheck.core.validate import count, positive
+from dpcheck.families.output.loss import OutputGame, OutputPair
+from dpcheck.families.output.search import OutputHunt, OutputTarget, RowDomain
+from dpcheck.session.registry import Parameter, Request
+
+Array = NDArray[np.float64]
+VARIANTS = ("corrected", "printed", "signed")
+ROWS = Parameter("rows", 10_000, "private rows; for dphtl, of each of the two parts of a source")
+FEATURES = Parameter("features", 20, "features")
+WEIGHT_REGULARIZATION = Parameter("weight_regularization", 0.001, "lambda of the weight model")
+BOUND = Parameter(
+    "bound", "box", "how the corrected variant bounds rows of the weight model",
+    ("box", "ball", "positive-ball"),
+)  # fmt: skip
+REACH = Parameter(
+    "largest_row", 100.0, "norm of the longest row the attacker uses where rows are not bounded"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """A model, blank data of the audited shape, and how the rows of a witness get into it."""
+
+    model: Any
+    blank: Any
+    targets: Sequence[OutputTarget]
+    pair: Pair
+    width: int
+
+
+def weight_domain(model: Any, features: int, largest_row: float) -> RowDomain:
+    """The rows of the weight model: what the variant clips to, or all up to the attacker's reach."""
+    bound = model.row_bound(features)
+    if bound.kind == "none":
+        return RowDomain("ball", positive("largest_row", largest_row), features)
+    return RowDomain(bound.kind, bound.radius, features)
+
+
+def weight_game(rate: float, rows: int, lam: float, domain: RowDomain) -> OutputGame:
+    """The weight model on private and public rows."""
+    return OutputGame(rate, rows, lam, domain.sizes, True)
+
+
+def spread(row: Sequence[float] | Array, sizes: Sequence[int], features: int) -> Array:
+    """A row of groups as a row of features; coordinates nobody uses are 0."""
+    full = np.repeat(np.asarray(row, dtype=float), sizes)
+    return np.concatenate([full, np.zeros(features - len(full))])
+
+
+def private_rows(first: Array, others: Array, rows: int) -> Array:
+    """The changed row above copies of the background."""
+    table = np.tile(others, (rows, 1))
+    table[0] = first
+    return table
+
+
+def expand(
+    pair: OutputPair, sizes: Sequence[int], rows: int, features: int
+) -> tuple[Array, Array, Array]:
+    """(rows of D, rows of D', public rows)."""
+    full = {n: spread(getattr(pair, n), sizes, features) for n in OutputPair.__slots__}
+    return (
+        private_rows(full["changed"], full["background"], rows),
+        private_rows(full["replaced"], full["background"], rows),
+        full["public"][None, :],
+    )
+
+
+def plan(name: str, part: str, source: str, request: Request, attack: Attack) -> PartPlan:
+    """The one part of an output-perturbation audit."""
+    from dpcheck.accounting.api import epsilon
+
+    bound = epsilon(
+        attack.model.release_event(part, attack.blank), delta=0.0, adjacency="replace-one"
+    )
+    claim = Claim(Budget(request.epsilon), Adjacency.REPLACE_ONE, source, part)
+    return PartPlan(
+        name=name,
+        variant=request.variant,
+        claim=claim,
+        tested=AuditedClaim(request.epsilon, 0.0, Adjacency.REPLACE_ONE, source),
+        mechanism=Mechanism(
+            attack.model.sample_releases, True, request.timeout, attack.model.log_density
+        ),
+        pairs=[attack.pair],
+        proved=Proved(bound.upper, 0.0, bound.method, bound.assumes),
+        pivot=Pivot(attack.model.noise_lengths, float(attack.width), "output noise"),
+        hunt=hunt(name, part, request, attack),
+        loss_runs=200,
+    )
+
+
+def hunt(name: str, part: str, request: Request, attack: Attack) -> OutputHunt:
+    """The witness search, with what a replay needs."""
+    header = {
+        "audit": name, "variant": request.variant, "part": part, "epsilon": request.epsilon,
+        "settings": dict(request.settings),
+    }  # fmt: skip
+    return OutputHunt(attack.targets, request.epsilon, header)
+
+
+def check(name: str, request: Request) -> None:
+    """Refuse what a pure algorithm cannot be asked."""
+    if request.delta:
+        raise InvalidParameter(
+            f"{name} is a pure epsilon algorithm; it takes no --delta.", name="delta"
+        )
+    positive("epsilon", request.epsilon)
+    for setting in ("rows", "features"):
+        count(setting, request.settings[setting])
+
+
+def request_of(witness: Mapping[str, Any]) -> Request:
+    """The request a saved witness was found under."""
+    if float(witness["claim"]) != float(witness["epsilon"]):
+        raise ValueError("the claim is not the budget the algorithm was given")
+    return Request(
+        epsilon=float(witness["epsilon"]), variant=str(witness["variant"]),
+        settings=dict(witness["settings"]),
+    )  # fmt: skip

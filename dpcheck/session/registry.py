@@ -1,0 +1,139 @@
+"""What can be audited by name: one file per algorithm, each with an `AUDIT`."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from dpcheck.auditing.part import PartPlan
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.errors import CannotReplay, InvalidParameter, UnknownName
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A value that `--set name=value` may change; its type is that of the default."""
+
+    name: str
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+
+    def read(self, text: str) -> Any:
+        """The value a user wrote."""
+        if self.choices:
+            if text not in self.choices:
+                raise InvalidParameter(
+                    f"{self.name} must be one of {', '.join(self.choices)}, got {text!r}.",
+                    name=self.name,
+                )
+            return text
+        kind = float if self.default is None else type(self.default)
+        try:
+            return kind(text)
+        except ValueError:
+            raise InvalidParameter(
+                f"{self.name} must be a {kind.__name__}, got {text!r}.", name=self.name
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked of an audit."""
+
+    epsilon: float
+    delta: float = 0.0
+    variant: str = "corrected"
+    adjacency: Adjacency | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """What there is to say of a variant, and the arguments of `dpcheck audit` that show it."""
+
+    variant: str
+    finding: str
+    arguments: str = "--eps 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """An algorithm that can be audited; the first variant is the default."""
+
+    name: str
+    summary: str
+    paper: str
+    parts: tuple[str, ...]
+    build: Callable[[Request], Sequence[PartPlan]]
+    variants: tuple[str, ...] = ("corrected", "printed")
+    parameters: tuple[Parameter, ...] = ()
+    replay: Callable[[Mapping[str, Any]], float] | None = None
+    exhibits: tuple[Exhibit, ...] = ()  # for the board of verdicts
+
+    def settings(self, given: Sequence[str]) -> dict[str, Any]:
+        """Defaults with `name=value` texts applied."""
+        known = {p.name: p for p in self.parameters}
+        values = {p.name: p.default for p in self.parameters}
+        for item in given:
+            name, sign, text = item.partition("=")
+            if not sign:
+                raise InvalidParameter(f"--set wants name=value, got {item!r}.")
+            if name not in known:
+                close = get_close_matches(name, known, n=1)
+                hint = f" Did you mean {close[0]!r}?" if close else ""
+                names = ", ".join(known) or "none"
+                raise UnknownName(f"{self.name} has no parameter {name!r}; it has {names}.{hint}")
+            values[name] = known[name].read(text)
+        return values
+
+    def check_variant(self, variant: str | None) -> str:
+        """The variant by name, the default for None."""
+        if variant is None:
+            return self.variants[0]
+        if variant not in self.variants:
+            raise UnknownName(
+                f"{self.name} has no variant {variant!r}; it has {', '.join(self.variants)}."
+            )
+        return variant
+
+
+def names() -> list[str]:
+    """All registered audits."""
+    package = import_module("dpcheck.audits")
+    found = [module.name for module in pkgutil.iter_modules(package.__path__)]
+    return sorted(found)
+
+
+def get(name: str) -> Audit:
+    """The audit called `name`."""
+    wanted = name.replace("-", "_")
+    if wanted not in names():
+        close = get_close_matches(wanted, names(), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "see 'dpcheck list'."
+        raise UnknownName(
+            f"no audit is called {name!r}; {hint} Your own code is given as file.py:object or "
+            "package.module:object."
+        )
+    audit = import_module(f"dpcheck.audits.{wanted}").AUDIT
+    assert isinstance(audit, Audit)
+    return audit
+
+
+def replay(witness: Mapping[str, Any]) -> float:
+    """The loss of a saved witness, certified anew."""
+    name = witness.get("audit")
+    if not isinstance(name, str):
+        raise CannotReplay("this witness does not say which audit it belongs to.")
+    audit = get(name)
+    if audit.replay is None:
+        raise CannotReplay(f"witnesses of {name} cannot be replayed; run the audit again.")
+    try:
+        return audit.replay(witness)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise CannotReplay(f"this witness is incomplete or damaged: {error!r}.") from None
