@@ -18,7 +18,7 @@ from dpcheck.auditing.mechanism import Mechanism, Pair, as_mechanism
 from dpcheck.core.errors import BadOutput
 from dpcheck.execution.runner import Runner
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from dpcheck.core.claim import Claim
 from dpcheck.core.verdict import Verdict
 from dpcheck.report import sarif
 
-SCHEMA = json.loads((Path(__file__).parents[1] / "schemas/sarif-2.1.0.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[2] / "schemas/sarif-2.1.0.json").read_text())
 INFINITE = float("inf")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import dpcheck
 
-EXAMPLE = str(Path(__file__).parents[2] / "examples/plain_loop.py")
+EXAMPLE = str(Path(__file__).parents[3] / "examples/plain_loop.py")
 
 
 def test_the_example_runs(capsys):
