@@ -128,7 +128,7 @@ def test_models_learn_on_bundled_data() -> None:
         assert roc_auc_score(y[2::3], model.decision_function(X[2::3])) > 0.9
 
 
-@pytest.mark.parametrize("name", ["plr", "plr_fs", "pst_f", "_regularizers"])
+@pytest.mark.parametrize("name", ["plr", "plr_fs", "pst_f", "common.regularizers"])
 def test_doctests(name: str) -> None:
     """pytest does not enter dpcheck/mechanisms, which is a link; run the examples from here."""
     result = doctest.testmod(import_module(f"dpcheck.mechanisms.{name}"))
