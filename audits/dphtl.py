@@ -25,9 +25,7 @@ def _attack(request: Request) -> Attack:
     s = request.settings
     rows, features = s["rows"], s["features"]
     lam, weight_lam = s["regularization"], s["weight_regularization"]
-    model = DPHTL(
-        request.epsilon, lam, weight_lam, bound=s["bound"], variant=request.variant
-    )  # fmt: skip
+    model = DPHTL(request.epsilon, lam, weight_lam, bound=s["bound"], variant=request.variant)
     zeros, ones = np.zeros((rows, features)), np.ones(rows)
     # Sources release independently of each other: one stands for any.
     blank = SourcesData((Source(zeros, ones, zeros),), np.zeros((1, features)))
@@ -82,15 +80,21 @@ AUDIT = Audit(
     build=_build,
     variants=_output.VARIANTS,
     parameters=(
-        _output.ROWS, _output.FEATURES, REGULARIZATION, _output.WEIGHT_REGULARIZATION,
-        _output.BOUND, _output.REACH,
+        _output.ROWS,
+        _output.FEATURES,
+        REGULARIZATION,
+        _output.WEIGHT_REGULARIZATION,
+        _output.BOUND,
+        _output.REACH,
     ),
     replay=_replay,
     exhibits=(
-        Exhibit("corrected", "Each source pays for its model and for its weight model; the claim holds."),
+        Exhibit(
+            "corrected", "Each source pays for its model and for its weight model; the claim holds."
+        ),
         Exhibit(
             "printed",
             "Inherits the weight model of DPIW, which puts no bound on rows: the loss grows with them.",
         ),
     ),
-)  # fmt: skip
+)

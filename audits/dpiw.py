@@ -36,8 +36,9 @@ def _attack(request: Request) -> Attack:
 
     game = _output.weight_game(rate, rows, lam, domain)
     target = OutputTarget("data", game, domain, materialise)
-    changed = TwoSamples(_output.private_rows(np.ones(features), np.zeros(features), rows),
-                         blank.public)  # fmt: skip
+    changed = TwoSamples(
+        _output.private_rows(np.ones(features), np.zeros(features), rows), blank.public
+    )
     return Attack(model, blank, [target], Pair(changed, blank, "one row of ones"), features)
 
 
@@ -59,12 +60,21 @@ AUDIT = Audit(
     build=_build,
     variants=_output.VARIANTS,
     parameters=(
-        _output.ROWS, _output.FEATURES, REGULARIZATION, _output.BOUND, _output.REACH,
+        _output.ROWS,
+        _output.FEATURES,
+        REGULARIZATION,
+        _output.BOUND,
+        _output.REACH,
     ),
     replay=_replay,
     exhibits=(
-        Exhibit("corrected", "Rows clipped to the box that the printed rate is right for; the claim holds."),
+        Exhibit(
+            "corrected",
+            "Rows clipped to the box that the printed rate is right for; the claim holds.",
+        ),
         Exhibit("signed", "Rows of norm at most sqrt(d), with signs: up to twice the sensitivity."),
-        Exhibit("printed", "No bound on rows: the loss grows with them, and with the number of rows."),
+        Exhibit(
+            "printed", "No bound on rows: the loss grows with them, and with the number of rows."
+        ),
     ),
-)  # fmt: skip
+)

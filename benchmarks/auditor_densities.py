@@ -118,9 +118,12 @@ def log_argmax(index_value: float, others: tuple[tuple[float, int], ...], kind: 
 
 @cache
 def log_threshold(
-    answers: tuple[tuple[float, bool, int], ...], rho_factor: int, query_factor: int, scale: float,
+    answers: tuple[tuple[float, bool, int], ...],
+    rho_factor: int,
+    query_factor: int,
+    scale: float,
     threshold: float,
-) -> float:  # fmt: skip
+) -> float:
     """log P(these answers), each (query, above?, how often): all queries meet one noisy threshold."""
     with mpmath.workdps(_DIGITS):
         laws = Piecewise(scale)
@@ -167,8 +170,9 @@ def laplace_sum(scale, *, steps=False):
 
 
 def _laplace_cdf(x, scale):
-    return np.where(x < 0, np.exp(np.minimum(x, 0) / scale) / 2,
-                    1 - np.exp(-np.maximum(x, 0) / scale) / 2)  # fmt: skip
+    return np.where(
+        x < 0, np.exp(np.minimum(x, 0) / scale) / 2, 1 - np.exp(-np.maximum(x, 0) / scale) / 2
+    )
 
 
 def largest(kind):

@@ -43,8 +43,11 @@ def main() -> None:
         found, pattern = largest_loss(case, DENSITIES[case.name], options.seed, options.runs)
         output = " ".join(f"{value:.4g}" for value in found.output)
         known = "" if case.exact is None else f"{case.exact:g}"
-        print(f"{case.name:20} {known:>8} {found.best:14.9f} {pattern:>8} "
-              f"{time.perf_counter() - began:8.1f}  {output[:60]}", flush=True)  # fmt: skip
+        print(
+            f"{case.name:20} {known:>8} {found.best:14.9f} {pattern:>8} "
+            f"{time.perf_counter() - began:8.1f}  {output[:60]}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

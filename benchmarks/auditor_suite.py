@@ -40,9 +40,13 @@ def patterns(size: int, component_wise: bool) -> list[tuple[np.ndarray, np.ndarr
     if component_wise and size > 1:
         half = np.r_[np.ones(size // 2), np.zeros(size - size // 2)]
         pairs += [
-            (one, 2 * first), (one, 2 - 2 * first), (one, 2 * half), (one, 2 * one),
-            (one, 0 * one), (half, 1 - half),
-        ]  # fmt: skip
+            (one, 2 * first),
+            (one, 2 - 2 * first),
+            (one, 2 * half),
+            (one, 2 * one),
+            (one, 0 * one),
+            (half, 1 - half),
+        ]
     return pairs
 
 

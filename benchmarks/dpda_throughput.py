@@ -32,8 +32,9 @@ def main() -> None:
     weights = [model.initial_weights(FEATURES, 2, rng) for _ in range(TOGETHER)]
     tables = [model.sample_rows(sizes, STEPS, rng) for _ in range(TOGETHER)]
     width = max(table.shape[2] for table in tables)
-    rows = np.stack([np.pad(t, ((0, 0), (0, 0), (0, width - t.shape[2])), constant_values=ROWS)
-                     for t in tables])  # fmt: skip
+    rows = np.stack(
+        [np.pad(t, ((0, 0), (0, 0), (0, width - t.shape[2])), constant_values=ROWS) for t in tables]
+    )
     keys = jax.random.split(jax.random.key(0), TOGETHER)
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *weights)
     domains = jnp.zeros(ROWS, jnp.int32), jnp.ones(ROWS, jnp.int32)

@@ -82,12 +82,23 @@ def speed_of_key(bits: int, size: int, rng: np.random.Generator) -> None:
 
     cases: tuple[tuple[str, Callable[[], object], int, Callable[[int], object], int], ...] = (
         ("encrypt", lambda: [public.encrypt(v) for v in values], size, encrypt, size),
-        ("decrypt", lambda: [private.decrypt(c) for c in theirs], size,
-         lambda jobs: paillier.decrypt(key, ciphertexts, jobs), size),
-        ("multiply and add",
-         lambda: [sum(c * w for c, w in zip(theirs, row, strict=True)) for row in plain[:2].tolist()],
-         2 * size, multiply_and_add, plain.size),
-    )  # fmt: skip
+        (
+            "decrypt",
+            lambda: [private.decrypt(c) for c in theirs],
+            size,
+            lambda jobs: paillier.decrypt(key, ciphertexts, jobs),
+            size,
+        ),
+        (
+            "multiply and add",
+            lambda: [
+                sum(c * w for c, w in zip(theirs, row, strict=True)) for row in plain[:2].tolist()
+            ],
+            2 * size,
+            multiply_and_add,
+            plain.size,
+        ),
+    )
     for name, peer, their_size, ours, our_size in cases:
         ours(2)  # starts the processes
         runs = []
@@ -128,9 +139,12 @@ def iteration(
     rng = np.random.default_rng(seed)
     rows = common + 20
     data = ftl.Federation(
-        rng.normal(size=(rows, 10)), rng.choice([-1.0, 1.0], size=rows),
-        rng.normal(size=(rows, features)), np.arange(common), np.arange(common),
-    )  # fmt: skip
+        rng.normal(size=(rows, 10)),
+        rng.choice([-1.0, 1.0], size=rows),
+        rng.normal(size=(rows, features)),
+        np.arange(common),
+        np.arange(common),
+    )
     model = ftl.FederatedTransfer(
         hidden=(hidden,), iterations=1, transport="in-process", key_bits=bits
     )
@@ -170,8 +184,11 @@ def scaling(name: str, seed: int, bits: int) -> None:
         seconds, sent, frames = iteration(**point, bits=bits, seed=seed)
         d, n = point["hidden"], point["common"]
         formula = n * (d * d + d) * width  # (13)
-        print(f"| {value} | {seconds:.2f} | {sent:,} | {formula:,} | {sent / formula:.3f} "
-              f"| {frames:,} |", flush=True)  # fmt: skip
+        print(
+            f"| {value} | {seconds:.2f} | {sent:,} | {formula:,} | {sent / formula:.3f} "
+            f"| {frames:,} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -88,12 +88,22 @@ def main() -> None:
             began = time.process_time()
             bounds[peer.name] = float(peer.bound(first, second, ALPHA, budget.delta))
             seconds[peer.name] = round(time.process_time() - began, 3)
-        append(FILE, {
-            "mechanism": name, "side": side, "seed": seed, "claim": budget.epsilon,
-            "delta": budget.delta, "runs": RUNS, "score": event, "bounds": bounds,
-            "cpu_seconds": seconds, "peers": {p.name: p.version for p in peers},
-            **stamp("scikit-learn", "statsmodels"),
-        })  # fmt: skip
+        append(
+            FILE,
+            {
+                "mechanism": name,
+                "side": side,
+                "seed": seed,
+                "claim": budget.epsilon,
+                "delta": budget.delta,
+                "runs": RUNS,
+                "score": event,
+                "bounds": bounds,
+                "cpu_seconds": seconds,
+                "peers": {p.name: p.version for p in peers},
+                **stamp("scikit-learn", "statsmodels"),
+            },
+        )
         above = [n for n, b in bounds.items() if b > budget.epsilon]
         print(f"{name:52} {side:10} seed {seed} above the claim: {above}", flush=True)
 

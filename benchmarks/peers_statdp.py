@@ -90,12 +90,14 @@ def main() -> None:
     options = parser.parse_args()
     version = importlib.metadata.version("pystatdp")
     rows = {
-        row.name: row for row in CORPUS
-        if not isinstance(row.broken, Registered) and not row.floating_point
+        row.name: row
+        for row in CORPUS
+        if not isinstance(row.broken, Registered)
+        and not row.floating_point
         and row.claim.budget.delta == 0
         and max(columns(row, "broken"), columns(row, "corrected")) <= MOST_COLUMNS
         and (not options.row or any(part in row.name for part in options.row))
-    }  # fmt: skip
+    }
     wanted = [
         (name, side, seed)
         for seed in range(options.seeds)
@@ -112,12 +114,22 @@ def main() -> None:
             p, error = p_value(rows[name], side, seed), None
         except Exception as failure:  # what a peer cannot carry out is a result too
             p, error = None, f"{type(failure).__name__}: {failure}"
-        append(FILE, {
-            "mechanism": name, "side": side, "seed": seed, "claim": rows[name].claim.budget.epsilon,
-            "p": p, "error": error, "rejects": p is not None and p < ALPHA,
-            "runs": PICK * len(rows[name].pairs) + TEST, "peers": {"pystatdp": version},
-            "cpu_seconds": round(time.process_time() - began, 2), **stamp(),
-        })  # fmt: skip
+        append(
+            FILE,
+            {
+                "mechanism": name,
+                "side": side,
+                "seed": seed,
+                "claim": rows[name].claim.budget.epsilon,
+                "p": p,
+                "error": error,
+                "rejects": p is not None and p < ALPHA,
+                "runs": PICK * len(rows[name].pairs) + TEST,
+                "peers": {"pystatdp": version},
+                "cpu_seconds": round(time.process_time() - began, 2),
+                **stamp(),
+            },
+        )
         print(f"{name:52} {side:10} seed {seed} p {p} {error or ''}", flush=True)
 
 

@@ -17,14 +17,29 @@ __version__ = "0.1.0"
 # `dpcheck --help` instant.
 _HOME = {
     **dict.fromkeys(
-        ("Gaussian", "Laplace", "DiscreteGaussian", "DiscreteLaplace", "RandomizedResponse",
-         "ExponentialMechanism", "FinitePair"),
+        (
+            "Gaussian",
+            "Laplace",
+            "DiscreteGaussian",
+            "DiscreteLaplace",
+            "RandomizedResponse",
+            "ExponentialMechanism",
+            "FinitePair",
+        ),
         "dpcheck.core.events.noise",
     ),
     **dict.fromkeys(
-        ("SampledGaussian", "SampledLaplace", "FixedBatchGaussian", "TruncatedPoissonGaussian",
-         "RandomAllocationGaussian",
-         "TreeAggregation", "BandedMatrix", "ObjectivePerturbation", "OutputPerturbation"),
+        (
+            "SampledGaussian",
+            "SampledLaplace",
+            "FixedBatchGaussian",
+            "TruncatedPoissonGaussian",
+            "RandomAllocationGaussian",
+            "TreeAggregation",
+            "BandedMatrix",
+            "ObjectivePerturbation",
+            "OutputPerturbation",
+        ),
         "dpcheck.core.events.training",
     ),
     **dict.fromkeys(
@@ -49,7 +64,7 @@ _HOME = {
     "neighbours": "dpcheck.auditing.neighbours",
     "value_pairs": "dpcheck.auditing.neighbours",
     "Undecided": "dpcheck.core.errors",
-}  # fmt: skip
+}
 
 __all__ = ["__version__", *sorted(_HOME)]
 

@@ -137,9 +137,13 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         return TrainingPlan(epochs, steps, max(1, rows["target"] // self.batch), claimed, true)
 
     def _epochs(
-        self, part: str, rows: Mapping[str, int], claimed: Mapping[str, Event],
-        true: Mapping[str, Event], variant: str,
-    ) -> int:  # fmt: skip
+        self,
+        part: str,
+        rows: Mapping[str, int],
+        claimed: Mapping[str, Event],
+        true: Mapping[str, Event],
+        variant: str,
+    ) -> int:
         per_epoch = rows["target"] / self.batch
         if variant == "corrected":
             phases = self.phases(part)
@@ -269,9 +273,12 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         return self
 
     def sample_rows(
-        self, sizes: Mapping[str, int], steps: int, rng: np.random.Generator,
+        self,
+        sizes: Mapping[str, int],
+        steps: int,
+        rng: np.random.Generator,
         public: Mapping[str, int] | None = None,
-    ) -> NDArray[np.int32]:  # fmt: skip
+    ) -> NDArray[np.int32]:
         """Poisson samples of so many steps: label, source and target batches."""
         s, t = sizes["source"], sizes["target"]
         known = sizes if public is None else public

@@ -128,9 +128,12 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
     def _weight_scale(self, source: Source) -> Scale:
         shape = source.unlabelled.shape
         return weight_scale(
-            self.epsilon, shape, self.weight_regularization, self.row_bound(shape[1]),
+            self.epsilon,
+            shape,
+            self.weight_regularization,
+            self.row_bound(shape[1]),
             printed_rate=self.variant != "corrected",
-        )  # fmt: skip
+        )
 
     def source_events(self, source: Source) -> tuple[Event, Event]:
         """What one source releases about its labelled and about its unlabelled rows."""
@@ -153,9 +156,11 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
             blocks.append(source_block(name, signed, scale, self.regularization, limit))
             scale = self._weight_scale(source)
             found = weight_model(
-                TwoSamples(source.unlabelled, data.public), self.weight_regularization, bound,
+                TwoSamples(source.unlabelled, data.public),
+                self.weight_regularization,
+                bound,
                 scale.distance,
-            )  # fmt: skip
+            )
             blocks.append(OutputBlock(f"weights {number}", found.point, scale))
         return blocks
 

@@ -116,13 +116,20 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
         settings = self.settings()
         rng_a, rng_b = rng.spawn(2)
         a = PartyA(
-            data.X_a, data.y_a, data.common_a, self._network(data.X_a, rng_a),
-            settings=settings, cipher=self._cipher("a"),
-        )  # fmt: skip
+            data.X_a,
+            data.y_a,
+            data.common_a,
+            self._network(data.X_a, rng_a),
+            settings=settings,
+            cipher=self._cipher("a"),
+        )
         b = PartyB(
-            data.X_b, data.common_b, self._network(data.X_b, rng_b),
-            settings=settings, cipher=self._cipher("b"),
-        )  # fmt: skip
+            data.X_b,
+            data.common_b,
+            self._network(data.X_b, rng_b),
+            settings=settings,
+            cipher=self._cipher("b"),
+        )
         return a, b
 
     def _network(self, X: Array, rng: np.random.Generator) -> Network:
@@ -194,5 +201,5 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
             lambda party: cross_validate(
                 party, common_of_b, folds=folds, rng=generator, labelled=data.labelled
             )
-        )  # fmt: skip
+        )
         return answer

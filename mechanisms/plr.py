@@ -77,9 +77,16 @@ class PLR(PrivateClassifier):
         family = ObjectiveFamily(rows["data"], (lam,), (1.0,))
         ((event, cover),) = noised(self.epsilon, family, self.calibration, self.approximate_minima)
         block = Block(
-            "weights", "data", "all", np.arange(rows["data"]), event, np.arange(features), clip,
-            regularizer=self._read_regularizer(features), cover=cover,
-        )  # fmt: skip
+            "weights",
+            "data",
+            "all",
+            np.arange(rows["data"]),
+            event,
+            np.arange(features),
+            clip,
+            regularizer=self._read_regularizer(features),
+            cover=cover,
+        )
         return Plan((block,))
 
     def _read_regularizer(self, features: int) -> Any:

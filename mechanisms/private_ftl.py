@@ -135,14 +135,20 @@ class PrivateFederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn 
         known = slice(None, data.labelled)
         X_a, X_b = np.asarray(data.X_a, float), np.asarray(data.X_b, float)
         a = PrivateA(
-            rules, X_a, check_labels(data.y_a), np.asarray(data.common_a)[known],
+            rules,
+            X_a,
+            check_labels(data.y_a),
+            np.asarray(data.common_a)[known],
             initial_network([X_a.shape[1], *self.hidden], rng_a),
-        )  # fmt: skip
+        )
         labelled = np.asarray(data.common_b)[known]
         b = PrivateB(
-            rules, X_b, labelled, np.zeros(len(labelled)),
+            rules,
+            X_b,
+            labelled,
+            np.zeros(len(labelled)),
             initial_network([X_b.shape[1], *self.hidden], rng_b),
-        )  # fmt: skip
+        )
         return a, b
 
     def fit(

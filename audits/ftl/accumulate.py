@@ -76,9 +76,13 @@ class Equations:
         hidden = step.trace.hidden
         pooled = inputs.T @ (known.y[:, None] / len(known.y) * slopes)
         return _Seen(
-            target, pooled, inputs[known.common], slopes[known.common],
-            translator(hidden, known.y), hidden[known.common],
-        )  # fmt: skip
+            target,
+            pooled,
+            inputs[known.common],
+            slopes[known.common],
+            translator(hidden, known.y),
+            hidden[known.common],
+        )
 
     def parts(self, point: Array) -> tuple[Array, Array]:
         """logit(u) and K of a point, or of many."""
@@ -127,9 +131,13 @@ class Equations:
 
 
 def accumulate(
-    objective: Objective, steps: list[Step], known: KnownToA, rate: float,
-    rng: np.random.Generator, starts: int = 4,
-) -> Accumulated:  # fmt: skip
+    objective: Objective,
+    steps: list[Step],
+    known: KnownToA,
+    rate: float,
+    rng: np.random.Generator,
+    starts: int = 4,
+) -> Accumulated:
     """Solve for B's hidden rows and inner products from random starts, knowing nothing of B."""
     equations = Equations(objective, steps, known, rate)
     best, tried = None, 0
@@ -141,9 +149,16 @@ def accumulate(
         )
         with np.errstate(over="ignore"):  # far off, exp(-z) may be infinite: u is 0 there
             found = least_squares(
-                equations.residuals, point, equations.jacobian, method="trf", x_scale="jac",
-                ftol=1e-15, xtol=1e-15, gtol=1e-15, max_nfev=60,
-            )  # fmt: skip
+                equations.residuals,
+                point,
+                equations.jacobian,
+                method="trf",
+                x_scale="jac",
+                ftol=1e-15,
+                xtol=1e-15,
+                gtol=1e-15,
+                max_nfev=60,
+            )
         if best is None or found.cost < best.cost:
             best = found
         if math.sqrt(best.cost) < 1e-10:
@@ -151,6 +166,11 @@ def accumulate(
     assert best is not None
     hidden, gram = equations.parts(best.x)
     return Accumulated(
-        expit(hidden), gram, float(np.abs(best.fun).max()), equations.unknowns,
-        equations.seen[0].target.size, equations.ranks(best.x), tried,
-    )  # fmt: skip
+        expit(hidden),
+        gram,
+        float(np.abs(best.fun).max()),
+        equations.unknowns,
+        equations.seen[0].target.size,
+        equations.ranks(best.x),
+        tried,
+    )

@@ -35,10 +35,12 @@ PARAMETERS = (
     Parameter("iterations", 10, "iterations of a training"),
     Parameter("rate", 2.0, "learning rate"),
     Parameter(
-        "transport", "plain", "in-process: 1024-bit encryption, the same leaks, some hundred times "
-        "slower", ("plain", "in-process"),
+        "transport",
+        "plain",
+        "in-process: 1024-bit encryption, the same leaks, some hundred times slower",
+        ("plain", "in-process"),
     ),
-)  # fmt: skip
+)
 
 
 def _build(request: Request) -> Sequence[PartPlan]:
@@ -75,9 +77,13 @@ def _protocol(request: Request) -> Sequence[PartPlan]:
 
 def _header(request: Request, part: str) -> dict[str, Any]:
     return {
-        "audit": "ftl", "variant": request.variant, "part": part,
-        "claim": request.epsilon, "delta": request.delta, "settings": dict(request.settings),
-    }  # fmt: skip
+        "audit": "ftl",
+        "variant": request.variant,
+        "part": part,
+        "claim": request.epsilon,
+        "delta": request.delta,
+        "settings": dict(request.settings),
+    }
 
 
 def _private(request: Request, part: Literal["a", "b"]) -> PartPlan:
@@ -85,9 +91,12 @@ def _private(request: Request, part: Literal["a", "b"]) -> PartPlan:
 
     s = request.settings
     model = PrivateFederatedTransfer(
-        request.epsilon, request.delta, hidden=(count("hidden", s["hidden"]),),
-        iterations=count("iterations", s["iterations"]), rate=s["rate"],
-    )  # fmt: skip
+        request.epsilon,
+        request.delta,
+        hidden=(count("hidden", s["hidden"]),),
+        iterations=count("iterations", s["iterations"]),
+        rate=s["rate"],
+    )
     return private_plan(model, part, request)
 
 

@@ -92,7 +92,8 @@ class LeakHunt:
         epsilon = math.inf if found else 0.0
         rebuilt = leak.rebuild(scenario, pair.second, runner)
         witness: Finding = {
-            "kind": "two transcripts", **self.header,
+            "kind": "two transcripts",
+            **self.header,
             "epsilon": "inf" if found else 0.0,
             "epsilon_claimed_by_the_paper": "none",
             "neighbours": pair.label,
@@ -107,7 +108,7 @@ class LeakHunt:
             leak.shown + "_first": views[0][0].tolist(),
             leak.shown + "_second": views[2][0].tolist(),
             "figures": rebuilt.figures,
-        }  # fmt: skip
+        }
         return epsilon, witness
 
     def _starts(self, pair: Neighbours, rng: np.random.Generator) -> Finding | None:
@@ -156,28 +157,57 @@ def _majority(scenario: Scenario, rng: np.random.Generator) -> Neighbours:
 
 LEAKS = {
     "a sees b: training": Leak(
-        _copied_in_b, Scenario.fitted, _seen("a", "gradient", "loss"), "gradient",
-        copy_in_b, "rows 0 and 1 of u^B, solved from A's first gradient, are the same", rebuild_b,
+        _copied_in_b,
+        Scenario.fitted,
+        _seen("a", "gradient", "loss"),
+        "gradient",
+        copy_in_b,
+        "rows 0 and 1 of u^B, solved from A's first gradient, are the same",
+        rebuild_b,
     ),
     "b sees a: training": Leak(
-        _copied_in_a, Scenario.fitted, _seen("b", "gradient", "loss"), "gradient",
-        copy_in_a, "what A added to B's last two common rows, solved from B's first gradient, is "
-        "the same", rebuild_a,
+        _copied_in_a,
+        Scenario.fitted,
+        _seen("b", "gradient", "loss"),
+        "gradient",
+        copy_in_a,
+        "what A added to B's last two common rows, solved from B's first gradient, is the same",
+        rebuild_a,
     ),
     "a sees b: prediction": Leak(
-        _copied_in_b, predicted, _seen("a", "scores"), "scores",
-        copied_score, "rows 0 and 1 of B get the same score", rebuild_from_scores,
+        _copied_in_b,
+        predicted,
+        _seen("a", "scores"),
+        "scores",
+        copied_score,
+        "rows 0 and 1 of B get the same score",
+        rebuild_from_scores,
     ),
     "b sees a: prediction": Leak(
-        _majority, predicted, _seen("b", "labels"), "labels",
-        labels_agree, "every row of B is labelled +1", nothing_rebuilt,
+        _majority,
+        predicted,
+        _seen("b", "labels"),
+        "labels",
+        labels_agree,
+        "every row of B is labelled +1",
+        nothing_rebuilt,
     ),
     "a sees b: cross-validation": Leak(
-        _copied_in_b, Scenario.validated, _seen("a", "gradient", "loss", "scores"), "gradient",
-        score_in_folds, "rows 0 and 1 of B get the same score in every fold", rebuild_b_in_folds,
+        _copied_in_b,
+        Scenario.validated,
+        _seen("a", "gradient", "loss", "scores"),
+        "gradient",
+        score_in_folds,
+        "rows 0 and 1 of B get the same score in every fold",
+        rebuild_b_in_folds,
     ),
     "b sees a: cross-validation": Leak(
-        _copied_in_a, Scenario.validated, _seen("b", "gradient", "loss"), "gradient",
-        copy_in_folds, "what A added to B's last two common rows is the same", rebuild_a_in_folds,
+        _copied_in_a,
+        Scenario.validated,
+        _seen("b", "gradient", "loss"),
+        "gradient",
+        copy_in_folds,
+        "what A added to B's last two common rows is the same",
+        rebuild_a_in_folds,
     ),
-}  # fmt: skip
+}

@@ -182,11 +182,12 @@ class ShiftHunt:
             bound = epsilon(event, delta=self.delta, adjacency=Adjacency.REPLACE_ONE)
             best = max(best, bound.lower)
         return best, {
-            "kind": "shifted Gaussians", **self.header,
+            "kind": "shifted Gaussians",
+            **self.header,
             "epsilon": best,
             "shift_over_2C_least_and_most": figures,
             "paths": PATHS,
-        }  # fmt: skip
+        }
 
     def _event(self, chosen: Chosen, noise: float) -> Event:
         sums = Gaussian(noise) * int(self.attack.model.iterations)

@@ -36,9 +36,12 @@ class Scenario:
     def model(self) -> FederatedTransfer:
         """The mechanism; unencrypted it has the same numbers without the wait."""
         return FederatedTransfer(
-            hidden=(self.hidden,), rate=self.rate, iterations=self.iterations,
-            variant=self.signs, transport=self.transport,
-        )  # fmt: skip
+            hidden=(self.hidden,),
+            rate=self.rate,
+            iterations=self.iterations,
+            variant=self.signs,
+            transport=self.transport,
+        )
 
     @property
     def objective(self) -> Objective:
@@ -52,8 +55,10 @@ class Scenario:
             rng.normal(size=(self.rows_a, self.features_a)),
             rng.choice([-1.0, 1.0], self.rows_a),
             rng.normal(size=(self.rows_b, self.features_b)),
-            shared, shared, self.labelled,
-        )  # fmt: skip
+            shared,
+            shared,
+            self.labelled,
+        )
 
     def pair_in_b(self, rng: np.random.Generator) -> tuple[Federation, Federation]:
         """Neighbours: row 1 of B is a copy of row 0, or another row."""
@@ -119,10 +124,16 @@ def read_scenario(settings: Mapping[str, Any], signs: Literal["corrected", "prin
     sizes = {
         name: count(name, settings[name])
         for name in (
-            "rows_a", "rows_b", "common", "labelled", "features_a", "features_b", "hidden",
+            "rows_a",
+            "rows_b",
+            "common",
+            "labelled",
+            "features_a",
+            "features_b",
+            "hidden",
             "iterations",
         )
-    }  # fmt: skip
+    }
     if sizes["common"] > min(sizes["rows_a"], sizes["rows_b"]) or sizes["common"] < 2:
         raise InvalidParameter(
             "common must be at least 2 and at most rows_a and rows_b.", name="common"
@@ -132,9 +143,11 @@ def read_scenario(settings: Mapping[str, Any], signs: Literal["corrected", "prin
             "labelled must leave two common rows without a label at B.", name="labelled"
         )
     return Scenario(
-        **sizes, rate=positive("rate", settings["rate"]), signs=signs,
+        **sizes,
+        rate=positive("rate", settings["rate"]),
+        signs=signs,
         transport=settings["transport"],
-    )  # fmt: skip
+    )
 
 
 def largest(values: Array) -> float:

@@ -61,20 +61,23 @@ def jax_privacy() -> list[Peer]:
     auditor = module.CanaryScoreAuditor
     return [
         Peer(
-            "jax-privacy Clopper-Pearson", version,
+            "jax-privacy Clopper-Pearson",
+            version,
             lambda a, b, alpha, delta: auditor(a, b).epsilon_clopper_pearson(alpha, delta),
         ),
         Peer(
-            "jax-privacy Clopper-Pearson, split", version,
+            "jax-privacy Clopper-Pearson, split",
+            version,
             lambda a, b, alpha, delta: auditor(a, b).epsilon_clopper_pearson(
                 alpha, delta, one_sided=False, threshold_strategy=module.Split(seed=0)
             ),
         ),
         Peer(
-            "jax-privacy GDP", version,
+            "jax-privacy GDP",
+            version,
             lambda a, b, alpha, delta: auditor(a, b).epsilon_from_gdp(alpha, max(delta, TINY)),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def tf_privacy() -> list[Peer]:

@@ -11,10 +11,16 @@ DIRECTIONS = ("D against D'", "D' against D")
 
 
 def bill(
-    alpha: float, *, tie: Tie | None, witness: str | None, losses: str | None,
-    pairs: Sequence[str], distinguisher: float | None, events: Sequence[str],
+    alpha: float,
+    *,
+    tie: Tie | None,
+    witness: str | None,
+    losses: str | None,
+    pairs: Sequence[str],
+    distinguisher: float | None,
+    events: Sequence[str],
     trial: str | None = None,
-) -> tuple[Spent, ...]:  # fmt: skip
+) -> tuple[Spent, ...]:
     """The lines of one part.
 
     `witness`, `losses` and `trial` are the methods used, if they were; `distinguisher` is the error

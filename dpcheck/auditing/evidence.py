@@ -126,9 +126,15 @@ def _counted(values: Array, edges: Array) -> Array:
 
 
 def gather(
-    mechanism: Mechanism, pairs: Sequence[Pair], event: tuple[int, LearnedEvent] | None, *,
-    epsilon: float, alpha: float, runs: int, runner: Runner,
-) -> RunEvidence | None:  # fmt: skip
+    mechanism: Mechanism,
+    pairs: Sequence[Pair],
+    event: tuple[int, LearnedEvent] | None,
+    *,
+    epsilon: float,
+    alpha: float,
+    runs: int,
+    runner: Runner,
+) -> RunEvidence | None:
     """Evidence from about `runs` fresh runs a side; None without a density and without an event.
 
     Where the density is known the exact loss is read, on the pair of `event` or else on the one
@@ -190,9 +196,13 @@ def gather(
 def _histogram(quantity: str, edges: Array, counts: Array) -> Histogram:
     whole = counts.astype(int).tolist()
     return Histogram(
-        quantity, tuple(edges.tolist()), tuple(whole[0][1:-1]), tuple(whole[1][1:-1]),
-        (whole[0][0], whole[1][0]), (whole[0][-1], whole[1][-1]),
-    )  # fmt: skip
+        quantity,
+        tuple(edges.tolist()),
+        tuple(whole[0][1:-1]),
+        tuple(whole[1][1:-1]),
+        (whole[0][0], whole[1][0]),
+        (whole[0][-1], whole[1][-1]),
+    )
 
 
 def look(first: Array, second: Array, reading: Reading, epsilon: float, runs: int) -> Lens:

@@ -140,18 +140,29 @@ def audit_part(
         tolerance=limits.tolerance,
     )
     spending = bill(
-        limits.alpha, tie=tie, witness=found[0][0].method if exact else None, losses=losses,
+        limits.alpha,
+        tie=tie,
+        witness=found[0][0].method if exact else None,
+        losses=losses,
         trial=None if trial is None else trial.observed.method,
         pairs=[pair.label for pair in plan.pairs],
         distinguisher=None if distinction is None else share,
         events=[] if distinction is None else _events(distinction, plan.pairs),
-    )  # fmt: skip
+    )
     return AuditEntry(
-        plan.name, plan.variant, plan.claim.part, plan.claim, plan.proved, observed,
-        decide(evidence), shown, tuple(notes), tie.describe() if tie is not None else None,
+        plan.name,
+        plan.variant,
+        plan.claim.part,
+        plan.claim,
+        plan.proved,
+        observed,
+        decide(evidence),
+        shown,
+        tuple(notes),
+        tie.describe() if tie is not None else None,
         spending=spending,
         evidence=_pictures(plan, distinction, limits, runner) if pictures else None,
-    )  # fmt: skip
+    )
 
 
 def _events(distinction: Distinction, pairs: Sequence[Pair]) -> list[str]:
@@ -173,9 +184,14 @@ def _pictures(
         event = (best.pair, best.event)
     runs = evidence_runs(plan.mechanism, plan.loss_runs, limits.learning_for(plan.mechanism))
     return gather(
-        plan.mechanism, plan.pairs, event, epsilon=plan.claim.budget.epsilon, alpha=limits.alpha,
-        runs=runs, runner=runner,
-    )  # fmt: skip
+        plan.mechanism,
+        plan.pairs,
+        event,
+        epsilon=plan.claim.budget.epsilon,
+        alpha=limits.alpha,
+        runs=runs,
+        runner=runner,
+    )
 
 
 def _level(plan: PartPlan, observed: Observed) -> float:

@@ -124,11 +124,15 @@ def _as_json(
         "parts": {
             part: [
                 {
-                    "what": row.what, "epsilon": value(row.epsilon), "lower": value(row.lower),
-                    "delta": row.delta, "method": row.method, "note": row.note,
+                    "what": row.what,
+                    "epsilon": value(row.epsilon),
+                    "lower": value(row.lower),
+                    "delta": row.delta,
+                    "method": row.method,
+                    "note": row.note,
                 }
                 for row in rows
             ]
             for part, rows in parts.items()
         },
-    }  # fmt: skip
+    }

@@ -59,7 +59,7 @@ def command(**options: Any) -> None:
     """Audit TARGET: a registered name, path/file.py:object, or package.module:object.
 
     Exit codes: 0 holds or consistent, 1 violated, 2 cannot be carried out, 3 undecided.
-    """  # fmt: skip
+    """
     if options["replay"] is not None:
         sys.exit(_replay(Path(options["replay"])))
     if options["target"] is None:
@@ -93,19 +93,28 @@ def _request(options: dict[str, Any]) -> Any:
         raise click.UsageError("--backend dask needs --scheduler tcp://host:port.")
     adjacency = options["adjacency"]
     return AuditRequest(
-        target=options["target"], epsilon=options["eps"], delta=options["delta"],
+        target=options["target"],
+        epsilon=options["eps"],
+        delta=options["delta"],
         variant=options["variant"],
         adjacency=None if adjacency is None else as_adjacency(adjacency),
-        settings=tuple(options["settings"]), confidence=options["confidence"],
-        max_runs=options["max_runs"], seed=options["seed"], tolerance=options["tolerance"],
-        timeout=options["timeout"], floating_point=options["floating_point"],
-        store=options["store"], resume=options["resume"],
+        settings=tuple(options["settings"]),
+        confidence=options["confidence"],
+        max_runs=options["max_runs"],
+        seed=options["seed"],
+        tolerance=options["tolerance"],
+        timeout=options["timeout"],
+        floating_point=options["floating_point"],
+        store=options["store"],
+        resume=options["resume"],
         pictures=any(file.kind == "html" for file in options["reports"]),
         workers=workers(
-            options["jobs"], options["timeout"],
-            backend=options["backend"], scheduler=options["scheduler"],
+            options["jobs"],
+            options["timeout"],
+            backend=options["backend"],
+            scheduler=options["scheduler"],
         ),
-    )  # fmt: skip
+    )
 
 
 def _save_witnesses(report: AuditReport, store: str | None) -> None:

@@ -89,13 +89,21 @@ def show(obj: Any) -> None:
     last = _last(folder)
     accepted, complaints = baseline.judge(entries, last, _today())
     rows = [
-        [e.finding, figure(e.up_to), str(e.expires), "accepted" if e.finding in accepted else
-         "fails", e.reason]
+        [
+            e.finding,
+            figure(e.up_to),
+            str(e.expires),
+            "accepted" if e.finding in accepted else "fails",
+            e.reason,
+        ]
         for e in entries
-    ]  # fmt: skip
+    ]
     listed = {e.finding for e in entries}
-    rows += [[f.name, figure(f.epsilon), "", "not accepted", ""]
-             for f in last if f.found and f.name not in listed]  # fmt: skip
+    rows += [
+        [f.name, figure(f.epsilon), "", "not accepted", ""]
+        for f in last
+        if f.found and f.name not in listed
+    ]
     if not rows:
         click.echo("the last check found nothing, and nothing is accepted.")
         return

@@ -75,11 +75,16 @@ def mechanism_options(function: Function) -> Function:
             click.option("--rows", type=int, help="Number of records."),
             click.option("--batch", type=int, help="Batch size."),
             click.option("--eps", type=Number(), help="Epsilon of a pure mechanism."),
-            click.option("--set", "settings", multiple=True, metavar="NAME=VALUE",
-                         help="Any other parameter of the mechanism (repeatable)."),
+            click.option(
+                "--set",
+                "settings",
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="Any other parameter of the mechanism (repeatable).",
+            ),
             click.option("--adjacency", help="replace-one, add-remove or zero-out."),
         ]
-    ):  # fmt: skip
+    ):
         function = option(function)
     return function
 

@@ -82,43 +82,103 @@ def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             click.option("--data", type=FILE, required=True, help="CSV: id, (A: label,) features."),
-            click.option("--common", type=FILE, required=True,
-                         help="Ids both parties have, one per line: the same file on both sides."),
-            click.option("--certificates", type=FOLDER, required=True,
-                         help="This party's folder from 'dpcheck ftl certificates'."),
-            click.option("--hidden", default="8", show_default=True,
-                         help="Layer widths, for example 32,16. Agreed."),
+            click.option(
+                "--common",
+                type=FILE,
+                required=True,
+                help="Ids both parties have, one per line: the same file on both sides.",
+            ),
+            click.option(
+                "--certificates",
+                type=FOLDER,
+                required=True,
+                help="This party's folder from 'dpcheck ftl certificates'.",
+            ),
+            click.option(
+                "--hidden",
+                default="8",
+                show_default=True,
+                help="Layer widths, for example 32,16. Agreed.",
+            ),
             click.option("--iterations", default=10, show_default=True, help="Agreed."),
             click.option("--rate", default=0.5, show_default=True, help="Learning rate. Agreed."),
-            click.option("--tolerance", type=float, default=None,
-                         help="Stop once the loss falls by no more. Agreed."),
+            click.option(
+                "--tolerance",
+                type=float,
+                default=None,
+                help="Stop once the loss falls by no more. Agreed.",
+            ),
             click.option("--alignment-weight", default=0.05, show_default=True, help="Agreed."),
             click.option("--regularization", default=0.005, show_default=True, help="Agreed."),
-            click.option("--alignment", type=click.Choice(["inner", "distance"]), default="inner",
-                         show_default=True, help="Agreed."),
-            click.option("--variant", type=click.Choice(["corrected", "printed"]),
-                         default="corrected", show_default=True,
-                         help="Signs of the loss, as they should be or as printed. Agreed."),
-            click.option("--key-bits", type=click.Choice(["1024", "2048", "3072"]), default="1024",
-                         show_default=True, help="Agreed."),
-            click.option("--run", default="run", show_default=True, help="Name of the run. Agreed."),
-            click.option("--pretrain", default=0, show_default=True,
-                         help="Epochs of auto-encoder training on the own rows first."),
-            click.option("--scale/--no-scale", default=True, show_default=True,
-                         help="Bring every feature to mean 0 and deviation 1."),
-            click.option("--seed", type=int, default=None,
-                         help="Of the first network; random, and kept with the checkpoints."),
-            click.option("--checkpoints", type=FOLDER, default=None,
-                         help="Keep every iteration here; a restart goes on from the last."),
+            click.option(
+                "--alignment",
+                type=click.Choice(["inner", "distance"]),
+                default="inner",
+                show_default=True,
+                help="Agreed.",
+            ),
+            click.option(
+                "--variant",
+                type=click.Choice(["corrected", "printed"]),
+                default="corrected",
+                show_default=True,
+                help="Signs of the loss, as they should be or as printed. Agreed.",
+            ),
+            click.option(
+                "--key-bits",
+                type=click.Choice(["1024", "2048", "3072"]),
+                default="1024",
+                show_default=True,
+                help="Agreed.",
+            ),
+            click.option(
+                "--run", default="run", show_default=True, help="Name of the run. Agreed."
+            ),
+            click.option(
+                "--pretrain",
+                default=0,
+                show_default=True,
+                help="Epochs of auto-encoder training on the own rows first.",
+            ),
+            click.option(
+                "--scale/--no-scale",
+                default=True,
+                show_default=True,
+                help="Bring every feature to mean 0 and deviation 1.",
+            ),
+            click.option(
+                "--seed",
+                type=int,
+                default=None,
+                help="Of the first network; random, and kept with the checkpoints.",
+            ),
+            click.option(
+                "--checkpoints",
+                type=FOLDER,
+                default=None,
+                help="Keep every iteration here; a restart goes on from the last.",
+            ),
             click.option("--jobs", default=1, show_default=True, help="Processes for encryption."),
-            click.option("--timeout", default=600.0, show_default=True,
-                         help="Seconds of silence before giving up."),
-            click.option("--max-message-mb", default=256, show_default=True,
-                         help="Largest message to send or accept."),
-            click.option("--out", type=OUT, default=None,
-                         help="Write the own network (with --folds, all of them) here (.npz)."),
+            click.option(
+                "--timeout",
+                default=600.0,
+                show_default=True,
+                help="Seconds of silence before giving up.",
+            ),
+            click.option(
+                "--max-message-mb",
+                default=256,
+                show_default=True,
+                help="Largest message to send or accept.",
+            ),
+            click.option(
+                "--out",
+                type=OUT,
+                default=None,
+                help="Write the own network (with --folds, all of them) here (.npz).",
+            ),
         )
-    ):  # fmt: skip
+    ):
         function = option(function)
     return function
 
@@ -158,10 +218,18 @@ def serve(party: str, listen: str, labels: Path | None, **options: Any) -> None:
 @command.command()
 @click.option("--party", type=click.Choice(["a"]), required=True, help="Party A leads.")
 @click.option("--connect", default=HERE, show_default=True, help="HOST:PORT of party B.")
-@click.option("--labelled", type=int, default=None,
-              help="Use the labels of the first so many common rows only.")  # fmt: skip
-@click.option("--folds", type=int, default=None,
-              help="Cross-validate (Algorithm 3) in so many folds instead of training.")  # fmt: skip
+@click.option(
+    "--labelled",
+    type=int,
+    default=None,
+    help="Use the labels of the first so many common rows only.",
+)
+@click.option(
+    "--folds",
+    type=int,
+    default=None,
+    help="Cross-validate (Algorithm 3) in so many folds instead of training.",
+)
 @click.option(
     "--scores",
     type=OUT,
@@ -171,9 +239,14 @@ def serve(party: str, listen: str, labels: Path | None, **options: Any) -> None:
 @click.option("--retries", default=5, show_default=True, help="Calls after a lost connection.")
 @shared_options
 def train(
-    party: str, connect: str, labelled: int | None, folds: int | None, scores: Path | None,  # noqa: ARG001
-    retries: int, **options: Any,
-) -> None:  # fmt: skip
+    party: str,
+    connect: str,
+    labelled: int | None,
+    folds: int | None,
+    scores: Path | None,  # noqa: ARG001
+    retries: int,
+    **options: Any,
+) -> None:
     """Train with party B, predict its rows, and tell it their labels.
 
     \b
@@ -251,13 +324,19 @@ def _party(kind: Any, data: tuple[Any, ...], X: Any, options: dict[str, Any]) ->
 
     hidden = _widths(options["hidden"])
     objective = Objective(
-        options["alignment_weight"], options["regularization"], options["alignment"],
+        options["alignment_weight"],
+        options["regularization"],
+        options["alignment"],
         options["variant"],
-    )  # fmt: skip
+    )
     settings = Settings(
-        objective, hidden, options["rate"], options["iterations"], options["tolerance"],
+        objective,
+        hidden,
+        options["rate"],
+        options["iterations"],
+        options["tolerance"],
         options["run"],
-    )  # fmt: skip
+    )
     rng = np.random.default_rng(_seed(options, kind.party))
     network = (
         pretrained_network(X, hidden, rng, Pretraining(epochs=options["pretrain"]))
@@ -301,9 +380,14 @@ def _connection(address: str, options: dict[str, Any], retries: int = 0) -> Any:
     from dpcheck.mechanisms.federated.service.tls import read_address
 
     return Connection(
-        read_address(address), options["certificates"], timeout=options["timeout"],
-        limit=options["max_message_mb"] * 2**20, retries=retries, say=_say, watch=_report,
-    )  # fmt: skip
+        read_address(address),
+        options["certificates"],
+        timeout=options["timeout"],
+        limit=options["max_message_mb"] * 2**20,
+        retries=retries,
+        say=_say,
+        watch=_report,
+    )
 
 
 def _report(item: Any) -> None:

@@ -100,13 +100,15 @@ def write_example(directory: Path, rows: int, common: int, seed: int) -> list[Pa
     labels = np.where(traits[:rows, 0] > 0, 1, -1)
     paths = [directory / name for name in ("a.csv", "b.csv", "common.txt")]
     write_rows(
-        paths[0], ["id", "label", *(f"a{i}" for i in range(6))],
+        paths[0],
+        ["id", "label", *(f"a{i}" for i in range(6))],
         [[i, y, *np.round(x, 6)] for i, y, x in zip(ids[:rows], labels, X_a, strict=True)],
-    )  # fmt: skip
+    )
     write_rows(
-        paths[1], ["id", *(f"b{i}" for i in range(5))],
+        paths[1],
+        ["id", *(f"b{i}" for i in range(5))],
         [[i, *np.round(x, 6)] for i, x in zip(ids[-rows:], X_b, strict=True)],
-    )  # fmt: skip
+    )
     paths[2].write_text("\n".join(ids[rows - common : rows]) + "\n", encoding="utf-8")
     return paths
 

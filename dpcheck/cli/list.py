@@ -19,12 +19,15 @@ def command(style: str, parameters: bool) -> None:
     if style == "json":
         rows = [
             {
-                "name": a.name, "summary": a.summary, "paper": a.paper, "parts": list(a.parts),
+                "name": a.name,
+                "summary": a.summary,
+                "paper": a.paper,
+                "parts": list(a.parts),
                 "variants": list(a.variants),
                 "parameters": {p.name: p.default for p in a.parameters},
             }
             for a in audits
-        ]  # fmt: skip
+        ]
         click.echo(json.dumps(rows, indent=2))
         return
     cells = [[a.name, _few(a.parts), ", ".join(a.variants), a.paper, a.summary] for a in audits]

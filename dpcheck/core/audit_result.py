@@ -152,12 +152,14 @@ class BudgetEntry:
             "budget": {"epsilon": number(self.budget.epsilon), "delta": number(self.budget.delta)},
             "adjacency": str(self.adjacency),
             "spent": {
-                "lower": number(self.lower), "upper": number(self.upper), "method": self.method
+                "lower": number(self.lower),
+                "upper": number(self.upper),
+                "method": self.method,
             },
             "releases": list(self.releases),
             "within": self.within,
             "accepted": self.accepted,
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True)

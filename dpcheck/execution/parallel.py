@@ -66,9 +66,13 @@ def _on_cores(batches: list[Batch], workers: Workers) -> Iterator[Arrays]:
     from joblib import Parallel, delayed
 
     pool = Parallel(
-        n_jobs=workers.jobs, backend="loky", return_as="generator", timeout=workers.timeout,
-        pre_dispatch="2*n_jobs", batch_size=1,
-    )  # fmt: skip
+        n_jobs=workers.jobs,
+        backend="loky",
+        return_as="generator",
+        timeout=workers.timeout,
+        pre_dispatch="2*n_jobs",
+        batch_size=1,
+    )
     try:
         yield from pool(delayed(function)(*arguments) for _, function, arguments in batches)
     except (TimeoutError, multiprocessing.TimeoutError):

@@ -46,8 +46,9 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
             f'with dataset = "{spec.dataset}".'
         )
     try:
-        bound = epsilon(Sequential(tuple(events)), delta=spec.budget.delta,
-                        adjacency=spec.adjacency)  # fmt: skip
+        bound = epsilon(
+            Sequential(tuple(events)), delta=spec.budget.delta, adjacency=spec.adjacency
+        )
     except DpcheckError as error:
         raise InvalidProject(f"budgets.{spec.dataset}: {error.message}") from None
     except (MemoryError, OverflowError):
@@ -55,9 +56,14 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
             f"budgets.{spec.dataset}: these releases are too many to account for."
         ) from None
     return BudgetEntry(
-        spec.dataset, spec.budget, spec.adjacency, bound.lower, bound.upper, bound.method,
+        spec.dataset,
+        spec.budget,
+        spec.adjacency,
+        bound.lower,
+        bound.upper,
+        bound.method,
         tuple(listed),
-    )  # fmt: skip
+    )
 
 
 def spenders(

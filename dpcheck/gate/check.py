@@ -63,11 +63,20 @@ class CheckRequest:
 
         runs = chosen("max_runs", spec.max_runs)
         return AuditRequest(
-            target=spec.target, epsilon=spec.epsilon, delta=spec.delta, variant=spec.variant,
-            adjacency=spec.adjacency, settings=spec.settings, confidence=confidence,
-            max_runs=None if runs is None else int(runs), seed=self.seed, tolerance=self.tolerance,
-            timeout=chosen("timeout", spec.timeout), pictures=self.pictures, workers=self.workers,
-        )  # fmt: skip
+            target=spec.target,
+            epsilon=spec.epsilon,
+            delta=spec.delta,
+            variant=spec.variant,
+            adjacency=spec.adjacency,
+            settings=spec.settings,
+            confidence=confidence,
+            max_runs=None if runs is None else int(runs),
+            seed=self.seed,
+            tolerance=self.tolerance,
+            timeout=chosen("timeout", spec.timeout),
+            pictures=self.pictures,
+            workers=self.workers,
+        )
 
 
 def check(
@@ -105,8 +114,17 @@ def check(
         bills = [check_budget(spec, spenders(spec, audited)) for spec in project.budgets]
         entries = [entry for _, found in audited for entry in found]
         found = findings(entries, bills)
-        results.put_last([{"name": f.name, "epsilon": _plain(f.epsilon), "found": f.found,
-                           "decided": f.decided} for f in found])  # fmt: skip
+        results.put_last(
+            [
+                {
+                    "name": f.name,
+                    "epsilon": _plain(f.epsilon),
+                    "found": f.found,
+                    "decided": f.decided,
+                }
+                for f in found
+            ]
+        )
     finally:
         results.close()
     accepted, complaints = baseline.judge(accepted_before, found, today)
@@ -131,10 +149,14 @@ def finding_name(entry: AuditEntry) -> str:
 def findings(entries: Sequence[AuditEntry], bills: Sequence[BudgetEntry]) -> list[Finding]:
     """Everything a baseline can speak of."""
     return [
-        Finding(finding_name(e), e.observed.epsilon, e.verdict is Verdict.VIOLATED,
-                e.verdict is not Verdict.UNDECIDED)
+        Finding(
+            finding_name(e),
+            e.observed.epsilon,
+            e.verdict is Verdict.VIOLATED,
+            e.verdict is not Verdict.UNDECIDED,
+        )
         for e in entries
-    ] + [Finding(f"budgets/{b.dataset}", b.upper, not b.within) for b in bills]  # fmt: skip
+    ] + [Finding(f"budgets/{b.dataset}", b.upper, not b.within) for b in bills]
 
 
 def _plain(value: float) -> float | str:

@@ -38,8 +38,9 @@ def environment() -> str:
     packages = sorted(
         {item.name for folder in sys.path for item in Path(folder or ".").glob("*.dist-info")}
     )
-    return key({"own": own, "packages": packages, "python": sys.version,
-                "machine": platform.machine()})  # fmt: skip
+    return key(
+        {"own": own, "packages": packages, "python": sys.version, "machine": platform.machine()}
+    )
 
 
 def sources(start: Path, root: Path) -> dict[str, str]:

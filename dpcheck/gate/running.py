@@ -90,8 +90,10 @@ def prepare(
         if any(getattr(plan, "trial", None) is not None for plan in plans):
             raise InvalidProject("canaries are planned for the declared claim; change it there.")
         stated = [read_claim(spec.claim, p.claim.adjacency, "the project file") for p in plans]
-        plans = [replace(p, claim=replace(c, part=p.claim.part), tested=audited_claim(c))
-                 for p, c in zip(plans, stated, strict=True)]  # fmt: skip
+        plans = [
+            replace(p, claim=replace(c, part=p.claim.part), tested=audited_claim(c))
+            for p, c in zip(plans, stated, strict=True)
+        ]
     plans = [replace(p, name=spec.name) for p in plans]
     if spec.floating_point:
         plans = with_float_parts(plans)
@@ -128,14 +130,22 @@ def result_key(
 ) -> str | None:
     """A digest of code, data and parameters; None where the data has none."""
     facts: dict[str, Any] = {
-        "environment": code.environment(), "name": spec.name, "target": spec.target,
-        "epsilon": request.epsilon, "delta": request.delta, "variant": request.variant,
-        "adjacency": str(request.adjacency), "settings": sorted(request.settings),
+        "environment": code.environment(),
+        "name": spec.name,
+        "target": spec.target,
+        "epsilon": request.epsilon,
+        "delta": request.delta,
+        "variant": request.variant,
+        "adjacency": str(request.adjacency),
+        "settings": sorted(request.settings),
         "claim": None if spec.claim is None else to_dict(spec.claim),
-        "max_runs": request.max_runs, "seed": request.seed, "tolerance": request.tolerance,
-        "timeout": request.timeout, "floating_point": spec.floating_point,
+        "max_runs": request.max_runs,
+        "seed": request.seed,
+        "tolerance": request.tolerance,
+        "timeout": request.timeout,
+        "floating_point": spec.floating_point,
         "inputs": code.inputs(project.root, spec.inputs),
-    }  # fmt: skip
+    }
     if not request.is_registered:
         facts["sources"] = code.sources(_source_of(spec.target), project.root)
         facts["data"] = [fingerprint((p.first, p.second)) for plan in plans for p in plan.pairs]
@@ -146,9 +156,13 @@ def result_key(
 
 
 def run_audit(
-    spec: AuditSpec, request: session.AuditRequest, settings: Settings, project: Project,
-    results: Results, progress: Progress,
-) -> tuple[AuditEntry, ...]:  # fmt: skip
+    spec: AuditSpec,
+    request: session.AuditRequest,
+    settings: Settings,
+    project: Project,
+    results: Results,
+    progress: Progress,
+) -> tuple[AuditEntry, ...]:
     """The entries of one audit: from the cache, continued, or new.
 
     Guarantee: the parts of an audit that keeps its claim are found violated with probability at
@@ -181,9 +195,13 @@ def run_audit(
 
 
 def _run(
-    plans: list[PartPlan], request: session.AuditRequest, settings: Settings, key: str | None,
-    nights: int, progress: Progress,
-) -> tuple[tuple[AuditEntry, ...], bool]:  # fmt: skip
+    plans: list[PartPlan],
+    request: session.AuditRequest,
+    settings: Settings,
+    key: str | None,
+    nights: int,
+    progress: Progress,
+) -> tuple[tuple[AuditEntry, ...], bool]:
     """The entries, and whether none was cut short by the time limit."""
     store: Store = MemoryStore()
     if settings.nightly and key is not None:
@@ -201,17 +219,22 @@ def _run(
                 with warnings.catch_warnings():
                     warnings.filterwarnings("ignore", message=".*still being processed")
                     report = session.run_plans(
-                        [plan], request, {}, progress=progress, limits=limits,
+                        [plan],
+                        request,
+                        {},
+                        progress=progress,
+                        limits=limits,
                         store=TimedStore(store, settings.deadline),
-                    )  # fmt: skip
+                    )
                 (entry,) = report.entries
             except OutOfTime:
                 whole = False
                 entry = _cut_short(plan, limits)
             if settings.nightly and _goes_on(entry):
                 note = f"night {nights + 1} of one e-process: no error rate was spent again"
-                entry = replace(entry, origin="continued" if nights else "run",
-                                notes=(*entry.notes, note))  # fmt: skip
+                entry = replace(
+                    entry, origin="continued" if nights else "run", notes=(*entry.notes, note)
+                )
             entries.append(entry)
     finally:
         if isinstance(store, SqliteStore):
@@ -250,6 +273,12 @@ def night_limits(base: Limits, plan: PartPlan, nights: int) -> Limits:
 def _cut_short(plan: PartPlan, limits: Limits) -> AuditEntry:
     observed = Observed(0.0, plan.tested.delta, 1 - limits.alpha, "no test", 0, math.inf)
     return AuditEntry(
-        plan.name, plan.variant, plan.claim.part, plan.claim, plan.proved, observed,
-        Verdict.UNDECIDED, notes=("the time limit passed before this part was finished; raise --time-limit",),
-    )  # fmt: skip
+        plan.name,
+        plan.variant,
+        plan.claim.part,
+        plan.claim,
+        plan.proved,
+        observed,
+        Verdict.UNDECIDED,
+        notes=("the time limit passed before this part was finished; raise --time-limit",),
+    )

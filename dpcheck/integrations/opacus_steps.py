@@ -71,10 +71,12 @@ class TrainingSteps:
         model = self.make_model()
         optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
         model, optimizer, loader = PrivacyEngine().make_private(
-            module=model, optimizer=optimizer, noise_generator=generator,
+            module=model,
+            optimizer=optimizer,
+            noise_generator=generator,
             data_loader=torch.utils.data.DataLoader(table, batch_size=batch, generator=generator),
             **self.options,
-        )  # fmt: skip
+        )
         start = copy.deepcopy(model.state_dict())
 
         def run(seed: int) -> Any:

@@ -114,9 +114,13 @@ class Reader:
                 quantity, left, allowed = self.book.filter.quantity, main - total.main, main
             room = max(0.0, float(left))
             answer = Remaining(
-                node.path, self._largest_pure(node, account), delta, quantity, room,
+                node.path,
+                self._largest_pure(node, account),
+                delta,
+                quantity,
+                room,
                 max(0.0, float(allowed)),
-            )  # fmt: skip
+            )
             if tightest is None or room < tightest.left:
                 tightest = answer
         assert tightest is not None  # every dataset has an account of its own

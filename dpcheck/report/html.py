@@ -254,9 +254,7 @@ def _facts(entry: AuditEntry) -> list[tuple[str, Sequence[str]]]:
 
 
 def _spent(line: Spent) -> dict[str, Any]:
-    return {
-        "test": line.test, "share": f"{line.share:.3g}", "over": line.over, "note": line.note
-    }  # fmt: skip
+    return {"test": line.test, "share": f"{line.share:.3g}", "over": line.over, "note": line.note}
 
 
 def _budget(entry: BudgetEntry) -> dict[str, str]:

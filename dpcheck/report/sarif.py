@@ -65,15 +65,20 @@ def _audit(entry: AuditEntry) -> dict[str, Any]:
     if entry.verdict is Verdict.VIOLATED:
         text = "\n".join([text, *witness_lines(entry)])
     result = _result(
-        "privacy-claim", f"{entry.name}/{entry.variant}/{entry.part}", text,
-        level=_LEVEL[entry.verdict], kind=_KIND[entry.verdict], accepted=entry.accepted,
-    )  # fmt: skip
+        "privacy-claim",
+        f"{entry.name}/{entry.variant}/{entry.part}",
+        text,
+        level=_LEVEL[entry.verdict],
+        kind=_KIND[entry.verdict],
+        accepted=entry.accepted,
+    )
     if entry.location is not None:
         result["locations"] = _at(entry.location)
     result["properties"] = {
-        key: value for key, value in entry.to_dict().items()
+        key: value
+        for key, value in entry.to_dict().items()
         if key in ("claim", "proved", "observed", "witness", "origin")
-    }  # fmt: skip
+    }
     return result
 
 
@@ -86,9 +91,14 @@ def _budget(entry: BudgetEntry) -> dict[str, Any]:
 
 
 def _result(
-    rule: str, key: str, text: str, *, level: str = "error", kind: str = "fail",
+    rule: str,
+    key: str,
+    text: str,
+    *,
+    level: str = "error",
+    kind: str = "fail",
     accepted: str | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": rule,
         "ruleIndex": list(_RULES).index(rule),

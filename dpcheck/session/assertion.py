@@ -67,10 +67,16 @@ def assert_private(
     if (epsilon is None) == (claim is None):
         raise InvalidParameter("give either epsilon (and delta) or claim, not both or neither.")
     entry = audit_function(
-        mechanism, claim=Budget(epsilon, delta) if epsilon is not None else claim,
-        neighbours=neighbours, adjacency=adjacency, confidence=confidence, seed=seed,
-        max_runs=max_runs, tolerance=tolerance, timeout=timeout,
-    )  # fmt: skip
+        mechanism,
+        claim=Budget(epsilon, delta) if epsilon is not None else claim,
+        neighbours=neighbours,
+        adjacency=adjacency,
+        confidence=confidence,
+        seed=seed,
+        max_runs=max_runs,
+        tolerance=tolerance,
+        timeout=timeout,
+    )
     if entry.verdict is Verdict.VIOLATED:
         raise AssertionError(explain(entry))
     return require_decision(entry)

@@ -33,9 +33,11 @@ def rerun_command(request: AuditRequest) -> str:
     """
     words = ["dpcheck", "audit", request.target]
     values: Mapping[str, object] = {
-        "--eps": request.epsilon, "--delta": request.delta, "--variant": request.variant,
+        "--eps": request.epsilon,
+        "--delta": request.delta,
+        "--variant": request.variant,
         "--adjacency": request.adjacency,
-    }  # fmt: skip
+    }
     for flag, value in values.items():
         if value is not None:
             words += [

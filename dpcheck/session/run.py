@@ -61,13 +61,19 @@ class AuditRequest:
 def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
     """The parts to audit, and what identifies the audit in a store."""
     identity: dict[str, object] = {
-        "version": __version__, "target": request.target,
-        "epsilon": request.epsilon, "delta": request.delta,
-        "variant": request.variant, "adjacency": str(request.adjacency),
-        "settings": sorted(request.settings), "seed": request.seed,
-        "confidence": request.confidence, "max_runs": request.max_runs,
-        "tolerance": request.tolerance, "floating_point": request.floating_point,
-    }  # fmt: skip
+        "version": __version__,
+        "target": request.target,
+        "epsilon": request.epsilon,
+        "delta": request.delta,
+        "variant": request.variant,
+        "adjacency": str(request.adjacency),
+        "settings": sorted(request.settings),
+        "seed": request.seed,
+        "confidence": request.confidence,
+        "max_runs": request.max_runs,
+        "tolerance": request.tolerance,
+        "floating_point": request.floating_point,
+    }
     if request.is_registered:
         plans = _plan_registered(request)
     else:
@@ -104,9 +110,14 @@ def _plan_registered(request: AuditRequest) -> list[PartPlan]:
 
 
 def run_plans(
-    plans: Sequence[PartPlan], request: AuditRequest, identity: dict[str, object], *,
-    progress: Progress | None = None, limits: Limits | None = None, store: Store | None = None,
-) -> AuditReport:  # fmt: skip
+    plans: Sequence[PartPlan],
+    request: AuditRequest,
+    identity: dict[str, object],
+    *,
+    progress: Progress | None = None,
+    limits: Limits | None = None,
+    store: Store | None = None,
+) -> AuditReport:
     """Audit every part; the error rate of the command is split evenly over them.
 
     Whoever gives `limits` has split the error rate already; a given `store` stays open.

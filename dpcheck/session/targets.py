@@ -116,9 +116,13 @@ def plan_target(
     remote = Reference(reference.location, reference.attribute + suffix)
     mechanism = Mechanism(remote, mechanism.batched, timeout, mechanism.log_density)
     plan = PartPlan(
-        reference.attribute, "as given", stated, audited_claim(stated), mechanism,
+        reference.attribute,
+        "as given",
+        stated,
+        audited_claim(stated),
+        mechanism,
         as_pairs(declared.neighbours),
-    )  # fmt: skip
+    )
     return plan, _digest(reference)
 
 

@@ -106,11 +106,13 @@ def compare_accountants(
     points = strategies.deltas() if deltas is None else deltas
     judge = _Judge(accountant, relation, non_negative("tolerance", tolerance))
     options = hypothesis.settings(
-        max_examples=count("max_examples", max_examples), database=None, deadline=None,
+        max_examples=count("max_examples", max_examples),
+        database=None,
+        deadline=None,
         # explaining would run the accountants again for nothing
         phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
         suppress_health_check=list(hypothesis.HealthCheck),
-    )  # fmt: skip
+    )
     found: list[Counterexample] = []
     for drawn in (st.tuples(kind, points) for kind in kinds):
         while True:

@@ -58,8 +58,11 @@ def _encoded(mechanism: Any, data: Any, size: int, seed: int) -> np.ndarray[Any,
 
 def _sides(mechanism: Any) -> list[tuple[str, Any]]:
     pairs = as_pairs(declaration(mechanism).neighbours)
-    return [(f"pair {i}, {side}", getattr(pair, side))
-            for i, pair in enumerate(pairs) for side in ("first", "second")]  # fmt: skip
+    return [
+        (f"pair {i}, {side}", getattr(pair, side))
+        for i, pair in enumerate(pairs)
+        for side in ("first", "second")
+    ]
 
 
 def check_states_its_claim(mechanism: Any) -> None:
@@ -175,10 +178,12 @@ def check_privacy(mechanism: Any) -> None:
     __tracebackhide__ = True
     declared = declaration(mechanism)
     audit_in_test(
-        mechanism, claim=declared.claim, neighbours=declared.neighbours,
+        mechanism,
+        claim=declared.claim,
+        neighbours=declared.neighbours,
         adjacency=declared.adjacency,
         name=str(getattr(mechanism, "__name__", type(mechanism).__name__)),
-    )  # fmt: skip
+    )
 
 
 _ALL = (

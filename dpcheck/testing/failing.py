@@ -58,9 +58,12 @@ def audit_in_test(
 
 
 def _shrunk(
-    mechanism: Any, entry: AuditEntry, pairs: Sequence[Pair], budget: TestBudget,
+    mechanism: Any,
+    entry: AuditEntry,
+    pairs: Sequence[Pair],
+    budget: TestBudget,
     fixed: dict[str, Any],
-) -> tuple[AuditEntry, Pair]:  # fmt: skip
+) -> tuple[AuditEntry, Pair]:
     """The violation on the smallest pair found, proved anew; the original one where that fails."""
     label = (entry.witness or {}).get("pair")
     pair = next((p for p in pairs if p.label == label), pairs[0])

@@ -119,9 +119,13 @@ def dp_audit(request: pytest.FixtureRequest) -> Callable[..., Any]:
     budget = _budget(request.node)
 
     def audit(
-        mechanism: Any, *, epsilon: float | None = None, delta: float = 0.0, claim: Any = None,
+        mechanism: Any,
+        *,
+        epsilon: float | None = None,
+        delta: float = 0.0,
+        claim: Any = None,
         **options: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         __tracebackhide__ = True
         from dpcheck.testing.failing import audit_in_test
 

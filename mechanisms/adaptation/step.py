@@ -233,12 +233,14 @@ def watched_run(
     def one(carried: Weights, given: Any) -> tuple[Weights, Any]:
         chosen, nu, own_key = given
         moved, shown = watched_step(
-            rules, carried,
+            rules,
+            carried,
             gather(data.X_source, data.y_source, chosen[0]),
             gather(data.X_source, zeros, chosen[1]),
             gather(data.X_target, ones, chosen[2]),
-            nu, own_key,
-        )  # fmt: skip
+            nu,
+            own_key,
+        )
         return moved, None if watch is None else watch(shown)
 
     keys = jax.random.split(key, rows.shape[0])

@@ -106,9 +106,13 @@ def bayesian_logistic(X: Rows, y: Floats, prior: Prior, *, tolerance: float = 1e
     if free.any():
         # Weights are mean + deviation u, so the scores start at X mean.
         problem = LogisticProblem(
-            scaled, np.ones(len(y)), (y + 1) / 2, np.ones(len(units)), np.zeros(len(units)),
+            scaled,
+            np.ones(len(y)),
+            (y + 1) / 2,
+            np.ones(len(units)),
+            np.zeros(len(units)),
             np.asarray(X @ prior.mean),
-        )  # fmt: skip
+        )
         found = minimise(problem, tolerance)
         mode[free] += units * found.point
         left = found.gradient_norm

@@ -61,9 +61,12 @@ class LogisticProblem:
         squares = self.X.multiply(self.X) if _sparse(self.X) else self.X**2
         diagonal = np.asarray(squares.T @ curve).ravel() + self.precision
         step, _ = cg(
-            LinearOperator((size, size), matvec=times), gradient, rtol=accuracy, maxiter=2000,
+            LinearOperator((size, size), matvec=times),
+            gradient,
+            rtol=accuracy,
+            maxiter=2000,
             M=LinearOperator((size, size), matvec=lambda v: v / diagonal),
-        )  # fmt: skip
+        )
         return np.asarray(step)
 
 

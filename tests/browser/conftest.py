@@ -59,9 +59,14 @@ def reports(tmp_path_factory):
         "patients", Budget(1.0), Adjacency.REPLACE_ONE, 0.5, 2.0, "pure", ("first", "second")
     )
     made["many"] = AuditReport(
-        0, tuple(entries), 0.999, {"dpcheck": dpcheck.__version__}, (spent,),
-        ("entry 3 of the baseline has expired",), "dpcheck check",
-    )  # fmt: skip
+        0,
+        tuple(entries),
+        0.999,
+        {"dpcheck": dpcheck.__version__},
+        (spent,),
+        ("entry 3 of the baseline has expired",),
+        "dpcheck check",
+    )
     files = {}
     for name, report in made.items():
         assert name == "many" or any(entry.verdict == name for entry in report.entries), name

@@ -240,14 +240,25 @@ def test_budgets_add_up_claims_and_events(folder):
     assert folder("check") == 1
     assert "people overspends" in folder.out
     assert "mech.py:noisy/data: claims (1, 0) x 2" in folder.out
-    assert folder("baseline", "add", "budgets/people", "--reason", "agreed with the board",
-                  "--expires", TOMORROW) == 0  # fmt: skip
+    assert (
+        folder(
+            "baseline",
+            "add",
+            "budgets/people",
+            "--reason",
+            "agreed with the board",
+            "--expires",
+            TOMORROW,
+        )
+        == 0
+    )
     assert folder("check") == 0
 
 
 def test_an_add_remove_claim_costs_twice_under_replace_one(folder):
-    (folder.root / "mech.py").write_text(MECHANISM.replace('adjacency="replace-one"',
-                                                           'adjacency="add-remove"'))  # fmt: skip
+    (folder.root / "mech.py").write_text(
+        MECHANISM.replace('adjacency="replace-one"', 'adjacency="add-remove"')
+    )
     folder.config(ONE + 'dataset = "p"\n[budgets.p]\nepsilon = 2\nadjacency = "replace-one"\n')
     assert folder.json()["budgets"][0]["spent"]["upper"] == 2.0
 
@@ -262,8 +273,9 @@ def test_a_budget_of_nothing_and_a_part_that_is_none_are_errors(folder):
     )
     assert folder("check") in (1, 2)  # overspent, if that many can be accounted for at all
     assert "Traceback" not in folder.err
-    folder.config(ONE + 'dataset = { source = "p" }\n'
-                  '[budgets.p]\nepsilon = 2\nadjacency = "replace-one"\n')  # fmt: skip
+    folder.config(
+        ONE + 'dataset = { source = "p" }\n[budgets.p]\nepsilon = 2\nadjacency = "replace-one"\n'
+    )
     assert folder("check") == 2
     assert "has no part 'source'" in folder.err
 
@@ -285,8 +297,9 @@ def test_packages_are_found_where_the_file_says(folder, monkeypatch):
     package = folder.root / "src/gate_sample"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
-    (package / "mech.py").write_text("from gate_sample.half import SCALE\n" + MECHANISM.replace(
-        "SCALE = 1.0", ""))  # fmt: skip
+    (package / "mech.py").write_text(
+        "from gate_sample.half import SCALE\n" + MECHANISM.replace("SCALE = 1.0", "")
+    )
     (package / "half.py").write_text("SCALE = 1.0\n")
     audit = '[[audits]]\ntarget = "gate_sample.mech:noisy"\n'
     folder.config(audit)
@@ -367,21 +380,46 @@ def test_what_cannot_be_carried_out_is_one_line_and_exit_2(folder, text, words):
 @pytest.mark.parametrize(
     "flags",
     [
-        ("--confidence", "1"), ("--confidence", "-5"), ("--confidence", "nan"),
-        ("--tolerance", "-1"), ("--time-limit", "0"), ("--time-limit", "nan"),
-        ("--timeout", "-1"), ("--jobs", "0"), ("--max-runs", "0"), ("--seed", "-1"),
+        ("--confidence", "1"),
+        ("--confidence", "-5"),
+        ("--confidence", "nan"),
+        ("--tolerance", "-1"),
+        ("--time-limit", "0"),
+        ("--time-limit", "nan"),
+        ("--timeout", "-1"),
+        ("--jobs", "0"),
+        ("--max-runs", "0"),
+        ("--seed", "-1"),
     ],
-)  # fmt: skip
+)
 def test_flags_out_of_range_are_refused(folder, flags):
-    folder.config('[[audits]]\ntarget = "mech.py:noisy"\n' + "".join(
-        f'[[audits]]\ntarget = "mech.py:noisy"\nname = "{i}"\n' for i in range(9)))  # fmt: skip
+    folder.config(
+        '[[audits]]\ntarget = "mech.py:noisy"\n'
+        + "".join(f'[[audits]]\ntarget = "mech.py:noisy"\nname = "{i}"\n' for i in range(9))
+    )
     assert folder("check", *flags) == 2
     assert folder.out == ""
     assert "a word on" not in folder.err
 
 
-TRAPS = ("conftest", "sitecustomize", "setup", "numpy", "scipy", "json", "jax", "torch", "lz4", "attr",
-         "IPython", "pandas", "phe", "unrelated", "tests/__init__", "mech/__init__")  # fmt: skip
+TRAPS = (
+    "conftest",
+    "sitecustomize",
+    "setup",
+    "numpy",
+    "scipy",
+    "json",
+    "jax",
+    "torch",
+    "lz4",
+    "attr",
+    "IPython",
+    "pandas",
+    "phe",
+    "unrelated",
+    "tests/__init__",
+    "mech/__init__",
+)
 
 
 def test_nothing_but_the_named_target_is_imported(tmp_path):
@@ -394,8 +432,12 @@ def test_nothing_but_the_named_target_is_imported(tmp_path):
     script = Path(sys.executable).with_name("dpcheck")
     done = subprocess.run(
         [script, "check", "--max-runs", "20000", "--jobs", "2", "--report", "sarif=a,junit=b"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "sprung").exists(), (tmp_path / "sprung").read_text()
 

@@ -71,12 +71,15 @@ def test_clipping_after_averaging_is_caught(monkeypatch):
 
 def _audit(**changes):
     request = session.AuditRequest(
-        "dpda", delta=1e-5,
+        "dpda",
+        delta=1e-5,
         **{
-            "epsilon": 1.0, "max_runs": 5000,
-            "settings": ("rows=60", "batch=8", "epochs=2", "noise=6", "canaries=0"), **changes,
+            "epsilon": 1.0,
+            "max_runs": 5000,
+            "settings": ("rows=60", "batch=8", "epochs=2", "noise=6", "canaries=0"),
+            **changes,
         },
-    )  # fmt: skip
+    )
     (entry,) = session.audit(request).entries
     return entry
 
@@ -120,9 +123,11 @@ def test_printed_equations_are_refuted_at_the_papers_settings(monkeypatch):
 def test_corrected_holds_for_both_parts_of_g_dpda(monkeypatch):
     monkeypatch.setattr(_dpda_transcripts, "TRANSCRIPTS", 2000)
     request = session.AuditRequest(
-        "g_dpda", epsilon=2.0, delta=1e-5,
+        "g_dpda",
+        epsilon=2.0,
+        delta=1e-5,
         settings=("rows=200", "source_rows=300", "batch=8", "epochs=2", "canaries=200"),
-    )  # fmt: skip
+    )
     entries = {entry.part: entry for entry in session.audit(request).entries}
     assert {e.verdict for e in entries.values()} == {Verdict.HOLDS}
     assert entries["source"].claim.budget == Budget(2.0, 1e-5)
@@ -182,10 +187,11 @@ def _trial(kind=DPDA, part="target", noise=1.0, canaries=300, **settings):
 @pytest.mark.parametrize(
     ("kind", "part", "variant"),
     [
-        (DPDA, "target", "corrected"), (GDPDA, "source", "corrected"),
+        (DPDA, "target", "corrected"),
+        (GDPDA, "source", "corrected"),
         (DPDA, "target", "noise-in-sum"),
     ],
-)  # fmt: skip
+)
 def test_a_real_training_agrees_with_its_event(kind, part, variant):
     trial = _trial(kind, part, variant=variant)
     found = trial.run(1e-3, Runner(seed=1))

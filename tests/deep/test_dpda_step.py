@@ -168,9 +168,10 @@ def test_scan_and_vmap_run_the_same_steps():
     rng = np.random.default_rng(9)
     rules, weights, _ = _setting(rng)
     data = _dpda_step.Data(
-        jnp.asarray(rng.normal(size=(20, 5)), jnp.float32), jnp.asarray(rng.integers(0, 2, 20)),
+        jnp.asarray(rng.normal(size=(20, 5)), jnp.float32),
+        jnp.asarray(rng.integers(0, 2, 20)),
         jnp.asarray(rng.normal(size=(15, 5)), jnp.float32),
-    )  # fmt: skip
+    )
     rows = np.stack([rng.integers(0, 15, (6, 3, 4)) for _ in range(2)]).astype(np.int32)
     rows[:, :, :, -1] = 20  # padding for both data sets
     nus = np.linspace(0, 1, 6, dtype=np.float32)
@@ -226,9 +227,13 @@ def test_bad_input_is_named():
     rng = np.random.default_rng(2)
     X, y, target, _ = _domains(rng)
     for wrong, words in (
-        ({"batch": 1000}, "batch / rows"), ({"clip": 0.0}, "clip"), ({"nu": 1.5}, "nu must be"),
-        ({"variant": "x"}, "variant"), ({"noise": -1.0}, "noise"), ({"delta": 0.0}, "delta"),
-    ):  # fmt: skip
+        ({"batch": 1000}, "batch / rows"),
+        ({"clip": 0.0}, "clip"),
+        ({"nu": 1.5}, "nu must be"),
+        ({"variant": "x"}, "variant"),
+        ({"noise": -1.0}, "noise"),
+        ({"delta": 0.0}, "delta"),
+    ):
         with pytest.raises(InvalidParameter, match=words):
             DPDA(**{"epochs": 1, **wrong}).fit(X, y, target)
     with pytest.raises(InvalidParameter, match="same features"):

@@ -65,9 +65,13 @@ def life(party, folder, port, kill):
     me.checkpoints = CheckpointDirectory(folder / "checkpoints", me)
     iterations = []
     connection = Connection(
-        ("127.0.0.1", port), folder.parent / "keys" / party, timeout=60, retries=2000, pause=0.05,
+        ("127.0.0.1", port),
+        folder.parent / "keys" / party,
+        timeout=60,
+        retries=2000,
+        pause=0.05,
         watch=lambda item: iterations.append(item.iteration),
-    )  # fmt: skip
+    )
     if kill:
         die_after(kill)
     if party == "a":

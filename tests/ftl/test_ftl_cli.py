@@ -62,10 +62,14 @@ def test_certificates_are_made_once_and_keys_are_private(demo, capsys, monkeypat
 
 def train(demo, **changes):
     options = {
-        "--party": "a", "--connect": "127.0.0.1:9", "--data": demo / "a.csv",
-        "--common": demo / "common.txt", "--certificates": demo / "keys" / "a", "--retries": 0,
+        "--party": "a",
+        "--connect": "127.0.0.1:9",
+        "--data": demo / "a.csv",
+        "--common": demo / "common.txt",
+        "--certificates": demo / "keys" / "a",
+        "--retries": 0,
         **changes,
-    }  # fmt: skip
+    }
     return ["ftl", "train", *(str(word) for pair in options.items() for word in pair)]
 
 

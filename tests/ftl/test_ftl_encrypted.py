@@ -66,19 +66,36 @@ def test_operations_are_numpys(rows, columns, width, seed):
     E, F = encrypted(x, 1, pair), encrypted(y, 2, pair)
     chosen = rng.permutation(rows)
     cases = [
-        (E + F, x + y), (E - F, x - y), (E + y, x + y), (y - E, y - x), (-1 * E, -x),
-        (E * y, x * y), (2.5 * E * y * wide, 2.5 * x * y * wide), (left @ E, left @ x),
-        (left @ (E * y), left @ (x * y)), (E @ right, x @ right), (E @ wide, x @ wide),
-        (left[0] @ E, left[0] @ x), (E.sum(axis=0), x.sum(axis=0)), (E.sum(axis=1), x.sum(axis=1)),
-        ((E * y).sum(axis=0), (x * y).sum(axis=0)), ((E * y).sum(), (x * y).sum()),
-        (E[chosen], x[chosen]), (E[x > 0], x[x > 0]), (E.T, x.T), (E.ravel(), x.ravel()),
+        (E + F, x + y),
+        (E - F, x - y),
+        (E + y, x + y),
+        (y - E, y - x),
+        (-1 * E, -x),
+        (E * y, x * y),
+        (2.5 * E * y * wide, 2.5 * x * y * wide),
+        (left @ E, left @ x),
+        (left @ (E * y), left @ (x * y)),
+        (E @ right, x @ right),
+        (E @ wide, x @ wide),
+        (left[0] @ E, left[0] @ x),
+        (E.sum(axis=0), x.sum(axis=0)),
+        (E.sum(axis=1), x.sum(axis=1)),
+        ((E * y).sum(axis=0), (x * y).sum(axis=0)),
+        ((E * y).sum(), (x * y).sum()),
+        (E[chosen], x[chosen]),
+        (E[x > 0], x[x > 0]),
+        (E.T, x.T),
+        (E.ravel(), x.ravel()),
         (np.concatenate([E, F * y]), np.concatenate([x, y * y])),
-        (np.add.reduceat(E, [0, rows - 1] if rows > 1 else [0], axis=0),
-         np.add.reduceat(x, [0, rows - 1] if rows > 1 else [0], axis=0)),
+        (
+            np.add.reduceat(E, [0, rows - 1] if rows > 1 else [0], axis=0),
+            np.add.reduceat(x, [0, rows - 1] if rows > 1 else [0], axis=0),
+        ),
         (left[:, None, :] @ E, left[:, None, :] @ x),
-        (wide * E[0] + y, wide * x[0] + y), (E[0, 0] + 1.5, x[0, 0] + 1.5),
+        (wide * E[0] + y, wide * x[0] + y),
+        (E[0, 0] + 1.5, x[0, 0] + 1.5),
         (y[:, :1] * E[0], y[:, :1] * x[0]),
-    ]  # fmt: skip
+    ]
     for number, (computed, expected) in enumerate(cases):
         scale = max(1.0, np.abs(x).max(initial=0), np.abs(y).max(initial=0)) ** 2 * 1e4
         np.testing.assert_allclose(
@@ -118,9 +135,11 @@ def encrypted_gradients(case, keys=KEYS):
         *(b.load(a.encrypt(v, level), v.shape) for v, level in zip(from_a, (1, 2, 2), strict=True))
     )
     at_a = SentByB(
-        *(a.load(b.encrypt(np.asarray(v), level), np.shape(v))
-          for v, level in zip(from_b, (1, 1, 2, 3), strict=True))
-    )  # fmt: skip
+        *(
+            a.load(b.encrypt(np.asarray(v), level), np.shape(v))
+            for v, level in zip(from_b, (1, 1, 2, 3), strict=True)
+        )
+    )
     of_b = flatten(gradient_of_b(objective, networks[1], traces[1], known_b, at_b))
     of_a = flatten(gradient_of_a(objective, networks[0], traces[0], known_a, at_a))
     loss = loss_seen_by_a(objective, networks[0], traces[0].hidden, known_a, at_a)
@@ -132,14 +151,21 @@ def encrypted_gradients(case, keys=KEYS):
 
 
 SHAPES = st.tuples(
-    st.integers(3, 6), st.integers(3, 6), st.integers(1, 3), st.integers(1, 3),
-    st.integers(1, 4), st.integers(1, 4),
+    st.integers(3, 6),
+    st.integers(3, 6),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.integers(1, 4),
+    st.integers(1, 4),
     st.sampled_from([(1,), (2,), (3,), (3, 2)]),
-)  # fmt: skip
+)
 OBJECTIVES = st.builds(
-    Objective, st.floats(0, 2), st.floats(0, 1), st.sampled_from(["inner", "distance"]),
+    Objective,
+    st.floats(0, 2),
+    st.floats(0, 1),
+    st.sampled_from(["inner", "distance"]),
     st.sampled_from(["corrected", "printed"]),
-)  # fmt: skip
+)
 
 
 @settings(max_examples=30, deadline=None)

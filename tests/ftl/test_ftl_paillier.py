@@ -106,15 +106,22 @@ SMALL = paillier.generate_key(256, allow_weak=True)  # weak: only arithmetic is 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.integers(1, 12), st.integers(1, 6), st.sampled_from([1, 7, 40, 61, 90]),
-    st.integers(0, 2**32), st.sampled_from([None, 2, 3, 5]), st.booleans(),
-)  # fmt: skip
+    st.integers(1, 12),
+    st.integers(1, 6),
+    st.sampled_from([1, 7, 40, 61, 90]),
+    st.integers(0, 2**32),
+    st.sampled_from([None, 2, 3, 5]),
+    st.booleans(),
+)
 def test_combinations_are_whole_number_sums(outputs, terms, bits, seed, window, fixed):
     rng = np.random.default_rng(seed)
     weights = np.array(
-        [[int(rng.integers(-(2**30), 2**30)) << max(0, bits - 30) for _ in range(terms)]
-         for _ in range(outputs)], dtype=object,
-    )  # fmt: skip
+        [
+            [int(rng.integers(-(2**30), 2**30)) << max(0, bits - 30) for _ in range(terms)]
+            for _ in range(outputs)
+        ],
+        dtype=object,
+    )
     weights = weights if bits > 61 else weights.astype(np.int64)
     weights[0, 0] = -(2**bits) + 1 if bits < 62 else -(2**bits)
     plain = [int(v) for v in rng.integers(-(2**40), 2**40, size=terms)]

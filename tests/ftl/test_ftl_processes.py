@@ -25,12 +25,28 @@ AGREED = ["--hidden", "2", "--iterations", "2", "--rate", "0.5"]
 def command(place, party, port, *more):
     verb, side = ("train", "--connect") if party == "a" else ("serve", "--listen")
     return [
-        sys.executable, "-c", "from dpcheck.cli.main import run; run()",
-        "ftl", verb, "--party", party, side, f"127.0.0.1:{port}",
-        "--data", str(place / f"{party}.csv"), "--common", str(place / "common.txt"),
-        "--certificates", str(place / "keys" / party), "--seed", str(SEEDS[party]),
-        "--timeout", "120", *AGREED, *more,
-    ]  # fmt: skip
+        sys.executable,
+        "-c",
+        "from dpcheck.cli.main import run; run()",
+        "ftl",
+        verb,
+        "--party",
+        party,
+        side,
+        f"127.0.0.1:{port}",
+        "--data",
+        str(place / f"{party}.csv"),
+        "--common",
+        str(place / "common.txt"),
+        "--certificates",
+        str(place / "keys" / party),
+        "--seed",
+        str(SEEDS[party]),
+        "--timeout",
+        "120",
+        *AGREED,
+        *more,
+    ]
 
 
 def plain_run(a, b, program):
@@ -100,25 +116,30 @@ def test_two_processes_train_the_plain_model_and_nothing_is_readable_on_the_way(
     scores = tmp_path / "scores.csv"
     with subprocess.Popen(
         command(place, "b", port, "--labels", str(labels), "--out", str(nets["b"])),
-        stderr=subprocess.PIPE, text=True,
-    ) as b:  # fmt: skip
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as b:
         try:
             wait_for(b, "listening")
             # A third process without a certificate is refused, in TLS, and B goes on.
             refused = subprocess.run(
-                [sys.executable, "-c", STRANGER, str(port)], capture_output=True, text=True,
-                check=False, timeout=60,
-            )  # fmt: skip
+                [sys.executable, "-c", STRANGER, str(port)],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
             assert refused.returncode == 7, refused.stderr
             wait_for(b, "refused a caller: PEER_DID_NOT_RETURN_A_CERTIFICATE")
             proxy = Recorder(port)
             proxy.start()
             a = subprocess.run(
-                command(
-                    place, "a", proxy.port, "--out", str(nets["a"]), "--scores", str(scores)
-                ),
-                capture_output=True, text=True, timeout=300, check=False,
-            )  # fmt: skip
+                command(place, "a", proxy.port, "--out", str(nets["a"]), "--scores", str(scores)),
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
             assert a.returncode == 0, a.stderr
             assert b.wait(timeout=120) == 0
             proxy.join(timeout=20)
@@ -142,8 +163,12 @@ def test_two_processes_train_the_plain_model_and_nothing_is_readable_on_the_way(
     told = labels.read_text().split()[1:]
     assert told == [f"{name},{label}" for name, label in zip(ids, predicted, strict=True)]
 
-    secret = [plain_a.X, plain_b.X, forward(plain_a.initial, plain_a.X).hidden,
-              forward(plain_b.initial, plain_b.X).hidden]  # fmt: skip
+    secret = [
+        plain_a.X,
+        plain_b.X,
+        forward(plain_a.initial, plain_a.X).hidden,
+        forward(plain_b.initial, plain_b.X).hidden,
+    ]
     raw = [read_table(place / f"{p}.csv", labelled=p == "a").X for p in "ab"]
     for values in (*secret, *raw):
         for captured in proxy.bytes.values():
@@ -174,8 +199,11 @@ def test_two_processes_cross_validate_as_the_plain_run_does(place, tmp_path):
             wait_for(b, "listening")
             a = subprocess.run(
                 command(place, "a", port, "--folds", "2", "--out", str(nets["a"])),
-                capture_output=True, text=True, timeout=300, check=False,
-            )  # fmt: skip
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
             assert a.returncode == 0, a.stderr
             assert b.wait(timeout=120) == 0
         finally:
@@ -199,9 +227,12 @@ def test_two_processes_cross_validate_as_the_plain_run_does(place, tmp_path):
 def test_a_party_killed_at_any_message_of_an_iteration_resumes(victim):
     script = Path(__file__).with_name("kill_parties.py")
     done = subprocess.run(
-        [sys.executable, str(script), victim], capture_output=True, text=True, timeout=300,
+        [sys.executable, str(script), victim],
+        capture_output=True,
+        text=True,
+        timeout=300,
         check=True,
-    )  # fmt: skip
+    )
     plain, *cases = [json.loads(line) for line in done.stdout.splitlines()]
     assert [case[:2] for case in cases] == [[victim, number] for number in range(1, 8)]
     for _, number, killed, codes, reports in cases:

@@ -155,17 +155,28 @@ def test_cross_validation_is_that_of_one_holder(federation):
         common = np.array([place[data.common_a[i]] for i in pairs])
         true = {int(data.common_b[i]): data.y_a[data.common_a[i]] for i in in_use}
         nets = twin_training(
-            objective, rate, steps, (a.initial, b.initial), data.X_a[rows], data.X_b,
+            objective,
+            rate,
+            steps,
+            (a.initial, b.initial),
+            data.X_a[rows],
+            data.X_b,
             KnownToA(data.y_a[rows], np.array(list(true.values())), common),
             KnownToB(np.array(list(true)), data.common_b[pairs]),
-        )  # fmt: skip
+        )
         phi = translator(forward(nets[0], data.X_a[rows]).hidden, data.y_a[rows])
         predicted = np.where(forward(nets[1], data.X_b).hidden @ phi >= 0, 1.0, -1.0)
         labels = np.array([true.get(row, predicted[row]) for row in range(15)])
         nets = twin_training(
-            objective, rate, steps, (a.initial, b.initial), data.X_a[rows], data.X_b,
-            KnownToA(data.y_a[rows], labels, common), KnownToB(np.arange(15), data.common_b[pairs]),
-        )  # fmt: skip
+            objective,
+            rate,
+            steps,
+            (a.initial, b.initial),
+            data.X_a[rows],
+            data.X_b,
+            KnownToA(data.y_a[rows], labels, common),
+            KnownToB(np.arange(15), data.common_b[pairs]),
+        )
         phi_b = translator(forward(nets[1], data.X_b).hidden, predicted)
         own = np.where(forward(nets[0], data.X_a[fold]).hidden @ phi_b >= 0, 1, -1)
         scores.append(weighted_f1(data.y_a[fold], own))
@@ -271,9 +282,12 @@ def flip(sealed, place=40):
 
 def smaller(sealed):
     return BigIntegers(
-        sealed.owner, (sealed.shape[0] - 1, *sealed.shape[1:]), sealed.exponent, sealed.width,
+        sealed.owner,
+        (sealed.shape[0] - 1, *sealed.shape[1:]),
+        sealed.exponent,
+        sealed.width,
         sealed.data[: -(len(sealed.data) // sealed.shape[0])],
-    )  # fmt: skip
+    )
 
 
 CORRUPTIONS = {
@@ -281,12 +295,24 @@ CORRUPTIONS = {
     "A's curvature": (messages.ComponentsA, lambda m: replace(m, curvature=flip(m.curvature))),
     "B's ciphertext": (messages.ComponentsB, lambda m: replace(m, hidden=flip(m.hidden))),
     "B's loss": (messages.ComponentsB, lambda m: replace(m, local_loss=flip(m.local_loss))),
-    "masked gradient of A": (messages.MaskedGradientA, lambda m: replace(m, gradient=flip(m.gradient))),
+    "masked gradient of A": (
+        messages.MaskedGradientA,
+        lambda m: replace(m, gradient=flip(m.gradient)),
+    ),
     "loss": (messages.MaskedGradientA, lambda m: replace(m, loss=flip(m.loss))),
-    "masked gradient of B": (messages.MaskedGradientB, lambda m: replace(m, gradient=flip(m.gradient))),
-    "opened gradient of A": (messages.OpenedGradientA, lambda m: replace(m, gradient=flip(m.gradient, 3))),
+    "masked gradient of B": (
+        messages.MaskedGradientB,
+        lambda m: replace(m, gradient=flip(m.gradient)),
+    ),
+    "opened gradient of A": (
+        messages.OpenedGradientA,
+        lambda m: replace(m, gradient=flip(m.gradient, 3)),
+    ),
     "opened loss": (messages.OpenedGradientA, lambda m: replace(m, loss=flip(m.loss, 3))),
-    "opened gradient of B": (messages.OpenedGradientB, lambda m: replace(m, gradient=flip(m.gradient, 3))),
+    "opened gradient of B": (
+        messages.OpenedGradientB,
+        lambda m: replace(m, gradient=flip(m.gradient, 3)),
+    ),
     "scores": (messages.OpenedScores, lambda m: replace(m, scores=flip(m.scores, 3))),
     "iteration": (messages.MaskedGradientB, lambda m: replace(m, iteration=m.iteration + 1)),
     "shape": (messages.ComponentsB, lambda m: replace(m, aligned=smaller(m.aligned))),
@@ -300,7 +326,7 @@ CORRUPTIONS = {
     "key": (messages.PublicKey, lambda m: replace(m, modulus=m.modulus + 1)),
     "kind": (messages.MaskedGradientB, lambda m: messages.Finish()),
     "abort": (messages.MaskedGradientB, lambda m: messages.Abort("DPC605")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CORRUPTIONS)
@@ -470,14 +496,20 @@ def test_wrong_data_is_named(federation):
     with pytest.raises(InvalidParameter, match="at least 2 folds"):
         FederatedTransfer(**OPTIONS).cross_validate(good, folds=1, rng=np.random.default_rng(0))
     a = PartyA(
-        good.X_a, good.y_a, good.common_a,
+        good.X_a,
+        good.y_a,
+        good.common_a,
         FederatedTransfer(**OPTIONS).parties(good, np.random.default_rng(0))[0].initial,
-        settings=Settings(hidden=(3,)), cipher=PlainCipher("a"),
-    )  # fmt: skip
+        settings=Settings(hidden=(3,)),
+        cipher=PlainCipher("a"),
+    )
     assert a.whole_task("t", good.common_b).labels.shape == (7,)
     with pytest.raises(InvalidParameter, match="3 features to 3 hidden"):
         PartyB(
-            good.X_a, rows, FederatedTransfer(**OPTIONS).parties(good, np.random.default_rng(0))[1].initial,
-            settings=Settings(hidden=(3,)), cipher=PlainCipher("b"),
-        )  # fmt: skip
+            good.X_a,
+            rows,
+            FederatedTransfer(**OPTIONS).parties(good, np.random.default_rng(0))[1].initial,
+            settings=Settings(hidden=(3,)),
+            cipher=PlainCipher("b"),
+        )
     assert issubclass(InvalidParameter, DpcheckError)

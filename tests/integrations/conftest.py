@@ -31,8 +31,12 @@ def audit():
     def run(target, confidence=0.999, **options):
         said = declaration(target)
         return audit_function(
-            target, claim=said.claim, neighbours=said.neighbours, adjacency=said.adjacency,
-            confidence=confidence, **options,
-        )  # fmt: skip
+            target,
+            claim=said.claim,
+            neighbours=said.neighbours,
+            adjacency=said.adjacency,
+            confidence=confidence,
+            **options,
+        )
 
     return run

@@ -44,10 +44,21 @@ def test_public_accountants_state_a_guarantee():
         tree = ast.parse((ROOT / f"dpcheck/accounting/{name}.py").read_text())
         for node in tree.body:
             bounds = isinstance(node, ast.FunctionDef) and node.name in {
-                "epsilon", "delta", "rdp", "tradeoff", "calibrate_noise", "calibrate_steps",
-                "rdp_epsilon", "largest_loss", "optimal_composition", "gdp_delta", "gdp_epsilon",
-                "objective_epsilon", "renyi", "sampled_gaussian_theorem",
-            }  # fmt: skip
+                "epsilon",
+                "delta",
+                "rdp",
+                "tradeoff",
+                "calibrate_noise",
+                "calibrate_steps",
+                "rdp_epsilon",
+                "largest_loss",
+                "optimal_composition",
+                "gdp_delta",
+                "gdp_epsilon",
+                "objective_epsilon",
+                "renyi",
+                "sampled_gaussian_theorem",
+            }
             if bounds and "Guarantee:" not in (ast.get_docstring(node) or ""):
                 silent.append(f"{name}.{node.name}")
     assert not silent

@@ -47,9 +47,15 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
         return side is Side.LOWER
     return isinstance(
         loss,
-        GaussianLoss | LaplaceLoss | DiscreteGaussianLoss | DiscreteLaplaceLoss | FiniteLoss
-        | ResponseLoss | SampledLaplaceLoss | DensityLoss,
-    )  # fmt: skip
+        GaussianLoss
+        | LaplaceLoss
+        | DiscreteGaussianLoss
+        | DiscreteLaplaceLoss
+        | FiniteLoss
+        | ResponseLoss
+        | SampledLaplaceLoss
+        | DensityLoss,
+    )
 
 
 @lru_cache(maxsize=512)

@@ -55,8 +55,9 @@ class SymmetricPair(Pair):
             np.concatenate((index[:-1], -1 - index[:-1])),
             np.concatenate((p + error_p, q + error_q)) * (1 + 4 * UNIT),
             np.maximum(np.concatenate((q - error_q, p - error_p)), 0.0) * (1 - 4 * UNIT),
-            none, none,
-        )  # fmt: skip
+            none,
+            none,
+        )
         infinite = float(a[-1] + a_error[-1]) * (1 + 4 * UNIT)
         result = spread(lattice, cells, infinite)
         rest = 1.0 - float(a[0] + b[0]) + float(a_error[0] + b_error[0]) + 4 * UNIT

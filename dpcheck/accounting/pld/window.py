@@ -135,9 +135,14 @@ def reach(cumulants: Cumulants, tilt: float) -> Reach:
     down = (value - cumulants.only(tilt - slopes) + OUTSIDE) / slopes
     best_up, best_down = int(np.argmin(up)), int(np.argmax(down))
     return Reach(
-        tilt, float(down[best_down]), float(up[best_up]),
-        float(slopes[best_down]), float(slopes[best_up]), mean, sd,
-    )  # fmt: skip
+        tilt,
+        float(down[best_down]),
+        float(up[best_up]),
+        float(slopes[best_down]),
+        float(slopes[best_up]),
+        mean,
+        sd,
+    )
 
 
 def aligned_part(cumulants: Cumulants) -> int | None:

@@ -76,9 +76,13 @@ class CanaryTrial:
         lower = self._bounds(seen, alpha / 2)
         best = max(lower, key=lambda name: lower[name])
         observed = Observed(
-            lower[best], self.claim.delta, 1 - alpha, f"one run, {best}", 1,
+            lower[best],
+            self.claim.delta,
+            1 - alpha,
+            f"one run, {best}",
+            1,
             self._detectable(alpha / 2),
-        )  # fmt: skip
+        )
         shown = " and ".join(f"{value:.4g} ({name})" for name, value in lower.items())
         note = (
             f"one training with {seen.canaries:,} canaries, {seen.correct:,} of {seen.guessed:,} "
@@ -86,9 +90,13 @@ class CanaryTrial:
             "Detectable supposes guesses as good as that epsilon allows"
         )
         witness: Mapping[str, Any] = {
-            "kind": "one run", "canaries": seen.canaries, "guessed": seen.guessed,
-            "correct": seen.correct, "lower": lower, "at_delta": self.claim.delta,
-        }  # fmt: skip
+            "kind": "one run",
+            "canaries": seen.canaries,
+            "guessed": seen.guessed,
+            "correct": seen.correct,
+            "lower": lower,
+            "at_delta": self.claim.delta,
+        }
         return TrialResult(
             observed, witness if lower[best] > self.claim.epsilon else None, True, note
         )

@@ -105,19 +105,26 @@ def distinguish(
         done, ahead = upto, _next_look(upto, limits)
         if runner.progress.on:
             runner.progress.testing(
-                runner.prefix, done * size, total * size,
+                runner.prefix,
+                done * size,
+                total * size,
                 lower_epsilon(counts, delta, limits.alpha, bets),
                 average_log_e(counts, epsilon, delta, bets),
-            )  # fmt: skip
+            )
         if _is_enough(counts, learned, limits):
             break
     return Distinction(
-        candidates, tuple(counts), epsilon, delta,
+        candidates,
+        tuple(counts),
+        epsilon,
+        delta,
         lower_epsilon(counts, delta, limits.alpha, bets),
         average_log_e(counts, epsilon, delta, bets),
         detectable(counts, epsilon, delta, limits.alpha, bets),
-        done * size, learned.runs, learned.notes,
-    )  # fmt: skip
+        done * size,
+        learned.runs,
+        learned.notes,
+    )
 
 
 def _next_look(done: int, limits: Limits) -> int:

@@ -55,8 +55,11 @@ def with_float_parts(plans: Sequence[PartPlan]) -> list[PartPlan]:
         if plan.mechanism is not None and plan.pairs:
             inner = plan.mechanism
             seen = Mechanism(BitReader(inner), True, inner.timeout, None, inner.batch)
-            part = "floating-point" if plan.claim.part == "data" else (
-                f"{plan.claim.part} floating-point")  # fmt: skip
+            part = (
+                "floating-point"
+                if plan.claim.part == "data"
+                else (f"{plan.claim.part} floating-point")
+            )
             claim = replace(plan.claim, part=part)
             result.append(PartPlan(plan.name, plan.variant, claim, plan.tested, seen, plan.pairs))
     return result

@@ -86,9 +86,14 @@ def sample_losses(mechanism: Mechanism, pair: Pair, runs: int, runner: Runner) -
     kept: tuple[list[Array], list[Array]] = ([], [])
     tops = [(-math.inf, np.zeros(0)), (-math.inf, np.zeros(0))]
     for batch in runner.batches(
-        f"losses-{pair.label}", range(-(-runs // size)), loss_batch, mechanism, pair.first,
-        pair.second, size,
-    ):  # fmt: skip
+        f"losses-{pair.label}",
+        range(-(-runs // size)),
+        loss_batch,
+        mechanism,
+        pair.first,
+        pair.second,
+        size,
+    ):
         for index, name in enumerate(("remove", "add")):
             kept[index].append(batch[name])
             top = float(batch[name].max())
@@ -96,10 +101,11 @@ def sample_losses(mechanism: Mechanism, pair: Pair, runs: int, runner: Runner) -
                 tops[index] = (top, batch[f"{name}-output"])
     if getattr(mechanism.log_density, "anywhere", False):
         tops = [
-            _climbed(mechanism, pair, bool(index), output, runner) if math.isfinite(loss) else (
-                loss, output)
+            _climbed(mechanism, pair, bool(index), output, runner)
+            if math.isfinite(loss)
+            else (loss, output)
             for index, (loss, output) in enumerate(tops)
-        ]  # fmt: skip
+        ]
     swapped = tops[1][0] > tops[0][0]
     best, output = tops[swapped]
     return LossSample((np.concatenate(kept[0]), np.concatenate(kept[1])), best, output, swapped)

@@ -123,9 +123,11 @@ _Rated = tuple[float, str, np.ndarray]
 def _refine(loss: Loss, domain: PlaneDomain, start: _Rated, evaluations: int) -> _Rated:
     _, kind, point = start
     result: Any = minimize(
-        lambda p: -loss(domain.decode(p, kind)), point, method="Nelder-Mead",
+        lambda p: -loss(domain.decode(p, kind)),
+        point,
+        method="Nelder-Mead",
         options={"maxfev": evaluations, "xatol": 1e-9, "fatol": 1e-10, "adaptive": True},
-    )  # fmt: skip
+    )
     return -float(result.fun), kind, result.x
 
 

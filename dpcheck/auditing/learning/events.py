@@ -174,10 +174,17 @@ def pick(
             merit, epsilon, delta, index = _best(mine, theirs, runs, claim, penalty, steady)
             found.append(
                 LearnedEvent(
-                    gauge.score, gauge.layout, float(gauge.grid[index]), upper, swapped, merit,
-                    (float(mine[index]), float(theirs[index])), epsilon, delta,
+                    gauge.score,
+                    gauge.layout,
+                    float(gauge.grid[index]),
+                    upper,
+                    swapped,
+                    merit,
+                    (float(mine[index]), float(theirs[index])),
+                    epsilon,
+                    delta,
                 )
-            )  # fmt: skip
+            )
     return found
 
 

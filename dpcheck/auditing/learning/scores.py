@@ -240,8 +240,11 @@ def _tree(first: Array, second: Array, layout: Layout) -> TreeScore | None:
         return None
     labels = np.repeat([1, 0], [len(a), len(b)])
     model = HistGradientBoostingClassifier(
-        max_iter=25, max_leaf_nodes=8, min_samples_leaf=max(20, len(a) // 500),
-        early_stopping=False, random_state=0,
-    )  # fmt: skip
+        max_iter=25,
+        max_leaf_nodes=8,
+        min_samples_leaf=max(20, len(a) // 500),
+        early_stopping=False,
+        random_state=0,
+    )
     model.fit(np.vstack([a, b]), labels)
     return TreeScore("gradient boosting", layout, model)

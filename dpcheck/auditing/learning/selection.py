@@ -74,9 +74,13 @@ def sample_pair(
 
 
 def cell_batch(
-    mechanism: Mechanism, first: object, second: object, gauges: Sequence[Gauge], size: int,
+    mechanism: Mechanism,
+    first: object,
+    second: object,
+    gauges: Sequence[Gauge],
+    size: int,
     seed: np.random.SeedSequence,
-) -> Arrays:  # fmt: skip
+) -> Arrays:
     """One counting batch: how often each cell is hit, per score by cells."""
     sides = _rounded(mechanism, first, second, gauges, size, seed)
     return {
@@ -87,9 +91,13 @@ def cell_batch(
 
 
 def tally_batch(
-    mechanism: Mechanism, first: object, second: object, gauges: Sequence[Gauge], size: int,
+    mechanism: Mechanism,
+    first: object,
+    second: object,
+    gauges: Sequence[Gauge],
+    size: int,
     seed: np.random.SeedSequence,
-) -> Arrays:  # fmt: skip
+) -> Arrays:
     """One sharpening batch: counts per score and threshold."""
     sides = _rounded(mechanism, first, second, gauges, size, seed)
     return {
@@ -99,9 +107,13 @@ def tally_batch(
 
 
 def _rounded(
-    mechanism: Mechanism, first: object, second: object, gauges: Sequence[Gauge], size: int,
+    mechanism: Mechanism,
+    first: object,
+    second: object,
+    gauges: Sequence[Gauge],
+    size: int,
     seed: np.random.SeedSequence,
-) -> list[Array]:  # fmt: skip
+) -> list[Array]:
     found = sample_pair(mechanism, first, second, size, seed)
     layout = gauges[0].layout  # one pair, one layout
     return [layout.rounded(found[side]) for side in ("first", "second")]
@@ -242,16 +254,25 @@ class _Batches:
         ]
 
     def summed(
-        self, stage: str, function: Callable[..., Arrays], gauges: Sequence[Gauge],
+        self,
+        stage: str,
+        function: Callable[..., Arrays],
+        gauges: Sequence[Gauge],
         batches: range | None = None,
-    ) -> dict[str, Array]:  # fmt: skip
+    ) -> dict[str, Array]:
         pair = self.pairs[self.index]
         self.runner.progress.stage(f"{self.runner.prefix}: choosing an event on {pair.label}")
         total: dict[str, Array] = {}
         for batch in self.runner.batches(
-            f"{stage}-{self.index}", batches or range(self.total // self.size), function,
-            self.mechanism, pair.first, pair.second, gauges, self.size,
-        ):  # fmt: skip
+            f"{stage}-{self.index}",
+            batches or range(self.total // self.size),
+            function,
+            self.mechanism,
+            pair.first,
+            pair.second,
+            gauges,
+            self.size,
+        ):
             total = {name: total[name] + part if total else part for name, part in batch.items()}
         return total
 
@@ -265,10 +286,15 @@ def _outputs(
     size = min(mechanism.batch, wanted)
     batches = list(
         runner.batches(
-            f"{stage}-{index}", range(math.ceil(wanted / size)), sample_pair, mechanism,
-            pair.first, pair.second, size,
+            f"{stage}-{index}",
+            range(math.ceil(wanted / size)),
+            sample_pair,
+            mechanism,
+            pair.first,
+            pair.second,
+            size,
         )
-    )  # fmt: skip
+    )
     first, second = _joined(batches, "first"), _joined(batches, "second")
     if first.shape[1] != second.shape[1]:
         raise BadOutput(

@@ -229,9 +229,13 @@ def detectable(
 
 
 def would_catch(
-    tests: Sequence[Counts], epsilon: float, delta: float, alpha: float, candidate: float,
+    tests: Sequence[Counts],
+    epsilon: float,
+    delta: float,
+    alpha: float,
+    candidate: float,
     bets: Sequence[Bet] | None = None,
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether a true epsilon of `candidate` would be rejected with power 0.9 by one of the tests."""
     placed = bets or [EVEN] * len(tests)
     total = math.fsum(bet.share for bet in placed)
@@ -260,6 +264,8 @@ def _typical(test: Counts, epsilon: float, delta: float, candidate: float) -> Co
     p, q = max(p, 0.0), min(q, 1.0)
     both = p * q
     return Counts(
-        round(both * runs), round((p - both) * runs), round((q - both) * runs),
+        round(both * runs),
+        round((p - both) * runs),
+        round((q - both) * runs),
         round((1 - p - q + both) * runs),
-    )  # fmt: skip
+    )

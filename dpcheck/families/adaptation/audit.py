@@ -43,9 +43,11 @@ def build(
 def replay(estimator: str, witness: Mapping[str, Any]) -> float:
     """The epsilon of a saved witness, certified anew from its settings alone."""
     request = Request(
-        epsilon=float(witness["epsilon"]), delta=float(witness["delta"]),
-        variant=str(witness["variant"]), settings=dict(witness["settings"]),
-    )  # fmt: skip
+        epsilon=float(witness["epsilon"]),
+        delta=float(witness["delta"]),
+        variant=str(witness["variant"]),
+        settings=dict(witness["settings"]),
+    )
     model, rows = _model(estimator, request)
     name, part = str(witness["audit"]), str(witness["part"])
     return _hunt(name, model, part, rows, request, proved=0.0).replay(witness)
@@ -57,9 +59,15 @@ def _model(estimator: str, request: Request) -> tuple[Any, dict[str, int]]:
 
     s = request.settings
     model = getattr(mechanisms, estimator)(
-        request.epsilon, request.delta or PAPER_DELTA, noise=s["noise"], clip=s["clip"],
-        batch=s["batch"], epochs=s["epochs"] or None, variant=request.variant, hidden=(HIDDEN,),
-    )  # fmt: skip
+        request.epsilon,
+        request.delta or PAPER_DELTA,
+        noise=s["noise"],
+        clip=s["clip"],
+        batch=s["batch"],
+        epochs=s["epochs"] or None,
+        variant=request.variant,
+        hidden=(HIDDEN,),
+    )
     rows = {"target": count("rows", s["rows"])}
     rows["source"] = count("source_rows", s.get("source_rows", rows["target"]))
     return model, rows
@@ -70,14 +78,23 @@ def _hunt(
 ) -> TranscriptHunt:
     plan, budget = model.training_plan(rows), model.budget(part)
     header = {
-        "audit": name, "variant": request.variant, "part": part, "epsilon": request.epsilon,
-        "delta": request.delta, "settings": dict(request.settings),
-    }  # fmt: skip
+        "audit": name,
+        "variant": request.variant,
+        "part": part,
+        "epsilon": request.epsilon,
+        "delta": request.delta,
+        "settings": dict(request.settings),
+    }
     return TranscriptHunt(
-        CanaryStep(model.gradient_rules()[part], rows[part]), plan.true[part],
-        plan.steps * model.phases(part), budget.epsilon, budget.delta, header,
-        request.settings["weights"], proved,
-    )  # fmt: skip
+        CanaryStep(model.gradient_rules()[part], rows[part]),
+        plan.true[part],
+        plan.steps * model.phases(part),
+        budget.epsilon,
+        budget.delta,
+        header,
+        request.settings["weights"],
+        proved,
+    )
 
 
 def _part(

@@ -135,9 +135,13 @@ class TrainingTrial:
         )
         observed = Observed(found[best], self.delta, 1 - alpha, f"one run, {best}", 1, math.inf)
         witness = {
-            "kind": "one run", "canaries": seen.canaries, "guessed": seen.guessed,
-            "correct": seen.correct, "lower": found, "at_delta": self.delta,
-        }  # fmt: skip
+            "kind": "one run",
+            "canaries": seen.canaries,
+            "guessed": seen.guessed,
+            "correct": seen.correct,
+            "lower": found,
+            "at_delta": self.delta,
+        }
         return TrialResult(observed, witness if found[best] > self.claim else None, agrees, note)
 
     def _best_accuracy(self) -> float:
@@ -158,15 +162,19 @@ class TrainingTrial:
         }
         X, y = domains[self.part]
         domains[self.part] = (
-            np.concatenate([X, canaries[included]]), np.concatenate([y, labels[included]])
-        )  # fmt: skip
+            np.concatenate([X, canaries[included]]),
+            np.concatenate([y, labels[included]]),
+        )
         batches = ("target",) if self.part == "target" else ("label", "source")
         rule = self.model.gradient_rules()[self.part]
         watcher = Watcher(rule, batches, labels, rule.sampling_rate(self.rows[self.part]))
         self.model.fit(
-            *domains["source"], domains["target"][0], rng=rng, public_rows=self.rows,
+            *domains["source"],
+            domains["target"][0],
+            rng=rng,
+            public_rows=self.rows,
             observer=watcher,
-        )  # fmt: skip
+        )
         return watcher.scores
 
     @staticmethod

@@ -26,13 +26,17 @@ FEATURES = Parameter("features", 0, "features; 0 stands for 4 times the groups")
 GROUPS = Parameter("groups", 5, "feature groups, or row partitions for pst_s")
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of every block")
 CENTER = Parameter(
-    "center", "free", "the regulariser's public centre: chosen by the attacker, or 0",
+    "center",
+    "free",
+    "the regulariser's public centre: chosen by the attacker, or 0",
     ("free", "zero"),
-)  # fmt: skip
+)
 CALIBRATION = Parameter(
-    "calibration", "papers", "noise by the papers' formula or by the exact epsilon",
+    "calibration",
+    "papers",
+    "noise by the papers' formula or by the exact epsilon",
     ("papers", "tight"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +147,12 @@ def _build_part(family: Family, request: Request, part: str) -> PartPlan:
     arguments = _arguments(family, request)
     shown = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     header = {
-        "audit": family.name, "variant": request.variant, "part": part,
-        "epsilon": request.epsilon, "settings": dict(request.settings),
-    }  # fmt: skip
+        "audit": family.name,
+        "variant": request.variant,
+        "part": part,
+        "epsilon": request.epsilon,
+        "settings": dict(request.settings),
+    }
     return PartPlan(
         name=family.name,
         variant=request.variant,
@@ -164,9 +171,10 @@ def _replay(family: Family, witness: Mapping[str, Any]) -> float:
     from dpcheck.families.objective.search import replay
 
     request = Request(
-        epsilon=float(witness["epsilon"]), variant=str(witness["variant"]),
+        epsilon=float(witness["epsilon"]),
+        variant=str(witness["variant"]),
         settings=dict(witness["settings"]),
-    )  # fmt: skip
+    )
     if not math.isclose(float(witness["claim"]), request.epsilon):
         raise ValueError("the claim is not the budget the algorithm was given")
     return replay(_situation(family, request, str(witness["part"])), witness)
@@ -183,8 +191,13 @@ def objective_audit(
         parameters.append(CENTER)
     build: Callable[[Request], Sequence[PartPlan]] = lambda r: _build(family, r)  # noqa: E731
     return Audit(
-        name=family.name, summary=family.summary, paper=family.paper,
-        parts=tuple(family.sources), build=build, variants=variants,
-        parameters=tuple(parameters), replay=lambda w: _replay(family, w),
+        name=family.name,
+        summary=family.summary,
+        paper=family.paper,
+        parts=tuple(family.sources),
+        build=build,
+        variants=variants,
+        parameters=tuple(parameters),
+        replay=lambda w: _replay(family, w),
         exhibits=family.exhibits,
-    )  # fmt: skip
+    )

@@ -78,15 +78,18 @@ def search_blocks(situation: Situation, runner: Runner) -> Points:
 def _as_given(point: PairPoint, block: Block) -> PairPoint:
     """Rows before scaling, a hair inside the clipping norm; the centre before its scaling."""
     back = (1 - 1e-12) / _scale(block)
-    rows = {n: tuple(v * back for v in getattr(point, n))
-            for n in ("changed", "replaced", "background")}  # fmt: skip
+    rows = {
+        n: tuple(v * back for v in getattr(point, n)) for n in ("changed", "replaced", "background")
+    }
     center = tuple(v / _center_scale(block) for v in point.center)
     return replace(point, center=center, **rows)
 
 
 def _as_seen(point: PairPoint, block: Block) -> PairPoint:
-    rows = {n: tuple(v * _scale(block) for v in getattr(point, n))
-            for n in ("changed", "replaced", "background")}  # fmt: skip
+    rows = {
+        n: tuple(v * _scale(block) for v in getattr(point, n))
+        for n in ("changed", "replaced", "background")
+    }
     return replace(point, center=tuple(v * _center_scale(block) for v in point.center), **rows)
 
 
@@ -256,8 +259,9 @@ def render(situation: Situation, points: Points, constructor: str) -> str:
     whole = len(group.rows) == len(rows)
     where = ":" if whole else "group"
     if not whole:
-        lines.append(f"group = [b for b in model.plan(BLANK).blocks if b.name == {group.name!r}]"
-                     "[0].rows")  # fmt: skip
+        lines.append(
+            f"group = [b for b in model.plan(BLANK).blocks if b.name == {group.name!r}][0].rows"
+        )
     record = int(group.rows[0])
     center = getattr(model, "center", None)
     if center is not None:
@@ -285,8 +289,11 @@ def render(situation: Situation, points: Points, constructor: str) -> str:
         assert isinstance(first, Transfer)
         other = first.X_target if situation.part == "source" else first.X_source
         lines.append(f"X, ones = np.zeros({other.shape}), np.ones({len(other)})")
-        pattern = "Transfer({}, y, X, ones)" if situation.part == "source" else (
-            "Transfer(X, ones, {}, y)")  # fmt: skip
+        pattern = (
+            "Transfer({}, y, X, ones)"
+            if situation.part == "source"
+            else ("Transfer(X, ones, {}, y)")
+        )
     else:
         pattern = "Labelled({}, y)"
     if not whole:

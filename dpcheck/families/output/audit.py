@@ -29,9 +29,11 @@ ROWS = Parameter("rows", 10_000, "private rows; for dphtl, of each of the two pa
 FEATURES = Parameter("features", 20, "features")
 WEIGHT_REGULARIZATION = Parameter("weight_regularization", 0.001, "lambda of the weight model")
 BOUND = Parameter(
-    "bound", "box", "how the corrected variant bounds rows of the weight model",
+    "bound",
+    "box",
+    "how the corrected variant bounds rows of the weight model",
     ("box", "ball", "positive-ball"),
-)  # fmt: skip
+)
 REACH = Parameter(
     "largest_row", 100.0, "norm of the longest row the attacker uses where rows are not bounded"
 )
@@ -113,9 +115,12 @@ def plan(name: str, part: str, source: str, request: Request, attack: Attack) ->
 def hunt(name: str, part: str, request: Request, attack: Attack) -> OutputHunt:
     """The witness search, with what a replay needs."""
     header = {
-        "audit": name, "variant": request.variant, "part": part, "epsilon": request.epsilon,
+        "audit": name,
+        "variant": request.variant,
+        "part": part,
+        "epsilon": request.epsilon,
         "settings": dict(request.settings),
-    }  # fmt: skip
+    }
     return OutputHunt(attack.targets, request.epsilon, header)
 
 
@@ -135,6 +140,7 @@ def request_of(witness: Mapping[str, Any]) -> Request:
     if float(witness["claim"]) != float(witness["epsilon"]):
         raise ValueError("the claim is not the budget the algorithm was given")
     return Request(
-        epsilon=float(witness["epsilon"]), variant=str(witness["variant"]),
+        epsilon=float(witness["epsilon"]),
+        variant=str(witness["variant"]),
         settings=dict(witness["settings"]),
-    )  # fmt: skip
+    )

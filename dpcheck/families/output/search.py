@@ -84,9 +84,15 @@ def search(game: OutputGame, domain: RowDomain, seed: np.random.SeedSequence) ->
 
     found: Any = differential_evolution(
         cost,
-        Bounds(-np.ones(width), np.ones(width)), popsize=max(10, 80 // width), maxiter=150, tol=1e-7,
-        polish=False, vectorized=True, updating="deferred", rng=np.random.default_rng(seed),
-    )  # fmt: skip
+        Bounds(-np.ones(width), np.ones(width)),
+        popsize=max(10, 80 // width),
+        maxiter=150,
+        tol=1e-7,
+        polish=False,
+        vectorized=True,
+        updating="deferred",
+        rng=np.random.default_rng(seed),
+    )
     (rows,) = domain.decode(np.asarray(found.x)[None, :])
     if not game.has_public:
         rows[3] = 0.0

@@ -175,16 +175,20 @@ def office31(
         "'printed' takes the paper's epochs; 'corrected' clips both blocks together and takes as many\n"
         "epochs as the certified accountant allows for the same (eps, 1e-5)."
     )
-    echo(f"  {'task':<18}{'eps':>4}{'epochs':>8}   {'paper: DPDA DANN CNN':<24}"
-         f"{'printed':>9}{'corrected (epochs)':>22}{'DANN':>8}{'NN':>8}")  # fmt: skip
+    echo(
+        f"  {'task':<18}{'eps':>4}{'epochs':>8}   {'paper: DPDA DANN CNN':<24}"
+        f"{'printed':>9}{'corrected (epochs)':>22}{'DANN':>8}{'NN':>8}"
+    )
     echo(f"  rows of the table that were run: epsilon {', '.join(map(str, epsilons))}")
     wanted = [entry for wish in epsilons for entry in TABLE_2 if entry[2] == wish][tasks]
     found = _on_all_cores(_image_scores, [(path, *entry[:4]) for entry in wanted])
     for (source, target, epsilon, epochs, *paper), scores in zip(wanted, found, strict=True):
         shown = f"{scores['corrected']:.3f} ({scores['allowed']})"
-        echo(f"  {source + ' -> ' + target:<18}{epsilon:>4}{epochs:>8}   "
-             f"{' '.join(f'{p:.3f}' for p in paper):<24}{scores['printed']:>9.3f}{shown:>22}"
-             f"{scores['DANN']:>8.3f}{scores['NN']:>8.3f}")  # fmt: skip
+        echo(
+            f"  {source + ' -> ' + target:<18}{epsilon:>4}{epochs:>8}   "
+            f"{' '.join(f'{p:.3f}' for p in paper):<24}{scores['printed']:>9.3f}{shown:>22}"
+            f"{scores['DANN']:>8.3f}{scores['NN']:>8.3f}"
+        )
     echo(f"{time.perf_counter() - started:.0f} s")
 
 

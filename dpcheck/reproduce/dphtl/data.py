@@ -122,9 +122,12 @@ def draw(
     for domain, share in zip(domains, mixture, strict=True):
         order = rng.permutation(domain.X.shape[0])
         wanted = [
-            sizes.unlabelled, sizes.labelled, sizes.public // len(domains),
-            round(share * sizes.target), round(share * sizes.test),
-        ]  # fmt: skip
+            sizes.unlabelled,
+            sizes.labelled,
+            sizes.public // len(domains),
+            round(share * sizes.target),
+            round(share * sizes.test),
+        ]
         if sum(wanted) > len(order):
             raise UsageError(f"a domain has {len(order)} rows where {sum(wanted)} are needed.")
         a, b, c, d, e = np.split(order[: sum(wanted)], np.cumsum(wanted)[:-1])

@@ -162,9 +162,13 @@ def centers(data: Draw, lam: float) -> Centers:
     X, y = data.target
     few = round(LABELLED_SHARE * X.shape[0])
     return Centers(
-        data, hypotheses, weight_centers(data), logistic_weights(X[:few], (y[:few] + 1) / 2, lam),
-        logistic_weights(X, (y + 1) / 2, lam), few,
-    )  # fmt: skip
+        data,
+        hypotheses,
+        weight_centers(data),
+        logistic_weights(X[:few], (y[:few] + 1) / 2, lam),
+        logistic_weights(X, (y + 1) / 2, lam),
+        few,
+    )
 
 
 def noisy(center: Floats, rate: float, noise: str, rng: np.random.Generator) -> Floats:
@@ -205,9 +209,15 @@ def score(
 
 
 def _tables(
-    name: str, domains: Sequence[Domain], sizes: Sizes, lam: float, printed: dict[Any, str],
-    echo: Echo, repetitions: int, note: str,
-) -> None:  # fmt: skip
+    name: str,
+    domains: Sequence[Domain],
+    sizes: Sizes,
+    lam: float,
+    printed: dict[Any, str],
+    echo: Echo,
+    repetitions: int,
+    note: str,
+) -> None:
     started = time.perf_counter()
     echo(f"DPHTL [Wang2018] Table 2 on {name}: test accuracy, 5% of the target labelled")
     echo(
@@ -237,9 +247,13 @@ def _tables(
 
 
 def _mixture(
-    domains: Sequence[Domain], mixture: Sequence[float], sizes: Sizes, lam: float,
-    repetitions: int, number: int,
-) -> dict[tuple[float, str], tuple[list[dict[str, float]], list[float]]]:  # fmt: skip
+    domains: Sequence[Domain],
+    mixture: Sequence[float],
+    sizes: Sizes,
+    lam: float,
+    repetitions: int,
+    number: int,
+) -> dict[tuple[float, str], tuple[list[dict[str, float]], list[float]]]:
     results: dict[tuple[float, str], tuple[list[dict[str, float]], list[float]]] = {}
     for repetition in range(repetitions):
         rng = np.random.default_rng([SEED, number, repetition])
@@ -254,9 +268,12 @@ def _mixture(
 
 
 def _figure(
-    domains: Sequence[Domain], sizes: Sizes, mixtures: Sequence[Sequence[float]], echo: Echo,
+    domains: Sequence[Domain],
+    sizes: Sizes,
+    mixtures: Sequence[Sequence[float]],
+    echo: Echo,
     repetitions: int,
-) -> None:  # fmt: skip
+) -> None:
     echo(
         "\nFigures 2 and 3 (plots without numbers): mean squared error of the hypothesis weights.\n"
         "Equal weights for all sources would err by the last column."

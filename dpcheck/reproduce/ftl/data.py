@@ -95,9 +95,15 @@ def standardised(X: Any) -> Floats:
 
 
 def split(
-    table: Table, rng: np.random.Generator, *,
-    train: int, common: int, labelled: int, test: int, balanced: bool,
-) -> Split:  # fmt: skip
+    table: Table,
+    rng: np.random.Generator,
+    *,
+    train: int,
+    common: int,
+    labelled: int,
+    test: int,
+    balanced: bool,
+) -> Split:
     """Random rows; `balanced` takes as many of each label as the rarer one has."""
     rows = np.arange(len(table.y))
     if balanced:
@@ -112,6 +118,11 @@ def split(
         )
     kept, tested = rows[:train], rows[train : train + test]
     return Split(
-        table.X_a[kept], table.y[kept], table.X_b[kept[:common]], common, labelled,
-        table.X_b[tested], table.y[tested],
-    )  # fmt: skip
+        table.X_a[kept],
+        table.y[kept],
+        table.X_b[kept[:common]],
+        common,
+        labelled,
+        table.X_b[tested],
+        table.y[tested],
+    )

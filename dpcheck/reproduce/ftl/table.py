@@ -46,9 +46,13 @@ GAMMAS = (0.0001, 0.0005, 0.005)
 def private_f1(rows: Split, gamma: float, rng: np.random.Generator) -> float:
     """The private variant at (EPSILON, DELTA) for each party, 20 iterations, 8 hidden units."""
     model = PrivateFederatedTransfer(
-        EPSILON, DELTA, hidden=(8,), iterations=20, alignment_weight=gamma,
+        EPSILON,
+        DELTA,
+        hidden=(8,),
+        iterations=20,
+        alignment_weight=gamma,
         rate=100.0 / rows.labelled,
-    )  # fmt: skip
+    )
     pairs = np.arange(rows.common)
     model.fit(Federation(rows.X_a, rows.y, rows.X_b, pairs, pairs, rows.labelled), rng=rng)
     return weighted_f1(rows.y_test, model.predict(rows.X_test))
@@ -81,9 +85,13 @@ def _header(title: str, echo: Echo) -> float:
 
 
 def nuswide(
-    data_dir: Path | None, echo: Echo, *,
-    labels: Sequence[int] = (100, 200), partitions: int = 3, recipe: Recipe = TAGS,
-) -> None:  # fmt: skip
+    data_dir: Path | None,
+    echo: Echo,
+    *,
+    labels: Sequence[int] = (100, 200),
+    partitions: int = 3,
+    recipe: Recipe = TAGS,
+) -> None:
     """Table 1 on the rows of NUS-WIDE that are at hand."""
     table = load_nuswide(data_dir)
     started = _header("FTL [Liu2018] Table 1: weighted F1 on B's test rows", echo)
@@ -105,22 +113,36 @@ def nuswide(
         found = [
             scores(
                 split(
-                    table, np.random.default_rng([SEED, partition]), train=train, common=common,
-                    labelled=number, test=test, balanced=True,
+                    table,
+                    np.random.default_rng([SEED, partition]),
+                    train=train,
+                    common=common,
+                    labelled=number,
+                    test=test,
+                    balanced=True,
                 ),
-                recipe, partition, recipe.gamma,
+                recipe,
+                partition,
+                recipe.gamma,
             )
             for partition in range(partitions)
-        ]  # fmt: skip
+        ]
         echo(f"  {'ours: sample':<14}{number:>5}  {_line(found, COLUMNS)}")
     echo(f"{time.perf_counter() - started:.0f} s")
 
 
 def credit(
-    data_dir: Path | None, echo: Echo, *,
-    common: int = 6000, test: int = 3000, labelled: int = 200, partitions: int = 3,
-    shares: Sequence[int] = (2, 5), recipe: Recipe = CLIENTS, gammas: Sequence[float] = GAMMAS,
-) -> None:  # fmt: skip
+    data_dir: Path | None,
+    echo: Echo,
+    *,
+    common: int = 6000,
+    test: int = 3000,
+    labelled: int = 200,
+    partitions: int = 3,
+    shares: Sequence[int] = (2, 5),
+    recipe: Recipe = CLIENTS,
+    gammas: Sequence[float] = GAMMAS,
+) -> None:
     """Figure 3 on the credit-card clients: which gamma TrCV and CV choose, and what it gives."""
     table = load_credit(data_dir)
     started = _header("FTL [Liu2018] Figure 3 (default of credit-card clients): weighted F1", echo)
@@ -158,15 +180,24 @@ def credit(
 
 def _clients(table: Table, partition: int, common: int, labelled: int, test: int) -> Split:
     return split(
-        table, np.random.default_rng([SEED, partition]), train=common, common=common,
-        labelled=labelled, test=test, balanced=True,
-    )  # fmt: skip
+        table,
+        np.random.default_rng([SEED, partition]),
+        train=common,
+        common=common,
+        labelled=labelled,
+        test=test,
+        balanced=True,
+    )
 
 
 def _validated(
-    k: int, drawn: Sequence[Split], starts: Sequence[object], recipes: Sequence[Recipe],
-    tested: Sequence[Sequence[float]], echo: Echo,
-) -> None:  # fmt: skip
+    k: int,
+    drawn: Sequence[Split],
+    starts: Sequence[object],
+    recipes: Sequence[Recipe],
+    tested: Sequence[Sequence[float]],
+    echo: Echo,
+) -> None:
     """Test F1 of the recipe each validation chooses, in k folds."""
     chosen: dict[str, list[float]] = {"TrCV": [], "CV": []}
     picks: dict[str, list[str]] = {"TrCV": [], "CV": []}

@@ -86,9 +86,12 @@ def pretrained(split: Split, recipe: Recipe, rng: np.random.Generator) -> tuple[
 
 
 def train(
-    split: Split, recipe: Recipe, networks: tuple[Network, Network], rows: Rows,
+    split: Split,
+    recipe: Recipe,
+    networks: tuple[Network, Network],
+    rows: Rows,
     loss: Loss = "taylor",
-) -> tuple[Network, Network]:  # fmt: skip
+) -> tuple[Network, Network]:
     """Algorithm 1 without messages: the same steps as the protocol's, to rounding (tested)."""
     where = np.full(len(split.y), -1)
     where[rows.of_a] = np.arange(len(rows.of_a))
@@ -98,9 +101,13 @@ def train(
     step = -recipe.rate / len(rows.labels)
     for _ in range(recipe.iterations):
         found = joint_gradients(
-            recipe.objective, (a, b), (forward(a, X_a), forward(b, split.X_b)), known_a, known_b,
+            recipe.objective,
+            (a, b),
+            (forward(a, X_a), forward(b, split.X_b)),
+            known_a,
+            known_b,
             loss,
-        )  # fmt: skip
+        )
         a, b = add(a, scale(found.of_a, step)), add(b, scale(found.of_b, step))
     return a, b
 

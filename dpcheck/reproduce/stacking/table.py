@@ -32,7 +32,7 @@ GUO_TABLE_1 = {
     "SimComb": "0.7005 ± 0.0613 | 0.8088 ± 0.0812 | 0.9642 ± 0.0073 | 0.9906 ± 0.0018 | 0.9943 ± 0.0009",
     "SourceD": "0.6527 ± 0.0927 | 0.7510 ± 0.0854 | 0.8806 ± 0.0431 | 0.9401 ± 0.0180 | 0.9523 ± 0.0088",
     "Direct": "0.6467 ± 0.0787 | 0.6978 ± 0.0651 | 0.8657 ± 0.0429 | 0.9632 ± 0.0117 | 0.9877 ± 0.0039",
-}  # fmt: skip
+}
 
 _LEAKS = (
     "Rows 'printed', 'corrected' and 'tight' follow the paper's protocol, which leaks: the PCA, the "
@@ -64,9 +64,15 @@ def pptl_fs_mnist(data_dir: Path | None, echo: Echo) -> None:
     _table(
         f"PPTL-FS Table 1 on {digits.origin}: testing AUC, 0/8 -> 0/9, {source} source and "
         f"{target} target training rows",
-        methods, private, safe, rehearsal, echo, GUO_TABLE_1,
-        _LEAKS + "a PCA of the digits 1 to 7, its variances and norms, and a rehearsal on 3/5 -> 3/6.",
-    )  # fmt: skip
+        methods,
+        private,
+        safe,
+        rehearsal,
+        echo,
+        GUO_TABLE_1,
+        _LEAKS
+        + "a PCA of the digits 1 to 7, its variances and norms, and a rehearsal on 3/5 -> 3/6.",
+    )
 
 
 def pst_mnist(data_dir: Path | None, echo: Echo) -> None:
@@ -77,9 +83,13 @@ def pst_mnist(data_dir: Path | None, echo: Echo) -> None:
     safe = [_digit_trial(digits, (0, 8), rep, public=public) for rep in range(REPETITIONS)]
     rehearsal = [_digit_trial(digits, (3, 5), rep, public=public) for rep in range(2)]
     _pst_table(
-        f"PST Figure 1(a) on {digits.origin}", private, safe, rehearsal, echo,
+        f"PST Figure 1(a) on {digits.origin}",
+        private,
+        safe,
+        rehearsal,
+        echo,
         "a PCA of the digits 1 to 7, its variances and norms, and a rehearsal on 3/5.",
-    )  # fmt: skip
+    )
 
 
 def pst_news20(data_dir: Path | None, echo: Echo) -> None:
@@ -111,11 +121,14 @@ def pst_news20(data_dir: Path | None, echo: Echo) -> None:
             label = np.where(topic[fitted_on] == "comp", 1, 0)
             rehearsal = _post_trials(X, label, posts.train[fitted_on], X, keep_bounds=True)[:2]
     _pst_table(
-        "PST Figure 1(b) on 20 Newsgroups, sci against talk", trials["private"], trials["public"],
-        rehearsal, echo,
+        "PST Figure 1(b) on 20 Newsgroups, sci against talk",
+        trials["private"],
+        trials["public"],
+        rehearsal,
+        echo,
         "tf-idf and its components from the groups comp and rec, their norms, and a rehearsal on "
         "comp against rec.",
-    )  # fmt: skip
+    )
     return None
 
 
@@ -137,10 +150,15 @@ def _pst_table(
     rows, tests = len(private[0].train[0]), len(private[0].test[0])
     _table(
         f"{title}: testing AUC, {rows} training and {tests} testing rows",
-        methods, private, safe, rehearsal, echo, {},
+        methods,
+        private,
+        safe,
+        rehearsal,
+        echo,
+        {},
         "The paper gives this figure as curves without numbers; its text says PST-F(W) is best, "
         "then PST-F(U), then PLR, and that PST-S can be below PLR.\n\n" + _LEAKS + public,
-    )  # fmt: skip
+    )
 
 
 # Algorithms --------------------------------------------------------------------------------------

@@ -35,9 +35,13 @@ class PaillierCipher:
     """
 
     def __init__(
-        self, party: Party, key: paillier.PrivateKey, *,
-        encoding: Encoding | None = None, jobs: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        party: Party,
+        key: paillier.PrivateKey,
+        *,
+        encoding: Encoding | None = None,
+        jobs: int = 1,
+    ) -> None:
         self.party = party
         self.encoding = encoding or Encoding()
         self._key, self._jobs = key, jobs

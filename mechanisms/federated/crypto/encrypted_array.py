@@ -206,8 +206,9 @@ class EncryptedArray(NDArrayOperatorsMixin):
         steps = _objects([1 + n * (m % n) for m in plain], values.shape)
         pairs = zip(
             np.broadcast_to(left.numbers, shape).ravel(),
-            np.broadcast_to(steps, shape).ravel(), strict=True,
-        )  # fmt: skip
+            np.broadcast_to(steps, shape).ravel(),
+            strict=True,
+        )
         numbers = [c * step % squared for c, step in pairs]
         return EncryptedArray(self.ring, _objects(numbers, shape), left.exponent, bound)
 
@@ -219,8 +220,9 @@ class EncryptedArray(NDArrayOperatorsMixin):
         squared, shape = self.ring.key.squared, np.broadcast_shapes(left.shape, right.shape)
         pairs = zip(
             np.broadcast_to(left.numbers, shape).ravel(),
-            np.broadcast_to(right.numbers, shape).ravel(), strict=True,
-        )  # fmt: skip
+            np.broadcast_to(right.numbers, shape).ravel(),
+            strict=True,
+        )
         numbers = [a * b % squared for a, b in pairs]
         return EncryptedArray(self.ring, _objects(numbers, shape), exponent, bound)
 
@@ -229,9 +231,10 @@ class EncryptedArray(NDArrayOperatorsMixin):
         shape = np.broadcast_shapes(self.shape, values.shape)
         factor = values if self.factor is None else self.factor * values
         return replace(
-            self, numbers=np.broadcast_to(self.numbers, shape),
+            self,
+            numbers=np.broadcast_to(self.numbers, shape),
             factor=np.broadcast_to(factor, shape),
-        )  # fmt: skip
+        )
 
     def sum(self, axis: int | None = None) -> EncryptedArray:
         """As in numpy, along one axis or all of them."""

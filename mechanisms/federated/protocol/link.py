@@ -119,9 +119,13 @@ class Runner(Generic[T]):
     """Steps one party's program over its end of a connection."""
 
     def __init__(
-        self, program: Program[T], link: Link, *,
-        heard: Callable[[Message], None] | None = None, watch: Watch | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        program: Program[T],
+        link: Link,
+        *,
+        heard: Callable[[Message], None] | None = None,
+        watch: Watch | None = None,
+    ) -> None:
         self._program, self._link, self._heard, self._watch = program, link, heard, watch
         self.waits: Receive | None = None
         self.result: list[T] = []  # one entry, once the program has ended

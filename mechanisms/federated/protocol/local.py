@@ -37,9 +37,11 @@ class Transcript:
 
 
 def converse(
-    a: Program[T], b: Program[Any], links: tuple[LocalLink, LocalLink],
+    a: Program[T],
+    b: Program[Any],
+    links: tuple[LocalLink, LocalLink],
     transcript: Transcript | None = None,
-) -> T:  # fmt: skip
+) -> T:
     """Run A's and B's programs against each other until both end; A's result."""
     record = Transcript() if transcript is None else transcript
     runner_a = Runner(a, links[0], heard=record.received["a"].append, watch=record.learned.append)

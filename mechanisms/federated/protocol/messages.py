@@ -255,8 +255,23 @@ class Learned:
 
 
 _ALL: tuple[type[Message], ...] = (
-    Hello, PublicKey, TrainRequest, Ready, Decision, ComponentsA, ComponentsB, MaskedGradientA,
-    MaskedGradientB, OpenedGradientA, OpenedGradientB, PredictRequest, HiddenRows, MaskedScores,
-    OpenedScores, Labels, Finish, Abort,
-)  # fmt: skip
+    Hello,
+    PublicKey,
+    TrainRequest,
+    Ready,
+    Decision,
+    ComponentsA,
+    ComponentsB,
+    MaskedGradientA,
+    MaskedGradientB,
+    OpenedGradientA,
+    OpenedGradientB,
+    PredictRequest,
+    HiddenRows,
+    MaskedScores,
+    OpenedScores,
+    Labels,
+    Finish,
+    Abort,
+)
 KINDS = {kind.number: kind for kind in _ALL}

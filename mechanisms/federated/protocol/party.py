@@ -53,9 +53,15 @@ class PartyBase:
     party: Party
 
     def __init__(
-        self, X: Any, common: Sequence[int] | Array, network: Network, *,
-        settings: Settings, cipher: Cipher, checkpoints: Checkpoints | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        X: Any,
+        common: Sequence[int] | Array,
+        network: Network,
+        *,
+        settings: Settings,
+        cipher: Cipher,
+        checkpoints: Checkpoints | None = None,
+    ) -> None:
         self.X = check_rows(X)
         self.common = check_numbers("common", common, len(self.X))
         self.initial = network

@@ -93,9 +93,12 @@ class PartyA(PartyBase):
         partners = np.asarray(common_of_b, dtype=np.int64)
         known = slice(None, labelled)
         return Task(
-            name, np.arange(len(self.X)), np.arange(len(self.common)), partners[known],
+            name,
+            np.arange(len(self.X)),
+            np.arange(len(self.common)),
+            partners[known],
             self.y[self.common[known]],
-        )  # fmt: skip
+        )
 
     # --- Algorithm 1 -----------------------------------------------------------------------------
 
@@ -127,9 +130,11 @@ class PartyA(PartyBase):
         sent = sent._replace(curvature=upper_triangles(sent.curvature))
         # Levels: what is never multiplied again is scaled up now, where it costs nothing.
         yield ComponentsA(
-            t, cipher.encrypt(sent.curvature, 1), cipher.encrypt(sent.slope, 2),
+            t,
+            cipher.encrypt(sent.curvature, 1),
+            cipher.encrypt(sent.slope, 2),
             cipher.encrypt(sent.aligned, 2),
-        )  # fmt: skip
+        )
         parameters = flatten(network)
         cipher.prepare(own=0, other=parameters.size + 1)
         got = yield from receive(ComponentsB)
@@ -137,9 +142,10 @@ class PartyA(PartyBase):
         rows, pairs, d = len(task.labels), len(task.pairs), trace.hidden.shape[1]
         received = SentByB(
             from_triangles(cipher.load(got.products, (rows, d * (d + 1) // 2)), d),
-            cipher.load(got.hidden, (rows, d)), cipher.load(got.aligned, (pairs, d)),
+            cipher.load(got.hidden, (rows, d)),
+            cipher.load(got.aligned, (pairs, d)),
             cipher.load(got.local_loss, ()),
-        )  # fmt: skip
+        )
         loss_sealed, loss_secret = cipher.seal(
             loss_seen_by_a(objective, network, trace.hidden, known, received)
         )

@@ -123,14 +123,18 @@ class PartyB(PartyBase):
         check_iteration(got, t)
         # Levels: what is never multiplied again is scaled up now, where it costs nothing.
         yield ComponentsB(
-            t, cipher.encrypt(sent.products, 1), cipher.encrypt(sent.hidden, 1),
-            cipher.encrypt(sent.aligned, 2), cipher.encrypt(np.asarray(sent.local_loss), 3),
-        )  # fmt: skip
+            t,
+            cipher.encrypt(sent.products, 1),
+            cipher.encrypt(sent.hidden, 1),
+            cipher.encrypt(sent.aligned, 2),
+            cipher.encrypt(np.asarray(sent.local_loss), 3),
+        )
         rows, pairs, d = len(known.labelled), len(known.common), trace.hidden.shape[1]
         received = SentByA(
             from_triangles(cipher.load(got.curvature, (rows, d * (d + 1) // 2)), d),
-            cipher.load(got.slope, (rows, d)), cipher.load(got.aligned, (pairs, d)),
-        )  # fmt: skip
+            cipher.load(got.slope, (rows, d)),
+            cipher.load(got.aligned, (pairs, d)),
+        )
         gradient = flatten(gradient_of_b(objective, network, trace, known, received))
         masked, secret = cipher.mask(gradient)
         more = t + 1 < self.settings.iterations

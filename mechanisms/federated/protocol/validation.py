@@ -52,9 +52,13 @@ def split_folds(rows: int, folds: int, rng: np.random.Generator) -> list[Array]:
 
 
 def cross_validate(
-    a: PartyA, common_of_b: Array, *,
-    folds: int, rng: np.random.Generator, labelled: int | None = None,
-) -> Program[Validation]:  # fmt: skip
+    a: PartyA,
+    common_of_b: Array,
+    *,
+    folds: int,
+    rng: np.random.Generator,
+    labelled: int | None = None,
+) -> Program[Validation]:
     """A's side of Algorithm 3; B serves.
 
     Per fold: train without it, predict all rows of B, train again with the predicted labels where
@@ -92,9 +96,12 @@ def without_rows(a: PartyA, task: Task, fold: Array, name: str) -> Task:
             f"{name}: no labelled common row is left to train on; use fewer folds.", name="folds"
         )
     return Task(
-        name, np.setdiff1d(task.rows, fold), task.pairs[kept], task.labelled[known],
+        name,
+        np.setdiff1d(task.rows, fold),
+        task.pairs[kept],
+        task.labelled[known],
         task.labels[known],
-    )  # fmt: skip
+    )
 
 
 def validate_alone(
@@ -105,9 +112,13 @@ def validate_alone(
     for k, fold in enumerate(split_folds(len(whole.labelled), folds, rng), start=1):
         kept = np.setdiff1d(np.arange(len(whole.labelled)), fold)
         task = Task(
-            f"fold {k} of {folds}, self-learning", none, none, whole.labelled[kept],
-            whole.labels[kept], "self",
-        )  # fmt: skip
+            f"fold {k} of {folds}, self-learning",
+            none,
+            none,
+            whole.labelled[kept],
+            whole.labels[kept],
+            "self",
+        )
         yield from a.train(task, common_of_b)
         _, predicted = yield from a.predict(task.name, whole.labelled[fold])
         scores.append(weighted_f1(whole.labels[fold], predicted))

@@ -63,9 +63,16 @@ def _signed(name: str, public_key: Any, issuer: Any, issuer_key: Any, days: int)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now, root = datetime.now(UTC), issuer is None
     uses = dict.fromkeys(
-        ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
-         "encipher_only", "decipher_only"), False,
-    )  # fmt: skip
+        (
+            "content_commitment",
+            "key_encipherment",
+            "data_encipherment",
+            "key_agreement",
+            "encipher_only",
+            "decipher_only",
+        ),
+        False,
+    )
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)

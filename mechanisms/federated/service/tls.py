@@ -134,9 +134,12 @@ def listen(address: Address) -> socket.socket:
 
 
 def accept(
-    listener: socket.socket, context: ssl.SSLContext, limit: int, timeout: float,
+    listener: socket.socket,
+    context: ssl.SSLContext,
+    limit: int,
+    timeout: float,
     say: Callable[[str], None],
-) -> TlsLink:  # fmt: skip
+) -> TlsLink:
     """B's end: the next caller that shows A's certificate; others are refused and reported."""
     listener.settimeout(timeout)
     while True:

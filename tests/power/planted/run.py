@@ -22,15 +22,24 @@ def audit_row(row: Planted, which: str, seed: int, jobs: int = 1) -> tuple[Audit
     workers = Workers(jobs=jobs)
     if isinstance(target, Registered):
         request = AuditRequest(
-            target.audit, epsilon=target.epsilon, delta=target.delta, variant=target.variant,
-            settings=target.settings, seed=seed, workers=workers,
-        )  # fmt: skip
+            target.audit,
+            epsilon=target.epsilon,
+            delta=target.delta,
+            variant=target.variant,
+            settings=target.settings,
+            seed=seed,
+            workers=workers,
+        )
         return audit(request).entries
     assert row.claim is not None
     plan = PartPlan(
-        row.name, which, row.claim, audited_claim(row.claim), as_mechanism(target),
+        row.name,
+        which,
+        row.claim,
+        audited_claim(row.claim),
+        as_mechanism(target),
         as_pairs(row.pairs),
-    )  # fmt: skip
+    )
     request = AuditRequest(
         "corpus:row", seed=seed, floating_point=row.floating_point, workers=workers
     )

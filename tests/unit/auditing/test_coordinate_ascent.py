@@ -138,7 +138,10 @@ def test_impossible_outputs_are_no_gain_and_a_density_of_nan_is_an_error():
     assert 1.9 < best <= 2
     assert output[0] == best
 
-    bad = Mechanism(lambda d, size, rng: rng.normal(size=size), True,
-                    log_density=lambda _, o: np.full(len(o), np.nan))  # fmt: skip
+    bad = Mechanism(
+        lambda d, size, rng: rng.normal(size=size),
+        True,
+        log_density=lambda _, o: np.full(len(o), np.nan),
+    )
     with pytest.raises(BadOutput, match="NaN"):
         sample_losses(bad, Pair(0.0, 1.0), 64, Runner())

@@ -78,8 +78,9 @@ def test_a_sum_cut_at_both_medians_is_the_loss_of_laplace_noise():
 def test_an_interval_in_the_middle():
     def sample(side, runs, rng):
         middle = rng.random(runs) < (0.4 if side else 0.2)
-        return np.where(middle, rng.uniform(-1, 1, runs), rng.choice([-1, 1], runs)
-                        * rng.uniform(1, 4, runs))[:, None]  # fmt: skip
+        return np.where(
+            middle, rng.uniform(-1, 1, runs), rng.choice([-1, 1], runs) * rng.uniform(1, 4, runs)
+        )[:, None]
 
     _, (p, q) = best(sample)
     assert math.log(p / q) == pytest.approx(math.log(2), abs=0.2)

@@ -243,9 +243,14 @@ def test_the_bill_adds_up():
         assert any(line.test == "distinguisher" and line.over for line in entry.spending)
     tie = Tie(True, 0.5, 150, 1.0, 1.0)
     lines = bill(
-        1e-3, tie=tie, witness="exact witness", losses="importance-sampled delta", pairs=("p",),
-        distinguisher=5e-4, events=("value 0 >= 1",),
-    )  # fmt: skip
+        1e-3,
+        tie=tie,
+        witness="exact witness",
+        losses="importance-sampled delta",
+        pairs=("p",),
+        distinguisher=5e-4,
+        events=("value 0 >= 1",),
+    )
     assert [line.share for line in lines] == pytest.approx([0, 0, 5e-4, 5e-4])
     assert lines[-1].over == ("value 0 >= 1",)
 
@@ -280,9 +285,16 @@ def test_a_report_is_json_with_everything_in_it():
 
 def test_the_command_repeats_the_request():
     request = AuditRequest(
-        "my file.py:f", epsilon=0.5, delta=1e-6, confidence=0.99, max_runs=10, seed=4,
-        tolerance=0.1, timeout=2.0, floating_point=True,
-    )  # fmt: skip
+        "my file.py:f",
+        epsilon=0.5,
+        delta=1e-6,
+        confidence=0.99,
+        max_runs=10,
+        seed=4,
+        tolerance=0.1,
+        timeout=2.0,
+        floating_point=True,
+    )
     assert rerun_command(request) == (
         "dpcheck audit 'my file.py:f' --eps 0.5 --delta 1e-06 --confidence 0.99 --max-runs 10 "
         "--tolerance 0.1 --timeout 2.0 --floating-point --seed 4"

@@ -17,9 +17,13 @@ def parts(dataset):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.integers(1, 6), st.integers(1, 4), st.booleans(), st.floats(0.1, 5),
-    st.sampled_from(["replace-one", "add-remove", "zero-out"]), st.integers(0, 99),
-)  # fmt: skip
+    st.integers(1, 6),
+    st.integers(1, 4),
+    st.booleans(),
+    st.floats(0.1, 5),
+    st.sampled_from(["replace-one", "add-remove", "zero-out"]),
+    st.integers(0, 99),
+)
 def test_pairs_are_neighbours(n, d, labelled, bound, adjacency, seed):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, d))
@@ -45,8 +49,10 @@ def test_pairs_are_neighbours(n, d, labelled, bound, adjacency, seed):
 
 
 def test_label_flips_and_forks_are_among_the_replacements():
-    labels = {p.label for p in neighbours(np.zeros((3, 2)), np.ones(3), adjacency="replace-one",
-                                          norm_bound=1.0)}  # fmt: skip
+    labels = {
+        p.label
+        for p in neighbours(np.zeros((3, 2)), np.ones(3), adjacency="replace-one", norm_bound=1.0)
+    }
     assert {"label flipped", "fork", "opposite outliers"} <= labels
 
 
@@ -77,9 +83,7 @@ def test_user_pairs_differ_in_all_rows_of_one_user_and_in_no_other(adjacency):
     rng = np.random.default_rng(0)
     rows, labels = rng.uniform(-0.5, 0.5, size=(6, 2)), np.array([1.0, -1, 1, 1, -1, 1])
     users = np.array(["ann", "bob", "ann", "eve", "bob", "ann"])
-    pairs = neighbours(
-        rows, labels, adjacency=adjacency, norm_bound=1.0, record=1, users=users
-    )  # fmt: skip
+    pairs = neighbours(rows, labels, adjacency=adjacency, norm_bound=1.0, record=1, users=users)
     mine = users == "bob"
     assert len(pairs) >= 4
     for pair in pairs:

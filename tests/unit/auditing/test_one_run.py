@@ -54,9 +54,13 @@ def test_tight_null_keeps_the_level_and_the_bound_is_close():
     epsilon, alpha, repeats, above, bounds = 1.0, 0.05, 400, 0, []
     for seed in range(repeats):
         found = audit_one_run(
-            randomized_response(epsilon), canaries=1000, guessed=1000, delta=0.0, alpha=alpha,
+            randomized_response(epsilon),
+            canaries=1000,
+            guessed=1000,
+            delta=0.0,
+            alpha=alpha,
             seed=np.random.SeedSequence(seed),
-        )  # fmt: skip
+        )
         above += found.epsilon > epsilon
         bounds.append(found.epsilon)
     assert above <= binom.ppf(0.999, repeats, alpha)

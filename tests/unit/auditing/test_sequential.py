@@ -125,8 +125,12 @@ def test_lower_bound_approaches_the_truth_and_never_passes_it_by_much():
     for runs in (10**3, 10**4, 10**5, 10**6):
         both = round(p * q * runs)
         counts = Counts(both, round(p * runs) - both, round(q * runs) - both, 0)
-        counts = Counts(counts.both, counts.first, counts.second, runs - sum(
-            (counts.both, counts.first, counts.second)))  # fmt: skip
+        counts = Counts(
+            counts.both,
+            counts.first,
+            counts.second,
+            runs - sum((counts.both, counts.first, counts.second)),
+        )
         bound = lower_epsilon([counts], 0.0, 1e-3)
         assert previous < bound < epsilon
         assert bound <= conditional_binomial_lower(counts.hits, counts.other, 1e-3)

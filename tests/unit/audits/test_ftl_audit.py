@@ -23,8 +23,16 @@ from dpcheck.mechanisms.federated.protocol.autoencoder import forward
 from dpcheck.mechanisms.federated.protocol.model import joint_gradients
 from dpcheck.mechanisms.ftl import FederatedTransfer
 
-SMALL = ["rows_a=14", "rows_b=7", "common=5", "labelled=3", "features_a=8", "features_b=6",
-         "hidden=2", "iterations=4"]  # fmt: skip
+SMALL = [
+    "rows_a=14",
+    "rows_b=7",
+    "common=5",
+    "labelled=3",
+    "features_a=8",
+    "features_b=6",
+    "hidden=2",
+    "iterations=4",
+]
 
 
 def scenario(*changes: str, signs: Any = "corrected") -> Scenario:
@@ -157,9 +165,12 @@ def test_the_view_is_the_gradient_of_the_joint_objective() -> None:
     run = fitted(case)
     a, b = run.parties_
     joint = joint_gradients(
-        case.objective, (a.initial, b.initial), (forward(a.initial, a.X), forward(b.initial, b.X)),
-        case.known_a(run.data_), case.known_b(run.data_),
-    )  # fmt: skip
+        case.objective,
+        (a.initial, b.initial),
+        (forward(a.initial, a.X), forward(b.initial, b.X)),
+        case.known_a(run.data_),
+        case.known_b(run.data_),
+    )
     step = steps_of_a(case, run)[0]
     np.testing.assert_allclose(step.gradient[0].weights, joint.of_a[0].weights, atol=1e-14)
 

@@ -15,9 +15,18 @@ ROOT = Path(__file__).parents[3]
 def run(code: str) -> str:
     """In a process of its own: benchmarks/ is not on the path of the tests."""
     shown = subprocess.run(
-        [sys.executable, "-W", "error", "-c", f"import sys; sys.path.insert(0, 'benchmarks'); {code}"],
-        capture_output=True, text=True, cwd=ROOT, timeout=120,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-c",
+            f"import sys; sys.path.insert(0, 'benchmarks'); {code}",
+        ],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+    )
     assert shown.returncode == 0, shown.stderr
     return shown.stdout
 
@@ -52,10 +61,14 @@ def test_the_corpus_on_record_keeps_the_promise():
     records = [json.loads(line) for line in lines]
     names = {r["mechanism"] for r in records}
     caught = {
-        name for name in names
-        if all(r["verdict"] == "violated" for r in records
-               if r["mechanism"] == name and r["side"] == "broken")
-    }  # fmt: skip
+        name
+        for name in names
+        if all(
+            r["verdict"] == "violated"
+            for r in records
+            if r["mechanism"] == name and r["side"] == "broken"
+        )
+    }
     assert len(names) >= 40
     assert len(names - caught) <= 2
     assert not [r for r in records if r["side"] == "corrected" and r["verdict"] == "violated"]

@@ -36,20 +36,46 @@ def cluster(tmp_path):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
     file = tmp_path / "scheduler.json"
     scheduler = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port",
-         "0", "--no-dashboard", "--scheduler-file", str(file)], cwd=tmp_path, **quiet
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_scheduler",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--no-dashboard",
+            "--scheduler-file",
+            str(file),
+        ],
+        cwd=tmp_path,
+        **quiet,
+    )
     deadline = time.monotonic() + 60
     while not file.exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     workers = [
         subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file),
-             "--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1",
-             "--local-directory", str(tmp_path)], cwd=tmp_path, **quiet
+            [
+                sys.executable,
+                "-m",
+                "distributed.cli.dask_worker",
+                "--scheduler-file",
+                str(file),
+                "--nthreads",
+                "1",
+                "--no-nanny",
+                "--no-dashboard",
+                "--host",
+                "127.0.0.1",
+                "--local-directory",
+                str(tmp_path),
+            ],
+            cwd=tmp_path,
+            **quiet,
         )
         for _ in range(2)
-    ]  # fmt: skip
+    ]
     import json
 
     yield json.loads(file.read_text())["address"], workers

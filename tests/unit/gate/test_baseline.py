@@ -15,8 +15,12 @@ FOUND = Finding("mech.py:f/data", 1.2)
 
 
 def accepted(**changes):
-    values = {"finding": "mech.py:f/data", "up_to": 1.5, "reason": "mended in release 4",
-              "expires": TODAY} | changes  # fmt: skip
+    values = {
+        "finding": "mech.py:f/data",
+        "up_to": 1.5,
+        "reason": "mended in release 4",
+        "expires": TODAY,
+    } | changes
     return Accepted(**values)
 
 

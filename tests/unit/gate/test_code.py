@@ -43,9 +43,15 @@ def tree(tmp_path, monkeypatch):
 def test_every_own_file_that_is_imported_counts_and_no_other(tree):
     found = code.sources(tree / "mech.py", tree)
     assert set(found) == {
-        "mech.py", "helpers.py", "lazy.py", "pack/__init__.py", "pack/deep/__init__.py",
-        "pack/deep/sibling.py", "pack/deep/inner.py", "pack/other.py",
-    }  # fmt: skip
+        "mech.py",
+        "helpers.py",
+        "lazy.py",
+        "pack/__init__.py",
+        "pack/deep/__init__.py",
+        "pack/deep/sibling.py",
+        "pack/deep/inner.py",
+        "pack/other.py",
+    }
 
 
 @pytest.mark.parametrize(
@@ -85,11 +91,20 @@ def full_entry():
     evidence = RunEvidence("pair 0", True, "sum", False, 10, 20, histogram, band, threshold=0.5)
     claim = Claim(Budget(1.0, 1e-5), Adjacency.ZERO_OUT, "paper", "source", Gaussian(2.0))
     return AuditEntry(
-        "f", "printed", "source", claim, Proved(float("inf"), 1e-5, "pld", ("honest",)),
-        Observed(1.2, 1e-5, 0.999, "distinguisher", 10, float("inf"), 5), Verdict.VIOLATED,
-        {"kind": "event", "first": [1.0, [2]], "note": None}, ("a", "b"), "tied", Location("f.py", 3),
-        spending=(Spent("distinguisher", 0.001, ("event",)),), evidence=evidence,
-    )  # fmt: skip
+        "f",
+        "printed",
+        "source",
+        claim,
+        Proved(float("inf"), 1e-5, "pld", ("honest",)),
+        Observed(1.2, 1e-5, 0.999, "distinguisher", 10, float("inf"), 5),
+        Verdict.VIOLATED,
+        {"kind": "event", "first": [1.0, [2]], "note": None},
+        ("a", "b"),
+        "tied",
+        Location("f.py", 3),
+        spending=(Spent("distinguisher", 0.001, ("event",)),),
+        evidence=evidence,
+    )
 
 
 def test_results_come_back_as_they_were(tmp_path):

@@ -62,8 +62,14 @@ def test_three_nights_are_one_long_test(night):
         return data[0] + rng.laplace(scale=1.0)
 
     claim = read_claim(1.0, "replace-one", "x")
-    plan = PartPlan("noise", "as given", claim, audited_claim(claim), as_mechanism(noisy),
-                    as_pairs([([0.0], [1.0])]))  # fmt: skip
+    plan = PartPlan(
+        "noise",
+        "as given",
+        claim,
+        audited_claim(claim),
+        as_mechanism(noisy),
+        as_pairs([([0.0], [1.0])]),
+    )
     base = Limits(alpha=ALPHA, max_runs=3000)
     long = replace(night_limits(base, plan, 0), max_runs=9216)
     whole = audit_part(plan, long, Runner(seed=5, prefix="noise").within("data"))

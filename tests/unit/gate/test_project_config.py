@@ -117,7 +117,7 @@ def test_two_files_are_refused(write):
         ("[[audits]]\nepsilon = 1", "needs a target"),
         ("[[audits]]\ntarget = 3", "a line of text"),
         ("[[audits]]\ntarget = ''", "a line of text"),
-        ("[[audits]]\ntarget = \"a\\nb\"", "a line of text"),
+        ('[[audits]]\ntarget = "a\\nb"', "a line of text"),
         (f"[[audits]]\ntarget = '{'a' * 301}'", "at most 300"),
         ("[[audits]]\ntarget = 'plr'\ndelta = 1e-5", "delta without epsilon"),
         ("[[audits]]\ntarget = 'plr'\nset = 3", "a table"),
@@ -141,7 +141,7 @@ def test_two_files_are_refused(write):
         ("baseline = '/tmp/b.json'", "outside the project"),
         ("pythonpath = ['..']", "outside the project"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused_and_how(write, tmp_path_factory, text, words):
     root = write(text)
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "code.py"

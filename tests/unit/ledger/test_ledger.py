@@ -280,8 +280,11 @@ def test_a_refused_release_changes_nothing():
         ledger.spend(low, PureDP(0.25), times=2)
     data = caught.value.data
     assert (data["dataset"], data["spent"], data["allowed"], data["wanted"]) == (
-        low.name, 0.75, 1.0, 0.5,
-    )  # fmt: skip
+        low.name,
+        0.75,
+        1.0,
+        0.5,
+    )
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith("DPC301")
     assert str(ledger.report()) == before

@@ -79,8 +79,11 @@ def test_a_new_ledger_needs_terms(path):
 def test_parts_and_plans_of_a_shared_ledger_have_names(path):
     with Ledger.open(path, BUDGET, "replace-one") as ledger:
         data = ledger.dataset("d", rows=10)
-        for call in (lambda: data.split_rows(2), lambda: data.split_columns(2),
-                     lambda: ledger.plan(data, PureDP(0.1))):  # fmt: skip
+        for call in (
+            lambda: data.split_rows(2),
+            lambda: data.split_columns(2),
+            lambda: ledger.plan(data, PureDP(0.1)),
+        ):
             with pytest.raises(LedgerMisuse, match="name="):
                 call()
         data.split_rows(2, name="halves")
@@ -218,8 +221,11 @@ def test_processes_killed_at_random_never_spent_more_than_was_counted(
     arguments = map(str, (tmp_path, rounds, processes, block, most))
     run = subprocess.run(
         [sys.executable, str(SCRIPT), *arguments],
-        capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
     assert run.returncode == 0, run.stderr
     results = [json.loads(line) for line in run.stdout.splitlines()]
     assert len(results) == rounds

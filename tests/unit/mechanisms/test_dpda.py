@@ -68,8 +68,10 @@ def test_printed_g_dpda_accounts_each_phase_on_its_own():
 
 
 def test_variants_differ_where_they_should():
-    rules = {v: noisy_gradient(v, 6.0, 3.0, 32) for v in (
-        "corrected", "printed-equations", "printed-algorithm", "noise-in-sum")}  # fmt: skip
+    rules = {
+        v: noisy_gradient(v, 6.0, 3.0, 32)
+        for v in ("corrected", "printed-equations", "printed-algorithm", "noise-in-sum")
+    }
     noise = {v: getattr(r.true_step(539), "noise_multiplier", None) for v, r in rules.items()}
     assert noise["corrected"] == noise["printed-algorithm"] == 6.0
     assert noise["printed-equations"] == pytest.approx(4.242641, abs=1e-6)
@@ -155,9 +157,13 @@ def test_nu_rises_from_zero_to_one():
 
 def test_bad_parameters_are_named():
     for wrong, words in (
-        ({"batch": 600}, "batch / rows"), ({"clip": 0.0}, "clip"), ({"noise": 0.0}, "noise"),
-        ({"variant": "x"}, "variant"), ({"epsilon": 0.0}, "epsilon"), ({"delta": 0.0}, "delta"),
-    ):  # fmt: skip
+        ({"batch": 600}, "batch / rows"),
+        ({"clip": 0.0}, "clip"),
+        ({"noise": 0.0}, "noise"),
+        ({"variant": "x"}, "variant"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"delta": 0.0}, "delta"),
+    ):
         with pytest.raises(InvalidParameter, match=words):
             DPDA(**wrong).training_plan(PAPER)
     with pytest.raises(CannotCalibrate, match="less than one epoch"):

@@ -387,8 +387,10 @@ def _fit(rng, **changed):
     X, y = made[0]
     given = {
         "sources": [Source(X[:20], y[:20], X[20:]) for X, y in made],
-        "public": np.full((4, 9), 0.2), "unlabelled": None, **changed,
-    }  # fmt: skip
+        "public": np.full((4, 9), 0.2),
+        "unlabelled": None,
+        **changed,
+    }
     return DPHTL(1.0).fit(X[:10], y[:10], **given)
 
 

@@ -129,9 +129,13 @@ def test_joint_gradients_are_those_of_the_naive_loop(
 ) -> None:
     case = make(objective, (4, 3), seed=5)
     joint = model.joint_gradients(
-        objective, case.networks, case.traces(), case.known_a, case.known_b,
+        objective,
+        case.networks,
+        case.traces(),
+        case.known_a,
+        case.known_b,
         loss="logistic" if exact else "taylor",
-    )  # fmt: skip
+    )
     assert joint.loss == pytest.approx(naive_loss(case, case.networks, exact).real, rel=1e-13)
     np.testing.assert_allclose(nets.flatten(joint.of_a), complex_step(case, 0, exact), atol=1e-13)
     np.testing.assert_allclose(nets.flatten(joint.of_b), complex_step(case, 1, exact), atol=1e-13)

@@ -44,13 +44,19 @@ def rules(clip: float = 1e9, noise: float = 1e-20, **objective: Any) -> private.
 def parties(given: private.Rules) -> tuple[private.PrivateA, private.PrivateB]:
     rng = np.random.default_rng(4)
     a = private.PrivateA(
-        given, rng.normal(size=(9, 3)), rng.choice([-1.0, 1.0], 9), np.arange(5),
+        given,
+        rng.normal(size=(9, 3)),
+        rng.choice([-1.0, 1.0], 9),
+        np.arange(5),
         nets.initial_network([3, 4, 2], rng),
-    )  # fmt: skip
+    )
     b = private.PrivateB(
-        given, rng.normal(size=(7, 4)), np.arange(5), rng.choice([-1.0, 1.0], 5),
+        given,
+        rng.normal(size=(7, 4)),
+        np.arange(5),
+        rng.choice([-1.0, 1.0], 5),
         nets.initial_network([4, 2], rng),
-    )  # fmt: skip
+    )
     return a, b
 
 
@@ -210,9 +216,12 @@ class UnclippedLoss(PrivateFederatedTransfer):
     def rules(self) -> private.Rules:
         good = super().rules()
         return private.Rules(
-            good.objective, good.rate, good.of_a,
-            LossBesideTheClip(good.of_b.clip, good.of_b.noise), good.gradient_weight,
-        )  # fmt: skip
+            good.objective,
+            good.rate,
+            good.of_a,
+            LossBesideTheClip(good.of_b.clip, good.of_b.noise),
+            good.gradient_weight,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,26 +61,54 @@ def random_transfer(rng: np.random.Generator, source: int, target: int, features
     [
         (lambda: flip(PLR(1.0, 0.1), blank(100, 1)), 0.475307),
         (lambda: fork(PLR(1.0, 0.1), blank(100, 2)), 0.950567),
-        (lambda: fork(PLRFS(1.0, 0.0015, groups=PAIRS, variant="printed"), blank(100, 10),
-                      margin=-1), 1.120995),
+        (
+            lambda: fork(
+                PLRFS(1.0, 0.0015, groups=PAIRS, variant="printed"), blank(100, 10), margin=-1
+            ),
+            1.120995,
+        ),
         (lambda: fork(PLRFS(1.0, 0.0015, groups=PAIRS), blank(100, 10), margin=-1), 0.562422),
-        (lambda: flip(PSTH(1, 1, 0.1, 0.1, variant="printed"), blank_transfer(100, 100, 5),
-                      "source"), 2.376537),
+        (
+            lambda: flip(
+                PSTH(1, 1, 0.1, 0.1, variant="printed"), blank_transfer(100, 100, 5), "source"
+            ),
+            2.376537,
+        ),
         (lambda: flip(PSTH(1, 1, 0.1, 0.1), blank_transfer(100, 100, 5), "source"), 0.376537),
         (lambda: fork(PSTF(1.0, 0.1, groups=PAIRS), blank(200, 10)), 0.989955),
         (lambda: fork(PLR(1.0, 0.001), blank(100, 2), margin=-0.57), 0.642487),
-        (lambda: fork(PSTF(1.0, 0.001, groups=1, variant="printed"), blank(200, 2), margin=-0.05),
-         1.630421),
+        (
+            lambda: fork(
+                PSTF(1.0, 0.001, groups=1, variant="printed"), blank(200, 2), margin=-0.05
+            ),
+            1.630421,
+        ),
         # The same FORK on PPTL-FS's target, whose centre is the source's release.
-        (lambda: fork(PPTLFS(1, 1, 0.1, 0.0015, groups=PAIRS, variant="printed"),
-                      blank_transfer(50, 200, 10), "target", margin=-1), 1.120995),
-        (lambda: fork(PPTLFS(1, 1, 0.1, 0.0015, groups=PAIRS),
-                      blank_transfer(50, 200, 10), "target", margin=-1), 0.562422),
-        (lambda: fork(PSTH(1, 1, 0.1, 0.1, groups=PAIRS), blank_transfer(50, 200, 10), "target"),
-         0.989955),
+        (
+            lambda: fork(
+                PPTLFS(1, 1, 0.1, 0.0015, groups=PAIRS, variant="printed"),
+                blank_transfer(50, 200, 10),
+                "target",
+                margin=-1,
+            ),
+            1.120995,
+        ),
+        (
+            lambda: fork(
+                PPTLFS(1, 1, 0.1, 0.0015, groups=PAIRS),
+                blank_transfer(50, 200, 10),
+                "target",
+                margin=-1,
+            ),
+            0.562422,
+        ),
+        (
+            lambda: fork(PSTH(1, 1, 0.1, 0.1, groups=PAIRS), blank_transfer(50, 200, 10), "target"),
+            0.989955,
+        ),
         (lambda: fork(SimComb(1, 1, 0.1, 0.1), blank_transfer(50, 100, 2), "target"), 0.950567),
     ],
-)  # fmt: skip
+)
 def test_exact_loss_is_the_theory_number(witness, expected) -> None:
     assert witness().loss == pytest.approx(expected, abs=5.1e-7)
 

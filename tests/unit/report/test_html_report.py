@@ -25,23 +25,40 @@ BAND = TradeoffBand(
     ((0.0, 1.0), (0.3, 0.3), (1.0, 0.0)),
     ((0.0, 0.9), (0.25, 0.25), (1.0, 0.0)),
     ((0.0, 1.0), (0.35, 0.35), (1.0, 0.0)),
-    0.9995, "by hand", 3,
-)  # fmt: skip
+    0.9995,
+    "by hand",
+    3,
+)
 SEEN = RunEvidence(
-    "pair 0", False, "value 0", False, 10, 5, HISTOGRAM, BAND, HISTOGRAM, 0.5,
-    ((0.0, 1.0), (0.27, 0.27), (1.0, 0.0)), "f",
-)  # fmt: skip
+    "pair 0",
+    False,
+    "value 0",
+    False,
+    10,
+    5,
+    HISTOGRAM,
+    BAND,
+    HISTOGRAM,
+    0.5,
+    ((0.0, 1.0), (0.27, 0.27), (1.0, 0.0)),
+    "f",
+)
 SPENDING = (Spent("distinguisher", 4e-4, ("value 0 >= 1",), "averaged"), Spent("not spent", 6e-4))
 
 
 def entry(verdict=Verdict.HOLDS, name="laplace", **changes):
     made = AuditEntry(
-        name=name, variant="as given", part="data",
+        name=name,
+        variant="as given",
+        part="data",
         claim=Claim(Budget(1.0), Adjacency.ZERO_OUT, "declared by a test"),
         proved=Proved(0.99, 0.0, "pure", ("public n",)),
         observed=Observed(0.87, 0.0, 0.999, "distinguisher", 1000, 1.1, 500, 1.0),
-        verdict=verdict, tie="noise-scale test passed", spending=SPENDING, evidence=SEEN,
-    )  # fmt: skip
+        verdict=verdict,
+        tie="noise-scale test passed",
+        spending=SPENDING,
+        evidence=SEEN,
+    )
     return replace(made, **changes)
 
 
@@ -91,9 +108,10 @@ class Reader(HTMLParser):
 @pytest.fixture(scope="module")
 def page():
     violated = entry(
-        Verdict.VIOLATED, evidence=replace(SEEN, exact=True, scores=None),
+        Verdict.VIOLATED,
+        evidence=replace(SEEN, exact=True, scores=None),
         witness={"kind": "exact witness", "loss": 1.2, "python": "print(1 < 2)\n"},
-    )  # fmt: skip
+    )
     return Reader(html.render(report(entry(), violated)))
 
 
@@ -104,18 +122,32 @@ def test_verdict_comes_first(page):
 
 def test_everything_the_issue_asks_for_is_there(page):
     for text in (
-        "Exact privacy loss of data", "Trade-off curve of data", "declared by a test",
-        "≤ 0.99", "≥ 0.87", "print(1 < 2)", "The witness as data", "How the error rate was spent",
-        "0.0004", "dpcheck audit x --seed 7", "seed 7", "dpcheck 0.1.0", "public n",
-    ):  # fmt: skip
+        "Exact privacy loss of data",
+        "Trade-off curve of data",
+        "declared by a test",
+        "≤ 0.99",
+        "≥ 0.87",
+        "print(1 < 2)",
+        "The witness as data",
+        "How the error rate was spent",
+        "0.0004",
+        "dpcheck audit x --seed 7",
+        "seed 7",
+        "dpcheck 0.1.0",
+        "public n",
+    ):
         assert text in page.text, text
 
 
 def test_nothing_is_fetched(page):
     text = html.render(report())
     assert not re.findall(r"@import|url\((?!#)", text)
-    links = [value for _, attrs in page.tags for name, value in attrs.items()
-             if name in ("src", "href", "xlink:href", "action")]  # fmt: skip
+    links = [
+        value
+        for _, attrs in page.tags
+        for name, value in attrs.items()
+        if name in ("src", "href", "xlink:href", "action")
+    ]
     assert links
     assert all(link.startswith(("#", "data:")) for link in links), links
     addresses = set(re.findall(r"https?://[^\s\"'<>]+", text))
@@ -126,15 +158,27 @@ def test_nothing_is_fetched(page):
 
 def test_hostile_names_are_text():
     bad = entry(
-        Verdict.VIOLATED, name=EVIL, variant=EVIL, part=EVIL, notes=(EVIL,), tie=EVIL,
-        claim=Claim(Budget(1.0), Adjacency.ZERO_OUT, EVIL), accepted=EVIL,
+        Verdict.VIOLATED,
+        name=EVIL,
+        variant=EVIL,
+        part=EVIL,
+        notes=(EVIL,),
+        tie=EVIL,
+        claim=Claim(Budget(1.0), Adjacency.ZERO_OUT, EVIL),
+        accepted=EVIL,
         proved=Proved(2.0, 0.0, EVIL, (EVIL,)),
         observed=Observed(1.5, 0.0, 0.999, EVIL, 10, 1.1),
         witness={EVIL: EVIL, "python": EVIL, "nested": {EVIL: [EVIL] * 20}},
         spending=(Spent(EVIL, 1e-3, (EVIL,), EVIL),),
-        evidence=replace(SEEN, pair=EVIL, score=EVIL, losses=replace(HISTOGRAM, quantity=EVIL),
-                         curve=replace(BAND, method=EVIL), claimed_method=EVIL),
-    )  # fmt: skip
+        evidence=replace(
+            SEEN,
+            pair=EVIL,
+            score=EVIL,
+            losses=replace(HISTOGRAM, quantity=EVIL),
+            curve=replace(BAND, method=EVIL),
+            claimed_method=EVIL,
+        ),
+    )
     spent = BudgetEntry(EVIL, Budget(1.0), Adjacency.ZERO_OUT, 0.5, 2.0, EVIL, (EVIL,))
     text = html.render(
         report(bad, versions={EVIL: EVIL}, command=EVIL, budgets=(spent,), complaints=(EVIL,))
@@ -218,10 +262,15 @@ def test_the_same_report_gives_the_same_bytes_in_any_process():
     )
     folder = __file__.rpartition("/")[0]
     runs = [
-        subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True,
-                       check=True, env={"PYTHONHASHSEED": seed, "MPLCONFIGDIR": "/nonexistent"})
+        subprocess.run(
+            [sys.executable, "-c", code, folder],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "MPLCONFIGDIR": "/nonexistent"},
+        )
         for seed in ("1", "2")
-    ]  # fmt: skip
+    ]
     assert runs[0].stdout == runs[1].stdout
 
 
@@ -242,9 +291,11 @@ def test_infinities_and_nothing_at_all_are_drawn():
 def test_a_curve_is_compared_at_the_delta_that_was_tested():
     seen = Observed(0.3, 0.04, 0.999, "distinguisher", 10, 0.25, 5, 0.2)
     curve = entry(
-        Verdict.VIOLATED, observed=seen, proved=None,
+        Verdict.VIOLATED,
+        observed=seen,
+        proved=None,
         claim=Claim(Budget(1.0, 1e-5), Adjacency.ZERO_OUT, "a curve"),
-    )  # fmt: skip
+    )
     text = html.render(report(curve))
     assert "At δ = 0.04 the claim allows ε = 0.2, and an attack proves at least 0.3." in text
     assert "claimed 0.2, proved nothing, observed at least 0.3" in text
@@ -297,11 +348,17 @@ def test_from_the_command_line(tmp_path):
     code = "from dpcheck.cli.main import run; run()"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments, "--report", "html=out/r.html"],
-        cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     page = Reader((tmp_path / "out" / "r.html").read_text(encoding="utf-8"))
     assert len(page.all("svg")) == 4
-    for text in ("noisy: ≈ consistent", "Estimated privacy loss of data", "distinguisher 0.001",
-                 "dpcheck audit mine.py:noisy --max-runs 20000 --seed 0"):  # fmt: skip
+    for text in (
+        "noisy: ≈ consistent",
+        "Estimated privacy loss of data",
+        "distinguisher 0.001",
+        "dpcheck audit mine.py:noisy --max-runs 20000 --seed 0",
+    ):
         assert text in page.text, text

@@ -15,9 +15,17 @@ def entry(verdict, *, name="noisy", accepted=None, location=None):
     observed = Observed(1.2, 1e-5, 0.999, "distinguisher", 65536, 1.3)
     witness = {"kind": "event", "first": [0.0], "second": [1.0], "hits_first": 31353}
     return AuditEntry(
-        name, "as given", "data", claim, None, observed, verdict,
-        witness if verdict is Verdict.VIOLATED else None, accepted=accepted, location=location,
-    )  # fmt: skip
+        name,
+        "as given",
+        "data",
+        claim,
+        None,
+        observed,
+        verdict,
+        witness if verdict is Verdict.VIOLATED else None,
+        accepted=accepted,
+        location=location,
+    )
 
 
 def suite_of(*entries, **report):
@@ -28,11 +36,13 @@ def suite_of(*entries, **report):
 
 def test_verdicts_become_outcomes():
     suite = suite_of(
-        entry(Verdict.VIOLATED), entry(Verdict.UNDECIDED), entry(Verdict.HOLDS),
+        entry(Verdict.VIOLATED),
+        entry(Verdict.UNDECIDED),
+        entry(Verdict.HOLDS),
         entry(Verdict.VIOLATED, accepted="known (until 2030-01-01)"),
         budgets=(BudgetEntry("people", Budget(1), Adjacency.ADD_REMOVE, 2.0, 2.0, "pure", ("a",)),),
         complaints=("x is accepted but no longer found",),
-    )  # fmt: skip
+    )
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (6, 3, 1, 1)
     kinds = [[type(r).__name__ for r in case.result] for case in suite]
     assert kinds == [["Failure"], ["Error"], [], ["Skipped"], ["Failure"], ["Failure"]]

@@ -19,9 +19,14 @@ EVIL = '<img src=x onerror="alert(1)">'
 
 def entry(verdict=Verdict.CONSISTENT, **changes):
     made = AuditEntry(
-        "mine", "as given", "data", Claim(dpcheck.Budget(1.0, 1e-5), Adjacency.ZERO_OUT, "me"),
-        Proved(0.9, 1e-5, "gdp"), Observed(0.8, 1e-5, 0.999, "distinguisher", 10, 1.2), verdict,
-    )  # fmt: skip
+        "mine",
+        "as given",
+        "data",
+        Claim(dpcheck.Budget(1.0, 1e-5), Adjacency.ZERO_OUT, "me"),
+        Proved(0.9, 1e-5, "gdp"),
+        Observed(0.8, 1e-5, 0.999, "distinguisher", 10, 1.2),
+        verdict,
+    )
     return replace(made, **changes)
 
 

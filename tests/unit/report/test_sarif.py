@@ -29,9 +29,17 @@ def entry(verdict, *, name="mech.py:noisy", location=None, accepted=None, witnes
     observed = Observed(1.2, 0.0, 0.999, "distinguisher", 65536, INFINITE)
     proved = Proved(INFINITE, 0.0, "pure") if verdict is Verdict.HOLDS else None
     return AuditEntry(
-        name, "as given", "data", claim, proved, observed, verdict, witness,
-        location=location, accepted=accepted,
-    )  # fmt: skip
+        name,
+        "as given",
+        "data",
+        claim,
+        proved,
+        observed,
+        verdict,
+        witness,
+        location=location,
+        accepted=accepted,
+    )
 
 
 def log_of(*entries, **report):

@@ -52,11 +52,12 @@ def write_nuswide(folder: Path, rows: int = 120) -> None:
     np.savez(
         folder / "nus_wide_fate_sample" / "nus_wide_fate_sample.npz",
         x_image=(rng.normal(size=(rows, 6)) + y[:, None]).astype(np.float32),
-        y=y.astype(np.uint8), ids_image=np.arange(rows),
+        y=y.astype(np.uint8),
+        ids_image=np.arange(rows),
         # Tags come in another order, and some have no image.
         x_tags=np.vstack([np.zeros((5, 7)), np.repeat(y[::-1, None], 7, axis=1)]).astype(np.uint8),
         ids_tags=np.concatenate([np.arange(500, 505), np.arange(rows)[::-1]]),
-    )  # fmt: skip
+    )
 
 
 NUMBERED = [f"PAY_{i}" for i in (0, 2, 3, 4, 5, 6)]
@@ -186,9 +187,16 @@ def test_both_tables_are_printed(tmp_path: Path) -> None:
     assert any(line.strip().startswith("ours: sample") for line in lines)
     lines.clear()
     credit(
-        tmp_path, lines.append, common=60, test=20, labelled=20, partitions=1, shares=(2,),
-        recipe=RECIPE, gammas=(0.001, 0.01),
-    )  # fmt: skip
+        tmp_path,
+        lines.append,
+        common=60,
+        test=20,
+        labelled=20,
+        partitions=1,
+        shares=(2,),
+        recipe=RECIPE,
+        gammas=(0.001, 0.01),
+    )
     text = "\n".join(lines)
     for wanted in ("TrCV", "CV", "gamma chosen", "private, 20 labels", "private, 60 labels"):
         assert wanted in text

@@ -26,6 +26,9 @@ def test_a_step_with_a_quarter_of_the_noise_is_caught():
     with pytest.raises(AssertionError, match="not"):
         dpcheck.assert_private(
             lambda d, r: loop["noisy_gradient"](np.zeros(3), *d, r, noise=0.2),
-            epsilon=1.0, delta=point, neighbours=[(one, none)], adjacency="add-remove",
+            epsilon=1.0,
+            delta=point,
+            neighbours=[(one, none)],
+            adjacency="add-remove",
             max_runs=4000,
-        )  # fmt: skip
+        )

@@ -53,9 +53,12 @@ FEW = ("--dp-max-runs", "60000")
 def _everything_imported():
     """pytester forgets what a run in this process imported first, and numpy cannot be imported twice."""
     audit_function(
-        lambda data, rng: rng.laplace(), claim=1.0, neighbours=[([0.0], [1.0])],
-        adjacency="zero-out", max_runs=2000,
-    )  # fmt: skip
+        lambda data, rng: rng.laplace(),
+        claim=1.0,
+        neighbours=[([0.0], [1.0])],
+        adjacency="zero-out",
+        max_runs=2000,
+    )
     dpcheck.delta(dpcheck.Gaussian(1.0), epsilon=1.0)
     scipy.stats.ks_2samp([0.0, 1.0], [0.0, 1.0])
 
@@ -145,18 +148,33 @@ def test_too_few_runs(dp_audit):
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("@pytest.mark.dp_budget(epsilon=1.0, adjacency='zero-out')\n"
-         "def test_x(data, rng): return 0.0", "dp_neighbours"),
-        ("@pytest.mark.dp_budget(epsilon=1.0, adjacency='zero-out', neighbours=PAIRS)\n"
-         "def test_x(): return 0.0", "(data, rng)"),
-        ("@pytest.mark.dp_budget(adjacency='zero-out', neighbours=PAIRS)\n"
-         "def test_x(data, rng): return 0.0", "either epsilon"),
-        ("@pytest.mark.dp_budget(epsilon=1.0, neighbours=PAIRS)\n"
-         "def test_x(data, rng): return 0.0", "needs adjacency"),
-        ("def test_x(dp_audit):\n    dp_audit(total(1.0), epsilon=1.0, neighbours=PAIRS,"
-         " adjacency='zero-out', confidence=0.9)", "dp_confidence"),
+        (
+            "@pytest.mark.dp_budget(epsilon=1.0, adjacency='zero-out')\n"
+            "def test_x(data, rng): return 0.0",
+            "dp_neighbours",
+        ),
+        (
+            "@pytest.mark.dp_budget(epsilon=1.0, adjacency='zero-out', neighbours=PAIRS)\n"
+            "def test_x(): return 0.0",
+            "(data, rng)",
+        ),
+        (
+            "@pytest.mark.dp_budget(adjacency='zero-out', neighbours=PAIRS)\n"
+            "def test_x(data, rng): return 0.0",
+            "either epsilon",
+        ),
+        (
+            "@pytest.mark.dp_budget(epsilon=1.0, neighbours=PAIRS)\n"
+            "def test_x(data, rng): return 0.0",
+            "needs adjacency",
+        ),
+        (
+            "def test_x(dp_audit):\n    dp_audit(total(1.0), epsilon=1.0, neighbours=PAIRS,"
+            " adjacency='zero-out', confidence=0.9)",
+            "dp_confidence",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_missing_is_said(pytester, code, message):
     pytester.makepyfile(HEAD + code)
     shown = pytester.runpytest_inprocess(*FEW)
