@@ -239,11 +239,11 @@ def serve(party: str, listen: str, labels: Path | None, **options: Any) -> None:
 @click.option("--retries", default=5, show_default=True, help="Calls after a lost connection.")
 @shared_options
 def train(
-    party: str,
+    party: str,  # noqa: ARG001 - stands on the command line to say which side this is
     connect: str,
     labelled: int | None,
     folds: int | None,
-    scores: Path | None,  # noqa: ARG001
+    scores: Path | None,
     retries: int,
     **options: Any,
 ) -> None:
