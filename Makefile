@@ -29,8 +29,9 @@ lint: $(READY)  ## Style
 types: $(READY)  ## Types, strictly
 	$(BIN)/mypy
 
-layers: $(READY)  ## Imports go one way
+layers: $(READY)  ## Imports go one way, and only where the allow-list says
 	$(BIN)/lint-imports
+	$(BIN)/python tests/layers/check_imports.py
 
 UNIT := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
 
