@@ -12,15 +12,15 @@ import sysconfig
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidProject
 
 _PACKAGE = Path(__file__).parents[1]  # dpcheck's own source
 _MOST_FILES = 5000
 
 
-def key(facts: Mapping[str, Any]) -> str:
+def key(facts: Mapping[str, Plain]) -> str:
     """A digest of everything that decides a result."""
     text = json.dumps(facts, sort_keys=True, default=str, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
