@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from dpcheck.auditing.auditors.noise_scale import Pivot
 from dpcheck.auditing.claims import AuditedClaim
@@ -13,8 +13,10 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import Proved
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count
+from dpcheck.mechanisms.private_ftl import PrivateFederatedTransfer
 from dpcheck.session.registry import Audit, Exhibit, Parameter, Request
 
 PARTS = tuple(
@@ -75,7 +77,7 @@ def _protocol(request: Request) -> Sequence[PartPlan]:
     return plans
 
 
-def _header(request: Request, part: str) -> dict[str, Any]:
+def _header(request: Request, part: str) -> dict[str, Plain]:
     return {
         "audit": "ftl",
         "variant": request.variant,
@@ -100,7 +102,9 @@ def _private(request: Request, part: Literal["a", "b"]) -> PartPlan:
     return private_plan(model, part, request)
 
 
-def private_plan(model: Any, part: Literal["a", "b"], request: Request) -> PartPlan:
+def private_plan(
+    model: PrivateFederatedTransfer, part: Literal["a", "b"], request: Request
+) -> PartPlan:
     """What the other party sees of `part`'s rows, for this model or one with a planted fault."""
     from dpcheck.accounting.api import epsilon
     from dpcheck.audits.ftl.private import Attack, ShiftHunt, Side

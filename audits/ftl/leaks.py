@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -35,9 +34,11 @@ from dpcheck.audits.ftl.rebuild import (
     weights_seed,
 )
 from dpcheck.audits.ftl.scenario import Scenario, largest
+from dpcheck.core.data import Plain
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.mechanisms.federated.protocol.autoencoder import Array
+from dpcheck.mechanisms.federated.protocol.messages import Party
 from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
 
 STARTS = 10  # fresh starting weights a side
@@ -73,9 +74,9 @@ class LeakHunt:
     leak: Leak
     scenario: Scenario
     delta: float
-    header: Mapping[str, Any]
+    header: Mapping[str, Plain]
 
-    def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
+    def find(self, runner: Runner) -> tuple[float, Mapping[str, Plain]]:
         """(certified lower bound on epsilon, witness)."""
         leak, scenario = self.leak, self.scenario
         pair = leak.pair(scenario, generator(runner.seeds("data", 0)))
@@ -134,7 +135,7 @@ def _distance(first: list[Array], second: list[Array]) -> float:
     return max(largest(a - b) for a, b in zip(first, second, strict=True))
 
 
-def _seen(party: Any, *names: str) -> Callable[[FederatedTransfer], list[Array]]:
+def _seen(party: Party, *names: str) -> Callable[[FederatedTransfer], list[Array]]:
     return lambda run: [value for name in names for value in run.transcript_.view(party, name)]
 
 

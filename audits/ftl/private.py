@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.data import Plain
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.noise import Gaussian
 from dpcheck.execution.runner import Runner
@@ -31,7 +32,7 @@ CANARY = 1e12
 class _Silent:
     """In place of a generator: noise that is 0."""
 
-    def standard_normal(self, shape: Any) -> Array:
+    def standard_normal(self, shape: int | tuple[int, ...]) -> Array:
         return np.zeros(shape)
 
 
@@ -160,9 +161,9 @@ class ShiftHunt:
 
     attack: Attack
     delta: float
-    header: Mapping[str, Any]
+    header: Mapping[str, Plain]
 
-    def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
+    def find(self, runner: Runner) -> tuple[float, Mapping[str, Plain]]:
         """(certified lower epsilon at delta, witness)."""
         from dpcheck.accounting.api import epsilon
 

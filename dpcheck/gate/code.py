@@ -12,15 +12,15 @@ import sysconfig
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-import dpcheck
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidProject
 
+_PACKAGE = Path(__file__).parents[1]  # dpcheck's own source
 _MOST_FILES = 5000
 
 
-def key(facts: Mapping[str, Any]) -> str:
+def key(facts: Mapping[str, Plain]) -> str:
     """A digest of everything that decides a result."""
     text = json.dumps(facts, sort_keys=True, default=str, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -29,10 +29,13 @@ def key(facts: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=1)
 def environment() -> str:
     """A digest of dpcheck's own source, the installed packages and the interpreter."""
-    home = Path(dpcheck.__file__).parent
     own = {
-        str(path.relative_to(home)): _digest(path)
-        for folder in (home, home / "audits", home / "mechanisms")  # links are not followed by **
+        str(path.relative_to(_PACKAGE)): _digest(path)
+        for folder in (
+            _PACKAGE,
+            _PACKAGE / "audits",
+            _PACKAGE / "mechanisms",
+        )  # ** follows no links
         for path in sorted(folder.glob("**/*.py"))
     }
     packages = sorted(
@@ -134,7 +137,7 @@ def _as_module(path: Path) -> Iterator[Path]:
 def _installed() -> tuple[Path, ...]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     places = {Path(sysconfig.get_path(name)).resolve() for name in names}
-    return (*places, Path(dpcheck.__file__).parent.resolve())
+    return (*places, _PACKAGE.resolve())
 
 
 def _is_local(path: Path) -> bool:

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from dpcheck.auditing.auditors.distinguisher import Limits
 from dpcheck.auditing.auditors.floating_point import with_float_parts
 from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.part import PartPlan
 from dpcheck.core.audit_result import AuditEntry, Location, Observed
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError, InvalidProject, MechanismFailed, NothingToAudit
 from dpcheck.core.events.serialize import to_dict
 from dpcheck.core.verdict import Verdict
@@ -129,7 +129,7 @@ def result_key(
     spec: AuditSpec, request: session.AuditRequest, plans: Sequence[PartPlan], project: Project
 ) -> str | None:
     """A digest of code, data and parameters; None where the data has none."""
-    facts: dict[str, Any] = {
+    facts: dict[str, Plain] = {
         "environment": code.environment(),
         "name": spec.name,
         "target": spec.target,
