@@ -59,6 +59,7 @@ _HOME = {
     "tradeoff": "dpcheck.accounting.api",
     "Ledger": "dpcheck.ledger.ledger",
     "assert_private": "dpcheck.session.assertion",
+    "audit": "dpcheck.session.audit",
     "audited": "dpcheck.auditing.mechanism",
     "batched": "dpcheck.auditing.mechanism",
     "neighbours": "dpcheck.auditing.neighbours",
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from dpcheck.core.verdict import Verdict
     from dpcheck.ledger.ledger import Ledger
     from dpcheck.session.assertion import assert_private
+    from dpcheck.session.audit import audit
 
 
 # Public name -> module that is it.

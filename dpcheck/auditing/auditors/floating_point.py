@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.mechanism import Mechanism
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.plan import PartPlan
 
 Array = NDArray[np.float64]
 _COLUMNS = 4
@@ -61,5 +61,7 @@ def with_float_parts(plans: Sequence[PartPlan]) -> list[PartPlan]:
                 else (f"{plan.claim.part} floating-point")
             )
             claim = replace(plan.claim, part=part)
-            result.append(PartPlan(plan.name, plan.variant, claim, plan.tested, seen, plan.pairs))
+            result.append(
+                PartPlan(plan.name, plan.variant, claim, seen, plan.pairs, floating_point=True)
+            )
     return result
