@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.data import Plain
 from dpcheck.families.output import audit as _output
 from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputGame, OutputPair
@@ -67,7 +68,7 @@ def _build(request: AuditSetup) -> Sequence[PartPlan]:
     return [_output.plan("dphtl", "source", CLAIM, request, _attack(request))]
 
 
-def _replay(witness: Mapping[str, Any]) -> float:
+def _replay(witness: Mapping[str, Plain]) -> float:
     request = _output.request_of(witness)
     return _output.search_of("dphtl", "source", request, _attack(request)).replay(witness)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.data import Plain
 from dpcheck.families.output import audit as _output
 from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputPair
@@ -47,7 +48,7 @@ def _build(request: AuditSetup) -> Sequence[PartPlan]:
     return [_output.plan("dpiw", "data", SOURCE, request, _attack(request))]
 
 
-def _replay(witness: Mapping[str, Any]) -> float:
+def _replay(witness: Mapping[str, Plain]) -> float:
     request = _output.request_of(witness)
     return _output.search_of("dpiw", "data", request, _attack(request)).replay(witness)
 

@@ -10,6 +10,7 @@ from dpcheck.auditing.plan import PartPlan, Pivot, certified
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count
 from dpcheck.session.registry import Audit, AuditSetup, Exhibit, Parameter
@@ -71,7 +72,7 @@ def _protocol(request: AuditSetup) -> Sequence[PartPlan]:
     return plans
 
 
-def _header(request: AuditSetup, part: str) -> dict[str, Any]:
+def _header(request: AuditSetup, part: str) -> dict[str, Plain]:
     return {
         "audit": "ftl",
         "variant": request.variant,

@@ -35,6 +35,7 @@ from dpcheck.audits.ftl.rebuild import (
     weights_seed,
 )
 from dpcheck.audits.ftl.scenario import Scenario, largest
+from dpcheck.core.data import Plain
 from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
@@ -74,7 +75,7 @@ class LeakSearch:
     leak: Leak
     scenario: Scenario
     delta: float
-    header: Mapping[str, Any]
+    header: Mapping[str, Plain]
 
     @property
     def detectable(self) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.data import Plain
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.noise import Gaussian
 from dpcheck.core.witness import Witness, WitnessKind
@@ -161,7 +162,7 @@ class ShiftSearch:
 
     attack: Attack
     delta: float
-    header: Mapping[str, Any]
+    header: Mapping[str, Plain]
 
     @property
     def detectable(self) -> None:

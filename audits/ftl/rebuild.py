@@ -20,6 +20,7 @@ from dpcheck.audits.ftl.attacks import (
     signals_seen_by_b,
 )
 from dpcheck.audits.ftl.scenario import Scenario, largest
+from dpcheck.core.data import Plain
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.mechanisms.federated.protocol.autoencoder import Array, forward
@@ -27,7 +28,7 @@ from dpcheck.mechanisms.federated.protocol.messages import TrainRequest
 from dpcheck.mechanisms.federated.protocol.model import KnownToA, KnownToB, translator
 from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
 
-Finding = dict[str, Any]
+Finding = dict[str, Plain]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from dpcheck.auditing.statistics.guesses import (
     refutes_curve,
 )
 from dpcheck.core.audit_result import Observed
+from dpcheck.core.data import Output
 from dpcheck.core.errors import BadOutput
 from dpcheck.core.method import Method
 from dpcheck.core.witness import Witness, WitnessKind
@@ -38,7 +38,10 @@ METHODS = {BY_GUESSES: Method.ONE_RUN_GUESSES, BY_CURVE: Method.ONE_RUN_CURVE}
 
 
 def training_batch(
-    function: Callable[..., Any], canaries: int, timeout: float | None, seed: np.random.SeedSequence
+    function: Callable[..., Output],
+    canaries: int,
+    timeout: float | None,
+    seed: np.random.SeedSequence,
 ) -> Arrays:
     """One training: the coins, and the score of every canary."""
     coins, noise = seed.spawn(2)
@@ -54,7 +57,7 @@ class CanaryTraining:
     Assumes: canaries are records of their own, in the data or not by their fair coin alone.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., Output]
     claim: AuditedClaim
     canaries: int
     guesses: int

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.mechanism import Mechanism
 from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.data import Data
 
 Array = NDArray[np.float64]
 _COLUMNS = 4
@@ -42,7 +42,7 @@ class BitReader:
 
     mechanism: Mechanism
 
-    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Array:
+    def __call__(self, data: Data, size: int, rng: np.random.Generator) -> Array:
         """Bits of `size` outputs."""
         return read_bits(self.mechanism.sample(data, size, rng))
 

@@ -10,6 +10,7 @@ from dpcheck.auditing.plan import PartPlan, Pivot
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import Proved
 from dpcheck.core.claim import Claim
+from dpcheck.core.data import Plain
 from dpcheck.core.validate import count
 from dpcheck.families.adaptation.one_run import RealTraining
 from dpcheck.families.adaptation.step import CanaryStep
@@ -38,7 +39,7 @@ def build(
     return [_part(name, model, part, rows, claims[part], request) for part in model.parts]
 
 
-def replay(estimator: str, witness: Mapping[str, Any]) -> float:
+def replay(estimator: str, witness: Mapping[str, Plain]) -> float:
     """The epsilon of a saved witness, certified anew from its settings alone."""
     request = AuditSetup(
         epsilon=float(witness["epsilon"]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from scipy.stats import binom, chi2
 
 from dpcheck.auditing.auditors.likelihood import epsilon_lower
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.data import Plain
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.noise import FinitePair
 from dpcheck.core.events.training import SampledGaussian
@@ -86,7 +86,7 @@ class TranscriptSearch:
     steps: int
     claim: float
     delta: float
-    header: Mapping[str, Any]
+    header: Mapping[str, Plain]
     dimensions: int  # weights of the audited network, for noise drawn per example
     proved: float  # certified upper bound on the epsilon of all steps
 
@@ -113,7 +113,7 @@ class TranscriptSearch:
         """(certified lower epsilon at delta, witness)."""
         checks = self.canary.check(generator(runner.seeds("step", 0)))
         lower = self.certified()
-        figures: dict[str, Any] = {
+        figures: dict[str, Plain] = {
             **self.header,
             "claim": self.claim,
             "claim_delta": self.delta,
@@ -128,7 +128,7 @@ class TranscriptSearch:
             figures["epsilon_from_transcripts"] = self._from_transcripts(self.step, runner)
         return lower, Witness(WitnessKind.CANARY_TRANSCRIPT, figures)
 
-    def replay(self, witness: Mapping[str, Any]) -> float:
+    def replay(self, witness: Mapping[str, Plain]) -> float:
         """The certified epsilon anew, from the settings alone; the canary is taken as tested."""
         stated = (float(witness["claim"]), float(witness["claim_delta"]), int(witness["steps"]))
         if stated != (self.claim, self.delta, self.steps):

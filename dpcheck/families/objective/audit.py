@@ -14,6 +14,7 @@ from dpcheck.auditing.plan import Named, PartPlan, Pivot, plan_part
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
+from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count
 from dpcheck.session.registry import Audit, AuditSetup, Exhibit, Parameter
@@ -55,15 +56,15 @@ class Family:
         return "target" in self.sources
 
 
-def _features(settings: Mapping[str, Any]) -> int:
+def _features(settings: Mapping[str, Plain]) -> int:
     groups = count("groups", settings.get("groups", 5))
     return count("features", settings["features"] or 4 * groups)
 
 
-def _arguments(family: Family, request: AuditSetup) -> dict[str, Any]:
+def _arguments(family: Family, request: AuditSetup) -> dict[str, Plain]:
     s = request.settings
     both = ("_source", "_target") if family.transfer else ("",)
-    arguments: dict[str, Any] = {f"epsilon{end}": request.epsilon for end in both}
+    arguments: dict[str, Plain] = {f"epsilon{end}": request.epsilon for end in both}
     arguments |= {f"regularization{end}": s["regularization"] for end in both}
     if family.grouped is not None:
         arguments[family.grouped] = count("groups", s["groups"])
@@ -73,13 +74,13 @@ def _arguments(family: Family, request: AuditSetup) -> dict[str, Any]:
     return arguments
 
 
-def _model(family: Family, arguments: Mapping[str, Any]) -> Any:
+def _model(family: Family, arguments: Mapping[str, Plain]) -> Any:
     from dpcheck import mechanisms
 
     return getattr(mechanisms, family.estimator)(**arguments)
 
 
-def _blank(family: Family, settings: Mapping[str, Any]) -> Any:
+def _blank(family: Family, settings: Mapping[str, Plain]) -> Any:
     from dpcheck.mechanisms import Labelled, Transfer
 
     rows, features = count("rows", settings["rows"]), _features(settings)
@@ -94,7 +95,7 @@ class _NoiseLengths:
     model: Any
     part: str
 
-    def __call__(self, data: Any, releases: np.ndarray) -> np.ndarray:
+    def __call__(self, data: Data, releases: np.ndarray) -> np.ndarray:
         plan = self.model.plan(data)
         slices = plan.slices()
         released = {name: releases[:, place] for name, place in slices.items()}
@@ -108,7 +109,7 @@ class _NoiseLengths:
         return total
 
 
-def _pivot(model: Any, blank: Any, part: str) -> Pivot:
+def _pivot(model: Any, blank: Data, part: str) -> Pivot:
     width = sum(b.width for b in model.plan(blank).blocks if b.part == part)
     return Pivot(_NoiseLengths(model, part), float(width), "objective noise")
 
@@ -161,7 +162,7 @@ def _build_part(family: Family, request: AuditSetup, part: str) -> PartPlan:
     )
 
 
-def _replay(family: Family, witness: Mapping[str, Any]) -> float:
+def _replay(family: Family, witness: Mapping[str, Plain]) -> float:
     from dpcheck.families.objective.search import replay
 
     request = AuditSetup(

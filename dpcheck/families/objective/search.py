@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.auditing.auditors.witness_search import PairPoint, PlaneDomain, search, shrink
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import CannotReplay, DpcheckError
 from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
@@ -202,7 +203,7 @@ class ObjectiveSearch:
 
     situation: Situation
     claim: float
-    header: Mapping[str, Any]  # audit, variant, part, epsilon, settings: what a replay needs
+    header: Mapping[str, Plain]  # audit, variant, part, epsilon, settings: what a replay needs
     constructor: str
 
     @property
@@ -248,7 +249,7 @@ def from_dict(data: Mapping[str, Sequence[float]]) -> PairPoint:
     return PairPoint(**{n: tuple(float(v) for v in data[n]) for n in PairPoint.__slots__})
 
 
-def replay(situation: Situation, witness: Mapping[str, Any]) -> float:
+def replay(situation: Situation, witness: Mapping[str, Plain]) -> float:
     """The loss of a saved witness, proved and confirmed anew."""
     points = {str(name): from_dict(point) for name, point in witness["blocks"].items()}
     proved = certified(situation, points)

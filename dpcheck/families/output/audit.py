@@ -14,6 +14,7 @@ from dpcheck.auditing.plan import Named, PartPlan, Pivot, plan_part
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
+from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count, positive
 from dpcheck.families.output.loss import OutputGame, OutputPair
@@ -41,7 +42,7 @@ class Attack:
     """A model, blank data of the audited shape, and how the rows of a witness get into it."""
 
     model: Any
-    blank: Any
+    blank: Data
     targets: Sequence[OutputTarget]
     pair: Pair
     width: int
@@ -124,7 +125,7 @@ def check(name: str, request: AuditSetup) -> None:
         count(setting, request.settings[setting])
 
 
-def request_of(witness: Mapping[str, Any]) -> AuditSetup:
+def request_of(witness: Mapping[str, Plain]) -> AuditSetup:
     """The request a saved witness was found under."""
     if float(witness["claim"]) != float(witness["epsilon"]):
         raise ValueError("the claim is not the budget the algorithm was given")

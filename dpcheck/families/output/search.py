@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, differential_evolution
 
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError
 from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
@@ -148,7 +149,7 @@ class OutputSearch:
 
     targets: Sequence[OutputTarget]
     claim: float
-    header: Mapping[str, Any]
+    header: Mapping[str, Plain]
 
     @property
     def delta(self) -> float:
@@ -192,7 +193,7 @@ class OutputSearch:
             target.domain.contains(pair) and float(losses(target.game, as_rows(pair))[0]) > wanted
         )
 
-    def replay(self, witness: Mapping[str, Any]) -> float:
+    def replay(self, witness: Mapping[str, Plain]) -> float:
         """The loss of a saved witness, proved and confirmed anew."""
         by_name = {target.name: target for target in self.targets}
         rows = {n: tuple(float(v) for v in witness["rows"][n]) for n in NAMES}

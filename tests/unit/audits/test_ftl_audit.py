@@ -65,7 +65,7 @@ def test_every_part_is_told_apart_for_sure(part: str) -> None:
     assert starts["largest_gap_first"] < 1e-9 < 1e-6 < starts["smallest_gap_second"]
     assert witness["same_data_twice_differs_by"] == 0.0
     assert witness["neighbours_differ_by"] > 1e-6
-    json.dumps(witness, allow_nan=False)
+    json.dumps(witness.to_json(), allow_nan=False)
 
 
 @pytest.mark.parametrize("part", PARTS)
