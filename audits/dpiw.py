@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.data import Data, Plain
 from dpcheck.families.output import audit as _output
 from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputPair
 from dpcheck.families.output.search import OutputTarget
 from dpcheck.mechanisms.output.model import OutputModel
-from dpcheck.session.registry import Audit, Exhibit, Parameter, Request
+from dpcheck.session.registry import Audit, AuditSetup, Exhibit, Parameter
 
 SOURCE = "[Wang2018] Algorithm 2, [Ji2013]"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the weight model")
 
 
-def _attack(request: Request) -> Attack:
+def _attack(request: AuditSetup) -> Attack:
     from dpcheck.mechanisms import DPIW, TwoSamples
 
     s = request.settings
@@ -43,14 +43,14 @@ def _attack(request: Request) -> Attack:
     return Attack(model, blank, [target], Pair(changed, blank, "one row of ones"), features)
 
 
-def _build(request: Request) -> Sequence[PartPlan]:
+def _build(request: AuditSetup) -> Sequence[PartPlan]:
     _output.check("dpiw", request)
     return [_output.plan("dpiw", "data", SOURCE, request, _attack(request))]
 
 
 def _replay(witness: Mapping[str, Plain]) -> float:
     request = _output.request_of(witness)
-    return _output.hunt("dpiw", "data", request, _attack(request)).replay(witness)
+    return _output.search_of("dpiw", "data", request, _attack(request)).replay(witness)
 
 
 AUDIT = Audit(

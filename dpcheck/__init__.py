@@ -57,6 +57,7 @@ _DEFINED_IN = {
     "dpcheck.core.verdict": ("Verdict",),
     "dpcheck.ledger.ledger": ("Ledger",),
     "dpcheck.session.assertion": ("assert_private",),
+    "dpcheck.session.audit": ("audit",),
 }
 _HOME = {name: module for module, names in _DEFINED_IN.items() for name in names}
 
@@ -120,6 +121,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.verdict import Verdict as Verdict
     from dpcheck.ledger.ledger import Ledger as Ledger
     from dpcheck.session.assertion import assert_private as assert_private
+    from dpcheck.session.audit import audit as audit
 
 
 def __getattr__(name: str) -> object:

@@ -19,6 +19,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.data import Plain
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.noise import Gaussian
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.mechanisms.federated.protocol.autoencoder import Array, initial_network
@@ -156,14 +157,19 @@ class Attack:
 
 
 @dataclass(frozen=True, slots=True)
-class ShiftHunt:
+class ShiftSearch:
     """The certified epsilon of the worst chosen pair."""
 
     attack: Attack
     delta: float
     header: Mapping[str, Plain]
 
-    def find(self, runner: Runner) -> tuple[float, Mapping[str, Plain]]:
+    @property
+    def detectable(self) -> None:
+        """Everything above the claim."""
+        return
+
+    def find(self, runner: Runner) -> tuple[float, Witness]:
         """(certified lower epsilon at delta, witness)."""
         from dpcheck.accounting.api import epsilon
 
@@ -182,13 +188,15 @@ class ShiftHunt:
             event = self._event(chosen, 2 / (least * (1 - 1e-9)))
             bound = epsilon(event, delta=self.delta, adjacency=Adjacency.REPLACE_ONE)
             best = max(best, bound.lower)
-        return best, {
-            "kind": "shifted Gaussians",
-            **self.header,
-            "epsilon": best,
-            "shift_over_2C_least_and_most": figures,
-            "paths": PATHS,
-        }
+        return best, Witness(
+            WitnessKind.SHIFTED_GAUSSIANS,
+            {
+                **self.header,
+                "epsilon": best,
+                "shift_over_2C_least_and_most": figures,
+                "paths": PATHS,
+            },
+        )
 
     def _event(self, chosen: Chosen, noise: float) -> Event:
         sums = Gaussian(noise) * int(self.attack.model.iterations)

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcheck.auditing.auditors.distinguisher import Limits, distinguish
 from dpcheck.auditing.auditors.floating_point import BitReader
+from dpcheck.auditing.claims import audited_claim
+from dpcheck.auditing.limits import Limits, distinguish
 from dpcheck.auditing.mechanism import Mechanism, as_mechanism, as_pairs
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
-from dpcheck.session.claims import audited_claim
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[1]))

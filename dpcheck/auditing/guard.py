@@ -10,12 +10,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.learning.encodings import encode_array, encode_list
+from dpcheck.core.data import Data, Output
 from dpcheck.core.errors import DpcheckError, InputMutated, MechanismFailed, RunTimedOut
 
 Outputs = NDArray[np.float64]
@@ -66,8 +66,8 @@ def _alarm(seconds: float | None) -> Iterator[None]:
 
 
 def guarded(
-    function: Callable[..., Any],
-    data: Any,
+    function: Callable[..., Output],
+    data: Data,
     size: int,
     rng: np.random.Generator,
     *,

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.guard import guarded
+from dpcheck.core.data import Data, Output, Plain
 from dpcheck.core.errors import InvalidParameter, NothingToAudit
 from dpcheck.core.validate import count
 
 Array = NDArray[np.float64]
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., Output])
 _BATCHED = "__dpcheck_batched__"
 _AUDITED = "__dpcheck_audited__"
 
@@ -23,8 +24,8 @@ _AUDITED = "__dpcheck_audited__"
 class Pair:
     """Two neighbouring datasets and how they came about."""
 
-    first: Any
-    second: Any
+    first: Data
+    second: Data
     label: str = "pair"
 
 
@@ -35,10 +36,10 @@ class Mechanism:
     `function` is (data, rng) -> output, or (data, size, rng) -> outputs when `batched`.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., Output]
     batched: bool = False
     timeout: float | None = None
-    log_density: Callable[[Any, Any], Any] | None = None
+    log_density: Callable[[Data, Output], Output] | None = None
     batch_runs: int | None = None
 
     @property
@@ -48,7 +49,7 @@ class Mechanism:
             return self.batch_runs
         return 1 << 16 if self.batched else 512
 
-    def sample(self, data: Any, size: int, rng: np.random.Generator) -> Array:
+    def sample(self, data: Data, size: int, rng: np.random.Generator) -> Array:
         """`size` encoded outputs."""
         return guarded(self.function, data, size, rng, batched=self.batched, timeout=self.timeout)
 
@@ -57,7 +58,7 @@ class Mechanism:
 class Declaration:
     """What `@audited` recorded: the claim as given, its adjacency, neighbours or canaries."""
 
-    claim: Any
+    claim: Plain
     adjacency: str
     neighbours: tuple[Pair, ...]
     canaries: int | None = None
@@ -72,9 +73,9 @@ def batched(function: F) -> F:
 
 def audited(
     *,
-    claim: Any,
+    claim: Plain,
     adjacency: str,
-    neighbours: Sequence[Any] = (),
+    neighbours: Sequence[Data] = (),
     canaries: int | None = None,
     guesses: int | None = None,
 ) -> Callable[[F], F]:
@@ -139,7 +140,7 @@ def as_mechanism(target: Any, timeout: float | None = None) -> Mechanism:
 class OutputDensity:
     """A user's log_density, given outputs as the mechanism returned them, one by one or batched."""
 
-    function: Callable[[Any, Any], Any]
+    function: Callable[[Data, Output], Output]
     batched: bool
 
     @property
@@ -147,7 +148,7 @@ class OutputDensity:
         """Whether it says so: right at every output, -inf at impossible ones."""
         return bool(getattr(self.function, "anywhere", False))
 
-    def __call__(self, data: Any, outputs: Array) -> Array:
+    def __call__(self, data: Data, outputs: Array) -> Array:
         """One number per row of encoded outputs."""
         plain: Any = outputs[:, 0] if outputs.shape[1] == 1 else outputs
         if self.batched:
@@ -155,7 +156,7 @@ class OutputDensity:
         return np.asarray([float(self.function(data, output)) for output in plain])
 
 
-def as_pairs(neighbours: Sequence[Any]) -> list[Pair]:
+def as_pairs(neighbours: Sequence[Data]) -> list[Pair]:
     """Pairs of datasets, checked."""
     if not neighbours:
         raise NothingToAudit("no neighbouring datasets were given; pass neighbours=[(D, D2)].")

@@ -18,6 +18,7 @@ from dpcheck.core.data import Plain
 from dpcheck.core.display import SIGNS
 from dpcheck.core.evidence import Spent
 from dpcheck.core.verdict import Verdict
+from dpcheck.core.witness import WitnessKind
 from dpcheck.report import figures, palette
 from dpcheck.report.drawing import Drawing
 from dpcheck.report.text import MEANING, budget, figure, row
@@ -184,7 +185,7 @@ def sentence(entry: AuditEntry) -> str:
 def _part(entry: AuditEntry, key: str, several: bool) -> Part:
     labels = ("claimed ε", "proved", "observed")
     cells = [cell.replace("<= ", "≤ ").replace(">= ", "≥ ") for cell in row(entry)[1:4]]
-    python = "" if entry.witness is None else str(entry.witness.get("python") or "")
+    python = "" if entry.witness is None else entry.witness.program
     data = {k: v for k, v in (entry.witness or {}).items() if k != "python"}
     return Part(
         id=key,
@@ -205,8 +206,8 @@ def _part(entry: AuditEntry, key: str, several: bool) -> Part:
 
 
 def _python_does(entry: AuditEntry) -> str:
-    witness = entry.witness or {}
-    if witness.get("kind") != "exact witness":
+    witness = entry.witness
+    if witness is None or witness.kind is not WitnessKind.EXACT_WITNESS:
         return "Run it: it repeats the audit with its seed and prints the witness."
     text = "Run it: it prints the privacy loss of this output."
     if entry.verdict is Verdict.VIOLATED and "strongest_loss" in witness:
@@ -241,8 +242,8 @@ def _facts(entry: AuditEntry) -> list[tuple[str, Sequence[str]]]:
         facts.append(("proof", [f"by the accountant “{entry.proved.method}”"]))
         if entry.proved.assumes:
             facts.append(("assumes", entry.proved.assumes))
-    if entry.tie is not None:
-        facts.append(("tied", [entry.tie]))
+    if entry.conformance is not None:
+        facts.append(("tied", [entry.conformance]))
     facts.append(("observed", [how]))
     if entry.origin != "run":
         facts.append(("origin", [entry.origin]))

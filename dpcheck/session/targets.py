@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpcheck.auditing.auditors.canaries import CanaryTrial
-from dpcheck.auditing.auditors.one_run import best_guess_count
+from dpcheck.auditing.auditors.canaries import CanaryTraining
+from dpcheck.auditing.claims import audited_claim
 from dpcheck.auditing.mechanism import (
     Declaration,
     Mechanism,
@@ -21,12 +21,13 @@ from dpcheck.auditing.mechanism import (
     as_pairs,
     declaration,
 )
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.auditing.statistics.guesses import best_guess_count
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
-from dpcheck.session.claims import audited_claim, read_claim
+from dpcheck.session.claims import read_claim
 
 
 def _hint(error: BaseException) -> str:
@@ -119,7 +120,6 @@ def plan_target(
         reference.attribute,
         "as given",
         stated,
-        audited_claim(stated),
         mechanism,
         as_pairs(declared.neighbours),
     )
@@ -136,10 +136,9 @@ def _one_run(
             "or zero-out.",
         )
     assert declared.canaries is not None
-    tested = audited_claim(stated)
     guesses = declared.guesses or best_guess_count(declared.canaries)
-    trial = CanaryTrial(reference, tested, declared.canaries, guesses, timeout)
-    return PartPlan(reference.attribute, "as given", stated, tested, None, trial=trial)
+    training = CanaryTraining(reference, audited_claim(stated), declared.canaries, guesses, timeout)
+    return PartPlan(reference.attribute, "as given", stated, None, training=training)
 
 
 def _digest(reference: Reference) -> str:

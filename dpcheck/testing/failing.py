@@ -65,7 +65,7 @@ def _shrunk(
     fixed: dict[str, Plain],
 ) -> tuple[AuditEntry, Pair]:
     """The violation on the smallest pair found, proved anew; the original one where that fails."""
-    label = (entry.witness or {}).get("pair")
+    label = None if entry.witness is None else entry.witness.get("pair")
     pair = next((p for p in pairs if p.label == label), pairs[0])
 
     def still_fails(candidate: Pair) -> bool:

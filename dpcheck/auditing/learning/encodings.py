@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.core.data import Data
 from dpcheck.core.errors import BadOutput
 
 _TRANSCRIPT = 32  # values of a transcript that become columns
@@ -54,7 +55,7 @@ def encode_array(value: Any, size: int) -> NDArray[np.float64]:
     return _finite(array.reshape(size, -1).astype(float))
 
 
-def encode_list(values: Sequence[Any]) -> NDArray[np.float64]:
+def encode_list(values: Sequence[Data]) -> NDArray[np.float64]:
     """The outputs of one call each."""
     if all(isinstance(value, Number | np.generic) for value in values) and not any(
         isinstance(value, np.str_ | np.bytes_) for value in values
@@ -76,7 +77,7 @@ def encode_list(values: Sequence[Any]) -> NDArray[np.float64]:
     return np.asarray([[code(value)] for value in values])
 
 
-def _transcript(value: Sequence[Any]) -> NDArray[np.float64]:
+def _transcript(value: Sequence[Data]) -> NDArray[np.float64]:
     row = np.zeros(2 + _TRANSCRIPT)
     row[0], row[1] = len(value), code(value) if len(value) > _TRANSCRIPT else 0.0
     for index, item in enumerate(value[:_TRANSCRIPT]):

@@ -17,7 +17,7 @@ from dpcheck.core.errors import RunTimedOut, StoreBroken, UnknownName
 from dpcheck.execution.parallel import Workers, run
 from dpcheck.execution.seeds import generator, stream
 from dpcheck.execution.store import MemoryStore, SqliteStore, audit_key
-from dpcheck.session.run import AuditRequest, audit
+from dpcheck.session.run import AuditRequest, run_request
 
 MECHANISM = """
 import numpy as np
@@ -108,7 +108,7 @@ def request(folder: Path, store: Path | None, **changes) -> AuditRequest:
 
 
 def report_of(folder: Path, store: Path | None, **changes) -> str:
-    return json.dumps(audit(request(folder, store, **changes)).to_dict(), sort_keys=True)
+    return json.dumps(run_request(request(folder, store, **changes)).to_dict(), sort_keys=True)
 
 
 def in_child(folder: Path, store: Path | None, out: Path) -> int:
