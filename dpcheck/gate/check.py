@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Scope
 from dpcheck.core.errors import NothingToAudit
 from dpcheck.core.validate import non_negative, open_probability, positive
 from dpcheck.core.verdict import Verdict
@@ -138,6 +138,7 @@ def check(
         complaints=tuple(complaints),
         command=f"dpcheck check --seed {request.seed} --no-cache",
         file=from_checkout(project.file, project.root) or "" if project.file is not None else "",
+        scope=Scope.PROJECT,
     )
 
 
