@@ -1,4 +1,4 @@
-"""From Renyi divergences to (epsilon, delta), by name; any order gives a valid bound, so the best wins.
+"""From Renyi divergences to (epsilon, delta); any order gives a valid bound, so the best wins.
 
 `classic` [Mironov2017, Proposition 3], `improved` [Canonne2020, Proposition 12] and `optimal`
 [Asoodeh2021], each never looser than the one before.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from dpcheck.accounting.renyi.moments import Floats
-from dpcheck.core.errors import UnknownName
 
 Curve = Callable[[Floats], Floats]
 
@@ -73,10 +73,18 @@ def _majorant(a: Floats, divergence: Floats, delta: float, u: Floats) -> Floats:
     return np.logaddexp(log_y + np.log1p(-1 / a), log_slope)
 
 
-CONVERSIONS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
-    "classic": classic,
-    "improved": improved,
-    "optimal": optimal,
+class Conversion(Enum):
+    """The three conversions, each never looser than the one before."""
+
+    CLASSIC = "classic"
+    IMPROVED = "improved"
+    OPTIMAL = "optimal"
+
+
+_FORMULAS: dict[Conversion, Callable[[Floats, Floats, float], Floats]] = {
+    Conversion.CLASSIC: classic,
+    Conversion.IMPROVED: improved,
+    Conversion.OPTIMAL: optimal,
 }
 
 
@@ -135,7 +143,9 @@ def _vertex(x: Floats, y: Floats, i: int) -> float:
     return float(x[i])
 
 
-def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Converted:
+def rdp_epsilon(
+    curve: Curve, delta: float, conversion: Conversion = Conversion.OPTIMAL
+) -> Converted:
     """The smallest epsilon the divergences prove at `delta`, over all orders.
 
     Guarantee: never below the true epsilon if `curve` is never below the true divergence.
@@ -143,7 +153,6 @@ def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Conv
     >>> round(rdp_epsilon(lambda a: a / 2, 1e-5).value, 4)  # one Gaussian, mu = 1; exact 4.3772
     4.7284
     """
-    convert = _named(conversion)
     known = math.inf
 
     def enough(divergence: float) -> bool:
@@ -158,10 +167,11 @@ def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Conv
 
     # `optimal` costs more to evaluate and its best order is near that of `improved`, unless the
     # moment e^{(a-1)D} is small; then it is searched for on its own.
-    first = improved if conversion == "optimal" else convert
+    wanted = conversion is Conversion.OPTIMAL
+    first = improved if wanted else _FORMULAS[conversion]
     best = _best_order(divergences, lambda a, d: first(a, d, delta), enough)
     value = best.value
-    if conversion == "optimal" and math.isfinite(value):
+    if wanted and math.isfinite(value):
         near = 1 + (best.order - 1) * np.array([0.98, 1.0, 1.02])
         moment = (best.order - 1) * float(curve(near)[1])
         if _optimal_gain(moment, best.order) <= 1e-7 * abs(value):
@@ -174,17 +184,17 @@ def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Conv
     return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), best.order)
 
 
-def linear_rdp_epsilon(rho: float, delta: float, conversion: str) -> Converted | None:
+def linear_rdp_epsilon(rho: float, delta: float, conversion: Conversion) -> Converted | None:
     """`rdp_epsilon` for the divergences rho * order of Gaussian noise, by Newton's method.
 
     None where the optimal conversion gains more than 1e-5 on the improved one: its search is worth it.
 
-    >>> round(linear_rdp_epsilon(0.5, 1e-5, "improved").value, 4)
+    >>> round(linear_rdp_epsilon(0.5, 1e-5, Conversion.IMPROVED).value, 4)
     4.7284
     """
     log_room = -math.log(delta)
     gap = math.sqrt(log_room / rho)  # order - 1; the classic conversion is lowest here
-    if conversion != "classic":
+    if conversion is not Conversion.CLASSIC:
         # The derivative of `improved` is rho - (log(1/delta) - log a) / (a - 1)^2, with one root;
         # any order is valid, so a root that is only nearly met costs tightness, not soundness.
         for _ in range(10):
@@ -193,11 +203,12 @@ def linear_rdp_epsilon(rho: float, delta: float, conversion: str) -> Converted |
     order = 1 + gap
     if order == 1 or not math.isfinite(order):
         return None
-    if conversion == "classic":
+    if conversion is Conversion.CLASSIC:
         value = rho * order + log_room / (order - 1)
     else:
         value = rho * order + math.log1p(-1 / order) + (log_room - math.log(order)) / (order - 1)
-    if conversion == "optimal" and _optimal_gain((order - 1) * rho * order, order) > 1e-5 * value:
+    gain = _optimal_gain((order - 1) * rho * order, order)
+    if conversion is Conversion.OPTIMAL and gain > 1e-5 * value:
         return None
     return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), order)
 
@@ -223,12 +234,3 @@ def rdp_delta(curve: Curve, epsilon: float) -> Converted:
     best = _best_order(curve, log_delta, lambda d: math.isfinite(d) and d > epsilon + 0.7)
     rounded = best.value + _ROUNDING * (1 + abs(best.value))
     return Converted(math.exp(min(0.0, rounded)), best.order)
-
-
-def _named(conversion: str) -> Callable[[Floats, Floats, float], Floats]:
-    if conversion not in CONVERSIONS:
-        raise UnknownName(
-            f"unknown conversion {conversion!r}; use one of {', '.join(CONVERSIONS)}.",
-            value=conversion,
-        )
-    return CONVERSIONS[conversion]

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.pure import largest_loss
-from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.renyi.moments import (
     RELATIVE_ERROR,
     Floats,
@@ -289,7 +289,7 @@ def _(loss: losses.UnboundedLoss, orders: Floats) -> Floats:
     return np.full_like(orders, math.inf)
 
 
-def composed_renyi(parts: tuple[tuple[Loss, int], ...], orders: Floats) -> Floats:
+def composed_renyi(parts: Parts, orders: Floats) -> Floats:
     """Divergences of an adaptive composition: they add [Mironov2017, Proposition 1]."""
     total = np.zeros_like(orders)
     for loss, times in parts:
@@ -297,7 +297,7 @@ def composed_renyi(parts: tuple[tuple[Loss, int], ...], orders: Floats) -> Float
     return total * (1 + 1e-14 * len(parts))
 
 
-def concentration(parts: tuple[tuple[Loss, int], ...]) -> float | None:
+def concentration(parts: Parts) -> float | None:
     """The rho of a composition whose divergence is rho * order, rounded up; None for any other.
 
     >>> round(concentration(((losses.GaussianLoss(1.0), 4), (losses.ConcentratedLoss(0.5), 2))), 9)
