@@ -57,6 +57,10 @@ _HOME = {
     "delta": "dpcheck.accounting.api",
     "rdp": "dpcheck.accounting.api",
     "tradeoff": "dpcheck.accounting.api",
+    **dict.fromkeys(
+        ("calibrate", "calibrate_noise", "calibrate_steps", "calibrate_epochs"),
+        "dpcheck.accounting.calibrate",
+    ),
     "Ledger": "dpcheck.ledger.ledger",
     "assert_private": "dpcheck.session.assertion",
     "audited": "dpcheck.auditing.mechanism",
@@ -70,6 +74,12 @@ __all__ = ["__version__", *sorted(_HOME)]
 
 if TYPE_CHECKING:
     from dpcheck.accounting.api import delta, epsilon, rdp, tradeoff
+    from dpcheck.accounting.calibrate import (
+        calibrate,
+        calibrate_epochs,
+        calibrate_noise,
+        calibrate_steps,
+    )
     from dpcheck.auditing.mechanism import audited, batched
     from dpcheck.auditing.neighbours import neighbours, value_pairs
     from dpcheck.core.adjacency import Adjacency
