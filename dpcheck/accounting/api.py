@@ -11,6 +11,7 @@ from dpcheck.accounting.accountants import best
 from dpcheck.accounting.compose import Profile, profiles
 from dpcheck.accounting.losses import UnboundedLoss, reverse
 from dpcheck.accounting.renyi.divergence import composed_renyi
+from dpcheck.accounting.renyi.lower import composed_renyi_lower
 from dpcheck.accounting.sides import lower_side, upper_side
 from dpcheck.accounting.tradeoff import best_tradeoff
 from dpcheck.core.adjacency import Adjacency, as_adjacency
@@ -140,12 +141,11 @@ def rdp(event: Event, order: float, *, adjacency: Adjacency | str | None = None)
     orders = np.array([alpha])
     bounds = []
     for profile in profiles(event, relation):
-        side = upper_side(profile)
+        side, known = upper_side(profile), lower_side(profile)
         finite_cost = not side.leak and not side.failure
         upper = float(composed_renyi(side.parts, orders)[0]) if finite_cost else math.inf
-        exact = all(b.upper == b.lower for b, _ in profile)
-        lower = upper * (1 - 1e-9) if exact and math.isfinite(upper) else 0.0
-        bounds.append(_assuming(profile, Bound(lower, upper, "rdp")))
+        lower = math.inf if known.leak else float(composed_renyi_lower(known.parts, orders)[0])
+        bounds.append(_assuming(profile, Bound(min(lower, upper), upper, "rdp")))
     return _worst(bounds, relation)
 
 

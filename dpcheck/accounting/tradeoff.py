@@ -28,9 +28,12 @@ def best_tradeoff(profile: Profile, false_positives: float) -> Bound:
     above, below = upper_side(profile), lower_side(profile)
     mu = gaussian_mu(above.parts)
     if mu and not above.leak and not above.failure:
-        value = gdp_false_negatives(mu[1], false_positives)
+        # The pairs the composition contains may be smaller than those that dominate it.
+        reached = gaussian_mu(below.parts)
+        least = gdp_false_negatives(mu[1], false_positives)
+        most = gdp_false_negatives(reached[0], false_positives) if reached else 1.0
         return Bound(
-            max(0.0, value - 1e-14), min(1 - false_positives, value + 1e-14), Method.GAUSSIAN.value
+            max(0.0, least - 1e-14), min(1 - false_positives, most + 1e-14), Method.GAUSSIAN.value
         )
     least = tradeoff_by_pld(above, false_positives, Side.LOWER)
     most = tradeoff_by_pld(below, false_positives, Side.UPPER)

@@ -34,9 +34,11 @@ class RenyiAccountant(Accountant):
         known = linear_rdp_epsilon(rho, delta, self.conversion) if rho else None
         if known:
             return known.value
-        return rdp_epsilon(
-            lambda orders: composed_renyi(parts, orders), delta, self.conversion
-        ).value
+        found = rdp_epsilon(lambda orders: composed_renyi(parts, orders), delta, self.conversion)
+        # Where the optimal conversion is searched for, the improved one in closed form may still
+        # find an order beyond the search.
+        closed = linear_rdp_epsilon(rho, delta, Conversion.IMPROVED) if rho else None
+        return min(found.value, closed.value if closed else math.inf)
 
     def delta(self, parts: Parts, epsilon: float) -> float:  # noqa: ARG002
         """Only the optimal conversion is solved for delta."""
