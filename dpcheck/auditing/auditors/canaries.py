@@ -23,6 +23,7 @@ from dpcheck.auditing.auditors.one_run import (
 )
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.guard import guarded
+from dpcheck.auditing.outputs.encode import plain_rows
 from dpcheck.auditing.part import TrialResult
 from dpcheck.core.audit_result import Observed
 from dpcheck.core.errors import BadOutput
@@ -40,7 +41,7 @@ def training_batch(
     coins, noise = seed.spawn(2)
     included = generator(coins).random(canaries) < 0.5
     scores = guarded(function, included, 1, generator(noise), batched=False, timeout=timeout)
-    return {"included": included.astype(float), "scores": scores[0]}
+    return {"included": included.astype(float), "scores": plain_rows(scores)[0]}
 
 
 @dataclass(frozen=True, slots=True)
