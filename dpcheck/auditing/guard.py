@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.auditing.learning.encodings import encode_array, encode_list
+from dpcheck.auditing.outputs.encode import encode_batch, encode_runs, take, take_error
+from dpcheck.auditing.outputs.tables import Encoded
 from dpcheck.core.data import Data, Output
 from dpcheck.core.errors import DpcheckError, InputMutated, MechanismFailed, RunTimedOut
-
-Outputs = NDArray[np.float64]
 
 
 def fingerprint(data: object) -> str | None:
@@ -73,24 +71,20 @@ def guarded(
     *,
     batched: bool,
     timeout: float | None = None,
-) -> Outputs:
-    """`size` outputs as rows of numbers.
+) -> Encoded:
+    """`size` outputs, read; a single run that raises has its error for an output.
 
-    Guarantee: the caller's `data` is never changed; a mechanism that raises, hangs, changes its
-    input, or returns NaN or another shape is reported as such.
+    Guarantee: the caller's `data` is never changed; a batched mechanism that raises, and one that
+    hangs or changes its input, is reported as such.
     """
     own = copy.deepcopy(data)
     before = fingerprint(own)
     try:
         if batched:
             with _alarm(timeout):
-                outputs = encode_array(function(own, size, rng), size)
+                outputs = encode_batch(function(own, size, rng), size)
         else:
-            values = []
-            for _ in range(size):
-                with _alarm(timeout):
-                    values.append(function(own, rng))
-            outputs = encode_list(values)
+            outputs = encode_runs([_run(function, own, rng, timeout) for _ in range(size)])
     except DpcheckError:
         raise
     except (Exception, SystemExit) as error:  # sys.exit(0) must not end an audit with "passed"
@@ -105,3 +99,16 @@ def guarded(
             "work on a copy."
         )
     return outputs
+
+
+def _run(
+    function: Callable[..., Output], data: Data, rng: np.random.Generator, limit: float | None
+) -> Output:
+    """The output of one run, as it is now."""
+    try:
+        with _alarm(limit):
+            return take(function(data, rng))
+    except DpcheckError:
+        raise
+    except (Exception, SystemExit) as error:  # sys.exit(0) must not end an audit with "passed"
+        return take_error(error)

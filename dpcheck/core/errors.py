@@ -103,6 +103,24 @@ class BadOutput(DpcheckError):
     code = "DPC402"
 
 
+class UnreadableOutput(BadOutput):
+    """An output of a type nobody can look into."""
+
+    code = "DPC420"
+
+
+class NotNeighbours(DpcheckError, ValueError):
+    """Two datasets that the stated adjacency does not make neighbours."""
+
+    code = "DPC421"
+
+
+class InvalidRecords(DpcheckError, ValueError):
+    """A description of records that fits no data, or data that do not fit it."""
+
+    code = "DPC422"
+
+
 class InputMutated(DpcheckError):
     """An audited mechanism that changed the data it was given."""
 
