@@ -92,17 +92,17 @@ def distinguish(
     size = min(mechanism.batch, limits.runs_for(mechanism))
     total = max(1, limits.runs_for(mechanism) // size)
     counts = [Counts()] * len(candidates)
-    done, ahead = 0, 1
-    while done < total:
-        upto = min(total, done + ahead)
-        for batch in runner.batches(
-            "test", range(done, upto), count_pairs, mechanism, pairs, candidates, size
-        ):
-            counts = [
-                old + Counts(*(int(v) for v in row))
-                for old, row in zip(counts, batch["counts"], strict=True)
-            ]
-        done, ahead = upto, _next_look(upto, limits)
+    done, next_look = 0, 1
+    # Asked for all at once, so that workers go on while the evidence is looked at.
+    batches = runner.batches("test", range(total), count_pairs, mechanism, pairs, candidates, size)
+    for done, batch in enumerate(batches, 1):
+        counts = [
+            old + Counts(*(int(v) for v in row))
+            for old, row in zip(counts, batch["counts"], strict=True)
+        ]
+        if done < next_look:
+            continue
+        next_look = min(total, done + _next_look(done, limits))
         if runner.progress.on:
             runner.progress.testing(
                 runner.prefix,
@@ -113,6 +113,7 @@ def distinguish(
             )
         if _is_enough(counts, learned, limits):
             break
+    batches.close()
     return Distinction(
         candidates,
         tuple(counts),

@@ -13,7 +13,7 @@ from dpcheck.core.errors import InvalidProject, StoreBroken
 from dpcheck.core.events.noise import Gaussian
 from dpcheck.core.evidence import Histogram, RunEvidence, Spent, TradeoffBand
 from dpcheck.core.verdict import Verdict
-from dpcheck.gate import code
+from dpcheck.execution import code
 from dpcheck.gate.codec import decode, encode
 from dpcheck.gate.results import Kept, Results
 

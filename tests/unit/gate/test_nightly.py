@@ -17,7 +17,7 @@ from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
 from dpcheck.gate.running import Settings, night_limits, run_audit
 from dpcheck.session import run as session
-from dpcheck.session import targets
+from dpcheck.execution import imports
 from dpcheck.session.claims import audited_claim, read_claim
 
 SOURCE = """
@@ -38,7 +38,7 @@ def night(tmp_path, monkeypatch):
 
     def night(*, scale=1.0, nightly=True, alpha=ALPHA):
         (tmp_path / "mech.py").write_text(SOURCE.format(scale=scale))
-        targets._module.cache_clear()
+        imports.forget_all()
         request = session.AuditRequest("mech.py:noisy", max_runs=3000, seed=5)
         settings = Settings(alpha, tmp_path / "kept", nightly=nightly)
         project = Project(tmp_path, None)
