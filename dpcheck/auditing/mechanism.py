@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpcheck.auditing.guard import guarded
 from dpcheck.auditing.outputs.encode import plain_rows
 from dpcheck.auditing.outputs.tables import Encoded
+from dpcheck.auditing.signatures import fitted
 from dpcheck.core.data import Data, Output, Plain
 from dpcheck.core.errors import InvalidParameter, NothingToAudit
 from dpcheck.core.validate import count
@@ -36,7 +37,8 @@ class Pair:
 class Mechanism:
     """Runs of `function`; with `log_density(data, outputs)` its exact loss is known too.
 
-    `function` is (data, rng) -> output, or (data, size, rng) -> outputs when `batched`.
+    `function` is (data, rng) -> output, or (data, size, rng) -> outputs when `batched`; made by
+    `as_mechanism` it may be any callable that takes its data, with or without randomness.
     """
 
     function: Callable[..., Output]
@@ -141,7 +143,7 @@ def as_mechanism(target: Any, timeout: float | None = None) -> Mechanism:
     density = getattr(target, "log_density", None)
     if density is not None:
         density = OutputDensity(density, is_batched)
-    return Mechanism(target, is_batched, timeout, density)
+    return Mechanism(fitted(target, target, is_batched), is_batched, timeout, density)
 
 
 @dataclass(frozen=True, slots=True)

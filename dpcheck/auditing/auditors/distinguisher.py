@@ -101,17 +101,17 @@ def distinguish(
     size = min(mechanism.batch, limits.runs_for(mechanism))
     total = max(1, limits.runs_for(mechanism) // size)
     counts = [Counts()] * len(candidates)
-    done, ahead = 0, 1
-    while done < total:
-        upto = min(total, done + ahead)
-        for batch in runner.batches(
-            "test", range(done, upto), count_pairs, mechanism, pairs, candidates, size
-        ):
-            counts = [
-                old + Counts(*(int(v) for v in row))
-                for old, row in zip(counts, batch["counts"], strict=True)
-            ]
-        done, ahead = upto, _until_next_check(upto, limits)
+    done, next_check = 0, 1
+    # Asked for all at once, so that workers go on while the evidence is weighed.
+    batches = runner.batches("test", range(total), count_pairs, mechanism, pairs, candidates, size)
+    for done, batch in enumerate(batches, 1):
+        counts = [
+            old + Counts(*(int(v) for v in row))
+            for old, row in zip(counts, batch["counts"], strict=True)
+        ]
+        if done < next_check:
+            continue
+        next_check = min(total, done + _until_next_check(done, limits))
         if runner.progress.on:
             runner.progress.testing(
                 runner.prefix,
@@ -122,6 +122,7 @@ def distinguish(
             )
         if _is_enough(counts, learned, limits):
             break
+    batches.close()
     return Distinction(
         candidates,
         tuple(counts),
