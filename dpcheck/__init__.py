@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from dpcheck.core import card as _card
+
 __version__ = "0.1.0"
 
 # Module -> the public names it defines. Nothing is imported until it is asked for, which keeps
@@ -77,6 +79,8 @@ _MODULES = {
 __all__ = ["__version__", *sorted(_HOME), *sorted(_MODULES)]
 
 if TYPE_CHECKING:  # `as`: the public names, for type checkers
+    from collections.abc import Sequence
+
     from dpcheck import mechanisms as mechanisms
     from dpcheck import testing as testing
     from dpcheck.accounting import risk as risk
@@ -132,6 +136,15 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.ledger.ledger import Ledger as Ledger
     from dpcheck.session.assertion import assert_private as assert_private
     from dpcheck.session.audit import audit as audit
+
+
+def _html(cards: Sequence[_card.Card]) -> str:
+    from dpcheck.report import notebook
+
+    return notebook.html(cards)
+
+
+_card.draw_with(_html)  # results in a notebook, drawn by a module that is imported when one is
 
 
 def __getattr__(name: str) -> object:

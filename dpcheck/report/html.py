@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.card import SIGNS
 from dpcheck.core.data import Plain
-from dpcheck.core.display import SIGNS
 from dpcheck.core.evidence import Spent
 from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import WitnessKind

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from dpcheck.auditing.learning.encodings import encode_array, encode_list
 
 from dpcheck.auditing.guard import guarded
-from dpcheck.auditing.learning.encodings import encode_array, encode_list
 from dpcheck.core.errors import BadOutput, InputMutated, MechanismFailed, RunTimedOut
 
 DATA = np.zeros(3)

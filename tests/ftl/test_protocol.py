@@ -6,20 +6,15 @@ import numpy as np
 import pytest
 
 from dpcheck.core.errors import (
-    CheckpointBroken,
-    ConnectionLost,
-    CorruptValue,
     DpcheckError,
     InvalidParameter,
     PartiesDisagree,
-    WireError,
 )
 from dpcheck.mechanisms.federated.protocol import messages
 from dpcheck.mechanisms.federated.protocol.autoencoder import add, backward, flatten, forward, scale
 from dpcheck.mechanisms.federated.protocol.cipher import PlainCipher
-from dpcheck.mechanisms.federated.protocol.link import BytesLink, ObjectLink
-from dpcheck.mechanisms.federated.protocol.local import Transcript, converse
-from dpcheck.mechanisms.federated.protocol.messages import BigIntegers
+from dpcheck.mechanisms.federated.protocol.link import ObjectLink
+from dpcheck.mechanisms.federated.protocol.local import converse
 from dpcheck.mechanisms.federated.protocol.model import (
     KnownToA,
     KnownToB,
@@ -29,9 +24,8 @@ from dpcheck.mechanisms.federated.protocol.model import (
 )
 from dpcheck.mechanisms.federated.protocol.party_a import PartyA
 from dpcheck.mechanisms.federated.protocol.party_b import PartyB
-from dpcheck.mechanisms.federated.protocol.state import InMemory, Settings, State
+from dpcheck.mechanisms.federated.protocol.state import Settings
 from dpcheck.mechanisms.federated.protocol.validation import split_folds, weighted_f1
-from dpcheck.mechanisms.federated.service.checkpoint import CheckpointDirectory
 from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
 
 OPTIONS = {"hidden": (3,), "rate": 0.5, "iterations": 3}
@@ -259,201 +253,6 @@ def test_parties_with_other_settings_do_not_start(federation):
     _, b = FederatedTransfer(**{**OPTIONS, "rate": 0.25}).parties(data, np.random.default_rng(0))
     with pytest.raises(PartiesDisagree, match=r"rate \(0.25 here, 0.5 there\)"):
         converse(a.meet(), b.meet(), ObjectLink.pair())
-
-
-# --- a party that changes a message ----------------------------------------------------------------
-
-
-class Changing(BytesLink):
-    """A link on which one kind of message is changed before it is sent."""
-
-    kind: type = messages.Finish
-    change = staticmethod(lambda message: message)
-
-    def send(self, message):
-        super().send(self.change(message) if isinstance(message, self.kind) else message)
-
-
-def flip(sealed, place=40):
-    data = bytearray(sealed.data)
-    data[place] ^= 4
-    return BigIntegers(sealed.owner, sealed.shape, sealed.exponent, sealed.width, bytes(data))
-
-
-def smaller(sealed):
-    return BigIntegers(
-        sealed.owner,
-        (sealed.shape[0] - 1, *sealed.shape[1:]),
-        sealed.exponent,
-        sealed.width,
-        sealed.data[: -(len(sealed.data) // sealed.shape[0])],
-    )
-
-
-CORRUPTIONS = {
-    "A's ciphertext": (messages.ComponentsA, lambda m: replace(m, slope=flip(m.slope))),
-    "A's curvature": (messages.ComponentsA, lambda m: replace(m, curvature=flip(m.curvature))),
-    "B's ciphertext": (messages.ComponentsB, lambda m: replace(m, hidden=flip(m.hidden))),
-    "B's loss": (messages.ComponentsB, lambda m: replace(m, local_loss=flip(m.local_loss))),
-    "masked gradient of A": (
-        messages.MaskedGradientA,
-        lambda m: replace(m, gradient=flip(m.gradient)),
-    ),
-    "loss": (messages.MaskedGradientA, lambda m: replace(m, loss=flip(m.loss))),
-    "masked gradient of B": (
-        messages.MaskedGradientB,
-        lambda m: replace(m, gradient=flip(m.gradient)),
-    ),
-    "opened gradient of A": (
-        messages.OpenedGradientA,
-        lambda m: replace(m, gradient=flip(m.gradient, 3)),
-    ),
-    "opened loss": (messages.OpenedGradientA, lambda m: replace(m, loss=flip(m.loss, 3))),
-    "opened gradient of B": (
-        messages.OpenedGradientB,
-        lambda m: replace(m, gradient=flip(m.gradient, 3)),
-    ),
-    "scores": (messages.OpenedScores, lambda m: replace(m, scores=flip(m.scores, 3))),
-    "iteration": (messages.MaskedGradientB, lambda m: replace(m, iteration=m.iteration + 1)),
-    "shape": (messages.ComponentsB, lambda m: replace(m, aligned=smaller(m.aligned))),
-    "scale": (messages.ComponentsA, lambda m: replace(m, slope=replace(m.slope, exponent=79))),
-    "row numbers": (messages.TrainRequest, lambda m: replace(m, common=m.common + 100)),
-    "rows not common": (messages.TrainRequest, lambda m: replace(m, common=m.common + 1)),
-    "task": (messages.PredictRequest, lambda m: replace(m, task="other")),
-    "labels": (messages.Labels, lambda m: replace(m, labels=m.labels * 2)),
-    "start": (messages.Ready, lambda m: replace(m, start=2)),
-    "stop": (messages.Decision, lambda m: replace(m, iteration=m.iteration + 1)),
-    "key": (messages.PublicKey, lambda m: replace(m, modulus=m.modulus + 1)),
-    "kind": (messages.MaskedGradientB, lambda m: messages.Finish()),
-    "abort": (messages.MaskedGradientB, lambda m: messages.Abort("DPC605")),
-}
-
-
-@pytest.mark.parametrize("name", CORRUPTIONS)
-def test_no_party_goes_on_from_a_changed_message(federation, weak_transfer, name):
-    data = federation(rows_a=6, rows_b=6, common=4, labelled=2)
-    model = weak_transfer(hidden=(2,), iterations=1)
-    a, b = model.parties(data, np.random.default_rng(0))
-    kind, change = CORRUPTIONS[name]
-    links = Changing.pair()
-    for link in links:
-        link.kind, link.change = kind, change
-
-    def of_a():
-        yield from a.meet()
-        yield from a.train(a.whole_task("train", data.common_b, 2), data.common_b)
-        return (yield from a.predict("train"))
-
-    def of_b():
-        yield from b.meet()
-        yield from b.serve()
-
-    with pytest.raises((WireError, CorruptValue, ConnectionLost, InvalidParameter)):
-        converse(of_a(), of_b(), links)
-
-
-def test_a_learning_rate_too_large_ends_in_words(federation, weak_transfer):
-    model = weak_transfer(hidden=(2,), iterations=5, rate=1e300)
-    with pytest.raises(InvalidParameter, match=r"diverges.*lower the learning rate"):
-        model.fit(federation(), rng=np.random.default_rng(0))
-
-
-# --- checkpoints -----------------------------------------------------------------------------------
-
-
-def state(iteration, value=0.0):
-    return State("train", iteration, np.full(3, float(value)), np.arange(float(iteration)))
-
-
-@pytest.fixture
-def party(federation):
-    data = federation()
-    return FederatedTransfer(**OPTIONS).parties(data, np.random.default_rng(0))[0]
-
-
-@pytest.fixture(params=["memory", "directory"])
-def checkpoints(request, tmp_path, party):
-    return InMemory() if request.param == "memory" else CheckpointDirectory(tmp_path / "c", party)
-
-
-def test_checkpoints_keep_the_last_two_states_of_the_course_taken(checkpoints):
-    assert checkpoints.available("train") == ()
-    for iteration in (1, 2, 3):
-        checkpoints.save(state(iteration, iteration))
-    assert checkpoints.available("train") == (2, 3)
-    assert checkpoints.available("other") == ()
-    again = checkpoints.load("train", 3)
-    np.testing.assert_array_equal(again.parameters, [3.0] * 3)
-    np.testing.assert_array_equal(again.losses, [0.0, 1.0, 2.0])
-    assert (again.iteration, again.stopped) == (3, False)
-    checkpoints.save(state(1, 9.0))  # rolled back further than usual: the future is forgotten
-    assert checkpoints.available("train") == (1,)
-
-
-def test_a_damaged_or_foreign_checkpoint_is_not_used(tmp_path, party, federation):
-    kept = CheckpointDirectory(tmp_path, party)
-    kept.save(state(1))
-    (path,) = tmp_path.glob("*.ckpt")
-    good = path.read_bytes()
-    for place in (0, 30, len(good) // 2, len(good) - 1):
-        changed = bytearray(good)
-        changed[place] ^= 1
-        path.write_bytes(bytes(changed))
-        with pytest.raises(CheckpointBroken, match="damaged"):
-            kept.load("train", 1)
-    path.write_bytes(good[:-7])
-    with pytest.raises(CheckpointBroken, match="damaged"):
-        kept.load("train", 1)
-    path.write_bytes(good)
-    assert kept.load("train", 1).iteration == 1
-    other = FederatedTransfer(**OPTIONS).parties(federation(seed=1), np.random.default_rng(0))[0]
-    with pytest.raises(CheckpointBroken, match="other data or settings"):
-        CheckpointDirectory(tmp_path, other).load("train", 1)
-    assert path.stat().st_mode & 0o077 == 0
-
-
-MESSAGES = 2 + 3 * 7 + 1  # request and answer, three iterations, the last decision
-
-
-@pytest.mark.parametrize("cut", range(1, MESSAGES))
-def test_a_training_cut_at_any_message_ends_where_an_unbroken_one_does(federation, tmp_path, cut):
-    data = federation()
-    whole = FederatedTransfer(**OPTIONS).fit(data, rng=np.random.default_rng(1))
-
-    def life(stop_after=None):
-        """One life of both parties: fresh objects, the same checkpoints."""
-        a, b = FederatedTransfer(**OPTIONS).parties(data, np.random.default_rng(1))
-        for one in (a, b):
-            one.checkpoints = CheckpointDirectory(tmp_path, one)
-        transcript, delivered = Transcript(), 0
-
-        class Fragile(ObjectLink):
-            def send(self, message):
-                nonlocal delivered
-                delivered += 1
-                if delivered == stop_after:
-                    raise ConnectionLost("cut")
-                super().send(message)
-
-        def of_b():
-            request = yield messages.Receive((messages.TrainRequest,))
-            yield from b._train(request)
-
-        task = a.whole_task("train", data.common_b, 5)
-        converse(a.train(task, data.common_b), of_b(), Fragile.pair(), transcript)
-        return a, b, transcript, delivered
-
-    with pytest.raises(ConnectionLost, match="cut"):
-        life(cut)
-    a, b, transcript, delivered = life()
-    # Both start after the last iteration both have finished. A goes on until it has to wait, so B
-    # has not yet read the last message of an iteration when A sends the first two of the next.
-    finished = max(0, cut - 5) // 7
-    assert delivered == MESSAGES - 7 * finished
-    first = [item.iteration for item in transcript.learned if item.name == "gradient"][:1]
-    assert first == ([finished] if finished < 3 else [])
-    np.testing.assert_array_equal(flatten(a.networks["train"]), network_of(whole, "a"))
-    np.testing.assert_array_equal(flatten(b.networks["train"]), network_of(whole, "b"))
 
 
 # --- what users get wrong --------------------------------------------------------------------------
