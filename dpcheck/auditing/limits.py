@@ -19,7 +19,7 @@ class Limits:
     tolerance: float = 0.25
     stop_early: bool = True
     trees: bool = True
-    look_every_batch: bool = False  # rather than each time the runs have doubled
+    check_every_batch: bool = False  # rather than each time the runs have doubled
     reach: float | None = None  # stop once the lower bound is this large, whatever the claim
 
     def runs_for(self, mechanism: Mechanism) -> int:

@@ -13,7 +13,9 @@ from dpcheck.core.claim import Claim
 from dpcheck.core.display import SIGNS, card
 from dpcheck.core.display import number as display_number
 from dpcheck.core.evidence import RunEvidence, Spent
+from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
+from dpcheck.core.witness import Witness
 
 SCHEMA = "dpcheck.report/1"
 
@@ -40,7 +42,7 @@ class Observed:
     epsilon: float
     delta: float
     confidence: float
-    method: str
+    method: Method
     runs: int
     detectable: float
     learning_runs: int = 0
@@ -66,14 +68,15 @@ class AuditEntry:
     proved: Proved | None
     observed: Observed
     verdict: Verdict
-    witness: Mapping[str, Any] | None = None
+    witness: Witness | None = None
     notes: tuple[str, ...] = ()
-    tie: str | None = None  # how the code was tied to its event, with the power of that test
+    conformance: str | None = None  # how the code was tied to its event, and that test's power
     location: Location | None = None
     origin: str = "run"  # or "cached" (nothing changed since), or "continued" (more runs added)
     accepted: str | None = None  # why, and until when, the baseline lets this finding pass
     spending: tuple[Spent, ...] = ()  # how this part's error rate was spent
     evidence: RunEvidence | None = None  # what a report draws, where one was asked for
+    floating_point: bool = False  # about the bits of floats, kept apart from the algorithm
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -108,9 +111,9 @@ class AuditEntry:
             "claim": claim,
             "proved": proved,
             "observed": observed,
-            "witness": dict(self.witness) if self.witness is not None else None,
+            "witness": None if self.witness is None else self.witness.to_json(),
             "verdict": str(self.verdict),
-            "tie": self.tie,
+            "tie": self.conformance,
             "notes": list(self.notes),
             "location": None if self.location is None else asdict(self.location),
             "origin": self.origin,
@@ -226,8 +229,8 @@ def _budget(epsilon: float, delta: float) -> str:
 
 def _details(entry: AuditEntry) -> list[str]:
     lines = [f"claim: {entry.claim.source}, {entry.claim.adjacency} neighbours"]
-    if entry.tie is not None:
-        lines.append(entry.tie)
+    if entry.conformance is not None:
+        lines.append(entry.conformance)
     if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
         lines.append(f"would have caught ε ≥ {display_number(entry.observed.detectable)}")
     return [*lines, *entry.notes]

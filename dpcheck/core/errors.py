@@ -157,6 +157,24 @@ class Undecided(DpcheckError):
     code = "DPC408"
 
 
+class WorkerDied(MechanismFailed):
+    """A process that ended while it ran an audited mechanism; `data` has how."""
+
+    code = "DPC430"
+
+
+class UnfitSignature(DpcheckError, ValueError):
+    """A function that takes neither (data, rng) nor (data)."""
+
+    code = "DPC431"
+
+
+class NotTransferable(DpcheckError, ValueError):
+    """A mechanism or its data that cannot be sent to a worker process."""
+
+    code = "DPC432"
+
+
 class UsageError(DpcheckError, ValueError):
     """A command line that cannot be carried out."""
 

@@ -20,7 +20,7 @@ from dpcheck.gate.baseline import Finding
 from dpcheck.gate.budgets import check_budget, spenders
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
-from dpcheck.gate.running import Settings, from_checkout, run_audit
+from dpcheck.gate.running import CheckSettings, from_checkout, run_audit
 from dpcheck.session.provenance import versions
 from dpcheck.session.run import AuditRequest
 
@@ -99,7 +99,7 @@ def check(
     watch = progress or Progress(quiet=True)
     alpha = (1 - request.confidence) / max(1, len(project.audits))
     limit = math.inf if request.time_limit is None else request.time_limit
-    settings = Settings(
+    settings = CheckSettings(
         alpha, request.folder, time.monotonic() + limit, request.cache, request.nightly
     )
     results = Results(request.folder)

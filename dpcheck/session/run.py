@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dpcheck import __version__
-from dpcheck.auditing.auditors.distinguisher import Limits
-from dpcheck.auditing.part import PartPlan, audit_part
+from dpcheck.auditing.auditors.witness_search import is_searched
+from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.part import audit_part
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
 from dpcheck.core.validate import count, non_negative, open_probability, positive
 from dpcheck.execution.parallel import Workers
+from dpcheck.execution.pools import close_clients
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.store import MemoryStore, SqliteStore, Store, audit_key
@@ -78,7 +81,9 @@ def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
         plans = _plan_registered(request)
     else:
         if request.settings or request.variant:
-            raise NothingToAudit("--set and --variant are for registered audits only.")
+            raise NothingToAudit(
+                "settings and variants are for registered audits only.", name="settings"
+            )
         one, digest = plan_target(
             request.target, epsilon=request.epsilon, delta=request.delta, timeout=request.timeout
         )
@@ -98,7 +103,7 @@ def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
 
 def _plan_registered(request: AuditRequest) -> list[PartPlan]:
     audit = registry.get(request.target)
-    wanted = registry.Request(
+    wanted = registry.AuditSetup(
         epsilon=1.0 if request.epsilon is None else request.epsilon,
         delta=request.delta or 0.0,
         variant=audit.check_variant(request.variant),
@@ -147,6 +152,7 @@ def run_plans(
                 for each in plans
             )
     finally:
+        close_clients()
         if own is not None:
             own.close()
     return AuditReport(
@@ -154,7 +160,7 @@ def run_plans(
     )
 
 
-def audit(request: AuditRequest, *, progress: Progress | None = None) -> AuditReport:
+def run_request(request: AuditRequest, *, progress: Progress | None = None) -> AuditReport:
     """Plan and run."""
     plans, identity = plan(request)
     return run_plans(plans, request, identity, progress=progress)
@@ -173,15 +179,15 @@ def describe(plans: Sequence[PartPlan], request: AuditRequest) -> str:
                 f"  proved     epsilon <= {each.proved.epsilon:.6g} ({each.proved.method})"
             )
         steps = []
-        pure = each.tested.delta == 0 and each.tested.lines is None
-        if each.hunt is not None and pure:
+        searched = is_searched(each)
+        if searched and each.tested.delta == 0:
             steps.append("exact witness search")
         if each.pivot is not None and each.mechanism is not None:
             steps.append("noise-scale test")
         if each.mechanism is not None and each.pairs:
             if each.mechanism.log_density is not None:
                 steps.append(f"exact losses of {each.loss_runs:,} outputs a side")
-            if each.hunt is None or not pure:
+            if not (searched and each.tested.delta == 0):
                 learning = limits.learning_for(each.mechanism)
                 learning += limits.sharpening_for(each.mechanism)
                 learning *= min(2, len(each.pairs))
@@ -190,7 +196,7 @@ def describe(plans: Sequence[PartPlan], request: AuditRequest) -> str:
                     f"distinguisher: {learning:,} learning runs and at most {most:,} test runs a "
                     f"side on {len(each.pairs)} pair(s)"
                 )
-        if each.trial is not None:
+        if each.training is not None:
             steps.append("one training with canaries")
         lines += [f"  auditor    {step}" for step in steps]
     share = (1 - request.confidence) / max(1, len(plans))

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from dpcheck.cli.ftl_data import read_common, read_table, scaled
+from dpcheck.cli.ftl.data import read_common, read_table, scaled
 from dpcheck.cli.main import main, run
 from dpcheck.core.errors import UsageError
 

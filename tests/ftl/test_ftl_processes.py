@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from two_parties import SEEDS, free_port, plain_parties, spellings
 
-from dpcheck.cli.ftl_data import read_table
+from dpcheck.cli.ftl.data import read_table
 from dpcheck.mechanisms.federated.protocol.autoencoder import flatten, forward
 from dpcheck.mechanisms.federated.protocol.link import ObjectLink
 from dpcheck.mechanisms.federated.protocol.local import converse

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpcheck.auditing.auditors.interface import Finding, conforms, refuted
+from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.error_budget import DIRECTIONS
 from dpcheck.auditing.learning.selection import Candidate, Learned, fit_batches, learn
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.plain import plain
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.statistics.sequential import (
     Counts,
     average_log_e,
@@ -21,6 +26,10 @@ from dpcheck.auditing.statistics.sequential import (
     would_catch,
 )
 from dpcheck.auditing.verdicts import good_enough
+from dpcheck.core.audit_result import Observed
+from dpcheck.core.evidence import Spent
+from dpcheck.core.method import Method
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
@@ -92,17 +101,17 @@ def distinguish(
     size = min(mechanism.batch, limits.runs_for(mechanism))
     total = max(1, limits.runs_for(mechanism) // size)
     counts = [Counts()] * len(candidates)
-    done, ahead = 0, 1
-    while done < total:
-        upto = min(total, done + ahead)
-        for batch in runner.batches(
-            "test", range(done, upto), count_pairs, mechanism, pairs, candidates, size
-        ):
-            counts = [
-                old + Counts(*(int(v) for v in row))
-                for old, row in zip(counts, batch["counts"], strict=True)
-            ]
-        done, ahead = upto, _next_look(upto, limits)
+    done, next_check = 0, 1
+    # Asked for all at once, so that workers go on while the evidence is weighed.
+    batches = runner.batches("test", range(total), count_pairs, mechanism, pairs, candidates, size)
+    for done, batch in enumerate(batches, 1):
+        counts = [
+            old + Counts(*(int(v) for v in row))
+            for old, row in zip(counts, batch["counts"], strict=True)
+        ]
+        if done < next_check:
+            continue
+        next_check = min(total, done + _until_next_check(done, limits))
         if runner.progress.on:
             runner.progress.testing(
                 runner.prefix,
@@ -113,6 +122,7 @@ def distinguish(
             )
         if _is_enough(counts, learned, limits):
             break
+    batches.close()
     return Distinction(
         candidates,
         tuple(counts),
@@ -128,9 +138,9 @@ def distinguish(
     )
 
 
-def _next_look(done: int, limits: Limits) -> int:
-    """Batches until the evidence is looked at again; looking costs no confidence, only time."""
-    if limits.look_every_batch:
+def _until_next_check(done: int, limits: Limits) -> int:
+    """Batches until the evidence is checked again; checking costs no confidence, only time."""
+    if limits.check_every_batch:
         return 1
     return max(1, done // 4) if limits.reach is not None else min(64, done)
 
@@ -147,3 +157,76 @@ def _is_enough(counts: Sequence[Counts], learned: Learned, limits: Limits) -> bo
     wanted = good_enough(epsilon, limits.tolerance / 2)
     share = learned.bets[0].share / math.fsum(bet.share for bet in learned.bets)
     return would_catch(counts[:1], epsilon, delta, limits.alpha * share, wanted, learned.bets[:1])
+
+
+@dataclass(frozen=True, slots=True)
+class Distinguisher:
+    """The auditor of everything that runs on pairs; it may spend all that is left."""
+
+    limits: Limits
+    fraction: float = 1.0
+
+    def applies(self, plan: PartPlan, before: Sequence[Finding]) -> bool:
+        """Where nothing is refuted yet.
+
+        Where the loss is known exactly and the code was tied to it, it could only do worse.
+        """
+        if plan.mechanism is None or not plan.pairs or refuted(plan, before):
+            return False
+        return not (is_searched(plan) and conforms(before))
+
+    def run(self, plan: PartPlan, alpha: float, runner: Runner) -> Finding:
+        """What telling the sides of a pair apart proves."""
+        assert plan.mechanism is not None
+        limits = replace(self.limits, alpha=alpha)
+        found = distinguish(plan.mechanism, plan.pairs, plan.tested, limits, runner)
+        notes = list(found.notes)
+        if plan.tested.lines is not None:
+            notes.append(
+                f"the claimed curve allows epsilon {found.epsilon:.6g} at the tested delta "
+                f"{found.delta:.3g}"
+            )
+        over = tuple(
+            f"{each.event.describe()} on {plan.pairs[each.pair].label}, "
+            f"{DIRECTIONS[each.event.swapped]}"
+            for each in found.candidates
+        )
+        note = "evidence averaged over events, directions and pairs, valid at any stopping time"
+        best = found.candidates[found.best]
+        return Finding(
+            Spent(Method.DISTINGUISHER, alpha, over, note),
+            Observed(
+                found.lower,
+                found.delta,
+                1 - self.limits.alpha,
+                Method.DISTINGUISHER,
+                found.runs,
+                found.detectable,
+                found.learning_runs,
+            ),
+            _witness(found, plan.pairs) if found.lower > found.epsilon else None,
+            tuple(notes),
+            event=(best.pair, best.event),
+        )
+
+
+def _witness(found: Distinction, pairs: Sequence[Pair]) -> Witness:
+    candidate, counts = found.candidates[found.best], found.counts[found.best]
+    pair = pairs[candidate.pair]
+    first, second = pair.first, pair.second
+    if candidate.event.swapped:
+        first, second = second, first
+    return Witness(
+        WitnessKind.EVENT,
+        {
+            "pair": pair.label,
+            "first": plain(first),
+            "second": plain(second),
+            "event": candidate.event.describe(),
+            "hits_first": counts.hits,
+            "hits_second": counts.other,
+            "runs": counts.runs,
+            "epsilon_claimed": found.epsilon,
+            "delta": found.delta,
+        },
+    )

@@ -36,6 +36,7 @@ class CellScore:
     name: str
     partition: Partition
     ratios: Array
+    is_local: bool = False
 
     def __call__(self, values: Array) -> Array:
         """The log ratio of each output's cell."""

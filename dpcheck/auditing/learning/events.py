@@ -26,7 +26,6 @@ Array = NDArray[np.float64]
 _PENALTY, LENIENT = float(norm.cdf(-4.5)), float(norm.cdf(-3.0))
 _BEYOND_LUCK, _FIRST = 4.5, 1e4
 _NEAR = -4.0  # standard errors below a claimed line at which an event may still cross it
-_OF_ONE_COLUMN = ("value ", "difference ", "free value ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,7 @@ class LearnedEvent:
     seen: tuple[float, float]  # hits under P and under P' when it was chosen
     epsilon: float  # the line P - e^epsilon P' <= delta it was chosen for
     delta: float
+    bounds_epsilon: bool = False  # chosen to bound epsilon well, where the others may be too rare
 
     def hits(self, rounded: Array) -> NDArray[np.bool_]:
         """Which outputs, rounded by the layout, are in S."""
@@ -63,22 +63,22 @@ class LearnedEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Gauge:
+class ScoreGrid:
     """A score and the thresholds it is tried at."""
 
     score: Score
     layout: Layout
-    grid: Array
+    thresholds: Array
 
     def tally(self, rounded: Array) -> Array:
         """For every threshold, how many rounded outputs score at least and at most that."""
         scores = np.sort(self.score(rounded))
-        at_least = len(scores) - np.searchsorted(scores, self.grid, side="left")
-        at_most = np.searchsorted(scores, self.grid, side="right")
+        at_least = len(scores) - np.searchsorted(scores, self.thresholds, side="left")
+        at_most = np.searchsorted(scores, self.thresholds, side="right")
         return np.stack([at_least, at_most]).astype(float)
 
 
-def learn_gauges(
+def learn_grids(
     first: Array,
     second: Array,
     claim: AuditedClaim,
@@ -86,35 +86,35 @@ def learn_gauges(
     most: int,
     trees: bool = True,
     reader: Reader | None = None,
-) -> list[Gauge]:
+) -> list[ScoreGrid]:
     """A shortlist of scores: learned on one half of the learning runs, ranked on the other."""
     layout = learn_layout(np.vstack([first[: 1 << 16], second[: 1 << 16]]), reader)
     half = len(first) // 2
     a, b = layout.rounded(first[:half]), layout.rounded(second[:half])
     c, d = layout.rounded(first[half:]), layout.rounded(second[half:])
-    ranked: list[tuple[float, Gauge]] = []
+    ranked: list[tuple[float, ScoreGrid]] = []
     for score in learn_scores(a, b, layout, trees=trees):
-        gauge = Gauge(score, layout, _grid(score(a), score(b)))
-        tallies = np.stack([gauge.tally(c), gauge.tally(d)])
-        merit = max(e.merit for e in pick(gauge, tallies, len(first) - half, claim, LENIENT))
-        ranked.append((merit, gauge))
+        grid = ScoreGrid(score, layout, _thresholds(score(a), score(b)))
+        tallies = np.stack([grid.tally(c), grid.tally(d)])
+        merit = max(e.merit for e in pick(grid, tallies, len(first) - half, claim, LENIENT))
+        ranked.append((merit, grid))
     ranked.sort(key=lambda item: -item[0])
-    return [gauge for place, (_, gauge) in enumerate(ranked) if _is_worth(place, ranked, most)]
+    return [grid for place, (_, grid) in enumerate(ranked) if _is_worth(place, ranked, most)]
 
 
-def _is_worth(place: int, ranked: Sequence[tuple[float, Gauge]], most: int) -> bool:
+def _is_worth(place: int, ranked: Sequence[tuple[float, ScoreGrid]], most: int) -> bool:
     """Whether to judge a score again: trees, being slow, only where they are clearly ahead.
 
     Scores of whole outputs always: their strength shows only on many runs.
     """
-    merit, gauge = ranked[place]
-    if isinstance(gauge.score, TreeScore):
-        next_best = max((other for other, g in ranked if g is not gauge), default=-np.inf)
+    merit, grid = ranked[place]
+    if isinstance(grid.score, TreeScore):
+        next_best = max((other for other, g in ranked if g is not grid), default=-np.inf)
         return merit > max(0.0, 1.1 * next_best)
-    return place < most or not gauge.score.name.startswith(_OF_ONE_COLUMN)
+    return place < most or not grid.score.is_local
 
 
-def _grid(one: Array, two: Array) -> Array:
+def _thresholds(one: Array, two: Array) -> Array:
     """Quantiles, and both tails on a logarithmic scale: rare events carry large losses."""
     pooled = np.sort(np.concatenate([one, two]))
     size = len(pooled)
@@ -137,7 +137,11 @@ def cell_thresholds(ratios: Array, mass: Array) -> Array:
 
 
 def choose_events(
-    gauges: Sequence[Gauge], tallies: Sequence[Array], runs: int, claim: AuditedClaim, most: int = 2
+    grids: Sequence[ScoreGrid],
+    tallies: Sequence[Array],
+    runs: int,
+    claim: AuditedClaim,
+    most: int = 2,
 ) -> list[LearnedEvent]:
     """The best events by a bound that lies well below the estimate.
 
@@ -146,10 +150,10 @@ def choose_events(
     """
     found: list[LearnedEvent] = []
     steady: list[LearnedEvent] = []
-    for gauge, tally in zip(gauges, tallies, strict=True):
-        found += pick(gauge, tally, runs, claim, _PENALTY)
+    for grid, tally in zip(grids, tallies, strict=True):
+        found += pick(grid, tally, runs, claim, _PENALTY)
         if claim.delta > 0 and claim.lines is None:
-            steady += pick(gauge, tally, runs, claim, _PENALTY, steady=True)
+            steady += pick(grid, tally, runs, claim, _PENALTY, steady=True)
     found.sort(key=lambda event: -event.merit)
     chosen: list[LearnedEvent] = []
     for event in found:
@@ -157,15 +161,12 @@ def choose_events(
             chosen.append(event)
     if steady:
         best = max(steady, key=lambda event: event.merit)
-        chosen.append(replace(best, merit=best.merit - _LAST))
+        chosen.append(replace(best, bounds_epsilon=True))
     return chosen
 
 
-_LAST = 1e9
-
-
 def pick(
-    gauge: Gauge,
+    grid: ScoreGrid,
     tallies: Array,
     runs: int,
     claim: AuditedClaim,
@@ -182,9 +183,9 @@ def pick(
             merit, epsilon, delta, index = _best(mine, theirs, runs, claim, penalty, steady)
             found.append(
                 LearnedEvent(
-                    gauge.score,
-                    gauge.layout,
-                    float(gauge.grid[index]),
+                    grid.score,
+                    grid.layout,
+                    float(grid.thresholds[index]),
                     upper,
                     swapped,
                     merit,

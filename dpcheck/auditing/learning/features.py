@@ -104,15 +104,24 @@ def _repeats(values: Array) -> Array:
     return np.asarray(np.count_nonzero(np.diff(ordered, axis=1) == 0, axis=1), dtype=float)
 
 
-def feature_names(layout: Layout) -> list[str]:
-    """The single features of this layout."""
+def local_names(layout: Layout) -> list[str]:
+    """The features that read one value, or one difference of neighbouring ones."""
     columns = min(layout.width, _MOST_COLUMNS)
     names = [f"value {index}" for index in range(columns)]
-    if columns > 1:
-        names += [f"difference {index}" for index in range(columns - 1)]
-        names += ["sum", "smallest", "largest", "range", "where largest", "where smallest"]
-        names += ["above centre", "differences above centre", "repeats"]
-    return names
+    return names + [f"difference {index}" for index in range(columns - 1)]
+
+
+def global_names(layout: Layout) -> list[str]:
+    """The features that read the whole output."""
+    if min(layout.width, _MOST_COLUMNS) <= 1:
+        return []
+    names = ["sum", "smallest", "largest", "range", "where largest", "where smallest"]
+    return [*names, "above centre", "differences above centre", "repeats"]
+
+
+def feature_names(layout: Layout) -> list[str]:
+    """The single features of this layout."""
+    return local_names(layout) + global_names(layout)
 
 
 def feature(name: str, values: Array, layout: Layout) -> Array:
@@ -175,6 +184,5 @@ def weighted_indicators(values: Array, layout: Layout, weights: Array) -> Array:
 
 def matrix(values: Array, layout: Layout) -> Array:
     """All features at once, for learned scores; trees find indicators by themselves."""
-    names = [name for name in feature_names(layout) if not name.startswith(("value", "differenc"))]
-    columns = [feature(name, values, layout)[:, None] for name in names]
+    columns = [feature(name, values, layout)[:, None] for name in global_names(layout)]
     return np.hstack([values, np.diff(values, axis=1), *columns])

@@ -149,5 +149,3 @@ def _is_nothing(part: Encoded) -> bool:
     table = part.as_table()
     kinds = [texts for slot, texts in table.tokens.items() if slot.path == f"type({OUT})"]
     return len(kinds) == 1 and all(text == "NoneType" for text in kinds[0])
-
-

@@ -13,11 +13,11 @@ from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.learning.cells import CellScore
 from dpcheck.auditing.learning.events import (
     LENIENT,
-    Gauge,
     LearnedEvent,
+    ScoreGrid,
     cell_thresholds,
     choose_events,
-    learn_gauges,
+    learn_grids,
     pick,
 )
 from dpcheck.auditing.learning.observation import Observation, fit_batches, observe_pair
@@ -69,16 +69,16 @@ def cell_batch(
     mechanism: Mechanism,
     first: object,
     second: object,
-    gauges: Sequence[Gauge],
+    grids: Sequence[ScoreGrid],
     size: int,
     seed: np.random.SeedSequence,
 ) -> Arrays:
     """One counting batch: how often each cell is hit, per score by cells."""
-    sides = _rounded(mechanism, first, second, gauges, size, seed)
+    sides = _rounded(mechanism, first, second, grids, size, seed)
     return {
-        f"gauge-{index}": np.stack([gauge.score.counted(side) for side in sides])
-        for index, gauge in enumerate(gauges)
-        if isinstance(gauge.score, CellScore)
+        f"grid-{index}": np.stack([grid.score.counted(side) for side in sides])
+        for index, grid in enumerate(grids)
+        if isinstance(grid.score, CellScore)
     }
 
 
@@ -86,15 +86,15 @@ def tally_batch(
     mechanism: Mechanism,
     first: object,
     second: object,
-    gauges: Sequence[Gauge],
+    grids: Sequence[ScoreGrid],
     size: int,
     seed: np.random.SeedSequence,
 ) -> Arrays:
     """One sharpening batch: counts per score and threshold."""
-    sides = _rounded(mechanism, first, second, gauges, size, seed)
+    sides = _rounded(mechanism, first, second, grids, size, seed)
     return {
-        f"gauge-{index}": np.stack([gauge.tally(side) for side in sides])
-        for index, gauge in enumerate(gauges)
+        f"grid-{index}": np.stack([grid.tally(side) for side in sides])
+        for index, grid in enumerate(grids)
     }
 
 
@@ -102,11 +102,11 @@ def _rounded(
     mechanism: Mechanism,
     first: object,
     second: object,
-    gauges: Sequence[Gauge],
+    grids: Sequence[ScoreGrid],
     size: int,
     seed: np.random.SeedSequence,
 ) -> list[Array]:
-    layout = gauges[0].layout  # one pair, one layout
+    layout = grids[0].layout  # one pair, one layout
     return [
         layout.sampled(mechanism, data, size, generator(one))
         for data, one in zip((first, second), seed.spawn(2), strict=True)
@@ -125,13 +125,13 @@ def learn(
         merits = []
         for index in chosen:
             seen = _observed(mechanism, pairs, index, min(wanted, _SCREEN), "screen", runner)
-            gauges = learn_gauges(
+            grids = learn_grids(
                 seen.first, seen.second, claim, most=4, trees=False, reader=seen.reader
             )
             runs = min(_JUDGED, limits.sharpening_for(mechanism) // 4)
             screen = _Batches(mechanism, pairs, index, max(1, runs), runner)
-            sums = screen.summed("judge", tally_batch, gauges)
-            listed = [_Listed(index, g, sums[f"gauge-{i}"]) for i, g in enumerate(gauges)]
+            sums = screen.summed("judge", tally_batch, grids)
+            listed = [_Listed(index, g, sums[f"grid-{i}"]) for i, g in enumerate(grids)]
             merits.append(max(one.merit(screen.total, claim) for one in listed))
             spent += seen.runs + screen.total
         chosen = sorted(chosen, key=lambda index: -merits[index])[:_KEPT]
@@ -142,19 +142,18 @@ def learn(
         unread |= seen.unread
         first, second, reader = seen.first, seen.second, seen.reader
         constant &= bool((first == first[0]).all() and (second == first[0]).all())
-        gauges = learn_gauges(
+        grids = learn_grids(
             first, second, claim, most=_SHORTLIST, trees=limits.trees, reader=reader
         )
         del first, second, seen
         batches = _Batches(mechanism, pairs, index, limits.sharpening_for(mechanism), runner)
-        if any(_many_cells(gauge) for gauge in gauges):
-            counts = batches.summed("cells", cell_batch, gauges)
-            gauges = [
-                _recounted(gauge, counts.get(f"gauge-{place}"))
-                for place, gauge in enumerate(gauges)
+        if any(_many_cells(grid) for grid in grids):
+            counts = batches.summed("cells", cell_batch, grids)
+            grids = [
+                _recounted(grid, counts.get(f"grid-{place}")) for place, grid in enumerate(grids)
             ]
             spent += batches.total
-        shortlist += batches.tallied([_Listed(index, gauge) for gauge in gauges], first_pass=True)
+        shortlist += batches.tallied([_Listed(index, grid) for grid in grids], first_pass=True)
         spent += batches.first_pass
     runs = batches.first_pass
     if batches.total > runs:
@@ -169,7 +168,7 @@ def learn(
     found: list[Candidate] = []
     for index in sorted({one.pair for one in shortlist}):
         mine = [one for one in shortlist if one.pair == index]
-        events = choose_events([m.gauge for m in mine], [m.tally for m in mine], runs, claim)
+        events = choose_events([m.grid for m in mine], [m.tally for m in mine], runs, claim)
         found += [Candidate(index, event) for event in events]
     notes = []
     if constant:
@@ -185,22 +184,22 @@ class _Listed:
     """A score on a pair, and its counts per side, tail and threshold so far."""
 
     pair: int
-    gauge: Gauge
+    grid: ScoreGrid
     tally: Array = field(default_factory=lambda: np.zeros(1))
 
     def merit(self, runs: int, claim: AuditedClaim) -> float:
-        return max(e.merit for e in pick(self.gauge, self.tally, runs, claim, LENIENT))
+        return max(e.merit for e in pick(self.grid, self.tally, runs, claim, LENIENT))
 
 
-def _many_cells(gauge: Gauge) -> bool:
-    return isinstance(gauge.score, CellScore) and gauge.score.partition.size > _FEW_CELLS
+def _many_cells(grid: ScoreGrid) -> bool:
+    return isinstance(grid.score, CellScore) and grid.score.partition.size > _FEW_CELLS
 
 
-def _recounted(gauge: Gauge, counts: Array | None) -> Gauge:
-    if counts is None or not isinstance(gauge.score, CellScore):
-        return gauge
-    score = gauge.score.recounted(counts[0], counts[1])
-    return Gauge(score, gauge.layout, cell_thresholds(score.ratios, counts.sum(axis=0)))
+def _recounted(grid: ScoreGrid, counts: Array | None) -> ScoreGrid:
+    if counts is None or not isinstance(grid.score, CellScore):
+        return grid
+    score = grid.score.recounted(counts[0], counts[1])
+    return ScoreGrid(score, grid.layout, cell_thresholds(score.ratios, counts.sum(axis=0)))
 
 
 def _kept(found: list[Candidate]) -> list[Candidate]:
@@ -210,8 +209,8 @@ def _kept(found: list[Candidate]) -> list[Candidate]:
     on one line, so that their evidence can be averaged.
     """
     found = sorted(found, key=lambda c: c.event.merit, reverse=True)
-    steady = [c for c in found if c.event.merit < -1e6]
-    found = [c for c in found if c.event.merit >= -1e6]
+    steady = [c for c in found if c.event.bounds_epsilon]
+    found = [c for c in found if not c.event.bounds_epsilon]
     best = found[0]
     keep = [c for c in found if c.pair == best.pair][:2]
     if best.event.merit <= 0:
@@ -248,10 +247,10 @@ class _Batches:
         """The scores with the counts of one of the two passes added."""
         cut = self.first_pass // self.size
         batches = range(cut) if first_pass else range(cut, self.total // self.size)
-        gauges = [one.gauge for one in listed]
-        sums = self.summed("sharpen", tally_batch, gauges, batches)
+        grids = [one.grid for one in listed]
+        sums = self.summed("sharpen", tally_batch, grids, batches)
         return [
-            replace(one, tally=one.tally + sums[f"gauge-{place}"])
+            replace(one, tally=one.tally + sums[f"grid-{place}"])
             for place, one in enumerate(listed)
         ]
 
@@ -259,7 +258,7 @@ class _Batches:
         self,
         stage: str,
         function: Callable[..., Arrays],
-        gauges: Sequence[Gauge],
+        grids: Sequence[ScoreGrid],
         batches: range | None = None,
     ) -> dict[str, Array]:
         pair = self.pairs[self.index]
@@ -272,7 +271,7 @@ class _Batches:
             self.mechanism,
             pair.first,
             pair.second,
-            gauges,
+            grids,
             self.size,
         ):
             total = {name: total[name] + part if total else part for name, part in batch.items()}

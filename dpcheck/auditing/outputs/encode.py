@@ -151,9 +151,7 @@ def plain_rows(encoded: Encoded) -> NDArray[np.float64]:
             kind=errors[first],
         )
     arrays = [
-        (values, counts)
-        for slot, (values, counts) in table.numbers.items()
-        if slot.path == OUT
+        (values, counts) for slot, (values, counts) in table.numbers.items() if slot.path == OUT
     ]
     if len(arrays) != 1 or (arrays[0][1] != arrays[0][0].shape[1]).any():
         raise BadOutput(

@@ -126,9 +126,7 @@ def shapes_of(encoded: Encoded) -> set[tuple[int, ...]]:
     if slot not in table.numbers:
         return set()
     values, counts = table.numbers[slot]
-    return {
-        tuple(int(n) for n in row[:count]) for row, count in zip(values, counts, strict=True)
-    }
+    return {tuple(int(n) for n in row[:count]) for row, count in zip(values, counts, strict=True)}
 
 
 def tabulate(flats: Sequence[Flat], raised: int, only: frozenset[Slot] | None) -> Table:
@@ -160,9 +158,7 @@ def tabulate(flats: Sequence[Flat], raised: int, only: frozenset[Slot] | None) -
     return Table(size, numbers, tokens, flags, unread, raised, strangers)
 
 
-def _common(
-    places: Iterable[Iterable[Slot]], only: frozenset[Slot] | None = None
-) -> list[Slot]:
+def _common(places: Iterable[Iterable[Slot]], only: frozenset[Slot] | None = None) -> list[Slot]:
     """The wanted places, or all in order of first sight; of too many, those that occur most."""
     counts: Counter[Slot] = Counter()
     for each in places:
@@ -219,7 +215,9 @@ def pack(encoded: Encoded, name: str) -> Arrays:
     if isinstance(encoded, Plain):
         about: dict[str, object] = {"type": encoded.type, "shape": list(encoded.shape)}
         return {name: encoded.rows, f"{name}.about": _text(about)}
-    words = sorted({text for texts in encoded.tokens.values() for text in texts if text is not None})
+    words = sorted(
+        {text for texts in encoded.tokens.values() for text in texts if text is not None}
+    )
     places = {word: float(place) for place, word in enumerate(words)}
     about = {
         "size": encoded.size,

@@ -6,19 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcheck.auditing.auditors.distinguisher import Limits
+from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
-from dpcheck.auditing.part import PartPlan, audit_part
+from dpcheck.auditing.part import audit_part
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.verdict import Verdict
+from dpcheck.execution import imports
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.store import SqliteStore
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
-from dpcheck.gate.running import Settings, night_limits, run_audit
+from dpcheck.gate.running import CheckSettings, night_limits, run_audit
 from dpcheck.session import run as session
-from dpcheck.session import targets
-from dpcheck.session.claims import audited_claim, read_claim
+from dpcheck.session.claims import read_claim
 
 SOURCE = """
 import dpcheck
@@ -38,9 +39,9 @@ def night(tmp_path, monkeypatch):
 
     def night(*, scale=1.0, nightly=True, alpha=ALPHA):
         (tmp_path / "mech.py").write_text(SOURCE.format(scale=scale))
-        targets._module.cache_clear()
+        imports.forget_all()
         request = session.AuditRequest("mech.py:noisy", max_runs=3000, seed=5)
-        settings = Settings(alpha, tmp_path / "kept", nightly=nightly)
+        settings = CheckSettings(alpha, tmp_path / "kept", nightly=nightly)
         project = Project(tmp_path, None)
         (entry,) = run_audit(spec, request, settings, project, results, Progress(quiet=True))
         return entry
@@ -66,7 +67,6 @@ def test_three_nights_are_one_long_test(night):
         "noise",
         "as given",
         claim,
-        audited_claim(claim),
         as_mechanism(noisy),
         as_pairs([([0.0], [1.0])]),
     )
@@ -108,7 +108,7 @@ def test_a_part_without_an_e_process_is_not_run_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     spec = AuditSpec("plr", "plr", settings=("rows=400",))
     request = session.AuditRequest("plr", settings=spec.settings)
-    settings, results = Settings(ALPHA, tmp_path, nightly=True), Results(tmp_path)
+    settings, results = CheckSettings(ALPHA, tmp_path, nightly=True), Results(tmp_path)
     project, quiet = Project(tmp_path, None), Progress(quiet=True)
     (first,) = run_audit(spec, request, settings, project, results, quiet)
     (again,) = run_audit(spec, request, settings, project, results, quiet)

@@ -74,7 +74,7 @@ def test_bounds_and_ledgers():
     assert "<i>" not in html
 
 
-@pytest.mark.parametrize("field", ["name", "variant", "part", "tie"])
+@pytest.mark.parametrize("field", ["name", "variant", "part", "conformance"])
 def test_hostile_texts_are_escaped(field):
     html = entry(**{field: EVIL})._repr_html_()
     assert "<img" not in html

@@ -19,7 +19,6 @@ from dpcheck.auditing.outputs.registry import reads, reads_where
 from dpcheck.auditing.outputs.slots import type_name
 
 
-
 @reads(type(None), type(Ellipsis), type(NotImplemented))
 def read_nothing(value: None, path: str, flat: Flat) -> None:
     """Nothing but its type, which is read already."""

@@ -14,7 +14,6 @@ import numpy as np
 from dpcheck.auditing.outputs.flat import Flat
 from dpcheck.auditing.outputs.registry import reads, reads_where
 
-
 RAISED = "type(error)"
 
 

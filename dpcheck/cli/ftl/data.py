@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +113,7 @@ def write_example(directory: Path, rows: int, common: int, seed: int) -> list[Pa
     return paths
 
 
-def write_rows(path: Path, header: list[str], rows: list[list[Any]]) -> None:
+def write_rows(path: Path, header: list[str], rows: Sequence[Sequence[object]]) -> None:
     """A CSV file."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

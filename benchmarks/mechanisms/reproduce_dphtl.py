@@ -1,4 +1,6 @@
-"""DPHTL's tables with any number of repetitions: `python benchmarks/reproduce_dphtl.py DATA_DIR 20`.
+"""DPHTL's tables with any number of repetitions.
+
+    python benchmarks/mechanisms/reproduce_dphtl.py DATA_DIR 20
 
 The same as `dpcheck reproduce dphtl-20news` and `dphtl-amazon`, which take the paper's 20.
 """

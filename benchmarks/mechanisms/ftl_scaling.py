@@ -1,9 +1,9 @@
 """Federated transfer learning under encryption: what an iteration costs, and what it sends.
 
-    python benchmarks/ftl_scaling.py speed      # our encryption beside one `phe` call per number
-    python benchmarks/ftl_scaling.py hidden     # [Liu2018] Figure 4, and bytes against its (13):
-    python benchmarks/ftl_scaling.py features   # one factor at a time
-    python benchmarks/ftl_scaling.py common
+    python benchmarks/mechanisms/ftl_scaling.py speed      # our encryption beside one `phe` call per number
+    python benchmarks/mechanisms/ftl_scaling.py hidden     # [Liu2018] Figure 4, and bytes against its (13):
+    python benchmarks/mechanisms/ftl_scaling.py features   # one factor at a time
+    python benchmarks/mechanisms/ftl_scaling.py common
 
 Prints markdown. Times of iterations are processor seconds of both parties together, on one core, so
 that they do not depend on what else the machine does; speed-ups are ratios of interleaved runs.

@@ -2,7 +2,7 @@
 
 One at a time is measured twice: one jitted call per step, which is what a training is made of and
 what the aim of 20 times refers to, and one jitted scan per training. Run with
-    python benchmarks/dpda_throughput.py
+    python benchmarks/mechanisms/dpda_throughput.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Given the density: the exact loss on the standard patterns, found by the likelihood auditor.
 
-    python benchmarks/auditor_density.py
+    python benchmarks/suite/known_density.py
 
 The auditor samples outputs, computes their exact loss, and climbs from the best to outputs too rare
 to be sampled. `known` is the "on patterns" column of the standard benchmark, to its printed digits.
@@ -10,14 +10,18 @@ SVT3 has no entry there: its loss grows with the number of queries.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
-
-from auditor_densities import DENSITIES
-from auditor_suite import CASES
+from pathlib import Path
 
 from dpcheck.auditing.auditors.likelihood import sample_losses
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.execution.runner import Runner
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from suite.cases import CASES
+from suite.densities import DENSITIES
 
 
 def largest_loss(case, density, seed, runs):

@@ -1,6 +1,6 @@
 """The peers' bounds on the planted bugs, given dpcheck's scores and fresh runs for nothing.
 
-    python benchmarks/peers_corpus.py --seeds 2       # continues results/peers.jsonl
+    python benchmarks/peers/run_corpus.py --seeds 2       # continues results/peers.jsonl
 
 For every mechanism dpcheck learns a score on its learning runs, as in an audit; the peers then get
 that score of 2^17 fresh runs a side, at dpcheck's default confidence. What they can express: pure
@@ -17,18 +17,20 @@ import time
 from pathlib import Path
 
 import numpy as np
-from peers import auditors
-from records import append, forget, missing, stamp
 
-from dpcheck.auditing.auditors.distinguisher import Limits, distinguish
 from dpcheck.auditing.auditors.floating_point import BitReader
+from dpcheck.auditing.claims import audited_claim
+from dpcheck.auditing.limits import Limits, distinguish
 from dpcheck.auditing.mechanism import Mechanism, as_mechanism, as_pairs
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
-from dpcheck.session.claims import audited_claim
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from records import append, forget, missing, stamp
+
+from peers import auditors
 from tests.power.planted import CORPUS, Registered
 
 FILE = "peers.jsonl"

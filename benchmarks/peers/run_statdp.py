@@ -1,7 +1,7 @@
 """StatDP, as pystatdp 0.1.3.1 on PyPI, on the planted bugs: its own events, its own test.
 
     pip install --no-deps pystatdp==0.1.3.1 numba llvmlite jsonpickle tqdm sympy
-    python benchmarks/peers_statdp.py --seeds 1       # continues results/statdp.jsonl
+    python benchmarks/peers/run_statdp.py --seeds 1       # continues results/statdp.jsonl
 
 It tests a pure epsilon by a p-value, on events it picks from a product of ten intervals a column: so
 pure claims with at most three columns of output can be expressed. It runs at its defaults (100,000 runs
@@ -20,12 +20,14 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from records import append, missing, stamp
 
 from dpcheck.auditing.auditors.floating_point import BitReader
 from dpcheck.auditing.mechanism import Mechanism, as_mechanism
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from records import append, missing, stamp
 
 from tests.power.planted import CORPUS, Registered
 

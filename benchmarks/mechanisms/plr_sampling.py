@@ -1,6 +1,6 @@
 """Batched PLR sampling against a loop of scipy minimisers; large fits; PLR against diffprivlib.
 
-    python benchmarks/plr_sampling.py
+    python benchmarks/mechanisms/plr_sampling.py
 
 Everything is measured in one run on one thread, in CPU time, which other users of the machine move
 less than they move the clock. scipy's methods stop improving near a gradient norm of 1e-6 (their
