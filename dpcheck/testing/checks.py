@@ -104,7 +104,7 @@ def check_pairs_are_neighbours(mechanism: object) -> None:
 
 
 def check_accepts_neighbours(mechanism: object) -> None:
-    """Runs on both sides of every pair and gives finite outputs."""
+    """Runs on both sides of every pair and gives outputs that can be read."""
     for where, data in _sides(mechanism):
         try:
             _encoded(mechanism, (data, _RUNS, 0))

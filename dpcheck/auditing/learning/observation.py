@@ -107,9 +107,11 @@ def observe_pair(
 
 
 def _check_answers(head: Sequence[Encoded]) -> None:
-    """Raise what the mechanism raised, if it did nothing else on either side."""
+    """Raise what the mechanism raised, if it did nothing else, and always the same."""
     if all(part.raised == part.size for part in head):
-        plain_rows(head[0])
+        tokens = [part.as_table().tokens for part in head]
+        if tokens[0] == tokens[1] and all(len(set(texts)) == 1 for texts in tokens[0].values()):
+            plain_rows(head[0])
 
 
 def _surveyed(head: Sequence[Encoded]) -> Reader:
@@ -136,6 +138,8 @@ def _unread(parts: Sequence[Encoded]) -> dict[str, str]:
             found |= part.unread
     if not is_plain(parts) and all(_is_nothing(part) for part in parts):
         found[OUT] = "every run returned None; does the function forget to return its answer?"
+    if all(part.raised == part.size for part in parts):
+        found[OUT] = "every run raised an error and none returned an answer"
     return found
 
 

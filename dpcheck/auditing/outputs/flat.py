@@ -52,7 +52,7 @@ class Flat:
 
     def token(self, path: str, text: str) -> None:
         """A category; addresses of objects are no part of an output."""
-        self.tokens[Slot(path, Kind.TOKEN)] = shortened(_ADDRESS.sub("0x", text))
+        self.tokens[Slot(path, Kind.TOKEN)] = shortened(without_addresses(text))
 
     def flag(self, condition: str) -> None:
         """Something that is so in this output, such as `"Berlin" in out`."""
@@ -78,15 +78,24 @@ class Flat:
                 self._open.pop()
 
     def _read(self, value: Any, path: str) -> None:
-        handler = reader_of(value)
-        if handler is None:
-            self.skip(path, f"an object of type {type_name(value)} cannot be read")
-            return
         self.token(f"type({path})", type_name(value))
         try:
-            handler(value, path, self)
+            handler = reader_of(value)
+            if handler is None:
+                self.skip(path, f"an object of type {type_name(value)} cannot be read")
+            else:
+                handler(value, path, self)
         except (Exception, RecursionError) as error:  # the output's own code ran: anything may be
             self.skip(path, f"reading it raised {type(error).__name__}")
+
+
+def without_addresses(text: str) -> str:
+    """A text without the addresses of objects, which differ from process to process.
+
+    >>> without_addresses("<A object at 0x7f3a12345678>")
+    '<A object at 0x>'
+    """
+    return _ADDRESS.sub("0x", text)
 
 
 def _summed(values: Array) -> Array:

@@ -41,7 +41,7 @@ def read_sequence(value: Sequence[Any], path: str, flat: Flat) -> None:
     flat.number(f"len({path})", float(len(items)))
     table = _as_numbers(items, path, flat)
     if table is not None:
-        flat.block(path, table)
+        flat.block(path if table.ndim == 1 else f"np.array({path})", table)
         return
     for index, item in enumerate(items):
         flat.child(item, f"{path}[{index}]")

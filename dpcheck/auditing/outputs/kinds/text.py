@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from dpcheck.auditing.outputs.flat import Flat, digest
+from dpcheck.auditing.outputs.flat import Flat, digest, without_addresses
 from dpcheck.auditing.outputs.registry import reads
 
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\b(?:nan|inf|-inf|NaN|Infinity)\b")
@@ -19,7 +19,7 @@ _LETTERS = 6
 @reads(str)
 def read_text(value: str, path: str, flat: Flat) -> None:
     """A text, whatever it says."""
-    text = str(value)
+    text = without_addresses(str(value))
     flat.token(path, text)
     flat.number(f"len({path})", float(len(text)))
     raw = text.encode("utf-8", "surrogatepass")
