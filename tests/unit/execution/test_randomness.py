@@ -140,7 +140,7 @@ def test_generators_in_closures_partials_and_defaults_are_set():
     def made(rng):
         return lambda data, _: data + rng.normal()
 
-    def default(data, _, rng=np.random.default_rng(0)):
+    def default(data, _, rng=np.random.default_rng(0)):  # noqa: B008 - what people write
         return data + rng.normal()
 
     def given(own, data, _):
