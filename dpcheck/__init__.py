@@ -19,6 +19,12 @@ __version__ = "0.1.0"
 # `dpcheck --help` instant.
 _DEFINED_IN = {
     "dpcheck.accounting.api": ("delta", "epsilon", "rdp", "tradeoff"),
+    "dpcheck.accounting.calibrate": (
+        "calibrate",
+        "calibrate_epochs",
+        "calibrate_noise",
+        "calibrate_steps",
+    ),
     "dpcheck.auditing.mechanism": ("audited", "batched"),
     "dpcheck.auditing.neighbours": ("neighbours", "value_pairs"),
     "dpcheck.core.adjacency": ("Adjacency",),
@@ -82,6 +88,10 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.accounting.api import epsilon as epsilon
     from dpcheck.accounting.api import rdp as rdp
     from dpcheck.accounting.api import tradeoff as tradeoff
+    from dpcheck.accounting.calibrate import calibrate as calibrate
+    from dpcheck.accounting.calibrate import calibrate_epochs as calibrate_epochs
+    from dpcheck.accounting.calibrate import calibrate_noise as calibrate_noise
+    from dpcheck.accounting.calibrate import calibrate_steps as calibrate_steps
     from dpcheck.auditing.mechanism import audited as audited
     from dpcheck.auditing.mechanism import batched as batched
     from dpcheck.auditing.neighbours import neighbours as neighbours

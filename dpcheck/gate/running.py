@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -22,9 +21,10 @@ from dpcheck.core.errors import DpcheckError, InvalidProject, MechanismFailed, N
 from dpcheck.core.events.serialize import to_dict
 from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
+from dpcheck.execution import code
+from dpcheck.execution.facts import Facts
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.store import Arrays, MemoryStore, SqliteStore, Store
-from dpcheck.gate import code
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Kept, Results
 from dpcheck.session import run as session
@@ -40,6 +40,7 @@ class TimedStore(MemoryStore):
     """A store that stops the audit once the time is up; what was finished is kept."""
 
     def __init__(self, inner: Store, deadline: float) -> None:
+        super().__init__()
         self._inner, self._deadline = inner, deadline
 
     def get(self, name: str) -> Arrays | None:
@@ -51,6 +52,11 @@ class TimedStore(MemoryStore):
         self._inner.put(name, arrays)
         if time.monotonic() > self._deadline:
             raise OutOfTime
+
+    def observe(self, facts: Facts) -> None:
+        """Known to both: what was seen before is in the store, too."""
+        self._inner.observe(facts)
+        self.facts = self._inner.facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +126,7 @@ def from_checkout(path: Path, root: Path) -> str | None:
 
 
 def _source_of(target: str) -> Path:
-    reference = targets.parse(target)
-    if reference.location.endswith(".py"):
-        return Path(reference.location)
-    return Path(sys.modules[reference.location].__file__ or "").resolve()
+    return targets.source_of(targets.parse(target)) or Path()
 
 
 def result_key(

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from dpcheck.cli.main import run
-from dpcheck.session import targets
+from dpcheck.execution import imports
 
 MECHANISM = """
 import numpy as np
@@ -58,7 +58,7 @@ class Folder:
         (self.root / "mech.py").write_text(MECHANISM)
 
     def __call__(self, *arguments):
-        targets._module.cache_clear()  # as in a new process
+        imports.forget_all()  # as in a new process
         self._patch.setattr(sys, "argv", ["dpcheck", *arguments])
         self._capture.readouterr()
         with pytest.raises(SystemExit) as end:

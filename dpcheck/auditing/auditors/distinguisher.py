@@ -12,7 +12,7 @@ from dpcheck.auditing.auditors.interface import Finding, conforms, refuted
 from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.error_budget import DIRECTIONS
-from dpcheck.auditing.learning.selection import Candidate, Learned, learn
+from dpcheck.auditing.learning.selection import Candidate, Learned, fit_batches, learn
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.plain import plain
@@ -72,11 +72,10 @@ def count_pairs(
         one, two = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, number)).spawn(
             2
         )
-        first = mechanism.sample(pairs[number].first, size, generator(one))
-        second = mechanism.sample(pairs[number].second, size, generator(two))
         # All events of a pair were learned on one layout.
         layout = next(c.event.layout for c in candidates if c.pair == number)
-        first, second = layout.rounded(first), layout.rounded(second)
+        first = layout.sampled(mechanism, pairs[number].first, size, generator(one))
+        second = layout.sampled(mechanism, pairs[number].second, size, generator(two))
         for index, candidate in enumerate(candidates):
             if candidate.pair == number:
                 a, b = candidate.event.hits(first), candidate.event.hits(second)
@@ -95,23 +94,24 @@ def distinguish(
     on other runs than they are tested on, and the evidence of the chosen is averaged.
     Assumes: runs are independent given the data.
     """
+    mechanism = fit_batches(mechanism, pairs, runner)
     learned = learn(mechanism, pairs, claim, limits, runner)
     candidates, bets = learned.candidates, learned.bets
     epsilon, delta = candidates[0].event.epsilon, candidates[0].event.delta
     size = min(mechanism.batch, limits.runs_for(mechanism))
     total = max(1, limits.runs_for(mechanism) // size)
     counts = [Counts()] * len(candidates)
-    done, ahead = 0, 1
-    while done < total:
-        upto = min(total, done + ahead)
-        for batch in runner.batches(
-            "test", range(done, upto), count_pairs, mechanism, pairs, candidates, size
-        ):
-            counts = [
-                old + Counts(*(int(v) for v in row))
-                for old, row in zip(counts, batch["counts"], strict=True)
-            ]
-        done, ahead = upto, _until_next_check(upto, limits)
+    done, next_check = 0, 1
+    # Asked for all at once, so that workers go on while the evidence is weighed.
+    batches = runner.batches("test", range(total), count_pairs, mechanism, pairs, candidates, size)
+    for done, batch in enumerate(batches, 1):
+        counts = [
+            old + Counts(*(int(v) for v in row))
+            for old, row in zip(counts, batch["counts"], strict=True)
+        ]
+        if done < next_check:
+            continue
+        next_check = min(total, done + _until_next_check(done, limits))
         if runner.progress.on:
             runner.progress.testing(
                 runner.prefix,
@@ -122,6 +122,7 @@ def distinguish(
             )
         if _is_enough(counts, learned, limits):
             break
+    batches.close()
     return Distinction(
         candidates,
         tuple(counts),
@@ -129,7 +130,8 @@ def distinguish(
         delta,
         lower_epsilon(counts, delta, limits.alpha, bets),
         average_log_e(counts, epsilon, delta, bets),
-        detectable(counts, epsilon, delta, limits.alpha, bets),
+        # A part of the outputs that nobody looked at could hold any leak.
+        math.inf if learned.unread else detectable(counts, epsilon, delta, limits.alpha, bets),
         done * size,
         learned.runs,
         learned.notes,

@@ -30,7 +30,7 @@ def key(facts: Mapping[str, Plain]) -> str:
 def environment() -> str:
     """A digest of dpcheck's own source, the installed packages and the interpreter."""
     own = {
-        str(path.relative_to(_PACKAGE)): _digest(path)
+        str(path.relative_to(_PACKAGE)): digest(path)
         for folder in (
             _PACKAGE,
             _PACKAGE / "audits",
@@ -67,9 +67,9 @@ def sources(start: Path, root: Path) -> dict[str, str]:
             tree = ast.parse(content)
         except (SyntaxError, ValueError, RecursionError):
             continue  # imported it was; whatever it is, its bytes are in the digest
-        waiting += [p for name in _imports(tree, path) for p in _files(name) if _is_local(p)]
+        waiting += [p for name in _imports(tree, path) for p in _files(name) if is_local(p)]
     # Relative, so that a cache serves another checkout of the same project.
-    return {os.path.relpath(path, root.resolve()): digest for path, digest in found.items()}
+    return {os.path.relpath(path, root.resolve()): content for path, content in found.items()}
 
 
 def inputs(root: Path, paths: tuple[str, ...]) -> dict[str, str]:
@@ -82,11 +82,12 @@ def inputs(root: Path, paths: tuple[str, ...]) -> dict[str, str]:
         files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
         if len(files) > _MOST_FILES:
             raise InvalidProject(f"inputs: {text} holds more than {_MOST_FILES} files.")
-        found |= {str(file.relative_to(root)): _digest(file) for file in files}
+        found |= {str(file.relative_to(root)): digest(file) for file in files}
     return found
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """SHA-256 of a file's content."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -137,11 +138,22 @@ def _as_module(path: Path) -> Iterator[Path]:
 def _installed() -> tuple[Path, ...]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     places = {Path(sysconfig.get_path(name)).resolve() for name in names}
-    return (*places, _PACKAGE.resolve())
+    own = (_PACKAGE, _PACKAGE / "audits", _PACKAGE / "mechanisms")  # the last two may be links
+    return (*places, *(folder.resolve() for folder in own))
 
 
-def _is_local(path: Path) -> bool:
-    if path.suffix != ".py" or {"site-packages", "dist-packages"} & set(path.parts):
-        return False
+def is_installed(path: Path) -> bool:
+    """Whether a file belongs to the standard library, to a package or to dpcheck itself."""
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return True
     # A project may live anywhere, and a virtual environment inside a project.
-    return not any(path.is_relative_to(place) for place in _installed())
+    return any(path.is_relative_to(place) for place in _installed())
+
+
+def is_local(path: Path) -> bool:
+    """Whether a file is somebody's own Python code.
+
+    >>> is_local(Path(json.__file__))
+    False
+    """
+    return path.suffix == ".py" and not is_installed(path)
