@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import pickle
 import signal
 import threading
@@ -16,7 +17,13 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.learning.encodings import encode_array, encode_list
 from dpcheck.core.data import Data, Output
-from dpcheck.core.errors import DpcheckError, InputMutated, MechanismFailed, RunTimedOut
+from dpcheck.core.errors import (
+    DpcheckError,
+    InputMutated,
+    MechanismFailed,
+    RunTimedOut,
+    TimeLimitReached,
+)
 
 Outputs = NDArray[np.float64]
 
@@ -30,20 +37,27 @@ def fingerprint(data: object) -> str | None:
 
 
 @contextmanager
-def _alarm(seconds: float | None) -> Iterator[None]:
-    """Raise RunTimedOut after `seconds`, by a signal.
+def _alarm(timeout: float | None, deadline: float) -> Iterator[None]:
+    """Raise RunTimedOut after `timeout` seconds, or TimeLimitReached at `deadline`, by a signal.
 
     Only a process's main thread gets signals; elsewhere (dask's workers run tasks in threads) a run
     that took too long is reported once it returns.
     """
-    if seconds is None:
+    left = deadline - time.time()
+    if timeout is None and math.isinf(left):
         yield
         return
-    late = RunTimedOut(
-        f"a run did not finish within {seconds:g} s; the mechanism hangs, or needs a larger "
-        "--timeout. Finished batches are kept.",
-        timeout=seconds,
-    )
+    if left <= 0:
+        raise TimeLimitReached("the time limit of the audit passed.")
+    seconds = left if timeout is None else min(timeout, left)
+    late: DpcheckError = TimeLimitReached("the time limit of the audit passed during a run.")
+    if seconds == timeout:
+        late = RunTimedOut(
+            f"a run did not finish within {seconds:g} s; the mechanism hangs, or needs a larger "
+            "timeout. Finished batches are kept.",
+            timeout=seconds,
+            name="timeout",
+        )
     if not hasattr(signal, "setitimer") or (
         threading.current_thread() is not threading.main_thread()
     ):
@@ -73,6 +87,7 @@ def guarded(
     *,
     batched: bool,
     timeout: float | None = None,
+    deadline: float = math.inf,
 ) -> Outputs:
     """`size` outputs as rows of numbers.
 
@@ -83,12 +98,12 @@ def guarded(
     before = fingerprint(own)
     try:
         if batched:
-            with _alarm(timeout):
+            with _alarm(timeout, deadline):
                 outputs = encode_array(function(own, size, rng), size)
         else:
             values = []
             for _ in range(size):
-                with _alarm(timeout):
+                with _alarm(timeout, deadline):
                     values.append(function(own, rng))
             outputs = encode_list(values)
     except DpcheckError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -41,6 +42,7 @@ class Mechanism:
     timeout: float | None = None
     log_density: Callable[[Data, Output], Output] | None = None
     batch_runs: int | None = None
+    deadline: float = math.inf  # by time.time(): no call goes on after it
 
     @property
     def batch(self) -> int:
@@ -51,7 +53,15 @@ class Mechanism:
 
     def sample(self, data: Data, size: int, rng: np.random.Generator) -> Array:
         """`size` encoded outputs."""
-        return guarded(self.function, data, size, rng, batched=self.batched, timeout=self.timeout)
+        return guarded(
+            self.function,
+            data,
+            size,
+            rng,
+            batched=self.batched,
+            timeout=self.timeout,
+            deadline=self.deadline,
+        )
 
 
 @dataclass(frozen=True, slots=True)

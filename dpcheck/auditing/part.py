@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpcheck.auditing.auditors.distinguisher import Distinguisher
+from dpcheck.auditing.auditors.guessing_game import GuessingGame
 from dpcheck.auditing.auditors.interface import Auditor, Finding, conforms
 from dpcheck.auditing.auditors.likelihood import Likelihood
 from dpcheck.auditing.auditors.noise_scale import NoiseScaleTest
@@ -18,15 +19,23 @@ from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.verdicts import Evidence, decide
 from dpcheck.core.audit_result import AuditEntry, Observed
-from dpcheck.core.errors import NothingToAudit
-from dpcheck.core.evidence import RunEvidence
+from dpcheck.core.errors import NothingToAudit, TimeLimitReached
+from dpcheck.core.evidence import RunEvidence, Spent
+from dpcheck.core.method import Method
 from dpcheck.core.witness import Witness
 from dpcheck.execution.runner import Runner
 
 
 def standard_auditors(limits: Limits) -> tuple[Auditor, ...]:
     """Proofs first, then tests, the cheapest first; what they find is listed in this order."""
-    return (WitnessSearch(), NoiseScaleTest(), OneRun(), Likelihood(), Distinguisher(limits))
+    return (
+        WitnessSearch(),
+        NoiseScaleTest(),
+        OneRun(),
+        Likelihood(),
+        GuessingGame(limits),
+        Distinguisher(limits),
+    )
 
 
 def audit_part(
@@ -43,12 +52,21 @@ def audit_part(
     fraction of what the ones before it left.
     """
     findings: list[Finding] = []
-    left = limits.alpha
+    left, late = limits.alpha, False
+    if plan.mechanism is not None and not math.isinf(limits.deadline):
+        plan = replace(plan, mechanism=replace(plan.mechanism, deadline=limits.deadline))
     for auditor in standard_auditors(limits) if auditors is None else auditors:
-        if auditor.applies(plan, findings):
-            share = left * auditor.fraction
+        if late or not auditor.applies(plan, findings):
+            continue
+        share = left * auditor.fraction
+        left -= share
+        try:
             findings.append(auditor.run(plan, share, runner))
-            left -= share
+            late = findings[-1].out_of_time
+        except TimeLimitReached:
+            late = True
+    if late:
+        findings.append(_cut_short(plan, limits))
     seen = _observations(findings)
     if not seen:
         raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
@@ -93,6 +111,16 @@ def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Witness |
         for each in findings
         if each.observed is not None
     ]
+
+
+def _cut_short(plan: PartPlan, limits: Limits) -> Finding:
+    """What there is to say at the time limit: nothing more was seen, nothing more is claimed."""
+    method = Method.NO_TEST
+    return Finding(
+        Spent(method, 0.0, (), "the time limit passed"),
+        Observed(0.0, plan.tested.delta, 1 - limits.alpha, method, 0, math.inf),
+        notes=("the time limit passed before every test was finished; this is the verdict so far",),
+    )
 
 
 def _pictures(

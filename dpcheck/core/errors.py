@@ -139,6 +139,12 @@ class Undecided(DpcheckError):
     code = "DPC408"
 
 
+class TimeLimitReached(DpcheckError):
+    """The time an audit was given is over; what was found so far is kept."""
+
+    code = "DPC410"
+
+
 class UsageError(DpcheckError, ValueError):
     """A command line that cannot be carried out."""
 
