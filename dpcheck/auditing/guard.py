@@ -37,7 +37,7 @@ def fingerprint(data: object) -> str | None:
 
 
 @contextmanager
-def _alarm(timeout: float | None, deadline: float) -> Iterator[None]:
+def alarm(timeout: float | None, deadline: float) -> Iterator[None]:
     """Raise RunTimedOut after `timeout` seconds, or TimeLimitReached at `deadline`, by a signal.
 
     Only a process's main thread gets signals; elsewhere (dask's workers run tasks in threads) a run
@@ -70,13 +70,16 @@ def _alarm(timeout: float | None, deadline: float) -> Iterator[None]:
     def ring(signum: int, frame: object) -> None:  # noqa: ARG001 - signal's signature
         raise late
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before, began = signal.signal(signal.SIGALRM, ring), time.monotonic()
+    outer, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if outer > 0:  # an alarm around this one goes on
+            left = outer - (time.monotonic() - began)
+            signal.setitimer(signal.ITIMER_REAL, max(left, 1e-3))
 
 
 def guarded(
@@ -98,12 +101,12 @@ def guarded(
     before = fingerprint(own)
     try:
         if batched:
-            with _alarm(timeout, deadline):
+            with alarm(timeout, deadline):
                 outputs = encode_array(function(own, size, rng), size)
         else:
             values = []
             for _ in range(size):
-                with _alarm(timeout, deadline):
+                with alarm(timeout, deadline):
                     values.append(function(own, rng))
             outputs = encode_list(values)
     except DpcheckError:

@@ -24,6 +24,10 @@ class Pace:
         self.calls += calls
         self.seconds += seconds
 
+    def needs(self, calls: int) -> float | None:
+        """Seconds that so many calls will take; None if nobody knows."""
+        return None if self.calls == 0 else calls * self.seconds / self.calls
+
     def within(self, seconds: float) -> int | None:
         """Calls that fit into so many seconds; None if nobody knows."""
         if self.calls == 0 or self.seconds <= 0 or math.isinf(seconds):

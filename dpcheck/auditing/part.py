@@ -15,6 +15,7 @@ from dpcheck.auditing.auditors.one_run import OneRun
 from dpcheck.auditing.auditors.witness_search import WitnessSearch
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
+from dpcheck.auditing.guard import alarm
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.verdicts import Evidence, decide
@@ -61,7 +62,8 @@ def audit_part(
         share = left * auditor.fraction
         left -= share
         try:
-            findings.append(auditor.run(plan, share, runner))
+            with alarm(None, limits.deadline):
+                findings.append(auditor.run(plan, share, runner))
             late = findings[-1].out_of_time
         except TimeLimitReached:
             late = True
@@ -70,7 +72,9 @@ def audit_part(
     seen = _observations(findings)
     if not seen:
         raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
-    observed, witness = max(seen, key=lambda one: one[0].epsilon - plan.tested.at(one[0].delta))
+    observed, witness = max(
+        seen, key=lambda one: (one[0].epsilon - plan.tested.at(one[0].delta), -one[0].detectable)
+    )
     observed = replace(observed, allowed=plan.tested.at(observed.delta))
     evidence = Evidence(
         epsilon=plan.tested.at(observed.delta),
@@ -93,7 +97,8 @@ def audit_part(
         tuple(note for finding in findings for note in finding.notes),
         told[0] if told else None,
         spending=error_budget(limits.alpha, [finding.spent for finding in findings]),
-        evidence=_pictures(plan, findings, limits, runner) if pictures else None,
+        evidence=_pictures(plan, findings, limits, runner) if pictures and not late else None,
+        cut_short=late,
         floating_point=plan.floating_point,
     )
 
@@ -129,12 +134,15 @@ def _pictures(
     if plan.mechanism is None or not plan.pairs:
         return None
     tested = [finding.event for finding in findings if finding.event is not None]
-    return gather(
-        plan.mechanism,
-        plan.pairs,
-        tested[-1] if tested else None,
-        epsilon=plan.claim.budget.epsilon,
-        alpha=limits.alpha,
-        runs=evidence_runs(plan.mechanism, plan.loss_runs, limits.learning_for(plan.mechanism)),
-        runner=runner,
-    )
+    try:
+        return gather(
+            plan.mechanism,
+            plan.pairs,
+            tested[-1] if tested else None,
+            epsilon=plan.claim.budget.epsilon,
+            alpha=limits.alpha,
+            runs=evidence_runs(plan.mechanism, plan.loss_runs, limits.learning_for(plan.mechanism)),
+            runner=runner,
+        )
+    except TimeLimitReached:
+        return None

@@ -108,6 +108,7 @@ def _request(options: dict[str, Any]) -> Any:
         seed=options["seed"],
         tolerance=options["tolerance"],
         timeout=options["timeout"],
+        time_limit=options["time_limit"],
         floating_point=options["floating_point"],
         store=options["store"],
         resume=options["resume"],

@@ -33,6 +33,7 @@ from dpcheck.core.errors import TimeLimitReached
 from dpcheck.core.evidence import Spent
 from dpcheck.core.method import Method
 from dpcheck.core.witness import Witness, WitnessKind
+from dpcheck.execution.progress import duration
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
@@ -182,6 +183,9 @@ def _round(
 ) -> Distinction:
     """Learn events, then test them until sure, or, to refute, until refuted or out of runs."""
     began = time.perf_counter()
+    cost = limits.pace.needs(2 * limits.after_game(mechanism))
+    if cost is not None:
+        runner.progress.stage(f"{runner.prefix}: {duration(cost)} at most for a verdict")
     learned = learn(mechanism, pairs, claim, limits, runner, only=only, aim=aim)
     candidates, bets = learned.candidates, learned.bets
     epsilon, delta = candidates[0].event.epsilon, candidates[0].event.delta
@@ -215,6 +219,7 @@ def _round(
                 most,
                 lower_epsilon(counts, delta, limits.alpha, bets),
                 average_log_e(counts, epsilon, delta, bets),
+                limits.pace.needs(2 * (most - counts[0].runs)),
             )
         if _is_enough(counts, learned, limits, to_the_end=aim is Aim.REFUTE):
             break
@@ -252,7 +257,8 @@ class _Sizes:
     def small(self) -> tuple[int, ...]:
         if self.mechanism.batched:
             return ()
-        sizes, size = [], _SMALL
+        sizes: list[int] = []
+        size = _SMALL
         while size < self.whole and sum(sizes) + size < self.most:
             sizes.append(size)
             size *= 2

@@ -214,7 +214,9 @@ class _State:
         if self.runner.progress.on:
             epsilon, delta = self.lines[0]
             found = average_log_e(self.counts[0], epsilon, delta)
-            self.runner.progress.testing(self.runner.prefix, self.runs, most, 0.0, found)
+            self.runner.progress.testing(
+                self.runner.prefix, self.runs, most, 0.0, found, self.pace.needs(2 * most)
+            )
 
     def _call(self, index: int, size: int) -> None:
         table, pair = self.tables[index], self.pairs[index]

@@ -53,7 +53,8 @@ def growth(right: Array, wrong: Array, calls: int, epsilon: float) -> Array:
     share, best = right / total, 1.0 / (1.0 + math.exp(-epsilon))
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = share * np.log(share / best) + (1 - share) * np.log((1 - share) / (1 - best))
-    return np.where(share > best, total / calls * gain, 0.0)
+    result: Array = np.where(share > best, total / calls * gain, 0.0)
+    return result
 
 
 def _cut(scores: Array, sides: Sides, epsilon: float) -> tuple[float, float]:
@@ -168,7 +169,8 @@ def _telling(outputs: Array, sides: Sides) -> tuple[Array, NDArray[np.intp]]:
 def _spread(outputs: Array, sides: Sides) -> Array:
     inside = np.sqrt(0.5 * (outputs[sides].var(axis=0) + outputs[~sides].var(axis=0)))
     whole = outputs.std(axis=0)
-    return np.maximum(inside, np.maximum(1e-9 * whole, 1e-300))
+    result: Array = np.maximum(inside, np.maximum(1e-9 * whole, 1e-300))
+    return result
 
 
 def _best_column(outputs: Array, sides: Sides, epsilon: float, columns: NDArray[np.intp]) -> Rule:
