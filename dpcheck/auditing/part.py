@@ -72,9 +72,7 @@ def audit_part(
     seen = _observations(findings)
     if not seen:
         raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
-    observed, witness = max(
-        seen, key=lambda one: (one[0].epsilon - plan.tested.at(one[0].delta), -one[0].detectable)
-    )
+    observed, witness = max(seen, key=lambda one: _weight(one[0], plan))
     observed = replace(observed, allowed=plan.tested.at(observed.delta))
     evidence = Evidence(
         epsilon=plan.tested.at(observed.delta),
@@ -116,6 +114,12 @@ def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Witness |
         for each in findings
         if each.observed is not None
     ]
+
+
+def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, float]:
+    """What refutes most comes first; where nothing does, what could have seen most."""
+    excess = seen.epsilon - plan.tested.at(seen.delta)
+    return max(0.0, excess), -seen.detectable, excess
 
 
 def _cut_short(plan: PartPlan, limits: Limits) -> Finding:
