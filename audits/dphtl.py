@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.auditing.plan import PartPlan
-from dpcheck.core.data import Plain
+from dpcheck.core.data import Data, Plain
 from dpcheck.families.output import audit as _output
 from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputGame, OutputPair
 from dpcheck.families.output.search import OutputTarget, RowDomain
+from dpcheck.mechanisms.output.model import OutputModel
 from dpcheck.session.registry import Audit, AuditSetup, Exhibit, Parameter
 
 CLAIM = "[Wang2018] Theorem 1"
@@ -34,16 +34,16 @@ def _attack(request: AuditSetup) -> Attack:
     labelled = RowDomain("ball", 1.0, features)
     unlabelled = _output.weight_domain(model, features, s["largest_row"])
 
-    def data(X: Array, extra: Array, public: Array) -> Any:
+    def data(X: Array, extra: Array, public: Array) -> Data:
         return SourcesData((Source(X, ones, extra),), public)
 
-    def into_labelled(pair: OutputPair, release: Array) -> tuple[Any, Any, Any, Array]:
+    def into_labelled(pair: OutputPair, release: Array) -> tuple[OutputModel, Data, Data, Array]:
         first, second, public = _output.expand(pair, labelled.sizes, rows, features)
         w = _output.spread(release, labelled.sizes, features)
         both = [data(X, zeros, public) for X in (first, second)]
         return model, both[0], both[1], np.concatenate([w, np.zeros(features)])
 
-    def into_unlabelled(pair: OutputPair, release: Array) -> tuple[Any, Any, Any, Array]:
+    def into_unlabelled(pair: OutputPair, release: Array) -> tuple[OutputModel, Data, Data, Array]:
         first, second, public = _output.expand(pair, unlabelled.sizes, rows, features)
         w = _output.spread(release, unlabelled.sizes, features)
         both = [data(zeros, X, public) for X in (first, second)]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.auditing.plan import PartPlan
-from dpcheck.core.data import Plain
+from dpcheck.core.data import Data, Plain
 from dpcheck.families.output import audit as _output
 from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputPair
 from dpcheck.families.output.search import OutputTarget
+from dpcheck.mechanisms.output.model import OutputModel
 from dpcheck.session.registry import Audit, AuditSetup, Exhibit, Parameter
 
 SOURCE = "[Wang2018] Algorithm 2, [Ji2013]"
@@ -30,7 +30,7 @@ def _attack(request: AuditSetup) -> Attack:
     domain = _output.weight_domain(model, features, s["largest_row"])
     rate = model.blocks(blank)[0].scale.rate
 
-    def materialise(pair: OutputPair, release: Array) -> tuple[Any, Any, Any, Array]:
+    def materialise(pair: OutputPair, release: Array) -> tuple[OutputModel, Data, Data, Array]:
         first, second, public = _output.expand(pair, domain.sizes, rows, features)
         w = _output.spread(release, domain.sizes, features)
         return model, TwoSamples(first, public), TwoSamples(second, public), w

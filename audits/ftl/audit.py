@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.plan import PartPlan, Pivot, certified
@@ -13,6 +13,7 @@ from dpcheck.core.claim import Claim
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count
+from dpcheck.mechanisms.private_ftl import PrivateFederatedTransfer
 from dpcheck.session.registry import Audit, AuditSetup, Exhibit, Parameter
 
 PARTS = tuple(
@@ -97,7 +98,9 @@ def _private(request: AuditSetup, part: Literal["a", "b"]) -> PartPlan:
     return private_plan(model, part, request)
 
 
-def private_plan(model: Any, part: Literal["a", "b"], request: AuditSetup) -> PartPlan:
+def private_plan(
+    model: PrivateFederatedTransfer, part: Literal["a", "b"], request: AuditSetup
+) -> PartPlan:
     """What the other party sees of `part`'s rows, for this model or one with a planted fault."""
     from dpcheck.audits.ftl.private import Attack, ShiftSearch, Side
 

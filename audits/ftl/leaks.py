@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -40,6 +39,7 @@ from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.mechanisms.federated.protocol.autoencoder import Array
+from dpcheck.mechanisms.federated.protocol.messages import Party
 from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
 
 STARTS = 10  # fresh starting weights a side
@@ -140,7 +140,7 @@ def _distance(first: list[Array], second: list[Array]) -> float:
     return max(largest(a - b) for a, b in zip(first, second, strict=True))
 
 
-def _seen(party: Any, *names: str) -> Callable[[FederatedTransfer], list[Array]]:
+def _seen(party: Party, *names: str) -> Callable[[FederatedTransfer], list[Array]]:
     return lambda run: [value for name in names for value in run.transcript_.view(party, name)]
 
 

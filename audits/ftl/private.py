@@ -33,7 +33,7 @@ CANARY = 1e12
 class _Silent:
     """In place of a generator: noise that is 0."""
 
-    def standard_normal(self, shape: Any) -> Array:
+    def standard_normal(self, shape: int | tuple[int, ...]) -> Array:
         return np.zeros(shape)
 
 

@@ -7,12 +7,12 @@ where the equations do not fix it; those that return `Rebuilt` count the rows th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from dpcheck.audits.ftl.accumulate import accumulate
 from dpcheck.audits.ftl.attacks import (
+    Step,
     gram_of_b,
     own_steps,
     recovered_from_scores,
@@ -42,7 +42,7 @@ class Rebuilt:
 # --- training, seen by A -------------------------------------------------------------------------
 
 
-def _steps_of_a(scenario: Scenario, run: FederatedTransfer) -> list[Any]:
+def _steps_of_a(scenario: Scenario, run: FederatedTransfer) -> list[Step]:
     return own_steps(
         run.parties_[0], np.arange(scenario.rows_a), run.transcript_.view("a", "gradient")
     )
@@ -167,7 +167,7 @@ def _from_many(
 # --- training, seen by B -------------------------------------------------------------------------
 
 
-def _steps_of_b(scenario: Scenario, run: FederatedTransfer) -> list[Any]:
+def _steps_of_b(scenario: Scenario, run: FederatedTransfer) -> list[Step]:
     return own_steps(
         run.parties_[1], np.arange(scenario.rows_b), run.transcript_.view("b", "gradient")
     )
@@ -301,7 +301,7 @@ def rebuild_b_in_folds(scenario: Scenario, data: Federation, runner: Runner) -> 
     return Rebuilt({"rows_reconstructed": text}, figures)
 
 
-def _trainings_of_b(run: FederatedTransfer) -> list[tuple[Any, KnownToB]]:
+def _trainings_of_b(run: FederatedTransfer) -> list[tuple[Step, KnownToB]]:
     """The first step of every transfer training B was asked for, and its rows."""
     b, found = run.parties_[1], []
     for message in run.transcript_.received["b"]:

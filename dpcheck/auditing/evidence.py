@@ -65,11 +65,12 @@ class Statistic:
         found = []
         sides = ((self.first, self.second, 1.0), (self.second, self.first, -1.0))
         for (data, other, sign), one in zip(sides, seed.spawn(2), strict=True):
-            outputs = mechanism.sample(data, size, generator(one))
             if self.event is None:
+                outputs = mechanism.sample(data, size, generator(one))
                 found.append(sign * exact_losses(mechanism, data, other, outputs))
             else:
-                scores = self.event.score(self.event.layout.rounded(outputs))
+                layout = self.event.layout
+                scores = self.event.score(layout.sampled(mechanism, data, size, generator(one)))
                 found.append(scores if self.event.upper else -scores)
         return found
 

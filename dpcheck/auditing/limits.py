@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from dpcheck.auditing.mechanism import Mechanism
+from dpcheck.auditing.outputs.reader import MOST_COLUMNS
 
 _GAME = 512  # calls a side that are guessed, at most, before anything is learned in bulk
 _LEAST = 2048  # runs a side below which nothing is set aside for learning
@@ -63,7 +64,8 @@ class Limits:
         """Runs a side at most, of all kinds."""
         if self.max_runs is not None:
             return self.max_runs
-        return 4_000_000 if mechanism.batched else 200_000
+        wide = max(1, mechanism.width // MOST_COLUMNS)  # such outputs take long to make
+        return max(200_000, 4_000_000 // wide) if mechanism.batched else 200_000
 
     def leaves_room_to_learn(self, mechanism: Mechanism) -> bool:
         """Whether runs are worth setting aside; else every call is guessed and learned from.
@@ -88,7 +90,7 @@ class Limits:
         """Runs a side and pair to learn scores from, on the one or two pairs that are kept."""
         if self.learning_runs is not None:
             return self.learning_runs
-        wanted = 1 << 17 if mechanism.batched else 8192
+        wanted = 1 << 17 if mechanism.batched and mechanism.width <= MOST_COLUMNS else 8192
         return max(1, min(wanted, self.after_game(mechanism) // (8 * min(2, pairs))))
 
     def sharpening_for(self, mechanism: Mechanism, pairs: int = 1) -> int:

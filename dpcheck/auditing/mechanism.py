@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.guard import guarded
+from dpcheck.auditing.outputs.encode import plain_rows
+from dpcheck.auditing.outputs.tables import Encoded
+from dpcheck.auditing.signatures import fitted
 from dpcheck.core.data import Data, Output, Plain
 from dpcheck.core.errors import InvalidParameter, NothingToAudit
 from dpcheck.core.validate import count
@@ -19,6 +22,7 @@ Array = NDArray[np.float64]
 F = TypeVar("F", bound=Callable[..., Output])
 _BATCHED = "__dpcheck_batched__"
 _AUDITED = "__dpcheck_audited__"
+_MOST_AT_ONCE = 1 << 22  # numbers of one batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,8 @@ class Pair:
 class Mechanism:
     """Runs of `function`; with `log_density(data, outputs)` its exact loss is known too.
 
-    `function` is (data, rng) -> output, or (data, size, rng) -> outputs when `batched`.
+    `function` is (data, rng) -> output, or (data, size, rng) -> outputs when `batched`; made by
+    `as_mechanism` it may be any callable that takes its data, with or without randomness.
     """
 
     function: Callable[..., Output]
@@ -43,16 +48,17 @@ class Mechanism:
     log_density: Callable[[Data, Output], Output] | None = None
     batch_runs: int | None = None
     deadline: float = math.inf  # by time.time(): no call goes on after it
+    width: int = 1  # numbers per output of a batched mechanism, where that is known to be many
 
     @property
     def batch(self) -> int:
         """Runs per batch: fixed, so results do not depend on who computes them."""
         if self.batch_runs is not None:
             return self.batch_runs
-        return 1 << 16 if self.batched else 512
+        return max(64, min(1 << 16, _MOST_AT_ONCE // self.width)) if self.batched else 512
 
-    def sample(self, data: Data, size: int, rng: np.random.Generator) -> Array:
-        """`size` encoded outputs."""
+    def observe(self, data: Data, size: int, rng: np.random.Generator) -> Encoded:
+        """`size` outputs of any kind, read."""
         return guarded(
             self.function,
             data,
@@ -62,6 +68,10 @@ class Mechanism:
             timeout=self.timeout,
             deadline=self.deadline,
         )
+
+    def sample(self, data: Data, size: int, rng: np.random.Generator) -> Array:
+        """`size` outputs that must be numbers or arrays of one shape, as rows."""
+        return plain_rows(self.observe(data, size, rng))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +153,7 @@ def as_mechanism(target: Any, timeout: float | None = None) -> Mechanism:
     density = getattr(target, "log_density", None)
     if density is not None:
         density = OutputDensity(density, is_batched)
-    return Mechanism(target, is_batched, timeout, density)
+    return Mechanism(fitted(target, target, is_batched), is_batched, timeout, density)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from dpcheck.auditing.auditors.one_run import OneRun
 from dpcheck.auditing.auditors.witness_search import WitnessSearch
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
-from dpcheck.auditing.guard import alarm
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.verdicts import Evidence, decide
@@ -24,6 +23,7 @@ from dpcheck.core.errors import NothingToAudit, TimeLimitReached
 from dpcheck.core.evidence import RunEvidence, Spent
 from dpcheck.core.method import Method
 from dpcheck.core.witness import Witness
+from dpcheck.execution.interrupts import until
 from dpcheck.execution.runner import Runner
 
 
@@ -62,7 +62,7 @@ def audit_part(
         share = left * auditor.fraction
         left -= share
         try:
-            with alarm(None, limits.deadline):
+            with until(limits.deadline):
                 findings.append(auditor.run(plan, share, runner))
             late = findings[-1].out_of_time
         except TimeLimitReached:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from dpcheck.cli.exit_codes import ExitCode, exit_code
+from dpcheck.cli.flags import Flag, Flags
 from dpcheck.cli.project import (
     audit_options,
     format_option,
@@ -22,6 +23,9 @@ from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.errors import CannotReplay
 from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import Witness, WitnessKind
+
+if TYPE_CHECKING:
+    from dpcheck.session.run import AuditRequest
 
 # What witnesses that can be checked again in an instant prove.
 PROVES = {
@@ -59,7 +63,7 @@ PROVES = {
 @format_option
 @report_option
 @click.option("--floating-point", is_flag=True, help="Also read the bits of floats, as a part.")
-def command(**options: Any) -> None:
+def command(**options: Flag) -> None:
     """Audit TARGET: a registered name, path/file.py:object, or package.module:object.
 
     Exit codes: 0 holds or consistent, 1 violated, 2 cannot be carried out, 3 undecided.
@@ -87,7 +91,7 @@ def command(**options: Any) -> None:
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
 
 
-def _request(options: dict[str, Any]) -> Any:
+def _request(options: Flags) -> AuditRequest:
     from dpcheck.core.adjacency import as_adjacency
     from dpcheck.session.run import AuditRequest
 

@@ -7,12 +7,13 @@ import sys
 from contextlib import chdir
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from dpcheck.cli.exit_codes import exit_code
+from dpcheck.cli.flags import Flag
 from dpcheck.cli.project import (
     audit_options,
     format_option,
@@ -22,6 +23,10 @@ from dpcheck.cli.project import (
     workers,
 )
 from dpcheck.core.audit_result import AuditReport
+
+if TYPE_CHECKING:
+    from dpcheck.gate.project import Project
+
 
 _PATH = click.Path(path_type=Path)
 
@@ -52,7 +57,7 @@ _PATH = click.Path(path_type=Path)
 @format_option
 @report_option
 @click.pass_context
-def command(context: click.Context, /, **options: Any) -> None:
+def command(context: click.Context, /, **options: Flag) -> None:
     """Run every audit and budget of the project file in one error budget.
 
     Exit codes: 0 holds or consistent, 1 violated or overspent, 2 cannot be carried out or the
@@ -90,12 +95,12 @@ def command(context: click.Context, /, **options: Any) -> None:
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
 
 
-def folder_of(project: Any, given: Path | None) -> Path:
+def folder_of(project: Project, given: Path | None) -> Path:
     """Where results are kept."""
     return given.absolute() if given is not None else project.root.absolute() / ".dpcheck"
 
 
-def baseline_of(project: Any, given: Path | None) -> Path:
+def baseline_of(project: Project, given: Path | None) -> Path:
     """Where accepted findings are kept."""
     from dpcheck.gate.baseline import DEFAULT
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
+from dpcheck.core.card import SIGNS, Card, Displayed
+from dpcheck.core.card import number as display_number
 from dpcheck.core.claim import Claim
-from dpcheck.core.display import SIGNS, card
-from dpcheck.core.display import number as display_number
 from dpcheck.core.evidence import RunEvidence, Spent
 from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
@@ -58,7 +58,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(Displayed):
     """One audited part and its verdict."""
 
     name: str
@@ -123,8 +123,9 @@ class AuditEntry:
             "evidence": None if self.evidence is None else asdict(self.evidence),
         }
 
-    def _repr_html_(self) -> str:
-        return _cards((self,))
+    def cards(self) -> tuple[Card, ...]:
+        """What a notebook shows."""
+        return (_card(self),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class BudgetEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport:
+class AuditReport(Displayed):
     """All entries of one command."""
 
     seed: int
@@ -192,36 +193,26 @@ class AuditReport:
             "complaints": list(self.complaints),
         }
 
-    def _repr_html_(self) -> str:
-        return _cards(self.entries)
+    def cards(self) -> tuple[Card, ...]:
+        """What a notebook shows: a card per entry."""
+        return tuple(map(_card, self.entries))
 
 
 _COLUMNS = ("part", "claimed ε", "proved", "observed", "confidence", "method")
 
 
-def _cards(entries: tuple[AuditEntry, ...]) -> str:
-    """What a notebook shows: a card per entry."""
-    return "".join(
-        card(
-            f"{entry.name} ({entry.variant}): {SIGNS[entry.verdict]} {entry.verdict}",
-            _COLUMNS,
-            [
-                [
-                    entry.part,
-                    _budget(entry.claim.budget.epsilon, entry.claim.budget.delta),
-                    "–"
-                    if entry.proved is None
-                    else "≤ " + _budget(entry.proved.epsilon, entry.proved.delta),
-                    "≥ " + _budget(entry.observed.epsilon, entry.observed.delta),
-                    f"{entry.observed.confidence:.6g}",
-                    entry.observed.method,
-                ]
-            ],
-            accent=str(entry.verdict),
-            folded=("details", _details(entry)),
-        )
-        for entry in entries
-    )
+def _card(entry: AuditEntry) -> Card:
+    proved = entry.proved
+    row = [
+        entry.part,
+        _budget(entry.claim.budget.epsilon, entry.claim.budget.delta),
+        "–" if proved is None else "≤ " + _budget(proved.epsilon, proved.delta),
+        "≥ " + _budget(entry.observed.epsilon, entry.observed.delta),
+        f"{entry.observed.confidence:.6g}",
+        entry.observed.method,
+    ]
+    title = f"{entry.name} ({entry.variant}): {SIGNS[entry.verdict]} {entry.verdict}"
+    return Card(title, _COLUMNS, [row], entry.verdict, "details", _details(entry))
 
 
 def _budget(epsilon: float, delta: float) -> str:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from dpcheck.auditing.auditors.floating_point import with_float_parts
 from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import AuditEntry, Location
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError, InvalidProject, MechanismFailed, NothingToAudit
 from dpcheck.core.events.serialize import to_dict
 from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
+from dpcheck.execution import code
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.store import MemoryStore, SqliteStore, Store
-from dpcheck.gate import code
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Kept, Results
 from dpcheck.session import run as session
@@ -98,17 +97,14 @@ def from_checkout(path: Path, root: Path) -> str | None:
 
 
 def _source_of(target: str) -> Path:
-    reference = targets.parse(target)
-    if reference.location.endswith(".py"):
-        return Path(reference.location)
-    return Path(sys.modules[reference.location].__file__ or "").resolve()
+    return targets.source_of(targets.parse(target)) or Path()
 
 
 def result_key(
     spec: AuditSpec, request: session.AuditRequest, plans: Sequence[PartPlan], project: Project
 ) -> str | None:
     """A digest of code, data and parameters; None where the data has none."""
-    facts: dict[str, Any] = {
+    facts: dict[str, Plain] = {
         "environment": code.environment(),
         "name": spec.name,
         "target": spec.target,

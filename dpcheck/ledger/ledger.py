@@ -307,7 +307,7 @@ class Ledger:
         units = {n: (s.unit, s.max_rows_per_unit) for n, s in self._book.specs.items()}
         return statement(self.report(), units)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         return self.report()._repr_html_()
 
     # Machinery -----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.events.event import Event, Grouped, Parallel, Repeated, Sequential, Under
+from dpcheck.core.events.event import Event, Grouped, Moved, Parallel, Repeated, Sequential
 from dpcheck.ledger.costs import NOTHING, Cost, View, minus, peak, plus, scaled
 
 _MANY_KINDS = 16
@@ -219,7 +219,7 @@ def _split_event(split: Split, own: Callable[[Node], Event | None], view: View) 
     moving = split.kind is SplitKind.KEY and view.adjacency is Adjacency.REPLACE_ONE
     if moving:
         away = inside(View(Adjacency.ADD_REMOVE, view.rows))
-        apart = [Under(Adjacency.ADD_REMOVE, event) for event in away]
+        apart = [Moved(event) for event in away]
     if view.rows > 1:
         # A person's rows may be scattered over the parts; adding up covers every scattering.
         return Sequential(tuple(Grouped(e, 2) for e in apart) if moving else tuple(parts))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
-from dpcheck.core.display import Meter, card, number
+from dpcheck.core.card import Card, Displayed, Meter, number
 from dpcheck.core.errors import BudgetExceeded
 from dpcheck.core.events.event import Event, leaves
 from dpcheck.core.events.guarantee import NotPrivate
@@ -126,7 +126,7 @@ class AccountReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(Displayed):
     """Everything a ledger knows, as data; `str()` renders it."""
 
     adjacency: Adjacency
@@ -155,7 +155,8 @@ class Report:
     def _releases(self) -> list[str]:
         return [f"  {line.where}: {line.times} x {line.event} [{line.how}]" for line in self.lines]
 
-    def _repr_html_(self) -> str:
+    def cards(self) -> tuple[Card, ...]:
+        """What a notebook shows."""
         rows: list[list[str | Meter]] = [
             [
                 account.name,
@@ -171,7 +172,7 @@ class Report:
         ]
         columns = ("dataset", "unit", "ε spent", "δ", "proved by")
         title = f"Ledger under {self.adjacency}"
-        return card(title, columns, rows, folded=("releases", self._releases()))
+        return (Card(title, columns, rows, heading="releases", lines=self._releases()),)
 
 
 _MEANING = {

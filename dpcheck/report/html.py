@@ -12,10 +12,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
-from dpcheck.core.display import SIGNS
+from dpcheck.core.card import SIGNS
+from dpcheck.core.data import Plain
 from dpcheck.core.evidence import Spent
 from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import WitnessKind
@@ -54,7 +54,7 @@ class Part:
     python: str
     python_does: str
     share: str
-    spending: list[dict[str, Any]]
+    spending: list[dict[str, Plain]]
 
 
 def render(report: AuditReport) -> str:
@@ -254,7 +254,7 @@ def _facts(entry: AuditEntry) -> list[tuple[str, Sequence[str]]]:
     return facts
 
 
-def _spent(line: Spent) -> dict[str, Any]:
+def _spent(line: Spent) -> dict[str, Plain]:
     return {"test": line.test, "share": f"{line.share:.3g}", "over": line.over, "note": line.note}
 
 
@@ -271,7 +271,7 @@ def _budget(entry: BudgetEntry) -> dict[str, str]:
 _LONGEST = 20_000
 
 
-def _data(witness: dict[str, Any]) -> str:
+def _data(witness: dict[str, Plain]) -> str:
     """JSON that a reader can scan: short lists on one line."""
     lines = [f"  {json.dumps(name)}: {_value(value)}" for name, value in witness.items()]
     text = "{\n" + ",\n".join(lines) + "\n}"
@@ -280,7 +280,7 @@ def _data(witness: dict[str, Any]) -> str:
     return text
 
 
-def _value(value: Any) -> str:
+def _value(value: Plain) -> str:
     flat = json.dumps(value, default=str, ensure_ascii=False)
     if len(flat) <= 96 or not isinstance(value, dict):
         return flat

@@ -17,6 +17,7 @@ from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
 from dpcheck.core.validate import count, non_negative, open_probability, positive
 from dpcheck.execution.parallel import Workers
+from dpcheck.execution.pools import close_clients
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.store import MemoryStore, SqliteStore, Store, audit_key
@@ -165,6 +166,7 @@ def run_plans(
                 for index, each in enumerate(plans)
             )
     finally:
+        close_clients()
         if own is not None:
             own.close()
     return AuditReport(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
+from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import CannotReplay
 from dpcheck.core.witness import Witness, WitnessKind
 
 
-def encode(data: Any) -> Any:
+def encode(data: Data) -> Plain:
     """Data as JSON that remembers arrays and tuples; TypeError for anything else.
 
     >>> decode(encode((np.array([1.5, 2.0]), [1, "a"])))
@@ -32,7 +32,7 @@ def encode(data: Any) -> Any:
     raise TypeError(f"{type(data).__name__} cannot be saved")
 
 
-def decode(data: Any) -> Any:
+def decode(data: Plain) -> Data:
     """What `encode` was given."""
     if isinstance(data, dict):
         if "array" in data:
@@ -41,7 +41,7 @@ def decode(data: Any) -> Any:
     return [decode(item) for item in data] if isinstance(data, list) else data
 
 
-def save(folder: Path, name: str, pair: Pair, found: dict[str, Any]) -> Path | None:
+def save(folder: Path, name: str, pair: Pair, found: dict[str, Plain]) -> Path | None:
     """Write the pair and what was found; None where the data cannot be written."""
     try:
         first, second = encode(pair.first), encode(pair.second)

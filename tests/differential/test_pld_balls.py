@@ -11,7 +11,8 @@ from dpcheck.accounting.losses import (
     ResponseLoss,
     SampledLaplaceLoss,
 )
-from dpcheck.accounting.pld.distribution import compose, pld_epsilon, verify
+from dpcheck.accounting.pld import verify
+from dpcheck.accounting.pld.distribution import compose, pld_epsilon
 from dpcheck.core.errors import CannotCertify, DpcheckError
 from dpcheck.numerics.balls import precision
 from dpcheck.numerics.lattice import LatticeLoss

@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.guard import guarded
+from dpcheck.auditing.outputs.encode import plain_rows
 from dpcheck.auditing.plan import TrainingResult
 from dpcheck.auditing.statistics.guesses import (
     Guesses,
@@ -47,7 +48,7 @@ def training_batch(
     coins, noise = seed.spawn(2)
     included = generator(coins).random(canaries) < 0.5
     scores = guarded(function, included, 1, generator(noise), batched=False, timeout=timeout)
-    return {"included": included.astype(float), "scores": scores[0]}
+    return {"included": included.astype(float), "scores": plain_rows(scores)[0]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.error_budget import DIRECTIONS
 from dpcheck.auditing.learning.events import Aim
-from dpcheck.auditing.learning.selection import Candidate, Learned, learn
+from dpcheck.auditing.learning.selection import Candidate, Learned, fit_batches, learn
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.plain import plain
@@ -83,11 +83,10 @@ def count_pairs(
         one, two = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, number)).spawn(
             2
         )
-        first = mechanism.sample(pairs[number].first, size, generator(one))
-        second = mechanism.sample(pairs[number].second, size, generator(two))
         # All events of a pair were learned on one layout.
         layout = next(c.event.layout for c in candidates if c.pair == number)
-        first, second = layout.rounded(first), layout.rounded(second)
+        first = layout.sampled(mechanism, pairs[number].first, size, generator(one))
+        second = layout.sampled(mechanism, pairs[number].second, size, generator(two))
         for index, candidate in enumerate(candidates):
             if candidate.pair == number:
                 a, b = candidate.event.hits(first), candidate.event.hits(second)
@@ -109,6 +108,7 @@ def distinguish(
     on other runs than they are tested on, and the evidence of the chosen is averaged.
     Assumes: runs are independent given the data.
     """
+    mechanism = fit_batches(mechanism, pairs, runner)
     if not limits.stop_early or limits.reach is not None:
         return _round(mechanism, pairs, claim, limits, runner)
     first = replace(limits, alpha=limits.alpha * (1 - _RARER))
@@ -192,37 +192,31 @@ def _round(
     most = limits.testing_for(mechanism, learned.runs)
     sizes = _Sizes(mechanism, most)
     counts = [Counts()] * len(candidates)
-    done, ahead, out_of_time = 0, 1, False
-    while done < sizes.number and not out_of_time:
-        upto = sizes.together(done, min(sizes.number, done + ahead))
-        try:
-            for batch in runner.batches(
-                "test",
-                range(done, upto),
-                count_pairs,
-                mechanism,
-                pairs,
-                candidates,
-                sizes.size(done),
-            ):
-                counts = [
-                    old + Counts(*(int(v) for v in row))
-                    for old, row in zip(counts, batch["counts"], strict=True)
-                ]
-        except TimeLimitReached:
-            out_of_time = True
-        done, ahead = upto, _until_next_check(upto, limits)
-        if runner.progress.on:
-            runner.progress.testing(
-                runner.prefix,
-                counts[0].runs,
-                most,
-                lower_epsilon(counts, delta, limits.alpha, bets),
-                average_log_e(counts, epsilon, delta, bets),
-                limits.pace.needs(2 * (most - counts[0].runs)),
-            )
-        if _is_enough(counts, learned, limits, to_the_end=aim is Aim.REFUTE):
-            break
+    done, next_check, out_of_time = 0, 1, False
+    batches = _test_batches(mechanism, pairs, candidates, sizes, runner)
+    try:
+        for done, batch in enumerate(batches, 1):
+            counts = [
+                old + Counts(*(int(v) for v in row))
+                for old, row in zip(counts, batch["counts"], strict=True)
+            ]
+            if done < next_check:
+                continue
+            next_check = min(sizes.number, done + _until_next_check(done, limits))
+            if runner.progress.on:
+                runner.progress.testing(
+                    runner.prefix,
+                    counts[0].runs,
+                    most,
+                    lower_epsilon(counts, delta, limits.alpha, bets),
+                    average_log_e(counts, epsilon, delta, bets),
+                    limits.pace.needs(2 * (most - counts[0].runs)),
+                )
+            if _is_enough(counts, learned, limits, to_the_end=aim is Aim.REFUTE):
+                break
+    except TimeLimitReached:
+        out_of_time = True
+    batches.close()
     limits.pace.took(2 * (counts[0].runs + learned.runs), time.perf_counter() - began)
     return Distinction(
         candidates,
@@ -231,7 +225,8 @@ def _round(
         delta,
         lower_epsilon(counts, delta, limits.alpha, bets),
         average_log_e(counts, epsilon, delta, bets),
-        detectable(counts, epsilon, delta, limits.alpha, bets),
+        # A part of the outputs that nobody looked at could hold any leak.
+        math.inf if learned.unread else detectable(counts, epsilon, delta, limits.alpha, bets),
         counts[0].runs,
         learned.runs,
         learned.notes,
@@ -272,9 +267,24 @@ class _Sizes:
     def size(self, index: int) -> int:
         return self.small[index] if index < len(self.small) else self.whole
 
-    def together(self, first: int, last: int) -> int:
-        """Up to which batch those after `first` have its size."""
-        return first + 1 if first < len(self.small) else last
+
+def _test_batches(
+    mechanism: Mechanism,
+    pairs: Sequence[Pair],
+    candidates: Sequence[Candidate],
+    sizes: _Sizes,
+    runner: Runner,
+) -> Generator[Arrays, None, None]:
+    """All batches in order; the whole ones asked for at once, so that workers need not wait."""
+    arguments = (count_pairs, mechanism, pairs, candidates)
+    small = len(sizes.small)
+    for index in range(small):
+        yield from runner.batches("test", range(index, index + 1), *arguments, sizes.size(index))
+    whole = runner.batches("test", range(small, sizes.number), *arguments, sizes.whole)
+    try:
+        yield from whole
+    finally:
+        whole.close()
 
 
 _SMALL = 16

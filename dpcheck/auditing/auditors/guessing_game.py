@@ -20,6 +20,8 @@ from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.learning.guessers import KINDS, Rule, fit, worth
 from dpcheck.auditing.limits import Limits, Pace
 from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.outputs.reader import Reader, learn_reader
+from dpcheck.auditing.outputs.tables import Encoded, pack, unpack
 from dpcheck.auditing.plain import plain
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.statistics.game import score_guesses
@@ -52,47 +54,74 @@ def play_batch(
     """`size` tosses of a fair coin, each with one call on the dataset it picked."""
     tosses, one, two = seed.spawn(3)
     sides = generator(tosses).random(size) < 0.5
-    outputs: Array | None = None
-    for data, chosen, noise in ((first, sides, one), (second, ~sides, two)):
-        if not chosen.any():
-            continue
-        made = mechanism.sample(data, int(chosen.sum()), generator(noise))
-        if outputs is None:
-            outputs = np.zeros((size, made.shape[1]))
-        elif made.shape[1] != outputs.shape[1]:  # as telling as any value: the widths are read
-            wide = max(made.shape[1], outputs.shape[1])
-            outputs, made = _widened(outputs, wide), _widened(made, wide)
-        outputs[chosen] = made
-    assert outputs is not None
-    return {"sides": sides.astype(float), "outputs": outputs}
+    made: Arrays = {"sides": sides.astype(float)}
+    for name, data, chosen, noise in zip(
+        _SIDES, (first, second), (sides, ~sides), (one, two), strict=True
+    ):
+        if chosen.any():
+            encoded = mechanism.observe(data, int(chosen.sum()), generator(noise))
+            made |= pack(encoded, name)
+    return made
 
 
-def _widened(outputs: Array, width: int) -> Array:
-    return np.pad(outputs, ((0, 0), (0, width - outputs.shape[1])), constant_values=_MISSING)
-
-
-_MISSING = -1.2345e300  # a value that no output has, where another output has one more
+_SIDES = ("first", "second")
 
 
 @dataclass(slots=True)
 class _Table:
-    """What was seen on one pair so far."""
+    """What was seen on one pair so far: outputs of any kind, by the side they came from."""
 
-    outputs: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    sides: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    parts: tuple[list[Encoded], list[Encoded]] = field(default_factory=lambda: ([], []))
     batches: int = 0
 
     def add(self, batch: Arrays) -> None:
-        fresh = batch["outputs"]
-        wide = max(fresh.shape[1], self.outputs.shape[1])
-        kept = _widened(self.outputs, wide) if len(self.outputs) else np.zeros((0, wide))
-        self.outputs = np.vstack([kept, _widened(fresh, wide)])
-        self.sides = np.append(self.sides, batch["sides"] > 0)
+        for name, parts in zip(_SIDES, self.parts, strict=True):
+            if f"{name}.about" in batch:
+                parts.append(unpack(batch, name))
 
-    def rules(self, line: Line) -> list[Rule]:
-        if len(self.sides) < 2 or self.sides.all() or not self.sides.any():
-            return []
-        return fit(self.outputs, self.sides, line[0])
+    @property
+    def calls(self) -> tuple[int, int]:
+        """Calls on the first and on the second dataset."""
+        first, second = (sum(part.size for part in parts) for parts in self.parts)
+        return first, second
+
+    def fitted(self, lines: Sequence[Line]) -> _Fitted | None:
+        """Rules of what was seen; None before there is something from both sides."""
+        if min(self.calls) == 0:
+            return None
+        reader = learn_reader(*self.parts)
+        rows = [np.concatenate([reader.rows(part) for part in parts]) for parts in self.parts]
+        outputs = np.vstack(rows)
+        sides = np.repeat([True, False], [len(rows[0]), len(rows[1])])
+        return _Fitted(reader, tuple(fit(outputs, sides, line[0]) for line in lines))
+
+    def since(self, before: tuple[int, int]) -> tuple[list[Encoded], list[Encoded]]:
+        """The parts that were added after so many."""
+        return self.parts[0][before[0] :], self.parts[1][before[1] :]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """How outputs are read, and per line of the claim how they are guessed."""
+
+    reader: Reader
+    rules: tuple[list[Rule], ...]
+
+    def score(self, fresh: tuple[list[Encoded], list[Encoded]]) -> list[list[Counts]]:
+        """Per line and rule, how the guesses on fresh outputs went."""
+        found = [[Counts()] * KINDS for _ in self.rules]
+        for parts, side in zip(fresh, (True, False), strict=True):
+            for part in parts:
+                rows = self.reader.rows(part)
+                sides = np.full(len(rows), side)
+                found = [
+                    [
+                        old + score_guesses(rule.guess(rows), sides)
+                        for old, rule in zip(counts, mine, strict=True)
+                    ]
+                    for counts, mine in zip(found, self.rules, strict=True)
+                ]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +202,11 @@ class _State:
 
     @property
     def calls(self) -> int:
-        return sum(len(table.sides) for table in self.tables)
+        return sum(sum(table.calls) for table in self.tables)
 
     @property
     def runs(self) -> int:
-        first = sum(int(table.sides.sum()) for table in self.tables)
+        first = sum(table.calls[0] for table in self.tables)
         return max(first, self.calls - first)
 
     def room(self, most: int) -> int:
@@ -192,25 +221,25 @@ class _State:
 
     def round(self, most: int) -> None:
         """Choose the pair that seems to tell most, guess, call, count."""
-        ranked = [worth(table.rules(self.lines[0])) for table in self.tables]
+        fitted = [table.fitted(self.lines) for table in self.tables]
+        ranked = [0.0 if one is None else worth(one.rules[0]) for one in fitted]
         index = int(np.argmax(ranked))
         if ranked[index] <= 0:  # nobody stands out: the one seen least
-            index = int(np.argmin([len(table.sides) for table in self.tables]))
-        rules = [self.tables[index].rules(line) for line in self.lines]
-        before = len(self.tables[index].sides)
-        size = min(max(_TASK, before // 4), self.room(most))
+            index = int(np.argmin([sum(table.calls) for table in self.tables]))
+        table, chosen = self.tables[index], fitted[index]
+        before, made = (len(table.parts[0]), len(table.parts[1])), sum(table.calls)
+        size = min(max(_TASK, made // 4), self.room(most))
         self._call(index, size)
-        table = self.tables[index]
-        outputs, sides = table.outputs[before:], table.sides[before:]
-        for place, mine in enumerate(rules):
-            seen = [score_guesses(rule.guess(outputs), sides) for rule in mine]
-            seen = seen or [Counts(neither=len(sides))] * KINDS
-            self.counts[place] = [
-                old + new for old, new in zip(self.counts[place], seen, strict=True)
-            ]
-            self.told[index] += max(one.first - one.second for one in seen)
-            if mine:
-                self.last = max(mine, key=lambda rule: rule.worth)
+        if chosen is None:
+            self.counts = [[old + Counts(neither=size) for old in mine] for mine in self.counts]
+            return
+        seen = chosen.score(table.since(before))
+        self.counts = [
+            [old + new for old, new in zip(mine, fresh, strict=True)]
+            for mine, fresh in zip(self.counts, seen, strict=True)
+        ]
+        self.told[index] += max(one.first - one.second for one in seen[0])
+        self.last = max(chosen.rules[0], key=lambda rule: rule.worth)
         if self.runner.progress.on:
             epsilon, delta = self.lines[0]
             found = average_log_e(self.counts[0], epsilon, delta)

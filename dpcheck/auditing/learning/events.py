@@ -14,6 +14,7 @@ from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.learning.features import Layout, learn_layout
 from dpcheck.auditing.learning.guessers import growth
 from dpcheck.auditing.learning.scores import Score, TreeScore, learn_scores
+from dpcheck.auditing.outputs.reader import Reader
 from dpcheck.auditing.statistics.intervals import (
     conditional_binomial_lower,
     hockey_stick_statistics,
@@ -70,7 +71,8 @@ class LearnedEvent:
     def describe(self) -> str:
         """In words."""
         sign = ">=" if self.upper else "<="
-        return f"{self.score.name} {sign} {self.threshold:.6g}"
+        name = self.score.name
+        return f"{self.layout.title(name)} {sign} {self.layout.label(name, self.threshold)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,10 @@ def learn_grids(
     most: int,
     trees: bool = True,
     aim: Aim = Aim.BOUND,
+    reader: Reader | None = None,
 ) -> list[ScoreGrid]:
     """A shortlist of scores: learned on one half of the learning runs, ranked on the other."""
-    layout = learn_layout(np.vstack([first[: 1 << 16], second[: 1 << 16]]))
+    layout = learn_layout(np.vstack([first[: 1 << 16], second[: 1 << 16]]), reader)
     half = len(first) // 2
     a, b = layout.rounded(first[:half]), layout.rounded(second[:half])
     c, d = layout.rounded(first[half:]), layout.rounded(second[half:])

@@ -21,20 +21,22 @@ from dpcheck.auditing.learning.events import (
     learn_grids,
     pick,
 )
+from dpcheck.auditing.learning.observation import Observation, fit_batches, observe_pair
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.statistics.sequential import Bet
-from dpcheck.core.errors import BadOutput
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
 
+__all__ = ["Candidate", "Learned", "fit_batches", "learn"]
 Array = NDArray[np.float64]
 _SCREEN = 1 << 16  # runs a side to learn quick scores of a pair from
 _JUDGED = 1 << 18  # and, at most, to tell promising pairs from others by them
 _KEPT = 2  # pairs
 _SHORTLIST = 10  # scores a pair
 _FINALISTS = 6  # scores, over all pairs
+_NAMED = 5  # parts of the output that were not looked at, in the notes
 _FEW_CELLS = 64  # so few are counted well enough on the learning runs
 
 
@@ -53,6 +55,7 @@ class Learned:
     candidates: tuple[Candidate, ...]
     runs: int
     notes: tuple[str, ...]
+    unread: bool = False  # whether some part of the outputs was not looked at
 
     @property
     def bets(self) -> tuple[Bet, ...]:
@@ -61,17 +64,6 @@ class Learned:
         return tuple(
             each.event.bet(share) for each, share in zip(self.candidates, shares, strict=True)
         )
-
-
-def sample_pair(
-    mechanism: Mechanism, first: object, second: object, size: int, seed: np.random.SeedSequence
-) -> Arrays:
-    """One learning batch: outputs of both sides."""
-    one, two = seed.spawn(2)
-    return {
-        "first": mechanism.sample(first, size, generator(one)),
-        "second": mechanism.sample(second, size, generator(two)),
-    }
 
 
 def cell_batch(
@@ -115,9 +107,11 @@ def _rounded(
     size: int,
     seed: np.random.SeedSequence,
 ) -> list[Array]:
-    found = sample_pair(mechanism, first, second, size, seed)
     layout = grids[0].layout  # one pair, one layout
-    return [layout.rounded(found[side]) for side in ("first", "second")]
+    return [
+        layout.sampled(mechanism, data, size, generator(one))
+        for data, one in zip((first, second), seed.spawn(2), strict=True)
+    ]
 
 
 def learn(
@@ -135,6 +129,7 @@ def learn(
     With `only` the pair is known already.
     """
     spent, constant = 0, True
+    unread: dict[str, str] = {}
     chosen = list(range(len(pairs)))
     if only is not None:
         chosen = [only]
@@ -143,11 +138,15 @@ def learn(
     wanted = limits.learning_for(mechanism, len(chosen))
     shortlist: list[_Listed] = []
     for index in chosen:
-        first, second = _outputs(mechanism, pairs, index, wanted, "learn", runner)
-        spent += len(first)
+        seen = _observed(mechanism, pairs, index, wanted, "learn", runner)
+        spent += seen.runs
+        unread |= seen.unread
+        first, second, reader = seen.first, seen.second, seen.reader
         constant &= bool((first == first[0]).all() and (second == first[0]).all())
-        grids = learn_grids(first, second, claim, most=_SHORTLIST, trees=limits.trees, aim=aim)
-        del first, second
+        grids = learn_grids(
+            first, second, claim, most=_SHORTLIST, trees=limits.trees, reader=reader, aim=aim
+        )
+        del first, second, seen
         sharpening = limits.sharpening_for(mechanism, len(chosen))
         batches = _Batches(mechanism, pairs, index, sharpening, runner)
         if any(_many_cells(grid) for grid in grids):
@@ -178,7 +177,10 @@ def learn(
     notes = []
     if constant:
         notes.append("all learning runs gave one and the same output; is this the mechanism?")
-    return Learned(tuple(_kept(found)), spent, tuple(notes))
+    notes += [f"not looked at: {path}: {why}" for path, why in sorted(unread.items())[:_NAMED]]
+    if unread:
+        notes.append("since not all of the output was looked at, only a violation can be decided")
+    return Learned(tuple(_kept(found)), spent, tuple(notes), bool(unread))
 
 
 def _screened(
@@ -190,13 +192,13 @@ def _screened(
     wanted = min(limits.learning_for(mechanism), each, _SCREEN)
     judged = min(_JUDGED, limits.sharpening_for(mechanism) // 4, each)
     for index in range(len(pairs)):
-        first, second = _outputs(mechanism, pairs, index, wanted, "screen", runner)
-        grids = learn_grids(first, second, claim, most=4, trees=False)
+        seen = _observed(mechanism, pairs, index, wanted, "screen", runner)
+        grids = learn_grids(seen.first, seen.second, claim, most=4, trees=False, reader=seen.reader)
         screen = _Batches(mechanism, pairs, index, max(1, judged), runner)
         sums = screen.summed("judge", tally_batch, grids)
         listed = [_Listed(index, g, sums[f"grid-{i}"]) for i, g in enumerate(grids)]
         merits.append(max(one.merit(screen.total, claim) for one in listed))
-        spent += len(first) + screen.total
+        spent += seen.runs + screen.total
     return sorted(range(len(pairs)), key=lambda index: -merits[index])[:_KEPT], spent
 
 
@@ -299,38 +301,9 @@ class _Batches:
         return total
 
 
-def _outputs(
+def _observed(
     mechanism: Mechanism, pairs: Sequence[Pair], index: int, wanted: int, stage: str, runner: Runner
-) -> tuple[Array, Array]:
+) -> Observation:
     """At most `wanted` learning outputs of both sides of a pair."""
-    pair = pairs[index]
-    runner.progress.stage(f"{runner.prefix}: learning on {pair.label}")
-    size = min(mechanism.batch, wanted)
-    batches = list(
-        runner.batches(
-            f"{stage}-{index}",
-            range(max(1, wanted // size)),
-            sample_pair,
-            mechanism,
-            pair.first,
-            pair.second,
-            size,
-        )
-    )
-    first, second = _joined(batches, "first"), _joined(batches, "second")
-    if first.shape[1] != second.shape[1]:
-        raise BadOutput(
-            f"the mechanism returns {first.shape[1]} numbers on one dataset and {second.shape[1]} "
-            "on its neighbour; return a list where the length is part of the answer."
-        )
-    return first, second
-
-
-def _joined(batches: Sequence[Arrays], name: str) -> Array:
-    widths = {batch[name].shape[1] for batch in batches}
-    if len(widths) > 1:
-        raise BadOutput(
-            f"the mechanism changes the shape of its output: {sorted(widths)} numbers. Return a "
-            "list where the length is part of the answer."
-        )
-    return np.concatenate([batch[name] for batch in batches])
+    runner.progress.stage(f"{runner.prefix}: learning on {pairs[index].label}")
+    return observe_pair(mechanism, pairs[index], f"{stage}-{index}", wanted, runner)

@@ -24,8 +24,8 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 @pytest.fixture
 def suite(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    cases = {case.name: case for case in import_module("auditor_suite").CASES}
-    return cases, import_module("auditor_densities").DENSITIES
+    cases = {case.name: case for case in import_module("suite.cases").CASES}
+    return cases, import_module("suite.densities").DENSITIES
 
 
 def exact(suite, name):

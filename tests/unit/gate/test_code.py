@@ -15,7 +15,7 @@ from dpcheck.core.evidence import Histogram, RunEvidence, Spent, TradeoffBand
 from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import Witness, WitnessKind
-from dpcheck.gate import code
+from dpcheck.execution import code
 from dpcheck.gate.codec import decode, encode
 from dpcheck.gate.results import Kept, Results
 

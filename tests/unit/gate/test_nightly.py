@@ -11,6 +11,7 @@ from dpcheck.auditing.mechanism import as_mechanism, as_pairs
 from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.verdict import Verdict
+from dpcheck.execution import imports
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.store import SqliteStore
@@ -18,7 +19,6 @@ from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
 from dpcheck.gate.running import CheckSettings, night_limits, run_audit
 from dpcheck.session import run as session
-from dpcheck.session import targets
 from dpcheck.session.claims import read_claim
 
 SOURCE = """
@@ -39,7 +39,7 @@ def night(tmp_path, monkeypatch):
 
     def night(*, scale=1.0, nightly=True, alpha=ALPHA):
         (tmp_path / "mech.py").write_text(SOURCE.format(scale=scale))
-        targets._module.cache_clear()
+        imports.forget_all()
         request = session.AuditRequest("mech.py:noisy", max_runs=3000, seed=5)
         settings = CheckSettings(alpha, tmp_path / "kept", nightly=nightly)
         project = Project(tmp_path, None)
