@@ -157,6 +157,12 @@ class Undecided(DpcheckError):
     code = "DPC408"
 
 
+class TimeLimitReached(DpcheckError):
+    """The time an audit was given is over; what was found so far is kept."""
+
+    code = "DPC410"
+
+
 class WorkerDied(MechanismFailed):
     """A process that ended while it ran an audited mechanism; `data` has how."""
 

@@ -19,6 +19,7 @@ class WitnessKind(StrEnum):
     SHIFTED_GAUSSIANS = "shifted Gaussians"  # a pair that is exactly Gaussian
     EXACT_LOSS = "exact loss"  # an output whose densities on both sides are known
     EVENT = "event"  # how often an event was hit on both sides
+    GUESSES = "guesses"  # how often it was guessed which side a call came from
     ONE_RUN = "one run"  # coins guessed after one training
     SAVED_PAIR = "dpcheck.pytest/1"  # the pair of a failed test
 
