@@ -62,6 +62,7 @@ class Recorder:
     fixed_seeds: list[Mark] = field(default_factory=list)
     rng: np.random.Generator = field(init=False)
     thread: int = field(default_factory=threading.get_ident)
+    quiet: bool = False  # while a hook does what would leave a mark in the user's code
 
     def __post_init__(self) -> None:
         self.rng = _GENERATOR(_BITS(self.seed))
@@ -70,6 +71,15 @@ class Recorder:
         """Note that something left; kept short, the first few say enough."""
         if len(self.marks) < 64:
             self.marks.append(Mark(kind, users_line(), detail))
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """A hook at work: what it calls is ours and leaves no mark."""
+        before, self.quiet = self.quiet, True
+        try:
+            yield
+        finally:
+            self.quiet = before
 
     @property
     def clean(self) -> bool:

@@ -18,7 +18,7 @@ from dpcheck.replay.draws import Atom, Family
 from dpcheck.replay.losses.families import SLACK, between, quantile
 from dpcheck.replay.recorder import Constraint
 
-CELLS = 60_000
+CELLS = 20_000
 Enclosure = tuple[float, float]
 UNKNOWN: Enclosure = (0.0, 1.0)
 

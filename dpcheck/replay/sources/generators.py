@@ -28,7 +28,8 @@ class FollowedGenerator(_REAL):
 
     def __init__(self, recorder: Recorder, key: int = 0) -> None:
         # Draws that are not followed come from here, the same in every run of one seed.
-        super().__init__(_BITS_OF_OUR_OWN([recorder.seed & 0xFFFFFFFF, key]))
+        with recorder.quietly():
+            super().__init__(_BITS_OF_OUR_OWN([recorder.seed & 0xFFFFFFFF, key]))
         self.recorder = recorder
 
     def _located(self, family: Family, location: Any, scale: Any, size: Any) -> Any:
@@ -201,7 +202,9 @@ def _watched(kind: type[Any], recorder: Recorder) -> type[Any]:
     """A bit generator or seed sequence that says when it is made from something unknown."""
 
     def __init__(self: Any, seed: Any = None, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        kind.__init__(self, _constant_seed(recorder, seed), *args, **kwargs)
+        plain = _constant_seed(recorder, seed)
+        with recorder.quietly():
+            kind.__init__(self, plain, *args, **kwargs)
 
     return type(kind.__name__, (kind,), {"__init__": __init__})
 
@@ -222,7 +225,9 @@ class Generators(Source):
                 return seed
             if seed is None:
                 return FollowedGenerator(recorder, 1)
-            return _real_default_rng(_constant_seed(recorder, seed))
+            plain = _constant_seed(recorder, seed)
+            with recorder.quietly():
+                return _real_default_rng(plain)
 
         self.replace(np.random, "default_rng", default_rng)
         for kind in _BITS:

@@ -68,7 +68,8 @@ class Legacy(Source):
             if value is None:
                 return
             note_seed(recorder, value)
-            fixed = _RealState(concrete(value))
+            with recorder.quietly():
+                fixed = _RealState(concrete(value))
             for name in hooks:
                 if hasattr(fixed, name):
                     setattr(np.random, name, getattr(fixed, name))
@@ -81,7 +82,8 @@ class Legacy(Source):
             """Followed when made without a seed, constant with one."""
 
             def __init__(self, seed: Any = None) -> None:
-                super().__init__(0 if seed is None else concrete(seed))
+                with recorder.quietly():
+                    super().__init__(0 if seed is None else concrete(seed))
                 if seed is None:
                     for name, hook in _hooks(FollowedGenerator(recorder, 4)).items():
                         setattr(self, name, hook)

@@ -68,7 +68,7 @@ class Outside(Source):
         super().remove()
 
     def _watch(self, frame: FrameType, event: str, function: Any) -> None:
-        if event != "c_call":
+        if event != "c_call" or self.recorder.quiet:
             return
         key = id(function)
         if key not in self._known or getattr(function, "__self__", None) is not None:

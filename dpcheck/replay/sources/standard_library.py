@@ -63,7 +63,8 @@ class StandardLibrary(Source):
             if value is None:
                 return
             note_seed(recorder, value)
-            fixed = real(value)
+            with recorder.quietly():
+                fixed = real(value)
             for name in hooks:
                 setattr(random, name, getattr(fixed, name))
 
@@ -73,7 +74,8 @@ class StandardLibrary(Source):
             """Followed when made without a seed, constant with one."""
 
             def __init__(self, x: Any = None) -> None:
-                super().__init__(0 if x is None else x)
+                with recorder.quietly():
+                    super().__init__(0 if x is None else x)
                 if x is None:
                     self.__dict__.update(_hooks(FollowedGenerator(recorder, 6)))
                     self.__dict__.update({n: unknown(n) for n in _UNFOLLOWED})
