@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
+from dpcheck.replay.checks import confirmed
 from dpcheck.replay.draws import UNKNOWN, Line
 from dpcheck.replay.findings import FindingKind, ReplayFinding
-from dpcheck.replay.following.values import Affine, Lost, Monotone, Tabled
 from dpcheck.replay.hints import hints_of, line_of, suggested
 from dpcheck.replay.laws import Comparison, compare_runs
 from dpcheck.replay.losses.parts import Part, epsilon_of
@@ -100,21 +100,12 @@ def start_of(function: Any) -> Line:
 def _by_laws(
     observer: Observer, data: tuple[Any, Any], runs: tuple[Run, Run], seed: int
 ) -> Comparison | None:
-    """Both sides without decisions; run once more with other draws, nothing known may change."""
+    """Both sides without decisions; a plain run with other draws must give what is predicted."""
     for run, side in zip(runs, data, strict=True):
-        if not _repeats(observer, side, run, seed + 1, ()):
+        if not confirmed(observer, side, run, seed + 1):
+            run.recorder.mark(MarkKind.STATE)
             return None
     return compare_runs(*runs)
-
-
-def _repeats(observer: Observer, data: Any, run: Run, seed: int, forced: Sequence[int]) -> bool:
-    """Whether another run with other draws has the same law; state kept between calls shows here."""
-    again = observer.run(data, seed, forced)
-    if again.recorder.clean and _signature(again) == _signature(run):
-        return True
-    run.recorder.marks.extend(again.recorder.marks)
-    run.recorder.mark(MarkKind.STATE)
-    return False
 
 
 def _by_paths(
@@ -122,44 +113,21 @@ def _by_paths(
 ) -> Comparison | None:
     """Walk the paths of both sides within the calls that are left."""
     for run, side in zip(runs, data, strict=True):
-        forced = [outcome for _, outcome in run.recorder.decisions]
-        if not _repeats(observer, side, run, seed + 1, forced):
+        if not confirmed(observer, side, run, seed + 1):
+            run.recorder.mark(MarkKind.STATE)
             return None
-    left = max(0, calls - observer.calls)
-    first = walk(observer, data[0], seed, runs[0], 1 + left // 2)
-    second = walk(observer, data[1], seed, runs[1], 1 + left - len(first.runs) + 1)
-    if not first.clean or not second.clean:
-        for walked, run in ((first, runs[0]), (second, runs[1])):
-            run.recorder.marks.extend(walked.runs[-1].recorder.marks)
-        return None
-    part, whole = compare_walks(first, second)
-    complete = whole and first.complete and second.complete
+    # Every further path costs two calls: it is walked, and confirmed by plain numbers.
+    further = max(0, calls - observer.calls) // 2
+    walks = []
+    for run, side, share in zip(runs, data, (further - further // 2, further), strict=True):
+        spent = sum(len(walked.runs) - 1 for walked in walks)
+        walks.append(walk(observer, side, seed, run, min(share, further - spent)))
+        if not walks[-1].clean:
+            run.recorder.marks.extend(walks[-1].runs[-1].recorder.marks)
+            return None
+    part, whole = compare_walks(*walks)
+    complete = whole and all(walked.complete for walked in walks)
     return Comparison(() if part is None else (part,), complete)
-
-
-def _signature(run: Run) -> tuple[Any, ...]:
-    """Everything that must not change between runs."""
-    recorder = run.recorder
-    return (
-        run.flat.shape,
-        tuple(_law(x) for x in run.flat.scalars),
-        tuple(recorder.decisions),
-        tuple(recorder.selections[s] for s, _ in recorder.decisions),
-        tuple(recorder.atoms),
-    )
-
-
-def _law(value: Any) -> Any:
-    if isinstance(value, Affine):
-        return ("affine", value.base, tuple(sorted(value.coefficients.items())))
-    if isinstance(value, Monotone):
-        return ("monotone", _law(value.inner), tuple(n for n, _ in value.steps), value.flipped)
-    if isinstance(value, Tabled):
-        chosen = tuple(value.recorder.selections[s] for s in value.selections)
-        return ("tabled", chosen, tuple(repr(x) for x in value.table))
-    if isinstance(value, Lost):
-        return ("lost", value.depends)
-    return repr(value)
 
 
 def _lines(run: Run, parts: Sequence[Part]) -> tuple[Line, ...]:

@@ -8,11 +8,11 @@ path has a known chance, and paths that were not walked hold the rest.
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpcheck.replay.checks import confirmed
 from dpcheck.replay.following.values import Affine, Followed, Lost, Monotone, Tabled
 from dpcheck.replay.losses import finite
 from dpcheck.replay.losses.finite import Table
@@ -35,16 +35,39 @@ class Walk:
         return all(run.recorder.clean for run in self.runs)
 
 
-def walk(observer: Observer, data: Any, seed: int, first: Run, most: int) -> Walk:
-    """Up to `most` paths, breadth first; stops at the first that is not clean."""
+def walk(observer: Observer, data: Any, seed: int, first: Run, further: int) -> Walk:
+    """Up to `further` more paths, likely ones first; stops at the first that is not clean.
+
+    A path without any chance is not walked; one that plain numbers do not confirm counts as not
+    walked.
+    """
     runs = [first]
-    waiting = deque(_siblings(first, 0))
-    while waiting and len(runs) < most and runs[-1].recorder.clean:
-        forced = waiting.popleft()
+    waiting = _waiting(first, 0)
+    complete = True
+    while waiting and further > 0 and runs[-1].recorder.clean:
+        waiting.sort(key=lambda item: -item[0])
+        _, forced = waiting.pop(0)
         run = observer.run(data, seed, forced)
+        further -= 1
+        if run.recorder.clean and not confirmed(observer, data, run, seed + 1):
+            complete = False
+            continue
         runs.append(run)
-        waiting.extend(_siblings(run, len(forced)))
-    return Walk(tuple(runs), not waiting)
+        waiting += _waiting(run, len(forced))
+    return Walk(tuple(runs), complete and not waiting)
+
+
+def _waiting(run: Run, settled: int) -> list[tuple[float, tuple[int, ...]]]:
+    """The possible siblings of a path, each with the most chance it can have."""
+    found = []
+    for forced in _siblings(run, settled):
+        recorder = run.recorder
+        pairs = zip(recorder.decisions, forced, strict=False)
+        taken = {selection: outcome for (selection, _), outcome in pairs}
+        chance = finite.chance(recorder, finite.Given(), taken)[1]
+        if chance > 0:
+            found.append((chance, forced))
+    return found
 
 
 def _siblings(run: Run, settled: int) -> list[tuple[int, ...]]:

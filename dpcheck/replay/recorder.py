@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -49,10 +50,16 @@ class Selection:
 
 @dataclass(slots=True)
 class Recorder:
-    """Collects what one run does; `forced` are outcomes for its first decisions."""
+    """Collects what one run does; `forced` are outcomes for its first decisions.
+
+    A `plain` run hands out ordinary numbers, the first of them as `given`: a check that following
+    changed nothing.
+    """
 
     seed: int
     forced: Sequence[int] = ()
+    plain: bool = False
+    given: Sequence[float] = ()
     atoms: list[Atom] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     draws: list[Draw] = field(default_factory=list)
@@ -62,6 +69,7 @@ class Recorder:
     fixed_seeds: list[Mark] = field(default_factory=list)
     rng: np.random.Generator = field(init=False)
     thread: int = field(default_factory=threading.get_ident)
+    generators: list[Any] = field(default_factory=list)
     quiet: bool = False  # while a hook does what would leave a mark in the user's code
 
     def __post_init__(self) -> None:
@@ -107,7 +115,9 @@ class Recorder:
                 else Atom(family, number, parameters[index])
             )
             self.atoms.append(atom)
-            self.values.append(_sample(atom, self.rng))
+            drawn = sample(atom, self.rng)
+            position = len(self.values)
+            self.values.append(self.given[position] if position < len(self.given) else drawn)
         return range(first, first + count)
 
     def select(self, selection: Selection) -> int:
@@ -142,7 +152,8 @@ class Recorder:
         return total + constraint.constant >= 0
 
 
-def _sample(atom: Atom, rng: np.random.Generator) -> float:
+def sample(atom: Atom, rng: np.random.Generator) -> float:
+    """One value of an atom."""
     family = atom.family
     if family is Family.FINITE:
         assert isinstance(atom.parameter, tuple)

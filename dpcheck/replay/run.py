@@ -43,18 +43,25 @@ class Observer:
         self.generators = living_generators()
 
     def run(self, data: Any, seed: int, forced: Sequence[int] = ()) -> Run:
-        """One call on a copy of `data`, with every hook in place and removed again."""
+        """One followed call on a copy of `data`, with every hook in place and removed again."""
+        recorder = Recorder(seed, forced)
+        return self._run(data, recorder, self.modules)
+
+    def check(self, data: Any, seed: int, given: Sequence[float] = ()) -> Run:
+        """One call with plain numbers, the first of them `given`."""
+        return self._run(data, Recorder(seed, plain=True, given=given), [])
+
+    def _run(self, data: Any, recorder: Recorder, modules: list[dict[str, Any]]) -> Run:
         self.calls += 1
         own = copy.deepcopy(data)
         before = fingerprint(own)
         states = [state_of(g) for g in self.generators]
-        recorder = Recorder(seed, forced)
         error = None
         output: Any = None
         with recording(recorder):
             try:
                 handed = FollowedGenerator(recorder)
-                with following(self.modules, recorder), installed(recorder), Outside(recorder):
+                with following(modules, recorder), installed(recorder), Outside(recorder):
                     output = self.function(own, handed)
             except (Exception, SystemExit) as raised:
                 error = type(raised).__name__
@@ -62,6 +69,9 @@ class Observer:
             flat = flatten(output)
         if before is not None and fingerprint(own) != before:
             recorder.mark(MarkKind.MUTATED)
+        unseen = any(generator.moved() for generator in recorder.generators)
+        if unseen and not any(m.kind is MarkKind.UNFOLLOWED for m in recorder.marks):
+            recorder.mark(MarkKind.GENERATOR, "draws past the methods of the generator")
         for generator, state in zip(self.generators, states, strict=True):
             if state_of(generator) != state:
                 recorder.mark(MarkKind.GENERATOR, type(generator).__name__)

@@ -34,6 +34,9 @@ def _shaped(parameter: Any) -> Any:
 def standard(recorder: Recorder, source: str, family: Family, shape: tuple[int, ...] | None) -> Any:
     """Standard numbers of a family: a scalar, or an array of `shape`."""
     atoms = recorder.draw(source, family, shape or ())
+    if recorder.plain:
+        numbers = np.array([recorder.values[atom] for atom in atoms])
+        return float(numbers[0]) if shape is None else numbers.reshape(shape)
     if shape is None:
         return Affine(recorder, 0.0, {atoms[0]: 1.0})
     return _array([Affine(recorder, 0.0, {atom: 1.0}) for atom in atoms], shape)
@@ -78,6 +81,9 @@ def finite(
     rows = np.broadcast_to(np.asarray(masses, dtype=float), (count, len(outcomes)))
     tables = [tuple(float(m) for m in row) for row in rows]
     atoms = recorder.draw(source, Family.FINITE, shape or (), tables)
+    if recorder.plain:
+        picked = [outcomes[int(recorder.values[atom])] for atom in atoms]
+        return picked[0] if shape is None else np.array(picked).reshape(shape)
     made = []
     for atom in atoms:
         selection = recorder.select(Selection(((),) * len(outcomes), atom))
@@ -92,6 +98,9 @@ def discrete(
     count = math.prod(shape) if shape is not None else 1
     scales = np.broadcast_to(np.asarray(scale, dtype=float), (count,) if shape is None else shape)
     atoms = recorder.draw(source, family, shape or (), [float(s) for s in scales.ravel()])
+    if recorder.plain:
+        whole = [int(recorder.values[atom]) for atom in atoms]
+        return whole[0] if shape is None else np.array(whole).reshape(shape)
     made = [Affine(recorder, 0.0, {atom: 1.0}) for atom in atoms]
     return made[0] if shape is None else _array(made, shape)
 

@@ -36,9 +36,7 @@ class _Kind(type):
     dtype: np.dtype[Any]
 
     def __instancecheck__(cls, value: object) -> bool:
-        if isinstance(value, cls.real):
-            return True
-        return cls.real is float and isinstance(value, v.Affine | v.Monotone)
+        return isinstance(value, cls.real)
 
     def __subclasscheck__(cls, kind: type) -> bool:
         return issubclass(kind, cls.real)
@@ -113,7 +111,7 @@ def _container(maker: Callable[..., Any]) -> Callable[..., Any]:
 
     def make(*args: Any, **kwargs: Any) -> Any:
         made = maker(*args, **kwargs)
-        if isinstance(made, np.ndarray) and made.size <= _SMALL and made.dtype.kind == "f":
+        if isinstance(made, np.ndarray) and made.size <= _SMALL and made.dtype == np.float64:
             return wrap(made, made.dtype)
         return made
 

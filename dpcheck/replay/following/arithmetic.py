@@ -119,10 +119,9 @@ def _scaled(value: v.Affine, factor: float) -> Value:
 
 
 def _divided(value: v.Affine, by: Any) -> Value:
-    if by == 0:
-        if isinstance(by, np.generic | np.ndarray):
-            return v.lose(operator.truediv, value, by)
-        raise ZeroDivisionError("float division by zero")
+    if by == 0:  # an error or an infinity, by whose division it is
+        value.recorder.mark(MarkKind.BRANCH, "division by zero")
+        return math.nan
     merged = {a: c / by for a, c in value.coefficients.items()}
     return make_affine(value, value.base / by, merged, value.error / abs(by))
 
@@ -131,7 +130,7 @@ def _compare(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
     if _tables(left, right):
         return v.merge_tables(op, left, right)
     for side in (left, right):
-        if isinstance(side, float) and not math.isfinite(side):
+        if not isinstance(side, v.Followed) and not math.isfinite(side):
             other = right if side is left else left
             if isinstance(other, v.Affine):
                 return op(0.0, side) if side is right else op(side, 0.0)

@@ -6,8 +6,12 @@ own, and no compiled code can read a number out of it without calling a method o
 
 from __future__ import annotations
 
+import dis
+import itertools
 import sys
 from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -140,6 +144,20 @@ class FollowedArray(np.ndarray[Any, Any]):
         """The bytes of the numbers: they leave."""
         return bytes(np.asarray(to_plain(self, "tobytes()")).tobytes())
 
+    @property
+    def data(self) -> Any:
+        """The memory of the numbers: they leave."""
+        return np.asarray(to_plain(self, "the buffer")).data
+
+    @property
+    def ctypes(self) -> Any:
+        """The memory of the numbers: they leave."""
+        return np.asarray(to_plain(self, "the buffer")).ctypes
+
+    @property
+    def __array_interface__(self) -> Any:
+        return np.asarray(to_plain(self, "the buffer")).__array_interface__
+
     def tofile(self, *args: Any, **kwargs: Any) -> None:
         """Write the numbers: they leave."""
         np.asarray(to_plain(self, "tofile()")).tofile(*args, **kwargs)
@@ -148,7 +166,7 @@ class FollowedArray(np.ndarray[Any, Any]):
 def _cast(value: Any, kind: np.dtype[Any]) -> Any:
     if isinstance(value, v.Followed):
         return a.cast(value, kind)
-    return np.asarray(value).astype(kind).item()
+    return np.asarray(value).astype(kind)[()]
 
 
 def plain_key(key: Any) -> Any:
@@ -216,13 +234,23 @@ def wrap(value: Any, native: np.dtype[Any] | None = None) -> Any:
     if isinstance(value, np.ndarray) and not isinstance(value, FollowedArray):
         if value.ndim == 0 and np.ndarray.dtype.__get__(value) == object:  # type: ignore[attr-defined]
             return value.item()
-        result = value.astype(object).view(FollowedArray)
+        real = value.dtype
+        # A view where it can be one: whoever writes into it must be seen by others.
+        result = (value if real == object else _numpy_scalars(value)).view(FollowedArray)
         if native is not None:
             result.native = native
-        elif value.dtype != object:
-            result.native = value.dtype
+        elif real != object:
+            result.native = real
         return result
     return value
+
+
+def _numpy_scalars(value: Any) -> Any:
+    """An object array of numpy scalars, whose division by zero is numpy's and not Python's."""
+    box = np.empty(value.shape, dtype=object)
+    for at, entry in np.ndenumerate(value):
+        box[at] = entry
+    return box
 
 
 def unwrap(value: Any) -> Any:
@@ -254,8 +282,7 @@ def scalar_ufunc(ufunc: Any) -> Callable[..., Any]:
 
     def run(*args: Any) -> Any:
         if not any(isinstance(x, v.Followed) for x in args):
-            result = ufunc(*args)
-            return result.item() if isinstance(result, np.generic) else result
+            return ufunc(*args)
         if ufunc is np.maximum or ufunc is np.fmax:
             return a.maximum(*args)
         if ufunc is np.minimum or ufunc is np.fmin:
@@ -292,7 +319,7 @@ def on_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[st
     """A numpy ufunc that met a followed value."""
     out = keywords.pop("out", None)
     count = sys.maxsize if out is None else sys.getrefcount(out[0])
-    owned = out is not None and inputs[0] is out[0] and _sole_owner(out[0], count)
+    owned = out is not None and inputs[0] is out[0] and _sole_owner(out[0], count, sys._getframe(2))
     where = keywords.pop("where", True)
     keywords.pop("dtype", None)
     keywords.pop("casting", None)
@@ -300,9 +327,8 @@ def on_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[st
         result = _elementwise(ufunc, inputs, where, out)
     elif ufunc is np.matmul or (method in ("reduce", "accumulate") and where is True):
         result = _composed(ufunc, method, inputs, keywords)
-    elif method == "at" and isinstance(inputs[0], FollowedArray) and ufunc in _BINARY:
-        getattr(ufunc, method)(*(unwrap(x) for x in inputs))
-        return None
+    elif method == "at":
+        return _at(ufunc, inputs)
     elif method == "outer" and ufunc.nout == 1:
         left, right = (np.asarray(unwrap(x)) for x in inputs)
         result = _elementwise(
@@ -310,8 +336,33 @@ def on_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[st
         )
     else:
         plain = [to_plain(x, ufunc.__name__) for x in inputs]
-        return getattr(ufunc, method)(*plain, **keywords)
+        result = getattr(ufunc, method)(*plain, **keywords)
+        if out is not None and isinstance(result, tuple):
+            return tuple(
+                x if target is None else _store(x, target, owned=False)
+                for x, target in zip(result, out, strict=True)
+            )
     return result if out is None else _store(result, out[0], owned=owned)
+
+
+def _at(ufunc: Any, inputs: tuple[Any, ...]) -> None:
+    """ufunc.at: entry by entry where the target can hold followed values."""
+    target, index, *values = inputs
+    if isinstance(target, FollowedArray):
+        positions = np.arange(target.size).reshape(target.shape)[plain_key(index)].ravel()
+        flat = target.reshape(-1)
+        if not np.shares_memory(flat, target):
+            flat = None
+        rows = [np.broadcast_to(unwrap(x), np.shape(positions)).ravel() for x in values]
+        if flat is not None:
+            run = scalar_ufunc(ufunc)
+            for order, position in enumerate(positions.tolist()):
+                flat[position] = run(flat[position], *(row[order] for row in rows))
+            return
+    plain = np.asarray(to_plain(target, ufunc.__name__))
+    ufunc.at(plain, index, *(to_plain(x, ufunc.__name__) for x in values))
+    if plain is not target:
+        target[...] = plain
 
 
 def _elementwise(ufunc: Any, inputs: tuple[Any, ...], where: Any, out: Any) -> Any:
@@ -389,15 +440,31 @@ def _calibrate() -> int:
     return alone if _Probe.seen == alone + 1 and other is array else -1
 
 
-def _sole_owner(target: Any, count: int) -> bool:
+_STORES = frozenset({"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF"})
+
+
+@lru_cache(maxsize=256)
+def _rebinding(code: CodeType) -> frozenset[int]:
+    """Offsets of `name += value` whose result goes straight back into the name."""
+    steps = list(dis.get_instructions(code))
+    return frozenset(
+        one.offset
+        for one, following in itertools.pairwise(steps)
+        if following.opname in _STORES
+        and (one.opname.startswith("INPLACE_") or one.argrepr.endswith("="))
+        and (one.opname != "COMPARE_OP")
+    )
+
+
+def _sole_owner(target: Any, count: int, frame: FrameType) -> bool:
     """Whether `array += noise` may rebind instead of write: nobody else can see the array.
 
     The reference count is compared with that of a local variable known to be alone; a view, a
-    second name or a container would raise it.
+    second name or a container would raise it. And the result must go straight back into the name.
     """
-    if type(target) is not np.ndarray or target.base is not None or target.dtype.kind != "f":
+    if type(target) is not np.ndarray or target.base is not None or target.dtype != np.float64:
         return False
-    return count <= _ALONE
+    return count <= _ALONE and frame.f_lasti in _rebinding(frame.f_code)
 
 
 _ALONE = _calibrate()

@@ -29,6 +29,7 @@ MOVING = {
     np.diagonal, np.trace, np.atleast_1d, np.atleast_2d, np.moveaxis, np.swapaxes, np.take,
     np.copy, np.cumsum, np.sum, np.dot, np.inner, np.outer, np.vdot, np.tensordot, np.diff, np.kron,
     np.block, np.delete, np.insert, np.rot90, np.broadcast_arrays, np.einsum, np.convolve,
+    np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis,
 }  # fmt: skip
 
 # Functions of the values without an answer of their own here; they raise for no value of the noise.
@@ -43,18 +44,34 @@ TOTAL = {
 
 def on_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A numpy function that met a followed array."""
-    if function in HANDLED:
+    if function in HANDLED and set(kwargs) <= KNOWN_KEYWORDS and kwargs.get("out") is None:
         return HANDLED[function](*args, **kwargs)
     if function in MOVING:
         kwargs = {k: x for k, x in kwargs.items() if k != "dtype"}
         return _wrapped(function(*_inner(args), **{k: _inner(x) for k, x in kwargs.items()}))
     if not any(_deep_followed(x) for x in (*args, *kwargs.values())):
-        return _wrapped(function(*_constant(args), **{k: _constant(x) for k, x in kwargs.items()}))
-    if function in TOTAL:
+        return _wrapped(_written_back(function, args, kwargs, _constant))
+    if function in TOTAL and "out" not in kwargs:
         return _lost(function, args, kwargs)
     name = getattr(function, "__name__", "a numpy function")
-    plain = [_leaving(x, name) for x in args]
-    return function(*plain, **{k: _leaving(x, name) for k, x in kwargs.items()})
+    return _written_back(function, args, kwargs, lambda x: _leaving(x, name))
+
+
+def _written_back(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], convert: Callable[[Any], Any]
+) -> Any:
+    """Call on plain copies; what the function writes into a copy goes into the original too."""
+    plain = [convert(x) for x in args]
+    named = {k: convert(x) for k, x in kwargs.items()}
+    pairs = [*zip(args, plain, strict=True), *((kwargs[k], named[k]) for k in kwargs)]
+    copies = [(x, y, y.copy()) for x, y in pairs if isinstance(x, FollowedArray)]
+    result = function(*plain, **named)
+    for original, copied, before in copies:
+        if not np.array_equal(copied, before, equal_nan=copied.dtype.kind == "f"):
+            original[...] = copied
+        if result is copied:
+            result = original
+    return result
 
 
 def _inner(value: Any) -> Any:
@@ -129,7 +146,7 @@ def _clip(
     low = a_min if a_min is not None else min
     high = a_max if a_max is not None else max
     result = each(
-        lambda x, lo, hi: a.clip(x, lo, hi) if _any(x, lo, hi) else np.clip(x, lo, hi).item(),
+        lambda x, lo, hi: a.clip(x, lo, hi) if _any(x, lo, hi) else np.clip(x, lo, hi),
         array, -np.inf if low is None else low, np.inf if high is None else high,
     )  # fmt: skip
     if out is not None:
@@ -146,20 +163,20 @@ def _mean(array: Any, axis: Any = None, keepdims: Any = False, **_: Any) -> Any:
     total = np.sum(array, axis=axis, keepdims=keepdims)
     shape = np.shape(array)
     axes = range(len(shape)) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
-    return total / float(np.prod([shape[i] for i in axes]))
+    return np.true_divide(total, float(np.prod([shape[i] for i in axes])))
 
 
 def _round(array: Any, decimals: int = 0, **_: Any) -> Any:
     return each(
-        lambda x: a.apply_rounding(x, decimals) if _any(x) else np.round(x, decimals).item(), array
+        lambda x: a.apply_rounding(x, decimals) if _any(x) else np.round(x, decimals), array
     )
 
 
-def _argmax(array: Any, axis: int | None = None, **_: Any) -> Any:
+def _argmax(array: Any, axis: int | None = None, out: None = None) -> Any:  # noqa: ARG001
     return _pick(array, axis, 1.0)
 
 
-def _argmin(array: Any, axis: int | None = None, **_: Any) -> Any:
+def _argmin(array: Any, axis: int | None = None, out: None = None) -> Any:  # noqa: ARG001
     return _pick(array, axis, -1.0)
 
 
@@ -223,6 +240,12 @@ def _average(array: Any, axis: Any = None, weights: Any = None, **_: Any) -> Any
         return _lost(np.average, (array,), {"axis": axis, "weights": weights})
     return np.sum(array * weights) / float(np.sum(weights))
 
+
+# Others (where=, out=, order=) change what a function does and are left to the general case.
+KNOWN_KEYWORDS = frozenset(
+    {"axis", "keepdims", "weights", "decimals", "a_min", "a_max", "min", "max", "dtype", "shape",
+     "fill_value", "out"}
+)  # fmt: skip
 
 HANDLED: dict[Any, Callable[..., Any]] = {
     np.where: _where,

@@ -28,9 +28,10 @@ MOST_OUTCOMES = 1024
 
 def is_number(value: object) -> bool:
     """Whether it is a plain real number."""
-    if isinstance(value, np.ndarray):
-        return value.ndim == 0 and value.dtype.kind in "biuf"
-    return isinstance(value, int | float | np.bool_ | np.integer | np.floating)
+    kind = type(value)  # followed values call themselves float
+    if kind is np.ndarray:
+        return value.ndim == 0 and value.dtype.kind in "biuf"  # type: ignore[attr-defined]
+    return issubclass(kind, int | float | np.bool_ | np.integer | np.floating)
 
 
 class Followed:
@@ -44,6 +45,11 @@ class Followed:
     dtype = np.dtype(np.float64)
 
     recorder: Recorder
+
+    @property
+    def __class__(self) -> type:
+        """What it stands for, so that isinstance(x, float) goes the way it goes without us."""
+        return float
 
     @property
     def depends(self) -> frozenset[int]:
@@ -313,6 +319,10 @@ class Tabled(Followed):
             found |= self.recorder.selections[selection].atoms
         return found
 
+    @property
+    def __class__(self) -> type:
+        return type(self.table[0])
+
     def position(self, outcomes: Mapping[int, int]) -> Any:
         """The value where each selection has the given outcome."""
         index = 0
@@ -355,6 +365,10 @@ class Lost(Followed):
         self.recorder = recorder
         self._depends = depends
         self.value = value
+
+    @property
+    def __class__(self) -> type:
+        return type(self.value)
 
     @property
     def depends(self) -> frozenset[int]:

@@ -25,12 +25,15 @@ class FollowedGenerator(_REAL):
     """A generator whose draws are followed; methods it does not know leave a mark."""
 
     recorder: Recorder
+    _start: str
 
     def __init__(self, recorder: Recorder, key: int = 0) -> None:
         # Draws that are not followed come from here, the same in every run of one seed.
         with recorder.quietly():
             super().__init__(_BITS_OF_OUR_OWN([recorder.seed & 0xFFFFFFFF, key]))
         self.recorder = recorder
+        self._start = repr(_REAL.bit_generator.__get__(self).state)
+        recorder.generators.append(self)
 
     def _located(self, family: Family, location: Any, scale: Any, size: Any) -> Any:
         name = f"Generator.{_NAMES[family]}"
@@ -155,6 +158,14 @@ class FollowedGenerator(_REAL):
         self.recorder.mark(MarkKind.GENERATOR, "bit_generator")
         return super().bit_generator
 
+    @property
+    def _bit_generator(self) -> Any:
+        return self.bit_generator
+
+    def moved(self) -> bool:
+        """Whether somebody drew from it past the methods above."""
+        return repr(_REAL.bit_generator.__get__(self).state) != self._start
+
     def __reduce__(self) -> Any:
         self.recorder.mark(MarkKind.GENERATOR, "a copied generator")
         return (np.random.default_rng, (self.recorder.seed,))
@@ -190,7 +201,7 @@ def _constant_seed(recorder: Recorder, seed: Any) -> Any:
     if isinstance(seed, Followed):
         recorder.mark(MarkKind.GENERATOR, "a seed made of noise")
         return int(seed.concrete())
-    if isinstance(seed, int | np.integer | list | tuple):
+    if issubclass(type(seed), int | np.integer | list | tuple):
         note = Mark(MarkKind.GENERATOR, users_line(), f"seed {seed!r:.40}")
         recorder.fixed_seeds.append(note)
         return seed

@@ -95,7 +95,7 @@ class Legacy(Source):
 
 def note_seed(recorder: Recorder, value: Any) -> None:
     """A seed in the code: constant if it is a number, unknown otherwise."""
-    if isinstance(value, int | np.integer):
+    if issubclass(type(value), int | np.integer):
         recorder.fixed_seeds.append(Mark(MarkKind.GENERATOR, users_line(), f"seed {value!r:.40}"))
     else:
         recorder.mark(MarkKind.GENERATOR, f"seeded by {type(value).__name__}")

@@ -87,7 +87,9 @@ def kmeans_by_noisy_sums(points, rng):
     nearest = np.argmin(np.abs(points - CENTERS.T), axis=1)
     for k in range(2):
         mine = points[nearest == k]
-        out.append((mine.sum(axis=0) + rng.laplace(scale=4.0, size=1), len(mine) + rng.laplace(scale=4.0)))
+        out.append(
+            (mine.sum(axis=0) + rng.laplace(scale=4.0, size=1), len(mine) + rng.laplace(scale=4.0))
+        )
     return out
 
 
