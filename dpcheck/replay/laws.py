@@ -145,8 +145,8 @@ def _smooth(
         if a.depends & used or b.depends & taken:
             whole = False
             continue
-        found = _alone(way, a, b, one, other)
-        whole = whole and bool(found)
+        found, exact = _alone(way, a, b, one, other)
+        whole = whole and exact
         if found:
             used |= a.depends
             taken |= b.depends
@@ -172,17 +172,20 @@ def _same(a: Affine, b: Affine, one: Sequence[Atom], other: Sequence[Atom]) -> b
     )
 
 
-def _alone(way: str, a: Any, b: Any, one: list[Atom], other: list[Atom]) -> list[Part]:
+def _alone(
+    way: str, a: Any, b: Any, one: list[Atom], other: list[Atom]
+) -> tuple[list[Part], bool]:
+    """The loss of one output by itself, and whether it is all there is to it."""
     if isinstance(a, Affine) and isinstance(b, Affine):
         p, q = lines.law_of(a, one), lines.law_of(b, other)
         if p is None or q is None:
-            return []
+            return [], False
         if lines.same_scale(p, q):
-            return _moved(way, a, b, p, q)
-        return lines.different_parts(way, p, q, a.depends)
+            return _moved(way, a, b, p, q), True
+        return lines.different_parts(way, p, q, a.depends), False
     if isinstance(a, Monotone) and isinstance(b, Monotone):
-        return lines.monotone_parts(way, a, b, one, other)
-    return []
+        return lines.monotone_parts(way, a, b, one, other), False
+    return [], False
 
 
 def _moved(way: str, a: Affine, b: Affine, p: lines.Law, q: lines.Law) -> list[Part]:

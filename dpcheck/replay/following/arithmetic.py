@@ -287,8 +287,10 @@ def _extreme(builtin: Callable[..., Any], ufunc: Any, left: Value, right: Value)
     value, bound = (left, right) if isinstance(left, v.Followed) else (right, left)
     if isinstance(value, v.Affine | v.Monotone) and v.is_number(bound):
         c = float(bound)
-        if math.isnan(c):
+        if math.isnan(c) or c == (math.inf if builtin is max else -math.inf):
             return c
+        if math.isinf(c):
+            return value
         return then(value, f"{builtin.__name__}({c!r})", lambda x: float(builtin(x, c)))
     return v.lose(ufunc, left, right)
 
