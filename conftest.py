@@ -5,8 +5,6 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = (
-    [] if find_spec("jax") else ["*/mechanisms/_jax.py", "*/mechanisms/_dpda_*.py"]
-)
+collect_ignore_glob = [] if find_spec("jax") else ["*/mechanisms/adaptation/*.py"]
 if not find_spec("opacus"):
     collect_ignore_glob.append("*/integrations/opacus.py")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpcheck.audits._dpda import PARAMETERS, build, replay
-from dpcheck.audits.registry import Audit, Exhibit
+from dpcheck.families.adaptation.audit import PARAMETERS, build, replay
+from dpcheck.session.registry import Audit, Exhibit
 
 PAPER = "--eps 4 --delta 1e-5"  # the papers' own settings
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
-from dpcheck.auditing.part import PartPlan
-from dpcheck.audits import _output
-from dpcheck.audits._output import Array, Attack
-from dpcheck.audits._output_hunt import OutputTarget
-from dpcheck.audits._output_loss import OutputPair
-from dpcheck.audits.registry import Audit, Exhibit, Parameter, Request
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.data import Data, Plain
+from dpcheck.families.output import audit as _output
+from dpcheck.families.output.audit import Array, Attack
+from dpcheck.families.output.loss import OutputPair
+from dpcheck.families.output.search import OutputTarget
+from dpcheck.mechanisms.output.model import OutputModel
+from dpcheck.session.registry import Audit, AuditSetup, Exhibit, Parameter
 
 SOURCE = "[Wang2018] Algorithm 2, [Ji2013]"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the weight model")
 
 
-def _attack(request: Request) -> Attack:
+def _attack(request: AuditSetup) -> Attack:
     from dpcheck.mechanisms import DPIW, TwoSamples
 
     s = request.settings
@@ -29,26 +30,27 @@ def _attack(request: Request) -> Attack:
     domain = _output.weight_domain(model, features, s["largest_row"])
     rate = model.blocks(blank)[0].scale.rate
 
-    def materialise(pair: OutputPair, release: Array) -> tuple[Any, Any, Any, Array]:
+    def materialise(pair: OutputPair, release: Array) -> tuple[OutputModel, Data, Data, Array]:
         first, second, public = _output.expand(pair, domain.sizes, rows, features)
         w = _output.spread(release, domain.sizes, features)
         return model, TwoSamples(first, public), TwoSamples(second, public), w
 
     game = _output.weight_game(rate, rows, lam, domain)
     target = OutputTarget("data", game, domain, materialise)
-    changed = TwoSamples(_output.private_rows(np.ones(features), np.zeros(features), rows),
-                         blank.public)  # fmt: skip
+    changed = TwoSamples(
+        _output.private_rows(np.ones(features), np.zeros(features), rows), blank.public
+    )
     return Attack(model, blank, [target], Pair(changed, blank, "one row of ones"), features)
 
 
-def _build(request: Request) -> Sequence[PartPlan]:
+def _build(request: AuditSetup) -> Sequence[PartPlan]:
     _output.check("dpiw", request)
     return [_output.plan("dpiw", "data", SOURCE, request, _attack(request))]
 
 
-def _replay(witness: Mapping[str, Any]) -> float:
+def _replay(witness: Mapping[str, Plain]) -> float:
     request = _output.request_of(witness)
-    return _output.hunt("dpiw", "data", request, _attack(request)).replay(witness)
+    return _output.search_of("dpiw", "data", request, _attack(request)).replay(witness)
 
 
 AUDIT = Audit(
@@ -59,12 +61,21 @@ AUDIT = Audit(
     build=_build,
     variants=_output.VARIANTS,
     parameters=(
-        _output.ROWS, _output.FEATURES, REGULARIZATION, _output.BOUND, _output.REACH,
+        _output.ROWS,
+        _output.FEATURES,
+        REGULARIZATION,
+        _output.BOUND,
+        _output.REACH,
     ),
     replay=_replay,
     exhibits=(
-        Exhibit("corrected", "Rows clipped to the box that the printed rate is right for; the claim holds."),
+        Exhibit(
+            "corrected",
+            "Rows clipped to the box that the printed rate is right for; the claim holds.",
+        ),
         Exhibit("signed", "Rows of norm at most sqrt(d), with signs: up to twice the sensitivity."),
-        Exhibit("printed", "No bound on rows: the loss grows with them, and with the number of rows."),
+        Exhibit(
+            "printed", "No bound on rows: the loss grows with them, and with the number of rows."
+        ),
     ),
-)  # fmt: skip
+)

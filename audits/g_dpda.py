@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpcheck.audits._dpda import PARAMETERS, SOURCE_ROWS, build, replay
-from dpcheck.audits.registry import Audit, Exhibit
+from dpcheck.families.adaptation.audit import PARAMETERS, SOURCE_ROWS, build, replay
+from dpcheck.session.registry import Audit, Exhibit
 
 PAPER = "--eps 8 --delta 2e-5 --set source_rows=539"  # the papers' own settings
 

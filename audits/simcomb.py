@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpcheck.audits._objective import Family, objective_audit
-from dpcheck.audits.registry import Exhibit
+from dpcheck.families.objective.audit import Family, objective_audit
+from dpcheck.session.registry import Exhibit
 
 AUDIT = objective_audit(
     Family(

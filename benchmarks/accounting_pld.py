@@ -42,16 +42,19 @@ WORKLOADS = [  # rate, noise, steps, delta
 GROUPS = [(0.01, 1.0 + 0.01 * k) for k in range(100)]  # 100 distinct groups of 100 steps
 CURVE = (0.01, 1.0, 1000)  # 100 epsilons from 0 to 5
 MODULES = {
-    "dpcheck": "dpcheck", "google": "dp_accounting", "prv": "prv_accountant",
-    "opacus": "opacus", "riskcal": "riskcal",
-}  # fmt: skip
+    "dpcheck": "dpcheck",
+    "google": "dp_accounting",
+    "prv": "prv_accountant",
+    "opacus": "opacus",
+    "riskcal": "riskcal",
+}
 
 Answer = tuple[float | None, float]
 
 
 def dpcheck_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Answer:
     from dpcheck.accounting.losses import GaussianLoss, GaussianMixtureLoss
-    from dpcheck.accounting.pld import pld_epsilon
+    from dpcheck.accounting.pld.distribution import pld_epsilon
     from dpcheck.numerics.side import Side
 
     ends = []
@@ -94,8 +97,10 @@ def prv_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Answer:
     counts = [n for _, _, n in groups]
     accountant = prv.PRVAccountant(
         prvs=[prv.PoissonSubsampledGaussianMechanism(q, s) for q, s, _ in groups],
-        max_self_compositions=counts, eps_error=0.01, delta_error=delta / 1000,
-    )  # fmt: skip
+        max_self_compositions=counts,
+        eps_error=0.01,
+        delta_error=delta / 1000,
+    )
     low, _, high = accountant.compute_epsilon(delta, counts)
     return float(low), float(high)
 
@@ -118,7 +123,7 @@ def riskcal_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Ans
 
 def dpcheck_curve(epsilons: list[float]) -> None:
     from dpcheck.accounting.losses import GaussianMixtureLoss
-    from dpcheck.accounting.pld import pld_delta
+    from dpcheck.accounting.pld.distribution import pld_delta
     from dpcheck.numerics.side import Side
 
     q, s, n = CURVE
@@ -132,9 +137,12 @@ def google_curve(epsilons: list[float]) -> None:
 
 
 EPSILON: dict[str, Callable[[list[tuple[float, float, int]], float], Answer]] = {
-    "dpcheck": dpcheck_epsilon, "google": google_epsilon, "prv": prv_epsilon,
-    "opacus": opacus_epsilon, "riskcal": riskcal_epsilon,
-}  # fmt: skip
+    "dpcheck": dpcheck_epsilon,
+    "google": google_epsilon,
+    "prv": prv_epsilon,
+    "opacus": opacus_epsilon,
+    "riskcal": riskcal_epsilon,
+}
 
 
 def worker(tool: str, task: str) -> None:

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable
 
 import dpcheck
-from dpcheck.accounting import moments
+from dpcheck.accounting.renyi import moments
 
 WORKLOADS = [  # noise, rate, steps, delta
     (1.1, 256 / 60000, 14063, 1e-5),

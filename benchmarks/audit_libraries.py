@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from dpcheck.auditing.mechanism import declaration
-from dpcheck.audits.assertion import audit_function
+from dpcheck.session.assertion import audit_function
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks/results/libraries.json"
@@ -38,10 +38,11 @@ def audit_library(name: str, results: dict) -> None:
         results[name] = {"versions": versions, "rows": []}
     found = results[name]
     found |= {
-        "seed": SEED, "confidence": CONFIDENCE,
+        "seed": SEED,
+        "confidence": CONFIDENCE,
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-    }  # fmt: skip
+    }
     rows = found["rows"]
     for target, (mechanism, words) in module.TARGETS.items():
         if any(row["target"] == target for row in rows):
@@ -49,20 +50,28 @@ def audit_library(name: str, results: dict) -> None:
         said = declaration(mechanism)
         begun = time.perf_counter()
         entry = audit_function(
-            mechanism, claim=said.claim, neighbours=said.neighbours, adjacency=said.adjacency,
-            confidence=CONFIDENCE, seed=SEED, **module.OPTIONS,
-        )  # fmt: skip
+            mechanism,
+            claim=said.claim,
+            neighbours=said.neighbours,
+            adjacency=said.adjacency,
+            confidence=CONFIDENCE,
+            seed=SEED,
+            **module.OPTIONS,
+        )
         rows.append(
             {
-                "target": target, "mechanism": words, "adjacency": str(said.adjacency),
+                "target": target,
+                "mechanism": words,
+                "adjacency": str(said.adjacency),
                 "claim": [entry.claim.budget.epsilon, entry.claim.budget.delta],
                 "curve": entry.claim.event is not None,
                 "observed": [entry.observed.epsilon, entry.observed.delta],
-                "runs": entry.observed.runs, "verdict": str(entry.verdict),
+                "runs": entry.observed.runs,
+                "verdict": str(entry.verdict),
                 "detectable": entry.observed.detectable,
                 "seconds": round(time.perf_counter() - begun, 1),
             }
-        )  # fmt: skip
+        )
         print(name, rows[-1], flush=True)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

@@ -18,7 +18,7 @@ import numpy as np
 from results_file import RESULTS, load, provenance, save
 
 import dpcheck
-from dpcheck.audits.assertion import audit_function
+from dpcheck.session.assertion import audit_function
 
 SIGMA = 3.7307
 PAIR = [(np.zeros(1), np.ones(1))]
@@ -55,15 +55,24 @@ def audit(name, mechanism, claim, most, wanted, seed):
     began = time.process_time()
     # A quarter of the runs is for learning: an eighth to learn from, an eighth to choose on.
     entry = audit_function(
-        mechanism, claim=claim, neighbours=PAIR, adjacency="zero-out", seed=seed,
-        max_runs=int(most * 0.75), name=name,
-    )  # fmt: skip
+        mechanism,
+        claim=claim,
+        neighbours=PAIR,
+        adjacency="zero-out",
+        seed=seed,
+        max_runs=int(most * 0.75),
+        name=name,
+    )
     return {
-        "case": name, "seed": seed, "verdict": entry.verdict.value,
+        "case": name,
+        "seed": seed,
+        "verdict": entry.verdict.value,
         "as_it_should": entry.verdict.value in wanted,
-        "test_runs": entry.observed.runs, "learning_runs": entry.observed.learning_runs,
-        "cpu_seconds": round(time.process_time() - began, 1), **provenance(),
-    }  # fmt: skip
+        "test_runs": entry.observed.runs,
+        "learning_runs": entry.observed.learning_runs,
+        "cpu_seconds": round(time.process_time() - began, 1),
+        **provenance(),
+    }
 
 
 def main() -> None:
@@ -86,8 +95,10 @@ def main() -> None:
             runs = max(row["test_runs"] + row["learning_runs"] for row in rows)
             seconds = np.mean([row["cpu_seconds"] for row in rows])
             verdicts = ", ".join(sorted({row["verdict"] for row in rows}))
-            print(f"{name:38} {right:>6}/{len(rows):<5} {runs:>17,} {seconds:7.1f}  {verdicts}",
-                  flush=True)  # fmt: skip
+            print(
+                f"{name:38} {right:>6}/{len(rows):<5} {runs:>17,} {seconds:7.1f}  {verdicts}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@ import time
 from pathlib import Path
 
 import numpy as np
-from auditor_suite import CASES, Case
 from results_file import RESULTS, load, provenance, save
+from suite.cases import CASES, Case
 
+from dpcheck.auditing.auditors.distinguisher import distinguish
 from dpcheck.auditing.claims import AuditedClaim
-from dpcheck.auditing.distinguisher import distinguish
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.core.adjacency import Adjacency
@@ -36,20 +36,30 @@ def audit(case: Case, seed: int, full: bool) -> dict[str, object]:
     mechanism = Mechanism(case.function, batched=True)
     pairs = [Pair(a, b, f"pattern {i}") for i, (a, b) in enumerate(case.pairs)]
     limits = Limits(
-        alpha=0.01, max_runs=MOST_RUNS, learning_runs=case.learning,
-        sharpening_runs=case.sharpening, stop_early=False, reach=None if full else case.target,
-    )  # fmt: skip
+        alpha=0.01,
+        max_runs=MOST_RUNS,
+        learning_runs=case.learning,
+        sharpening_runs=case.sharpening,
+        stop_early=False,
+        reach=None if full else case.target,
+    )
     wall, cpu = time.perf_counter(), time.process_time()
     found = distinguish(mechanism, pairs, claim, limits, Runner(seed=seed, workers=Workers(1)))
     best = found.candidates[found.best]
     return {
-        "case": case.name, "seed": seed, "target": case.target, "bound": round(found.lower, 5),
-        "test_runs": found.runs, "learning_runs": found.learning_runs,
-        "stopped": not full and found.lower >= case.target, "pair": pairs[best.pair].label,
-        "event": best.event.describe(), "cpu_seconds": round(time.process_time() - cpu, 1),
+        "case": case.name,
+        "seed": seed,
+        "target": case.target,
+        "bound": round(found.lower, 5),
+        "test_runs": found.runs,
+        "learning_runs": found.learning_runs,
+        "stopped": not full and found.lower >= case.target,
+        "pair": pairs[best.pair].label,
+        "event": best.event.describe(),
+        "cpu_seconds": round(time.process_time() - cpu, 1),
         "seconds": round(time.perf_counter() - wall, 1),
         **provenance(),
-    }  # fmt: skip
+    }
 
 
 def show(case: Case, rows: list[dict[str, object]]) -> None:

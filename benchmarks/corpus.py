@@ -38,18 +38,29 @@ def measure(name: str, side: str, seed: int, jobs: int) -> dict:
     entry = worst(entries)
     seen = entry.observed
     return {
-        "mechanism": name, "side": side, "seed": seed,
+        "mechanism": name,
+        "side": side,
+        "seed": seed,
         "theme": next(theme for theme, rows in THEMES.items() if row in rows),
-        "claim": entry.claim.budget.epsilon, "delta": entry.claim.budget.delta,
-        "adjacency": str(entry.claim.adjacency), "curve": entry.claim.event is not None,
-        "part": entry.part, "verdict": str(entry.verdict), "exact": _number(row.exact),
-        "lower": _number(seen.epsilon), "lower_delta": seen.delta, "method": seen.method,
-        "detectable": _number(seen.detectable), "runs": seen.runs,
+        "claim": entry.claim.budget.epsilon,
+        "delta": entry.claim.budget.delta,
+        "adjacency": str(entry.claim.adjacency),
+        "curve": entry.claim.event is not None,
+        "part": entry.part,
+        "verdict": str(entry.verdict),
+        "exact": _number(row.exact),
+        "lower": _number(seen.epsilon),
+        "lower_delta": seen.delta,
+        "method": seen.method,
+        "detectable": _number(seen.detectable),
+        "runs": seen.runs,
         "learning_runs": seen.learning_runs,
         "event": (entry.witness or {}).get("event"),
-        "seconds": round(seconds, 2), "cpu_seconds": round(cpu_seconds, 2),
-        "provenance": row.provenance, **stamp("scikit-learn"),
-    }  # fmt: skip
+        "seconds": round(seconds, 2),
+        "cpu_seconds": round(cpu_seconds, 2),
+        "provenance": row.provenance,
+        **stamp("scikit-learn"),
+    }
 
 
 def main() -> None:

@@ -24,14 +24,14 @@ from scipy.special import betaincinv
 
 from dpcheck.accounting.api import delta as delta_of
 from dpcheck.accounting.api import epsilon as epsilon_of
+from dpcheck.auditing.auditors.distinguisher import distinguish
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
-from dpcheck.auditing.distinguisher import distinguish
-from dpcheck.auditing.intervals import conditional_binomial_lower
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.one_run import audit_one_run, guess, one_run_lower
+from dpcheck.auditing.statistics.guesses import audit_one_run, guess, one_run_lower
+from dpcheck.auditing.statistics.intervals import conditional_binomial_lower
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.noise_events import Gaussian
+from dpcheck.core.events.noise import Gaussian
 from dpcheck.execution.runner import Runner
 from dpcheck.mechanisms import PLR, Labelled, fork
 
@@ -46,9 +46,14 @@ def upper_limit(alarms: int, audits: int) -> float:
 def black_box(function, claim, pairs, *, runs=4096):
     mechanism = Mechanism(function, True, batch_runs=256)
     limits = Limits(
-        alpha=ALPHA, max_runs=runs, learning_runs=512, sharpening_runs=512, trees=False,
-        tolerance=0.0, look_every_batch=True,
-    )  # fmt: skip
+        alpha=ALPHA,
+        max_runs=runs,
+        learning_runs=512,
+        sharpening_runs=512,
+        trees=False,
+        tolerance=0.0,
+        check_every_batch=True,
+    )
 
     def audit(seed: int) -> bool:
         found = distinguish(mechanism, pairs, claim, limits, Runner(seed=seed))
@@ -85,8 +90,9 @@ def plr():
     blank = Labelled(np.zeros((10, 2)), np.ones(10))
     found = fork(PLR(epsilon=1.0, regularization=1.0), blank, angle=0.1, margin=-3.0)
     event = found.model.release_event("data", blank)
-    claim = AuditedClaim(epsilon_of(event, adjacency="replace-one").upper, 0.0,
-                         Adjacency.REPLACE_ONE)  # fmt: skip
+    claim = AuditedClaim(
+        epsilon_of(event, adjacency="replace-one").upper, 0.0, Adjacency.REPLACE_ONE
+    )
     pairs = [Pair(found.data, found.neighbour)]
     return black_box(found.model.sample_releases, claim, pairs, runs=2048)
 
@@ -98,18 +104,25 @@ def one_run():
 
     def audit(seed: int) -> bool:
         found = audit_one_run(
-            score, canaries=500, guessed=500, delta=0.0, alpha=ALPHA,
+            score,
+            canaries=500,
+            guessed=500,
+            delta=0.0,
+            alpha=ALPHA,
             seed=np.random.SeedSequence(seed),
-        )  # fmt: skip
+        )
         return found.epsilon > 1.0
 
     return audit
 
 
 CASES = {
-    "Laplace": laplace, "Gaussian (curve)": gaussian, "randomized response": randomized_response,
-    "PLR": plr, "one run": one_run,
-}  # fmt: skip
+    "Laplace": laplace,
+    "Gaussian (curve)": gaussian,
+    "randomized response": randomized_response,
+    "PLR": plr,
+    "one run": one_run,
+}
 
 
 def jax_privacy_auditing():
@@ -182,10 +195,17 @@ def run(kind, name, audit, wanted, rows, path) -> None:
         seeds = range(done, min(wanted, done + 250))
         began = time.process_time()
         alarms = sum(bool(audit(seed)) for seed in seeds)
-        rows.append({
-            "kind": kind, "name": name, "first_seed": done, "audits": len(seeds), "alarms": alarms,
-            "cpu_seconds": round(time.process_time() - began, 1), **provenance(),
-        })  # fmt: skip
+        rows.append(
+            {
+                "kind": kind,
+                "name": name,
+                "first_seed": done,
+                "audits": len(seeds),
+                "alarms": alarms,
+                "cpu_seconds": round(time.process_time() - began, 1),
+                **provenance(),
+            }
+        )
         save(path, rows)
         done += len(seeds)
 
@@ -197,8 +217,11 @@ def show(kind, name, rows) -> None:
         limit = upper_limit(alarms, audits)
         word = "ok" if limit <= 0.06 else "TOO HIGH"
         seconds = sum(row["cpu_seconds"] for row in mine)
-        print(f"{kind:10}  {name:28} {audits:6} {alarms / audits:8.4f} {limit:12.4f} {word:>9} "
-              f"{seconds:8.1f}", flush=True)  # fmt: skip
+        print(
+            f"{kind:10}  {name:28} {audits:6} {alarms / audits:8.4f} {limit:12.4f} {word:>9} "
+            f"{seconds:8.1f}",
+            flush=True,
+        )
 
 
 def main() -> None:

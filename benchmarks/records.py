@@ -26,9 +26,12 @@ def _processor() -> str:
 
 def _commit() -> str:
     shown = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+        ["git", "describe", "--always", "--dirty"],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return shown.stdout.strip() or "unknown"
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from records import append, forget, read, stamp
 
 from dpcheck.auditing.claims import AuditedClaim
-from dpcheck.auditing.distinguisher import Limits, distinguish
+from dpcheck.auditing.limits import Limits, distinguish
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.execution.parallel import Workers
@@ -72,12 +72,17 @@ def memory(runs: int) -> dict:
 def peak(runs: int) -> None:
     wall, cpu = time.perf_counter(), time.process_time()
     found = audit(laplace_sums, pair(10, 1), runs)
-    print(json.dumps({
-        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
-        "test_runs": found.runs, "lower": found.lower,
-        "seconds": round(time.perf_counter() - wall, 2),
-        "cpu_seconds": round(time.process_time() - cpu, 2),
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+                "test_runs": found.runs,
+                "lower": found.lower,
+                "seconds": round(time.perf_counter() - wall, 2),
+                "cpu_seconds": round(time.process_time() - cpu, 2),
+            }
+        )
+    )
 
 
 def workers(count: int, backend: str) -> dict:
@@ -101,8 +106,11 @@ def _throughput(where: Workers) -> dict:
     found = audit(descent, _steps(100), 1 << 23, where)
     seconds = time.perf_counter() - began
     total = 2 * (found.runs + found.learning_runs)  # both sides
-    return {"seconds": round(seconds, 2), "runs_per_second": round(total / seconds),
-            "lower": found.lower}  # fmt: skip
+    return {
+        "seconds": round(seconds, 2),
+        "runs_per_second": round(total / seconds),
+        "lower": found.lower,
+    }
 
 
 def cost(function, neighbours: Pair) -> dict:

@@ -44,9 +44,11 @@ def record(name: str, arguments: tuple[str, ...]) -> None:
     RESULTS.mkdir(exist_ok=True)
     kept = {
         "command": " ".join(["python", f"benchmarks/{name}.py", *arguments]),
-        "exit": shown.returncode, "seconds": round(time.perf_counter() - began, 1),
-        "output": shown.stdout.splitlines(), **stamp("dp-accounting"),
-    }  # fmt: skip
+        "exit": shown.returncode,
+        "seconds": round(time.perf_counter() - began, 1),
+        "output": shown.stdout.splitlines(),
+        **stamp("dp-accounting"),
+    }
     path_of(name).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     print(f"{name}: exit {shown.returncode}, {kept['seconds']} s", flush=True)
 

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 import dpcheck
-from dpcheck.audits import registry
+from dpcheck.session import registry
 
 DOCS = Path(__file__).parents[1] / "docs"
 DATA, PAGE = DOCS / "verdicts.json", DOCS / "verdicts.md"

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcheck.mechanisms._bayes import bayesian_logistic, informative_prior
-    from dpcheck.mechanisms._data import Labelled, Transfer
-    from dpcheck.mechanisms._ftl_private_model import PrivateFederatedTransfer
-    from dpcheck.mechanisms._hypothesis_weights import hypothesis_weights
-    from dpcheck.mechanisms._loss import exact_loss
-    from dpcheck.mechanisms._output_logistic import OutputLogistic, SignedRows
-    from dpcheck.mechanisms._regularizers import Ridge, SmoothRegularizer, mixture
-    from dpcheck.mechanisms._witnesses import Witness, flip, fork, fork_zero
     from dpcheck.mechanisms.baselines import Direct, SourceD
+    from dpcheck.mechanisms.common.data import Labelled, Transfer
+    from dpcheck.mechanisms.common.regularizers import Ridge, SmoothRegularizer, mixture
     from dpcheck.mechanisms.dpda import DPDA
     from dpcheck.mechanisms.dphtl import DPHTL, Source, SourcesData
     from dpcheck.mechanisms.dpiw import DPIW, TwoSamples
     from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
     from dpcheck.mechanisms.g_dpda import GDPDA
+    from dpcheck.mechanisms.objective.loss import exact_loss
+    from dpcheck.mechanisms.objective.witnesses import Witness, flip, fork, fork_zero
+    from dpcheck.mechanisms.output.bayes import bayesian_logistic, informative_prior
+    from dpcheck.mechanisms.output.hypothesis_weights import hypothesis_weights
+    from dpcheck.mechanisms.output.private_logistic import OutputLogistic, SignedRows
     from dpcheck.mechanisms.plr import PLR
     from dpcheck.mechanisms.plr_fs import PLRFS
     from dpcheck.mechanisms.pptl_fs import PPTLFS
+    from dpcheck.mechanisms.private_ftl import PrivateFederatedTransfer
     from dpcheck.mechanisms.pst_f import PSTF
     from dpcheck.mechanisms.pst_h import PSTH
     from dpcheck.mechanisms.pst_s import PSTS
@@ -38,35 +38,35 @@ _HOME = {
     "Direct": "baselines",
     "FederatedTransfer": "ftl",
     "Federation": "ftl",
-    "Labelled": "_data",
+    "Labelled": "common.data",
     "MajorityVote": "voting",
-    "OutputLogistic": "_output_logistic",
+    "OutputLogistic": "output.private_logistic",
     "PLR": "plr",
     "PLRFS": "plr_fs",
     "PPTLFS": "pptl_fs",
     "PSTF": "pst_f",
     "PSTH": "pst_h",
     "PSTS": "pst_s",
-    "PrivateFederatedTransfer": "_ftl_private_model",
-    "Ridge": "_regularizers",
-    "SignedRows": "_output_logistic",
+    "PrivateFederatedTransfer": "private_ftl",
+    "Ridge": "common.regularizers",
+    "SignedRows": "output.private_logistic",
     "SimComb": "simcomb",
-    "SmoothRegularizer": "_regularizers",
+    "SmoothRegularizer": "common.regularizers",
     "Source": "dphtl",
     "SourceD": "baselines",
     "SourcesData": "dphtl",
-    "Transfer": "_data",
+    "Transfer": "common.data",
     "TwoSamples": "dpiw",
     "WeightedVote": "voting",
-    "Witness": "_witnesses",
-    "bayesian_logistic": "_bayes",
-    "exact_loss": "_loss",
-    "flip": "_witnesses",
-    "fork": "_witnesses",
-    "fork_zero": "_witnesses",
-    "hypothesis_weights": "_hypothesis_weights",
-    "informative_prior": "_bayes",
-    "mixture": "_regularizers",
+    "Witness": "objective.witnesses",
+    "bayesian_logistic": "output.bayes",
+    "exact_loss": "objective.loss",
+    "flip": "objective.witnesses",
+    "fork": "objective.witnesses",
+    "fork_zero": "objective.witnesses",
+    "hypothesis_weights": "output.hypothesis_weights",
+    "informative_prior": "output.bayes",
+    "mixture": "common.regularizers",
 }
 
 __all__ = [
@@ -109,7 +109,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'dpcheck.mechanisms' has no attribute {name!r}")
     value = getattr(import_module(f"dpcheck.mechanisms.{_HOME[name]}"), name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
 from dpcheck.core.spending import Spender
 from dpcheck.core.validate import count, finite, open_probability, positive
-from dpcheck.mechanisms._dpda_plan import (
+from dpcheck.mechanisms.adaptation.lazy_jax import Tensor
+from dpcheck.mechanisms.adaptation.plan import (
     NoisyGradient,
     epochs_for,
     epochs_to_steps,
@@ -24,7 +25,11 @@ from dpcheck.mechanisms._dpda_plan import (
     nu_schedule,
     read_variant,
 )
-from dpcheck.mechanisms._dpda_sampling import joined, poisson_batches
+from dpcheck.mechanisms.adaptation.sampling import joined, poisson_batches
+from dpcheck.mechanisms.common.data import Labels
+
+if TYPE_CHECKING:
+    from dpcheck.mechanisms.adaptation.step import StepRules, Weights
 
 Floats = NDArray[np.float64]
 
@@ -43,10 +48,10 @@ class TrainingPlan:
 class Observer(Protocol):
     """Somebody who sees what every step adds to the weights."""
 
-    def watch(self, shown: Any) -> Any:
+    def watch(self, shown: Tensor) -> Tensor:
         """What to keep of a step's `Updates`, computed in jax."""
 
-    def collect(self, seen: Any) -> None:
+    def collect(self, seen: Tensor) -> None:
         """What was kept of the steps of an epoch, stacked."""
 
 
@@ -86,7 +91,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         nu: float | None = None,
         separate_heads: bool = False,
         variant: str = "corrected",
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -137,9 +142,13 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         return TrainingPlan(epochs, steps, max(1, rows["target"] // self.batch), claimed, true)
 
     def _epochs(
-        self, part: str, rows: Mapping[str, int], claimed: Mapping[str, Event],
-        true: Mapping[str, Event], variant: str,
-    ) -> int:  # fmt: skip
+        self,
+        part: str,
+        rows: Mapping[str, int],
+        claimed: Mapping[str, Event],
+        true: Mapping[str, Event],
+        variant: str,
+    ) -> int:
         per_epoch = rows["target"] / self.batch
         if variant == "corrected":
             phases = self.phases(part)
@@ -169,9 +178,9 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
 
     # Training ------------------------------------------------------------------------------------
 
-    def step_rules(self, **changes: Any) -> Any:
+    def step_rules(self, **changes: bool) -> StepRules:
         """The rules of a training step."""
-        from dpcheck.mechanisms._dpda_step import StepRules
+        from dpcheck.mechanisms.adaptation.step import StepRules
 
         rules = self.gradient_rules()
         return StepRules(
@@ -188,10 +197,10 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         share = [nu_schedule((done + i) / total) for i in range(steps)]
         return np.asarray(share, dtype=np.float32)
 
-    def initial_weights(self, features: int, classes: int, rng: np.random.Generator) -> Any:
+    def initial_weights(self, features: int, classes: int, rng: np.random.Generator) -> Weights:
         """Random weights."""
-        from dpcheck.mechanisms._dpda_network import initial_layers
-        from dpcheck.mechanisms._dpda_step import Weights
+        from dpcheck.mechanisms.adaptation.network import initial_layers
+        from dpcheck.mechanisms.adaptation.step import Weights
 
         widths = [count("hidden", width) for width in self.hidden]
         top = widths[-1]
@@ -214,7 +223,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         source: object = None,
         target: object = None,
         after_epoch: Callable[[int, DPDA], None] | None = None,
-        rules: Any = None,
+        rules: StepRules | None = None,
         public_rows: Mapping[str, int] | None = None,
         observer: Observer | None = None,
     ) -> DPDA:
@@ -225,8 +234,8 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         With a `ledger` every epoch is spent on its data sets before it is run, at its true cost, and
         training stops at the budget; `steps_` says how far it came.
         """
-        from dpcheck.mechanisms._dpda_step import Data, check_widths, jitted_watched_run
-        from dpcheck.mechanisms._jax import jax
+        from dpcheck.mechanisms.adaptation.lazy_jax import jax
+        from dpcheck.mechanisms.adaptation.step import Data, check_widths, jitted_watched_run
 
         labels, rows = (
             np.asarray(y_source),
@@ -269,9 +278,12 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         return self
 
     def sample_rows(
-        self, sizes: Mapping[str, int], steps: int, rng: np.random.Generator,
+        self,
+        sizes: Mapping[str, int],
+        steps: int,
+        rng: np.random.Generator,
         public: Mapping[str, int] | None = None,
-    ) -> NDArray[np.int32]:  # fmt: skip
+    ) -> NDArray[np.int32]:
         """Poisson samples of so many steps: label, source and target batches."""
         s, t = sizes["source"], sizes["target"]
         known = sizes if public is None else public
@@ -304,7 +316,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
     def decision_function(self, X: ArrayLike) -> Floats:
         """The score of every class."""
         check_is_fitted(self, "weights_")
-        from dpcheck.mechanisms._dpda_network import apply
+        from dpcheck.mechanisms.adaptation.network import apply
 
         rows = _read(X, "X")
         if rows.shape[1] != self.n_features_in_:
@@ -320,7 +332,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Labels:
         """The likeliest class of each row."""
         return np.asarray(self.classes_[np.argmax(self.decision_function(X), axis=1)])
 

@@ -6,25 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
 from dpcheck.core.spending import Spender
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms._bayes import bayesian_logistic, informative_prior
-from dpcheck.mechanisms._data import read_classes, refuse_data_scaling, to_signs
-from dpcheck.mechanisms._hypothesis_weights import hypothesis_weights
-from dpcheck.mechanisms._output import SOLVER_SHARE, OutputBlock, Scale
-from dpcheck.mechanisms._output_logistic import SignedRows, source_block, source_scale
-from dpcheck.mechanisms._output_model import OutputModel
-from dpcheck.mechanisms._regularizers import Floats
-from dpcheck.mechanisms._rows import Rows, clip_norm, read_rows, stack
+from dpcheck.mechanisms.common.data import Labels, read_classes, refuse_data_scaling, to_signs
+from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.dpiw import (
     RowBound,
     TwoSamples,
@@ -33,6 +27,12 @@ from dpcheck.mechanisms.dpiw import (
     weight_model,
     weight_scale,
 )
+from dpcheck.mechanisms.output.bayes import bayesian_logistic, informative_prior
+from dpcheck.mechanisms.output.hypothesis_weights import hypothesis_weights
+from dpcheck.mechanisms.output.model import OutputModel
+from dpcheck.mechanisms.output.noise import SOLVER_SHARE, OutputBlock, Scale
+from dpcheck.mechanisms.output.private_logistic import SignedRows, source_block, source_scale
+from dpcheck.mechanisms.output.rows import Rows, clip_norm, read_rows, stack
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +40,7 @@ class Source:
     """One source: labelled rows X, y and other people's unlabelled rows."""
 
     X: Rows
-    y: Any
+    y: Floats
     unlabelled: Rows
 
 
@@ -96,7 +96,7 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
         weight_norm_bound: float | None = None,
         deviation_floor: float = 0.0,
         variant: str = "corrected",
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.regularization = regularization
@@ -128,9 +128,12 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
     def _weight_scale(self, source: Source) -> Scale:
         shape = source.unlabelled.shape
         return weight_scale(
-            self.epsilon, shape, self.weight_regularization, self.row_bound(shape[1]),
+            self.epsilon,
+            shape,
+            self.weight_regularization,
+            self.row_bound(shape[1]),
             printed_rate=self.variant != "corrected",
-        )  # fmt: skip
+        )
 
     def source_events(self, source: Source) -> tuple[Event, Event]:
         """What one source releases about its labelled and about its unlabelled rows."""
@@ -153,9 +156,11 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
             blocks.append(source_block(name, signed, scale, self.regularization, limit))
             scale = self._weight_scale(source)
             found = weight_model(
-                TwoSamples(source.unlabelled, data.public), self.weight_regularization, bound,
+                TwoSamples(source.unlabelled, data.public),
+                self.weight_regularization,
+                bound,
                 scale.distance,
-            )  # fmt: skip
+            )
             blocks.append(OutputBlock(f"weights {number}", found.point, scale))
         return blocks
 
@@ -163,12 +168,12 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
 
     def fit(
         self,
-        X: Any,
+        X: Rows,
         y: ArrayLike,
         *,
         sources: Sequence[Source],
-        public: Any,
-        unlabelled: Any = None,
+        public: Rows,
+        unlabelled: Rows = None,
         rng: np.random.Generator | None = None,
         ledger: Spender | None = None,
         datasets: Sequence[tuple[object, object]] | None = None,
@@ -249,18 +254,18 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
         """The posterior mode, for rows divided by the norm bound; shape (1, features)."""
         return self.posterior_.mode[None, :]
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Rows) -> Floats:
         """Scores above 0 for the positive class."""
         check_is_fitted(self, "posterior_")
         return self.posterior_.scores(self._scaled(read_rows(X, "X", self.n_features_in_)))
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Rows) -> Floats:
         """Probabilities of both classes, averaged over the Laplace posterior."""
         check_is_fitted(self, "posterior_")
         rows = self._scaled(read_rows(X, "X", self.n_features_in_))
         share = self.posterior_.probabilities(rows)
         return np.column_stack([1 - share, share])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Rows) -> Labels:
         """The likelier class of each row."""
         return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(int)])

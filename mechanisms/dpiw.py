@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.training import OutputPerturbation
 from dpcheck.core.spending import Spender
-from dpcheck.core.training_events import OutputPerturbation
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms._logistic import Minimum, minimise, ridge_problem
-from dpcheck.mechanisms._output import SOLVER_SHARE, OutputBlock, Scale, calibrated
-from dpcheck.mechanisms._output_model import OutputModel
-from dpcheck.mechanisms._regularizers import Floats
-from dpcheck.mechanisms._rows import (
+from dpcheck.mechanisms.common.regularizers import Floats
+from dpcheck.mechanisms.output.logistic import Minimum, minimise, ridge_problem
+from dpcheck.mechanisms.output.model import OutputModel
+from dpcheck.mechanisms.output.noise import SOLVER_SHARE, OutputBlock, Scale, calibrated
+from dpcheck.mechanisms.output.rows import (
     Rows,
     clip_box,
     clip_norm,
@@ -178,8 +177,8 @@ class DPIW(OutputModel):
 
     def fit(
         self,
-        X: Any,
-        public: Any,
+        X: Rows,
+        public: Rows,
         *,
         rng: np.random.Generator | None = None,
         ledger: Spender | None = None,

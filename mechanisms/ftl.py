@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.mechanisms._ftl_autoencoder import (
+from dpcheck.mechanisms.federated.crypto.cipher import PaillierCipher
+from dpcheck.mechanisms.federated.crypto.paillier import generate_key
+from dpcheck.mechanisms.federated.protocol.autoencoder import (
     Array,
     Network,
     Pretraining,
     initial_network,
     pretrained_network,
 )
-from dpcheck.mechanisms._ftl_cipher import Cipher, PlainCipher
-from dpcheck.mechanisms._ftl_link import BytesLink, ObjectLink
-from dpcheck.mechanisms._ftl_local import Transcript, converse
-from dpcheck.mechanisms._ftl_messages import Party
-from dpcheck.mechanisms._ftl_model import Objective
-from dpcheck.mechanisms._ftl_paillier import PaillierCipher
-from dpcheck.mechanisms._ftl_party import Program, check_numbers
-from dpcheck.mechanisms._ftl_party_a import PartyA
-from dpcheck.mechanisms._ftl_party_b import PartyB
-from dpcheck.mechanisms._ftl_state import Settings
-from dpcheck.mechanisms._ftl_validation import Validation, cross_validate
-from dpcheck.mechanisms._paillier import generate_key
+from dpcheck.mechanisms.federated.protocol.cipher import Cipher, PlainCipher
+from dpcheck.mechanisms.federated.protocol.link import BytesLink, ObjectLink
+from dpcheck.mechanisms.federated.protocol.local import Transcript, converse
+from dpcheck.mechanisms.federated.protocol.messages import Party
+from dpcheck.mechanisms.federated.protocol.model import Objective
+from dpcheck.mechanisms.federated.protocol.party import Program, check_numbers
+from dpcheck.mechanisms.federated.protocol.party_a import PartyA
+from dpcheck.mechanisms.federated.protocol.party_b import PartyB
+from dpcheck.mechanisms.federated.protocol.state import Settings
+from dpcheck.mechanisms.federated.protocol.validation import Validation, cross_validate
 
+T = TypeVar("T")
 Transport = Literal["plain", "in-process"]
 
 
@@ -116,13 +118,20 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
         settings = self.settings()
         rng_a, rng_b = rng.spawn(2)
         a = PartyA(
-            data.X_a, data.y_a, data.common_a, self._network(data.X_a, rng_a),
-            settings=settings, cipher=self._cipher("a"),
-        )  # fmt: skip
+            data.X_a,
+            data.y_a,
+            data.common_a,
+            self._network(data.X_a, rng_a),
+            settings=settings,
+            cipher=self._cipher("a"),
+        )
         b = PartyB(
-            data.X_b, data.common_b, self._network(data.X_b, rng_b),
-            settings=settings, cipher=self._cipher("b"),
-        )  # fmt: skip
+            data.X_b,
+            data.common_b,
+            self._network(data.X_b, rng_b),
+            settings=settings,
+            cipher=self._cipher("b"),
+        )
         return a, b
 
     def _network(self, X: Array, rng: np.random.Generator) -> Network:
@@ -141,11 +150,11 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
             name="transport",
         )
 
-    def _converse(self, program: Callable[[PartyA], Program[Any]]) -> Any:
+    def _converse(self, program: Callable[[PartyA], Program[T]]) -> T:
         """Run a program of A against B's service, recording what each receives."""
         a, b = self.parties_
 
-        def of_a() -> Program[Any]:
+        def of_a() -> Program[T]:
             yield from a.meet()
             result = yield from program(a)
             yield from a.finish()
@@ -171,11 +180,13 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
         self.losses_ = a.losses["train"]
         return self
 
-    def predict(self, rows_of_b: Any = None) -> Array:
+    def predict(self, rows_of_b: ArrayLike | None = None) -> Array:
         """Algorithm 2: labels of these rows of B (None: of all)."""
         return self.decision_function(rows_of_b, _labels=True)
 
-    def decision_function(self, rows_of_b: Any = None, *, _labels: bool = False) -> Array:
+    def decision_function(
+        self, rows_of_b: ArrayLike | None = None, *, _labels: bool = False
+    ) -> Array:
         """Algorithm 2: the scores A learns for these rows of B (None: of all)."""
         check_is_fitted(self, "losses_")
         scores, labels = self._converse(lambda party: party.predict("train", rows_of_b))
@@ -194,5 +205,5 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
             lambda party: cross_validate(
                 party, common_of_b, folds=folds, rng=generator, labelled=data.labelled
             )
-        )  # fmt: skip
+        )
         return answer

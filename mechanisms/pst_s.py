@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count, positive
-from dpcheck.mechanisms._budget import noised, read_bounds, read_choices, read_regularizations
-from dpcheck.mechanisms._estimator import PrivateClassifier
-from dpcheck.mechanisms._groups import split_rows
-from dpcheck.mechanisms._plan import Block, Plan
-from dpcheck.mechanisms._regularizers import Floats
-from dpcheck.mechanisms._stacking import Where, read_meta, stacked_scores, stacking_layer
+from dpcheck.mechanisms.common.regularizers import Floats
+from dpcheck.mechanisms.objective.budget import (
+    PerGroup,
+    noised,
+    read_bounds,
+    read_choices,
+    read_regularizations,
+)
+from dpcheck.mechanisms.objective.estimator import PrivateClassifier
+from dpcheck.mechanisms.objective.groups import split_rows
+from dpcheck.mechanisms.objective.plan import Block, Plan
+from dpcheck.mechanisms.objective.stacking import Where, read_meta, stacked_scores, stacking_layer
 
 
 class PSTS(PrivateClassifier):
@@ -30,7 +35,7 @@ class PSTS(PrivateClassifier):
     def __init__(
         self,
         epsilon: float = 1.0,
-        regularization: Any = 0.01,
+        regularization: PerGroup = 0.01,
         *,
         partitions: int = 5,
         high_regularization: float | None = None,
@@ -40,7 +45,7 @@ class PSTS(PrivateClassifier):
         calibration: str = "papers",
         variant: str = "corrected",
         split_seed: int = 0,
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,

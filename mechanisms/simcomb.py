@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms._budget import noised, read_bounds, read_choices
-from dpcheck.mechanisms._estimator import TransferClassifier
-from dpcheck.mechanisms._plan import Block, Plan
-from dpcheck.mechanisms._regularizers import Floats, share
+from dpcheck.mechanisms.common.regularizers import Floats, share
+from dpcheck.mechanisms.objective.budget import noised, read_bounds, read_choices
+from dpcheck.mechanisms.objective.estimator import TransferClassifier
+from dpcheck.mechanisms.objective.plan import Block, Plan
 
 
 class SimComb(TransferClassifier):
@@ -36,7 +35,7 @@ class SimComb(TransferClassifier):
         norm_bound: float = 1.0,
         calibration: str = "papers",
         variant: str = "corrected",
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,

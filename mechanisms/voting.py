@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcheck.mechanisms._regularizers import Floats
+from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.plr_fs import PLRFS
 
 

@@ -5,7 +5,7 @@ They are installed without their dependencies (jax, TensorFlow), which their bou
     pip install --no-deps jax-privacy==2.0.0 tensorflow-empirical-privacy==0.1.0 immutabledict
 
 `auditors()` returns those that are there. None of them makes runs, scores or events: they are given
-dpcheck's. StatDP does, and has a script of its own (peers_statdp.py). On PyPI but without a bound on
+dpcheck's. StatDP does, and has a script of its own (peers/run_statdp.py). On PyPI but without a bound on
 epsilon: privacy-meter 1.0.1. Not on PyPI: DP-Sniper, DP-Auditorium, Delta-Siege.
 """
 
@@ -61,20 +61,23 @@ def jax_privacy() -> list[Peer]:
     auditor = module.CanaryScoreAuditor
     return [
         Peer(
-            "jax-privacy Clopper-Pearson", version,
+            "jax-privacy Clopper-Pearson",
+            version,
             lambda a, b, alpha, delta: auditor(a, b).epsilon_clopper_pearson(alpha, delta),
         ),
         Peer(
-            "jax-privacy Clopper-Pearson, split", version,
+            "jax-privacy Clopper-Pearson, split",
+            version,
             lambda a, b, alpha, delta: auditor(a, b).epsilon_clopper_pearson(
                 alpha, delta, one_sided=False, threshold_strategy=module.Split(seed=0)
             ),
         ),
         Peer(
-            "jax-privacy GDP", version,
+            "jax-privacy GDP",
+            version,
             lambda a, b, alpha, delta: auditor(a, b).epsilon_from_gdp(alpha, max(delta, TINY)),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def tf_privacy() -> list[Peer]:

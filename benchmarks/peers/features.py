@@ -90,10 +90,15 @@ def auditors_have_no_command() -> None:
 
 
 CHECKS = (
-    jax_takes_scores, jax_answers_with_a_number, jax_audits_one_run, tf_takes_scores,
-    tf_has_no_delta, tf_answers_with_numbers, tf_best_of_thresholds_alarms,
+    jax_takes_scores,
+    jax_answers_with_a_number,
+    jax_audits_one_run,
+    tf_takes_scores,
+    tf_has_no_delta,
+    tf_answers_with_numbers,
+    tf_best_of_thresholds_alarms,
     auditors_have_no_command,
-)  # fmt: skip
+)
 
 
 def main() -> int:

@@ -60,17 +60,33 @@ def _by_mechanism(ours: list[Record], peers: list[Record]) -> str:
         if broken[0]["theme"] != theme:
             theme = broken[0]["theme"]
             rows.append([f"**{theme}**", *[""] * 8])
-        rows.append([
-            name, _claim(broken[0]), number(broken[0]["exact"], 4), _lower(broken),
-            f"{int(statistics.median(r['runs'] for r in broken)):,}",
-            number(statistics.median(r["cpu_seconds"] for r in broken)), _verdicts(broken),
-            _verdicts(twin), _peers_above(_of(peers, mechanism=name, side="broken")),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                _claim(broken[0]),
+                number(broken[0]["exact"], 4),
+                _lower(broken),
+                f"{int(statistics.median(r['runs'] for r in broken)):,}",
+                number(statistics.median(r["cpu_seconds"] for r in broken)),
+                _verdicts(broken),
+                _verdicts(twin),
+                _peers_above(_of(peers, mechanism=name, side="broken")),
+            ]
+        )
     return table(
-        ["mechanism", "claim", "exact", "dpcheck ≥", "test runs", "CPU s", "broken", "corrected",
-         "peers' bounds above the claim"],
+        [
+            "mechanism",
+            "claim",
+            "exact",
+            "dpcheck ≥",
+            "test runs",
+            "CPU s",
+            "broken",
+            "corrected",
+            "peers' bounds above the claim",
+        ],
         rows,
-    )  # fmt: skip
+    )
 
 
 def _rates(ours: list[Record], peers: list[Record], statdp: list[Record]) -> str:
@@ -82,11 +98,19 @@ def _rates(ours: list[Record], peers: list[Record], statdp: list[Record]) -> str
         return sum(r["verdict"] == "violated" for r in chosen), len(chosen)
 
     rows = [
-        [DPCHECK + ", whole corpus", rate(*above("broken", ours)), rate(*above("corrected", ours)),
-         _told_apart(ours, lambda r: r["verdict"] == "violated")],
-        [DPCHECK + ", the peers' rows", rate(*above("broken", same)),
-         rate(*above("corrected", same)), _told_apart(same, lambda r: r["verdict"] == "violated")],
-    ]  # fmt: skip
+        [
+            DPCHECK + ", whole corpus",
+            rate(*above("broken", ours)),
+            rate(*above("corrected", ours)),
+            _told_apart(ours, lambda r: r["verdict"] == "violated"),
+        ],
+        [
+            DPCHECK + ", the peers' rows",
+            rate(*above("broken", same)),
+            rate(*above("corrected", same)),
+            _told_apart(same, lambda r: r["verdict"] == "violated"),
+        ],
+    ]
     names = sorted({name for record in peers for name in record["bounds"]})
     for name in names:
         able = [r for r in peers if name in r["bounds"]]
@@ -105,13 +129,19 @@ def _rates(ours: list[Record], peers: list[Record], statdp: list[Record]) -> str
             chosen = _of(statdp, side=side)
             cells.append(rate(sum(r["rejects"] for r in chosen), len(chosen)))
         version = statdp[0]["peers"]["pystatdp"]
-        rows.append([f"StatDP (pystatdp {version})", *cells,
-                     _told_apart(statdp, lambda r: r["rejects"])])  # fmt: skip
+        rows.append(
+            [f"StatDP (pystatdp {version})", *cells, _told_apart(statdp, lambda r: r["rejects"])]
+        )
         cases = {(r["mechanism"], r["seed"]) for r in statdp}
         same = [r for r in ours if (r["mechanism"], r["seed"]) in cases]
-        rows.append([DPCHECK + ", StatDP's rows", rate(*above("broken", same)),
-                     rate(*above("corrected", same)),
-                     _told_apart(same, lambda r: r["verdict"] == "violated")])  # fmt: skip
+        rows.append(
+            [
+                DPCHECK + ", StatDP's rows",
+                rate(*above("broken", same)),
+                rate(*above("corrected", same)),
+                _told_apart(same, lambda r: r["verdict"] == "violated"),
+            ]
+        )
     return table(
         ["auditor", "bugs caught", "false alarms on corrected twins", "told from its twin"], rows
     )
@@ -130,9 +160,10 @@ def _told_apart(records: list[Record], alarms: object) -> str:
 def _plain_words(ours: list[Record]) -> str:
     names = list(dict.fromkeys(r["mechanism"] for r in ours))
     missed = [
-        n for n in names
+        n
+        for n in names
         if any(r["verdict"] != "violated" for r in _of(ours, mechanism=n, side="broken"))
-    ]  # fmt: skip
+    ]
     twins = _of(ours, side="corrected")
     wrong = sorted({r["mechanism"] for r in twins if r["verdict"] == "violated"})
     unsure = sorted({r["mechanism"] for r in twins if r["verdict"] == "undecided"})
@@ -154,9 +185,11 @@ def render() -> dict[str, str]:
         return {}
     provenance = table(
         ["mechanism", "where it went wrong"],
-        [(n, next(r["provenance"] for r in ours if r["mechanism"] == n))
-         for n in dict.fromkeys(r["mechanism"] for r in ours)],
-    )  # fmt: skip
+        [
+            (n, next(r["provenance"] for r in ours if r["mechanism"] == n))
+            for n in dict.fromkeys(r["mechanism"] for r in ours)
+        ],
+    )
     text = f"""# The planted bugs
 
 Mechanisms people really got wrong, each beside its corrected twin (`tests/power/planted/`), audited at
@@ -191,6 +224,6 @@ certified bounds, which have no scores to hand to a peer.
 
 {provenance}
 
-{made_with(ours + peers + statdp, "python benchmarks/corpus.py, peers_corpus.py, peers_statdp.py")}
+{made_with(ours + peers + statdp, "python benchmarks/corpus.py, peers/run_corpus.py, peers/run_statdp.py")}
 """
     return {"corpus.md": text}

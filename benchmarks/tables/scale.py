@@ -63,21 +63,32 @@ def render() -> dict[str, str]:
 def _scale(records: list[Record]) -> str:
     memory = table(
         ["test runs a side", "peak memory, MB", "CPU s", "bound (true 1)"],
-        [(f"{r['test_runs']:,}", r["peak_mb"], r["cpu_seconds"], number(r["lower"], 5))
-         for r in _kind("memory")],
-    )  # fmt: skip
+        [
+            (f"{r['test_runs']:,}", r["peak_mb"], r["cpu_seconds"], number(r["lower"], 5))
+            for r in _kind("memory")
+        ],
+    )
     workers = table(
         ["backend", "workers", "runs a second, both sides", "bound", "load average"],
-        [(r["at"]["backend"], r["at"]["count"], f"{r['runs_per_second']:,}", repr(r["lower"]),
-          r["load"])
-         for r in _kind("workers")],
-    )  # fmt: skip
+        [
+            (
+                r["at"]["backend"],
+                r["at"]["count"],
+                f"{r['runs_per_second']:,}",
+                repr(r["lower"]),
+                r["load"],
+            )
+            for r in _kind("workers")
+        ],
+    )
     costs = "\n\n".join(
-        table([COSTS[kind], "microseconds per run"],
-              [(f"{int(x):,}", number(y, 4)) for x, y in zip(*points(kind), strict=True)])
+        table(
+            [COSTS[kind], "microseconds per run"],
+            [(f"{int(x):,}", number(y, 4)) for x, y in zip(*points(kind), strict=True)],
+        )
         + f"\n\nFitted exponent over the larger half: **{exponent(kind):.2f}**."
         for kind in COSTS
-    )  # fmt: skip
+    )
     return f"""# What an audit costs
 
 ## Memory
@@ -122,15 +133,27 @@ def _sizing() -> str:
         for share in (0.1, 0.03, 0.01):
             runs = runs_for(share * epsilon, epsilon, chance)
             seconds = runs / speed
-            rows.append((
-                number(epsilon), number(chance), f"{share:.0%}", f"{runs:,.0f}", number(seconds),
-                f"{math.ceil(runs / 500 / 60):,}",
-            ))  # fmt: skip
+            rows.append(
+                (
+                    number(epsilon),
+                    number(chance),
+                    f"{share:.0%}",
+                    f"{runs:,.0f}",
+                    number(seconds),
+                    f"{math.ceil(runs / 500 / 60):,}",
+                )
+            )
     sizes = table(
-        ["claimed ε", "p", "gap, share of ε", "runs a side", "CPU seconds here",
-         "workers for a minute at 1 ms a run"],
+        [
+            "claimed ε",
+            "p",
+            "gap, share of ε",
+            "runs a side",
+            "CPU seconds here",
+            "workers for a minute at 1 ms a run",
+        ],
         rows,
-    )  # fmt: skip
+    )
     checks = table(
         ["test runs a side", "measured gap", "predicted gap", "measured / predicted"], checked
     )

@@ -84,15 +84,23 @@ def _suite(measured: list[Record]) -> str:
             reached = sum(r["bound"] >= case["target"] for r in mine)
             tests = int(statistics.median(r["test_runs"] for r in mine))
             cells = [
-                number(statistics.median(r["bound"] for r in mine), 4), f"{reached}/{len(mine)}",
-                f"{tests:,}", f"{int(statistics.median(r['learning_runs'] for r in mine)):,}",
+                number(statistics.median(r["bound"] for r in mine), 4),
+                f"{reached}/{len(mine)}",
+                f"{tests:,}",
+                f"{int(statistics.median(r['learning_runs'] for r in mine)):,}",
                 f"{published['dp_sniper_test_runs'] / tests:.0f}x",
-            ]  # fmt: skip
-        rows.append([
-            case["case"], number(case["true"], 4), number(case["patterns"], 4),
-            number(case["dp_sniper"], 4), number(case["statdp"], 4), number(case["target"], 4),
-            *cells,
-        ])  # fmt: skip
+            ]
+        rows.append(
+            [
+                case["case"],
+                number(case["true"], 4),
+                number(case["patterns"], 4),
+                number(case["dp_sniper"], 4),
+                number(case["statdp"], 4),
+                number(case["target"], 4),
+                *cells,
+            ]
+        )
     others = sorted({r["case"] for r in measured} - {c["case"] for c in published["rows"]})
     extra = ""
     if others:
@@ -102,10 +110,18 @@ def _suite(measured: list[Record]) -> str:
         )
         extra = f"\n## Beyond the published patterns\n\n{_SEARCHED}\n\n{listed}\n"
     header = [
-        "mechanism", "true ε", "exact on patterns", "DP-Sniper (published)",
-        "StatDP (published)", "target", "dpcheck ≥ (median)", "reached", "test runs a side",
-        "learning runs a side", "fewer test runs",
-    ]  # fmt: skip
+        "mechanism",
+        "true ε",
+        "exact on patterns",
+        "DP-Sniper (published)",
+        "StatDP (published)",
+        "target",
+        "dpcheck ≥ (median)",
+        "reached",
+        "test runs a side",
+        "learning runs a side",
+        "fewer test runs",
+    ]
     return f"""# The auditors' standard benchmark
 
 The mechanisms StatDP, DP-Finder and DP-Sniper are judged on, at claimed epsilon 0.1. Columns marked
@@ -123,8 +139,10 @@ reached its target, so a median just above the target says that it stopped there
 def _beyond(name: str, rows: list[Record]) -> list[str]:
     target = rows[0]["target"]
     return [
-        name, number(target, 4), number(statistics.median(r["bound"] for r in rows), 4),
+        name,
+        number(target, 4),
+        number(statistics.median(r["bound"] for r in rows), 4),
         rate(sum(r["bound"] >= target for r in rows), len(rows)),
         f"{int(statistics.median(r['test_runs'] for r in rows)):,}",
         f"{int(statistics.median(r['learning_runs'] for r in rows)):,}",
-    ]  # fmt: skip
+    ]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from dpcheck.accounting.objective import event_epsilon
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import CannotCalibrate, InvalidParameter
-from dpcheck.core.training_events import ObjectivePerturbation
+from dpcheck.core.events.training import ObjectivePerturbation
 from dpcheck.core.validate import count, positive
 
 

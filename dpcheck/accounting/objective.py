@@ -12,7 +12,7 @@ from __future__ import annotations
 from flint import arb
 
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.training_events import ObjectivePerturbation
+from dpcheck.core.events.training import ObjectivePerturbation
 from dpcheck.numerics.balls import above, below, precision
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from dpcheck.accounting.api import delta, tradeoff
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
 from dpcheck.core.validate import probability
 
 FALSE_POSITIVES = (0.001, 0.01, 0.1)
@@ -45,9 +45,12 @@ def attack_accuracy(event: Event, *, adjacency: Adjacency | str | None = None) -
     """
     gain = advantage(event, adjacency=adjacency)
     return Bound(
-        max(0.5, _down((1 + gain.lower) / 2)), min(1.0, _up((1 + gain.upper) / 2)), gain.method,
-        gain.adjacency, gain.assumes,
-    )  # fmt: skip
+        max(0.5, _down((1 + gain.lower) / 2)),
+        min(1.0, _up((1 + gain.upper) / 2)),
+        gain.method,
+        gain.adjacency,
+        gain.assumes,
+    )
 
 
 def true_positives(event: Event, fpr: float, *, adjacency: Adjacency | str | None = None) -> Bound:
@@ -63,9 +66,12 @@ def true_positives(event: Event, fpr: float, *, adjacency: Adjacency | str | Non
     rate = probability("fpr", fpr)
     missed = tradeoff(event, rate, adjacency=adjacency)
     return Bound(
-        max(rate, _down(1 - missed.upper)), min(1.0, _up(1 - missed.lower)), missed.method,
-        missed.adjacency, missed.assumes,
-    )  # fmt: skip
+        max(rate, _down(1 - missed.upper)),
+        min(1.0, _up(1 - missed.lower)),
+        missed.method,
+        missed.adjacency,
+        missed.assumes,
+    )
 
 
 def reconstruction(

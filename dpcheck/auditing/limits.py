@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpcheck.auditing.mechanism import Mechanism
+from dpcheck.auditing.outputs.reader import MOST_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,20 +19,21 @@ class Limits:
     tolerance: float = 0.25
     stop_early: bool = True
     trees: bool = True
-    look_every_batch: bool = False  # rather than each time the runs have doubled
+    check_every_batch: bool = False  # rather than each time the runs have doubled
     reach: float | None = None  # stop once the lower bound is this large, whatever the claim
 
     def runs_for(self, mechanism: Mechanism) -> int:
         """Test runs a side at most."""
         if self.max_runs is not None:
             return self.max_runs
-        return 4_000_000 if mechanism.batched else 200_000
+        wide = max(1, mechanism.width // MOST_COLUMNS)  # such outputs take long to make
+        return max(200_000, 4_000_000 // wide) if mechanism.batched else 200_000
 
     def learning_for(self, mechanism: Mechanism) -> int:
         """Runs a side and pair to learn scores from."""
         if self.learning_runs is not None:
             return self.learning_runs
-        wanted = 1 << 17 if mechanism.batched else 8192
+        wanted = 1 << 17 if mechanism.batched and mechanism.width <= MOST_COLUMNS else 8192
         return min(wanted, max(1024, self.runs_for(mechanism) // 8))
 
     def sharpening_for(self, mechanism: Mechanism) -> int:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dpcheck.accounting.account import METHODS
+from dpcheck.accounting.accountants.best import METHODS
 from dpcheck.accounting.api import epsilon, verify_epsilon
-from dpcheck.accounting.convert import classic
-from dpcheck.accounting.rdp import sampled_gaussian_theorem
+from dpcheck.accounting.renyi.conversion import classic
+from dpcheck.accounting.renyi.divergence import sampled_gaussian_theorem
 from dpcheck.accounting.risk import attack_risk
 from dpcheck.cli.events import (
     KINDS,
@@ -24,13 +23,15 @@ from dpcheck.cli.events import (
     read_event,
     repetitions,
 )
+from dpcheck.cli.flags import Flag
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import CannotCertify, TheoremConditionViolated
-from dpcheck.core.event import Event
-from dpcheck.core.guarantee_events import NotPrivate
-from dpcheck.core.serialize import to_dict
-from dpcheck.core.training_events import SampledGaussian
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.guarantee import NotPrivate
+from dpcheck.core.events.serialize import to_dict
+from dpcheck.core.events.training import SampledGaussian
 
 SCHEMA = "dpcheck.account/1"
 _LABELS = {
@@ -71,7 +72,7 @@ def command(
     verify: bool,
     risk: bool,
     layout: str,
-    **options: Any,
+    **options: Flag,
 ) -> None:
     """What does MECHANISM spend? Proved bounds on epsilon at --delta.
 
@@ -162,7 +163,7 @@ def theorem_row(
 
 def as_json(
     event: Event, delta: float, answer: Bound, rows: list[tuple[str, float, str]]
-) -> dict[str, Any]:
+) -> dict[str, Plain]:
     """The machine-readable answer; infinity is the string "inf"."""
     return {
         "schema": SCHEMA,

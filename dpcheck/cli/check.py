@@ -7,12 +7,13 @@ import sys
 from contextlib import chdir
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from dpcheck.cli.exit_codes import exit_code
+from dpcheck.cli.flags import Flag
 from dpcheck.cli.project import (
     audit_options,
     format_option,
@@ -23,6 +24,10 @@ from dpcheck.cli.project import (
 )
 from dpcheck.core.audit_result import AuditReport
 
+if TYPE_CHECKING:
+    from dpcheck.gate.project import Project
+
+
 _PATH = click.Path(path_type=Path)
 
 
@@ -30,26 +35,35 @@ _PATH = click.Path(path_type=Path)
 @project_option
 @audit_options
 @click.option(
-    "--time-limit", type=float, envvar="DPCHECK_TIME_LIMIT",
+    "--time-limit",
+    type=float,
+    envvar="DPCHECK_TIME_LIMIT",
     help="Seconds for everything; what is not finished by then is undecided.",
-)  # fmt: skip
+)
 @click.option(
-    "--store", type=_PATH, envvar="DPCHECK_STORE",
+    "--store",
+    type=_PATH,
+    envvar="DPCHECK_STORE",
     help="Directory of the cache; .dpcheck beside the project file by default.",
-)  # fmt: skip
+)
 @click.option(
-    "--baseline", type=_PATH, envvar="DPCHECK_BASELINE",
+    "--baseline",
+    type=_PATH,
+    envvar="DPCHECK_BASELINE",
     help="File of accepted findings; dpcheck-baseline.json by default.",
-)  # fmt: skip
+)
 @click.option("--no-cache", is_flag=True, help="Audit what has not changed, too.")
 @click.option(
-    "--nightly", "--continue", "nightly", is_flag=True,
+    "--nightly",
+    "--continue",
+    "nightly",
+    is_flag=True,
     help="Add fresh runs to those of earlier nights; spends no further error.",
-)  # fmt: skip
+)
 @format_option
 @report_option
 @click.pass_context
-def command(context: click.Context, /, **options: Any) -> None:
+def command(context: click.Context, /, **options: Flag) -> None:
     """Run every audit and budget of the project file in one error budget.
 
     Exit codes: 0 holds or consistent, 1 violated or overspent, 2 cannot be carried out or the
@@ -60,16 +74,20 @@ def command(context: click.Context, /, **options: Any) -> None:
 
     project = options["project"]
     request = CheckRequest(
-        confidence=options["confidence"], max_runs=options["max_runs"], seed=options["seed"],
-        tolerance=options["tolerance"], timeout=options["timeout"],
+        confidence=options["confidence"],
+        max_runs=options["max_runs"],
+        seed=options["seed"],
+        tolerance=options["tolerance"],
+        timeout=options["timeout"],
         time_limit=options["time_limit"],
         folder=folder_of(project, options["store"]),
         baseline=baseline_of(project, options["baseline"]),
-        cache=not options["no_cache"], nightly=options["nightly"],
+        cache=not options["no_cache"],
+        nightly=options["nightly"],
         pictures=any(file.kind == "html" for file in options["reports"]),
         workers=workers(options["jobs"], options["timeout"]),
         overrides=frozenset(n for n in ("max_runs", "timeout") if _was_given(context, n)),
-    )  # fmt: skip
+    )
     reports = [type(file)(file.kind, file.path.absolute()) for file in options["reports"]]
     with own_stdout(), chdir(project.root):
         report = check(project, request, datetime.now(UTC).date(), Progress())
@@ -81,12 +99,12 @@ def command(context: click.Context, /, **options: Any) -> None:
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
 
 
-def folder_of(project: Any, given: Path | None) -> Path:
+def folder_of(project: Project, given: Path | None) -> Path:
     """Where results are kept."""
     return given.absolute() if given is not None else project.root.absolute() / ".dpcheck"
 
 
-def baseline_of(project: Any, given: Path | None) -> Path:
+def baseline_of(project: Project, given: Path | None) -> Path:
     """Where accepted findings are kept."""
     from dpcheck.gate.baseline import DEFAULT
 

@@ -12,19 +12,22 @@ import click
 @click.option("--parameters", is_flag=True, help="Also list what --set can change.")
 def command(style: str, parameters: bool) -> None:
     """List the registered audits with their parts, variants and papers."""
-    from dpcheck.audits import registry
     from dpcheck.report.text import table
+    from dpcheck.session import registry
 
     audits = [registry.get(name) for name in registry.names()]
     if style == "json":
         rows = [
             {
-                "name": a.name, "summary": a.summary, "paper": a.paper, "parts": list(a.parts),
+                "name": a.name,
+                "summary": a.summary,
+                "paper": a.paper,
+                "parts": list(a.parts),
                 "variants": list(a.variants),
                 "parameters": {p.name: p.default for p in a.parameters},
             }
             for a in audits
-        ]  # fmt: skip
+        ]
         click.echo(json.dumps(rows, indent=2))
         return
     cells = [[a.name, _few(a.parts), ", ".join(a.variants), a.paper, a.summary] for a in audits]

@@ -10,7 +10,7 @@ import numpy as np
 from dpcheck.accounting.api import epsilon
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import UsageError
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
 
 _DELTAS = np.geomspace(1e-12, 1e-1, 34)
 

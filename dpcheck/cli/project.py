@@ -7,14 +7,22 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-F = TypeVar("F", bound=Callable[..., Any])
+from dpcheck.cli.flags import Flag
+
+if TYPE_CHECKING:
+    from dpcheck.execution.parallel import Workers
+    from dpcheck.gate.project import Project
+    from dpcheck.report.files import ReportFile
 
 
-def _read(context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def _read(context: click.Context, _parameter: click.Parameter, value: str | None) -> Project:
     """The project, whose options become defaults below flags and DPCHECK_* variables."""
     from dpcheck.gate.project import find, load
 
@@ -37,7 +45,9 @@ project_option = click.option(
 )
 
 
-def _read_reports(_context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
+def _read_reports(
+    _context: click.Context, _parameter: click.Parameter, value: Flag
+) -> tuple[ReportFile, ...]:
     from dpcheck.report.files import check_writable, parse
 
     files = parse(value)
@@ -119,12 +129,14 @@ _AUDIT_OPTIONS = (
 )
 
 
-def workers(jobs: int | None, timeout: float | None, **dask: Any) -> Any:
+def workers(
+    jobs: int | None, timeout: float | None, backend: str = "loky", scheduler: str | None = None
+) -> Workers:
     """Who runs; the patience is a backstop for hangs of a whole batch that no signal can end."""
     from dpcheck.execution.parallel import Workers
 
     patience = None if timeout is None else 600 * timeout + 30
-    return Workers(jobs or os.cpu_count() or 1, timeout=patience, **dask)
+    return Workers(jobs or os.cpu_count() or 1, backend, scheduler, patience)
 
 
 @contextmanager

@@ -15,16 +15,16 @@ Reproduction = Callable[[Path | None, Callable[[str], None]], None]
 
 # Table -> "module:function"; the function takes the data directory (or None) and an echo.
 TABLES = {
-    "dpda-amazon": "dpcheck.cli.reproduce_dpda_training:amazon",
-    "dpda-epochs": "dpcheck.cli.reproduce_dpda:epochs",
-    "dpda-office31": "dpcheck.cli.reproduce_dpda_training:office31",
-    "dphtl-20news": "dpcheck.cli.reproduce_dphtl:news",
-    "dphtl-amazon": "dpcheck.cli.reproduce_dphtl:reviews",
-    "ftl-credit": "dpcheck.cli.reproduce_ftl:credit",
-    "ftl-nuswide": "dpcheck.cli.reproduce_ftl:nuswide",
-    "pptl-fs-mnist": "dpcheck.cli.reproduce_stacking:pptl_fs_mnist",
-    "pst-mnist": "dpcheck.cli.reproduce_stacking:pst_mnist",
-    "pst-news20": "dpcheck.cli.reproduce_stacking:pst_news20",
+    "dpda-amazon": "dpcheck.reproduce.dpda.training:amazon",
+    "dpda-epochs": "dpcheck.reproduce.dpda.epochs:epochs",
+    "dpda-office31": "dpcheck.reproduce.dpda.training:office31",
+    "dphtl-20news": "dpcheck.reproduce.dphtl.table:news",
+    "dphtl-amazon": "dpcheck.reproduce.dphtl.table:reviews",
+    "ftl-credit": "dpcheck.reproduce.ftl.table:credit",
+    "ftl-nuswide": "dpcheck.reproduce.ftl.table:nuswide",
+    "pptl-fs-mnist": "dpcheck.reproduce.stacking.table:pptl_fs_mnist",
+    "pst-mnist": "dpcheck.reproduce.stacking.table:pst_mnist",
+    "pst-news20": "dpcheck.reproduce.stacking.table:pst_news20",
 }
 
 

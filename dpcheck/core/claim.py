@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,24 @@ class BadOutput(DpcheckError):
     code = "DPC402"
 
 
+class UnreadableOutput(BadOutput):
+    """An output of a type nobody can look into."""
+
+    code = "DPC420"
+
+
+class NotNeighbours(DpcheckError, ValueError):
+    """Two datasets that the stated adjacency does not make neighbours."""
+
+    code = "DPC421"
+
+
+class InvalidRecords(DpcheckError, ValueError):
+    """A description of records that fits no data, or data that do not fit it."""
+
+    code = "DPC422"
+
+
 class InputMutated(DpcheckError):
     """An audited mechanism that changed the data it was given."""
 
@@ -137,6 +155,24 @@ class Undecided(DpcheckError):
     """An audit that could not tell within its limits; `data` has what it would take."""
 
     code = "DPC408"
+
+
+class WorkerDied(MechanismFailed):
+    """A process that ended while it ran an audited mechanism; `data` has how."""
+
+    code = "DPC430"
+
+
+class UnfitSignature(DpcheckError, ValueError):
+    """A function that takes neither (data, rng) nor (data)."""
+
+    code = "DPC431"
+
+
+class NotTransferable(DpcheckError, ValueError):
+    """A mechanism or its data that cannot be sent to a worker process."""
+
+    code = "DPC432"
 
 
 class UsageError(DpcheckError, ValueError):

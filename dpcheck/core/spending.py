@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
 
 
 class Spender(Protocol):

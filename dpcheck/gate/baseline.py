@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidBaseline
 from dpcheck.gate.files import read_text
 from dpcheck.report.files import write_whole
@@ -114,19 +114,26 @@ def read_end(text: str, today: date) -> date:
 
 def save(path: Path, entries: Sequence[Accepted]) -> None:
     """Write the entries, sorted, so that changes are easy to review."""
-    listed: list[dict[str, Any]] = [
-        asdict(entry) | {"expires": entry.expires.isoformat(),
-                         "up_to": "inf" if math.isinf(entry.up_to) else entry.up_to}
+    listed: list[dict[str, Plain]] = [
+        asdict(entry)
+        | {
+            "expires": entry.expires.isoformat(),
+            "up_to": "inf" if math.isinf(entry.up_to) else entry.up_to,
+        }
         for entry in sorted(entries, key=lambda e: e.finding)
-    ]  # fmt: skip
+    ]
     text = json.dumps({"schema": SCHEMA, "accepted": listed}, indent=2, allow_nan=False)
     write_whole(path, text + "\n")
 
 
 def add(
-    entries: Sequence[Accepted], found: Finding, reason: str, expires: date, today: date,
+    entries: Sequence[Accepted],
+    found: Finding,
+    reason: str,
+    expires: date,
+    today: date,
     up_to: float | None = None,
-) -> list[Accepted]:  # fmt: skip
+) -> list[Accepted]:
     """The entries with one more; it must end within a year."""
     if expires < today:
         raise InvalidBaseline(f"expires {expires} is in the past.")

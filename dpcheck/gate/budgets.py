@@ -9,9 +9,9 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry, BudgetEntry
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import DpcheckError, InvalidProject
-from dpcheck.core.event import Event, Sequential
-from dpcheck.core.guarantee_events import ApproxDP, PureDP
-from dpcheck.core.serialize import to_json
+from dpcheck.core.events.event import Event, Sequential
+from dpcheck.core.events.guarantee import ApproxDP, PureDP
+from dpcheck.core.events.serialize import to_json
 from dpcheck.gate.project import AuditSpec, BudgetSpec
 
 
@@ -46,8 +46,9 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
             f'with dataset = "{spec.dataset}".'
         )
     try:
-        bound = epsilon(Sequential(tuple(events)), delta=spec.budget.delta,
-                        adjacency=spec.adjacency)  # fmt: skip
+        bound = epsilon(
+            Sequential(tuple(events)), delta=spec.budget.delta, adjacency=spec.adjacency
+        )
     except DpcheckError as error:
         raise InvalidProject(f"budgets.{spec.dataset}: {error.message}") from None
     except (MemoryError, OverflowError):
@@ -55,9 +56,14 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
             f"budgets.{spec.dataset}: these releases are too many to account for."
         ) from None
     return BudgetEntry(
-        spec.dataset, spec.budget, spec.adjacency, bound.lower, bound.upper, bound.method,
+        spec.dataset,
+        spec.budget,
+        spec.adjacency,
+        bound.lower,
+        bound.upper,
+        bound.method,
         tuple(listed),
-    )  # fmt: skip
+    )
 
 
 def spenders(
@@ -66,7 +72,7 @@ def spenders(
     """The audited parts that spend from a dataset."""
     found = []
     for audit, entries in audits:
-        parts = {entry.part for entry in entries if not entry.part.endswith("floating-point")}
+        parts = {entry.part for entry in entries if not entry.floating_point}
         unknown = sorted(set(audit.datasets) - {""} - parts)
         if unknown:
             raise InvalidProject(

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from dpcheck.audits._provenance import versions
-from dpcheck.audits.session import AuditRequest
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
 from dpcheck.core.errors import NothingToAudit
 from dpcheck.core.validate import non_negative, open_probability, positive
@@ -22,7 +20,9 @@ from dpcheck.gate.baseline import Finding
 from dpcheck.gate.budgets import check_budget, spenders
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
-from dpcheck.gate.running import Settings, from_checkout, run_audit
+from dpcheck.gate.running import CheckSettings, from_checkout, run_audit
+from dpcheck.session.provenance import versions
+from dpcheck.session.run import AuditRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,20 @@ class CheckRequest:
 
         runs = chosen("max_runs", spec.max_runs)
         return AuditRequest(
-            target=spec.target, epsilon=spec.epsilon, delta=spec.delta, variant=spec.variant,
-            adjacency=spec.adjacency, settings=spec.settings, confidence=confidence,
-            max_runs=None if runs is None else int(runs), seed=self.seed, tolerance=self.tolerance,
-            timeout=chosen("timeout", spec.timeout), pictures=self.pictures, workers=self.workers,
-        )  # fmt: skip
+            target=spec.target,
+            epsilon=spec.epsilon,
+            delta=spec.delta,
+            variant=spec.variant,
+            adjacency=spec.adjacency,
+            settings=spec.settings,
+            confidence=confidence,
+            max_runs=None if runs is None else int(runs),
+            seed=self.seed,
+            tolerance=self.tolerance,
+            timeout=chosen("timeout", spec.timeout),
+            pictures=self.pictures,
+            workers=self.workers,
+        )
 
 
 def check(
@@ -90,7 +99,7 @@ def check(
     watch = progress or Progress(quiet=True)
     alpha = (1 - request.confidence) / max(1, len(project.audits))
     limit = math.inf if request.time_limit is None else request.time_limit
-    settings = Settings(
+    settings = CheckSettings(
         alpha, request.folder, time.monotonic() + limit, request.cache, request.nightly
     )
     results = Results(request.folder)
@@ -105,8 +114,17 @@ def check(
         bills = [check_budget(spec, spenders(spec, audited)) for spec in project.budgets]
         entries = [entry for _, found in audited for entry in found]
         found = findings(entries, bills)
-        results.put_last([{"name": f.name, "epsilon": _plain(f.epsilon), "found": f.found,
-                           "decided": f.decided} for f in found])  # fmt: skip
+        results.put_last(
+            [
+                {
+                    "name": f.name,
+                    "epsilon": _plain(f.epsilon),
+                    "found": f.found,
+                    "decided": f.decided,
+                }
+                for f in found
+            ]
+        )
     finally:
         results.close()
     accepted, complaints = baseline.judge(accepted_before, found, today)
@@ -131,10 +149,14 @@ def finding_name(entry: AuditEntry) -> str:
 def findings(entries: Sequence[AuditEntry], bills: Sequence[BudgetEntry]) -> list[Finding]:
     """Everything a baseline can speak of."""
     return [
-        Finding(finding_name(e), e.observed.epsilon, e.verdict is Verdict.VIOLATED,
-                e.verdict is not Verdict.UNDECIDED)
+        Finding(
+            finding_name(e),
+            e.observed.epsilon,
+            e.verdict is Verdict.VIOLATED,
+            e.verdict is not Verdict.UNDECIDED,
+        )
         for e in entries
-    ] + [Finding(f"budgets/{b.dataset}", b.upper, not b.within) for b in bills]  # fmt: skip
+    ] + [Finding(f"budgets/{b.dataset}", b.upper, not b.within) for b in bills]
 
 
 def _plain(value: float) -> float | str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidProject
-from dpcheck.core.event import Event
-from dpcheck.core.serialize import from_dict
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.serialize import from_dict
 from dpcheck.gate.fields import (
+    Reader,
     Unfit,
     choice,
     flag,
@@ -66,7 +67,7 @@ class Project:
 
     root: Path
     file: Path | None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Plain] = field(default_factory=dict)
     audits: tuple[AuditSpec, ...] = ()
     budgets: tuple[BudgetSpec, ...] = ()
     pythonpath: tuple[Path, ...] = ()
@@ -102,7 +103,7 @@ def _shared_table(path: Path) -> object:
     return tool.get("dpcheck")
 
 
-def _positive() -> Any:
+def _positive() -> Reader:
     return number(0, open_ends=True)
 
 
@@ -214,7 +215,7 @@ def _audit(root: Path, index: int, data: object) -> AuditSpec:
         inside(root, path, f"{where}: inputs")
     adjacency = found.get("adjacency")
     return AuditSpec(
-        name=found.get("name", target),
+        name=str(found.get("name", target)),
         target=target,
         epsilon=found.get("epsilon"),
         delta=found.get("delta"),

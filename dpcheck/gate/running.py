@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from dpcheck.auditing.distinguisher import Limits
-from dpcheck.auditing.float_bits import with_float_parts
+from dpcheck.auditing.auditors.floating_point import with_float_parts
 from dpcheck.auditing.guard import fingerprint
-from dpcheck.auditing.part import PartPlan
-from dpcheck.audits import session, targets
-from dpcheck.audits._claims import audited_claim, read_claim
+from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import AuditEntry, Location, Observed
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError, InvalidProject, MechanismFailed, NothingToAudit
-from dpcheck.core.serialize import to_dict
+from dpcheck.core.events.serialize import to_dict
+from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
+from dpcheck.execution import code
+from dpcheck.execution.facts import Facts
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.store import Arrays, MemoryStore, SqliteStore, Store
-from dpcheck.gate import code
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Kept, Results
+from dpcheck.session import run as session
+from dpcheck.session import targets
+from dpcheck.session.claims import read_claim
 
 
 class OutOfTime(Exception):
@@ -38,6 +40,7 @@ class TimedStore(MemoryStore):
     """A store that stops the audit once the time is up; what was finished is kept."""
 
     def __init__(self, inner: Store, deadline: float) -> None:
+        super().__init__()
         self._inner, self._deadline = inner, deadline
 
     def get(self, name: str) -> Arrays | None:
@@ -50,9 +53,14 @@ class TimedStore(MemoryStore):
         if time.monotonic() > self._deadline:
             raise OutOfTime
 
+    def observe(self, facts: Facts) -> None:
+        """Known to both: what was seen before is in the store, too."""
+        self._inner.observe(facts)
+        self.facts = self._inner.facts
+
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CheckSettings:
     """What all audits of one check share; `alpha` is the error rate of each."""
 
     alpha: float
@@ -86,11 +94,13 @@ def prepare(
             raise NothingToAudit("this target is not callable; name a function (data, rng).")
     plans, _ = session.plan(replace(request, floating_point=False))
     if spec.claim is not None:
-        if any(getattr(plan, "trial", None) is not None for plan in plans):
+        if any(plan.training is not None for plan in plans):
             raise InvalidProject("canaries are planned for the declared claim; change it there.")
         stated = [read_claim(spec.claim, p.claim.adjacency, "the project file") for p in plans]
-        plans = [replace(p, claim=replace(c, part=p.claim.part), tested=audited_claim(c))
-                 for p, c in zip(plans, stated, strict=True)]  # fmt: skip
+        plans = [
+            replace(p, claim=replace(c, part=p.claim.part))
+            for p, c in zip(plans, stated, strict=True)
+        ]
     plans = [replace(p, name=spec.name) for p in plans]
     if spec.floating_point:
         plans = with_float_parts(plans)
@@ -116,25 +126,30 @@ def from_checkout(path: Path, root: Path) -> str | None:
 
 
 def _source_of(target: str) -> Path:
-    reference = targets.parse(target)
-    if reference.location.endswith(".py"):
-        return Path(reference.location)
-    return Path(sys.modules[reference.location].__file__ or "").resolve()
+    return targets.source_of(targets.parse(target)) or Path()
 
 
 def result_key(
     spec: AuditSpec, request: session.AuditRequest, plans: Sequence[PartPlan], project: Project
 ) -> str | None:
     """A digest of code, data and parameters; None where the data has none."""
-    facts: dict[str, Any] = {
-        "environment": code.environment(), "name": spec.name, "target": spec.target,
-        "epsilon": request.epsilon, "delta": request.delta, "variant": request.variant,
-        "adjacency": str(request.adjacency), "settings": sorted(request.settings),
+    facts: dict[str, Plain] = {
+        "environment": code.environment(),
+        "name": spec.name,
+        "target": spec.target,
+        "epsilon": request.epsilon,
+        "delta": request.delta,
+        "variant": request.variant,
+        "adjacency": str(request.adjacency),
+        "settings": sorted(request.settings),
         "claim": None if spec.claim is None else to_dict(spec.claim),
-        "max_runs": request.max_runs, "seed": request.seed, "tolerance": request.tolerance,
-        "timeout": request.timeout, "floating_point": spec.floating_point,
+        "max_runs": request.max_runs,
+        "seed": request.seed,
+        "tolerance": request.tolerance,
+        "timeout": request.timeout,
+        "floating_point": spec.floating_point,
         "inputs": code.inputs(project.root, spec.inputs),
-    }  # fmt: skip
+    }
     if not request.is_registered:
         facts["sources"] = code.sources(_source_of(spec.target), project.root)
         facts["data"] = [fingerprint((p.first, p.second)) for plan in plans for p in plan.pairs]
@@ -145,9 +160,13 @@ def result_key(
 
 
 def run_audit(
-    spec: AuditSpec, request: session.AuditRequest, settings: Settings, project: Project,
-    results: Results, progress: Progress,
-) -> tuple[AuditEntry, ...]:  # fmt: skip
+    spec: AuditSpec,
+    request: session.AuditRequest,
+    settings: CheckSettings,
+    project: Project,
+    results: Results,
+    progress: Progress,
+) -> tuple[AuditEntry, ...]:
     """The entries of one audit: from the cache, continued, or new.
 
     Guarantee: the parts of an audit that keeps its claim are found violated with probability at
@@ -180,9 +199,13 @@ def run_audit(
 
 
 def _run(
-    plans: list[PartPlan], request: session.AuditRequest, settings: Settings, key: str | None,
-    nights: int, progress: Progress,
-) -> tuple[tuple[AuditEntry, ...], bool]:  # fmt: skip
+    plans: list[PartPlan],
+    request: session.AuditRequest,
+    settings: CheckSettings,
+    key: str | None,
+    nights: int,
+    progress: Progress,
+) -> tuple[tuple[AuditEntry, ...], bool]:
     """The entries, and whether none was cut short by the time limit."""
     store: Store = MemoryStore()
     if settings.nightly and key is not None:
@@ -200,17 +223,22 @@ def _run(
                 with warnings.catch_warnings():
                     warnings.filterwarnings("ignore", message=".*still being processed")
                     report = session.run_plans(
-                        [plan], request, {}, progress=progress, limits=limits,
+                        [plan],
+                        request,
+                        {},
+                        progress=progress,
+                        limits=limits,
                         store=TimedStore(store, settings.deadline),
-                    )  # fmt: skip
+                    )
                 (entry,) = report.entries
             except OutOfTime:
                 whole = False
                 entry = _cut_short(plan, limits)
             if settings.nightly and _goes_on(entry):
                 note = f"night {nights + 1} of one e-process: no error rate was spent again"
-                entry = replace(entry, origin="continued" if nights else "run",
-                                notes=(*entry.notes, note))  # fmt: skip
+                entry = replace(
+                    entry, origin="continued" if nights else "run", notes=(*entry.notes, note)
+                )
             entries.append(entry)
     finally:
         if isinstance(store, SqliteStore):
@@ -220,7 +248,7 @@ def _run(
 
 def _goes_on(entry: AuditEntry) -> bool:
     """Whether a part has an e-process: its other tests would only repeat themselves."""
-    return any(line.test == "distinguisher" for line in entry.spending)
+    return any(line.test is Method.DISTINGUISHER for line in entry.spending)
 
 
 def night_limits(base: Limits, plan: PartPlan, nights: int) -> Limits:
@@ -247,8 +275,14 @@ def night_limits(base: Limits, plan: PartPlan, nights: int) -> Limits:
 
 
 def _cut_short(plan: PartPlan, limits: Limits) -> AuditEntry:
-    observed = Observed(0.0, plan.tested.delta, 1 - limits.alpha, "no test", 0, math.inf)
+    observed = Observed(0.0, plan.tested.delta, 1 - limits.alpha, Method.NO_TEST, 0, math.inf)
     return AuditEntry(
-        plan.name, plan.variant, plan.claim.part, plan.claim, plan.proved, observed,
-        Verdict.UNDECIDED, notes=("the time limit passed before this part was finished; raise --time-limit",),
-    )  # fmt: skip
+        plan.name,
+        plan.variant,
+        plan.claim.part,
+        plan.claim,
+        plan.proved,
+        observed,
+        Verdict.UNDECIDED,
+        notes=("the time limit passed before this part was finished; raise --time-limit",),
+    )

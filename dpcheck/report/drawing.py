@@ -30,9 +30,14 @@ class Drawing:
 
 
 def draw(
-    title: str, description: str, size: tuple[float, float], paint: Callable[[Axes], None], *,
-    key: str, margins: tuple[float, float] = (0.62, 0.3),
-) -> str:  # fmt: skip
+    title: str,
+    description: str,
+    size: tuple[float, float],
+    paint: Callable[[Axes], None],
+    *,
+    key: str,
+    margins: tuple[float, float] = (0.62, 0.3),
+) -> str:
     """One figure as an <svg> element; `key` keeps its ids apart from those of other figures.
 
     `margins` left and above the axes are in inches, as is `size`: fixed, so that figures line up.
@@ -49,9 +54,13 @@ def draw(
         FigureCanvasSVG(figure)
         (width, height), (left, top) = size, margins
         axes = figure.add_axes(
-            (left / width, _BELOW / height, 1 - (left + _RIGHT) / width,
-             1 - (top + _BELOW) / height)
-        )  # fmt: skip
+            (
+                left / width,
+                _BELOW / height,
+                1 - (left + _RIGHT) / width,
+                1 - (top + _BELOW) / height,
+            )
+        )
         paint(axes)
         for spine in axes.spines.values():
             spine.set_visible(False)
@@ -66,16 +75,32 @@ def _style() -> Iterator[None]:
     import matplotlib as mpl
 
     settings: Any = {
-        "svg.fonttype": "none", "svg.hashsalt": "dpcheck", "font.size": 9.5,
-        "font.family": ["DejaVu Sans"], "figure.facecolor": "none", "axes.facecolor": "none",
-        "savefig.facecolor": "none", "text.color": INK["text"], "axes.labelcolor": INK["text"],
-        "axes.edgecolor": INK["muted"], "xtick.color": INK["muted"], "ytick.color": INK["muted"],
-        "xtick.labelcolor": INK["text"], "ytick.labelcolor": INK["text"],
-        "grid.color": INK["line"], "grid.linewidth": 0.6, "axes.grid": True,
-        "legend.frameon": False, "legend.labelcolor": INK["text"], "legend.fontsize": 9,
-        "xtick.major.size": 0, "ytick.major.size": 0, "hatch.linewidth": 0.5,
-        "xtick.major.pad": 5.5, "ytick.major.pad": 4.5,
-    }  # fmt: skip
+        "svg.fonttype": "none",
+        "svg.hashsalt": "dpcheck",
+        "font.size": 9.5,
+        "font.family": ["DejaVu Sans"],
+        "figure.facecolor": "none",
+        "axes.facecolor": "none",
+        "savefig.facecolor": "none",
+        "text.color": INK["text"],
+        "axes.labelcolor": INK["text"],
+        "axes.edgecolor": INK["muted"],
+        "xtick.color": INK["muted"],
+        "ytick.color": INK["muted"],
+        "xtick.labelcolor": INK["text"],
+        "ytick.labelcolor": INK["text"],
+        "grid.color": INK["line"],
+        "grid.linewidth": 0.6,
+        "axes.grid": True,
+        "legend.frameon": False,
+        "legend.labelcolor": INK["text"],
+        "legend.fontsize": 9,
+        "xtick.major.size": 0,
+        "ytick.major.size": 0,
+        "hatch.linewidth": 0.5,
+        "xtick.major.pad": 5.5,
+        "ytick.major.pad": 4.5,
+    }
     with mpl.rc_context():
         mpl.rcdefaults()  # whatever a user's matplotlibrc says
         mpl.rcParams.update(settings)

@@ -65,9 +65,13 @@ def _row(axes: Axes, entry: AuditEntry, place: int, end: float, several: bool) -
     low, high = place - 0.17, place + 0.17
     axes.fill_between([claimed, end], low, high, color=INK["violated"], alpha=0.14, linewidth=0)
     axes.fill_between(
-        [seen, min(proved, end)], place - 0.07, place + 0.07, color=INK["muted"], alpha=0.5,
+        [seen, min(proved, end)],
+        place - 0.07,
+        place + 0.07,
+        color=INK["muted"],
+        alpha=0.5,
         linewidth=0,
-    )  # fmt: skip
+    )
     axes.plot([claimed, claimed], [low, high], color=INK["claim"], linewidth=2.4)
     axes.plot([seen], [place], ">", color=INK["observed"], markersize=6.5, clip_on=False)
     if proved < math.inf:
@@ -77,9 +81,13 @@ def _row(axes: Axes, entry: AuditEntry, place: int, end: float, several: bool) -
     if entry.observed.delta != entry.claim.budget.delta:
         name += f", at δ = {entry.observed.delta:.3g}"
     axes.text(
-        0, place + 0.29, f"{name}: {entry.verdict}", color=INK[entry.verdict], weight="bold",
+        0,
+        place + 0.29,
+        f"{name}: {entry.verdict}",
+        color=INK[entry.verdict],
+        weight="bold",
         parse_math=False,
-    )  # fmt: skip
+    )
 
 
 def _sides(axes: Axes, shown: Histogram, runs: int) -> None:
@@ -87,15 +95,28 @@ def _sides(axes: Axes, shown: Histogram, runs: int) -> None:
     for name, label, dashes, counts in styles:
         heights = [count / runs for count in counts]
         axes.stairs(heights, shown.edges, fill=True, color=INK[name], alpha=0.22)
-        axes.stairs(heights, shown.edges, color=INK[name], linewidth=1.6, linestyle=dashes,
-                    label=f"runs on {label}")  # fmt: skip
+        axes.stairs(
+            heights,
+            shown.edges,
+            color=INK[name],
+            linewidth=1.6,
+            linestyle=dashes,
+            label=f"runs on {label}",
+        )
     axes.set_ylim(bottom=0)
     axes.set_ylabel("share of runs")
 
 
 def _legend(axes: Axes, columns: int = 3) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(-0.04, 1.0), ncols=columns, borderaxespad=0.2,
-                handlelength=1.9, columnspacing=0.9, handletextpad=0.5)  # fmt: skip
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(-0.04, 1.0),
+        ncols=columns,
+        borderaxespad=0.2,
+        handlelength=1.9,
+        columnspacing=0.9,
+        handletextpad=0.5,
+    )
 
 
 def losses(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
@@ -106,11 +127,20 @@ def losses(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
     def paint(axes: Axes) -> None:
         _sides(axes, shown, seen.runs)
         for sign in (-1, 1):
-            axes.axvline(sign * claim.epsilon, color=INK["claim"], linewidth=1.8,
-                         label="claimed ±ε" if sign > 0 else None)  # fmt: skip
+            axes.axvline(
+                sign * claim.epsilon,
+                color=INK["claim"],
+                linewidth=1.8,
+                label="claimed ±ε" if sign > 0 else None,
+            )
             if claim.delta == 0:  # otherwise a few outputs may lie beyond
-                axes.axvspan(sign * claim.epsilon, sign * reach, color=INK["violated"], alpha=0.1,
-                             linewidth=0)  # fmt: skip
+                axes.axvspan(
+                    sign * claim.epsilon,
+                    sign * reach,
+                    color=INK["violated"],
+                    alpha=0.1,
+                    linewidth=0,
+                )
         axes.set(xlim=(-reach, reach), xlabel=f"{shown.quantity} of an output")
         _legend(axes)
 
@@ -152,18 +182,31 @@ def tradeoff(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
     curve = seen.curve
 
     def paint(axes: Axes) -> None:
-        axes.plot([0, 1], [1, 0], color=INK["muted"], linewidth=1, linestyle=(0, (1, 2)),
-                  label="no information")  # fmt: skip
+        axes.plot(
+            [0, 1],
+            [1, 0],
+            color=INK["muted"],
+            linewidth=1,
+            linestyle=(0, (1, 2)),
+            label="no information",
+        )
         _band(axes, curve.lower, curve.upper)
         axes.plot(*_xy(curve.estimate), color=INK["first"], linewidth=1.8, label="measured")
         if seen.claimed:
             x, y = _xy(seen.claimed)
             axes.fill_between(x, 0, y, color=INK["violated"], alpha=0.1, linewidth=0)
-            axes.plot(x, y, color=INK["claim"], linewidth=1.8, linestyle=(0, (5, 2)),
-                      label="claimed f")  # fmt: skip
+            axes.plot(
+                x, y, color=INK["claim"], linewidth=1.8, linestyle=(0, (5, 2)), label="claimed f"
+            )
         ticks = [0, 0.25, 0.5, 0.75, 1]
-        axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="false-positive rate",
-                 ylabel="false-negative rate", xticks=ticks, yticks=ticks)  # fmt: skip
+        axes.set(
+            xlim=(0, 1),
+            ylim=(0, 1),
+            xlabel="false-positive rate",
+            ylabel="false-negative rate",
+            xticks=ticks,
+            yticks=ticks,
+        )
         _legend(axes)
 
     broken = _below(curve.upper, seen.claimed)

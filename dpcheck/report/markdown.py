@@ -45,8 +45,10 @@ def _notes(entry: AuditEntry) -> list[str]:
 
 def _table(headers: list[str], rows: list[list[str]]) -> list[str]:
     lines = ["| " + " | ".join(headers) + " |", "|" + "---|" * len(headers)]
-    lines += ["| " + " | ".join(_safe(cell).replace("|", "\\|") for cell in cells) + " |"
-              for cells in rows]  # fmt: skip
+    lines += [
+        "| " + " | ".join(_safe(cell).replace("|", "\\|") for cell in cells) + " |"
+        for cells in rows
+    ]
     return [*lines, ""]
 
 

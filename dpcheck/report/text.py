@@ -23,8 +23,10 @@ def figure(value: float) -> str:
 def table(headers: list[str], rows: list[list[str]]) -> str:
     """Aligned columns."""
     widths = [max(len(row[i]) for row in [headers, *rows]) for i in range(len(headers))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
-             for row in [headers, ["-" * w for w in widths], *rows]]  # fmt: skip
+    lines = [
+        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+        for row in [headers, ["-" * w for w in widths], *rows]
+    ]
     return "\n".join(lines)
 
 
@@ -74,8 +76,8 @@ def details(entry: AuditEntry) -> str:
     if entry.proved is not None:
         lines.append(f"  proved    by {entry.proved.method}")
         lines += [f"            assuming {text}" for text in entry.proved.assumes]
-    if entry.tie is not None:
-        lines.append(f"  tied      {entry.tie}")
+    if entry.conformance is not None:
+        lines.append(f"  tied      {entry.conformance}")
     how = f"  observed  by {seen.method}, confidence {seen.confidence:.6g}"
     if seen.runs:
         how += f", {seen.runs:,} runs a side after {seen.learning_runs:,} to learn"

@@ -11,19 +11,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from dpcheck.accounting.api import epsilon, epsilon_lower
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import InvalidEvent, InvalidParameter
-from dpcheck.core.event import Event, leaves
-from dpcheck.core.serialize import to_json
+from dpcheck.core.events.event import Event, leaves
+from dpcheck.core.events.serialize import to_json
 from dpcheck.core.validate import count, non_negative
 from dpcheck.testing._extras import need
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
+
+class Peer(Protocol):
+    """What is asked of an accountant of dp-accounting that has composed an event."""
+
+    def get_epsilon(self, target_delta: float) -> float:
+        """Its epsilon at delta."""
+
 
 # (event, delta, adjacency) -> epsilon; None where the accountant does not know the event.
 Accountant = Callable[[Event, float, Adjacency], float | None]
@@ -97,8 +105,8 @@ def compare_accountants(
     >>> found.counterexamples[0].reported
     0.0
     """
-    hypothesis: Any = need("hypothesis", "testing")
-    st: Any = need("hypothesis.strategies", "testing")
+    hypothesis = need("hypothesis", "testing")
+    st = need("hypothesis.strategies", "testing")
     from dpcheck.testing import strategies
 
     relation = as_adjacency(adjacency)
@@ -106,11 +114,13 @@ def compare_accountants(
     points = strategies.deltas() if deltas is None else deltas
     judge = _Judge(accountant, relation, non_negative("tolerance", tolerance))
     options = hypothesis.settings(
-        max_examples=count("max_examples", max_examples), database=None, deadline=None,
+        max_examples=count("max_examples", max_examples),
+        database=None,
+        deadline=None,
         # explaining would run the accountants again for nothing
         phases=[hypothesis.Phase.generate, hypothesis.Phase.shrink],
         suppress_health_check=list(hypothesis.HealthCheck),
-    )  # fmt: skip
+    )
     found: list[Counterexample] = []
     for drawn in (st.tuples(kind, points) for kind in kinds):
         while True:
@@ -193,11 +203,11 @@ def _kinds(event: Event) -> frozenset[str]:
     return frozenset(type(leaf).__name__ for leaf in leaves(event))
 
 
-def _usual_events(adjacency: Adjacency) -> tuple[Any, ...]:
+def _usual_events(adjacency: Adjacency) -> tuple[SearchStrategy[Event], ...]:
     """A release a few times, and training runs: what accountants are asked about."""
     from dpcheck.testing import strategies
 
-    st: Any = need("hypothesis.strategies", "testing")
+    st = need("hypothesis.strategies", "testing")
     few = strategies.leaves(adjacency, least_noise=2.0)
     return (
         st.builds(lambda e, n: e * n, few, st.integers(1, 4)),
@@ -219,7 +229,7 @@ def dp_accounting_rdp(event: Event, delta: float, adjacency: Adjacency) -> float
 
 
 @lru_cache(maxsize=64)  # composing costs, asking at another delta does not
-def _composed(kind: str, module: str, event: Event, adjacency: Adjacency) -> Any:
+def _composed(kind: str, module: str, event: Event, adjacency: Adjacency) -> Peer | None:
     """A dp-accounting accountant that has composed `event`, or None where it cannot."""
     from dpcheck.integrations.dp_accounting import to_dp_event
 
@@ -237,8 +247,9 @@ def _composed(kind: str, module: str, event: Event, adjacency: Adjacency) -> Any
     if not peer.supports(translated):
         return None
     peer.compose(translated)
-    return peer
+    composed: Peer = peer
+    return composed
 
 
-def _epsilon(peer: Any, delta: float) -> float | None:
+def _epsilon(peer: Peer | None, delta: float) -> float | None:
     return None if peer is None else float(peer.get_epsilon(delta))

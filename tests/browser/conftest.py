@@ -12,12 +12,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from devtools import Browser
 
 import dpcheck
-from dpcheck.audits.session import AuditRequest, audit
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditReport, BudgetEntry
 from dpcheck.core.budget import Budget
 from dpcheck.execution.parallel import Workers
 from dpcheck.report import html
+from dpcheck.session.run import AuditRequest, run_request
 
 MECHANISM = """
 import dpcheck
@@ -35,7 +35,7 @@ HOSTILE = (
 
 
 def private(target, **request):
-    return audit(AuditRequest(target, pictures=True, workers=Workers(jobs=1), **request))
+    return run_request(AuditRequest(target, pictures=True, workers=Workers(jobs=1), **request))
 
 
 @pytest.fixture(scope="session")
@@ -59,9 +59,14 @@ def reports(tmp_path_factory):
         "patients", Budget(1.0), Adjacency.REPLACE_ONE, 0.5, 2.0, "pure", ("first", "second")
     )
     made["many"] = AuditReport(
-        0, tuple(entries), 0.999, {"dpcheck": dpcheck.__version__}, (spent,),
-        ("entry 3 of the baseline has expired",), "dpcheck check",
-    )  # fmt: skip
+        0,
+        tuple(entries),
+        0.999,
+        {"dpcheck": dpcheck.__version__},
+        (spent,),
+        ("entry 3 of the baseline has expired",),
+        "dpcheck check",
+    )
     files = {}
     for name, report in made.items():
         assert name == "many" or any(entry.verdict == name for entry in report.entries), name

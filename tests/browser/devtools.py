@@ -57,9 +57,12 @@ class Browser:
         self._log = open(Path(self._profile) / "stderr.txt", "w+b")  # noqa: SIM115 - lives on
         self._process = subprocess.Popen(
             [find_chromium(), *FLAGS, f"--user-data-dir={self._profile}", "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, preexec_fn=place,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            preexec_fn=place,
             pass_fds=(3, 4),
-        )  # fmt: skip
+        )
         for fd in (to_child, from_child, read, write):
             os.close(fd)
         self._buffer = b""
@@ -153,9 +156,12 @@ class Page:
 
     def resize(self, width: int, height: int) -> None:
         self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height,
-            deviceScaleFactor=1, mobile=False,
-        )  # fmt: skip
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
 
     def evaluate(self, expression: str) -> Any:
         """The JSON value of a JavaScript expression."""
@@ -167,9 +173,13 @@ class Page:
         for kind in ("keyDown", "keyUp"):
             extra = {"text": text} if text and kind == "keyDown" else {}
             self.call(
-                "Input.dispatchKeyEvent", type=kind, key=key, code=key,
-                windowsVirtualKeyCode=code, **extra,
-            )  # fmt: skip
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode=code,
+                **extra,
+            )
 
     def complaints(self) -> list[str]:
         """Errors and warnings on the console, and exceptions."""

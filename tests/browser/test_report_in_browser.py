@@ -146,6 +146,9 @@ def test_prints(browser, reports):
         page.call("Emulation.setEmulatedMedia", media="print")
         assert page.evaluate("getComputedStyle(document.querySelector('button')).display") == "none"
         # Paper is light, whatever the screen is.
-        assert page.evaluate(
-            "getComputedStyle(document.documentElement).getPropertyValue('--page').trim()"
-        ) == "#f6f7f9"  # fmt: skip
+        assert (
+            page.evaluate(
+                "getComputedStyle(document.documentElement).getPropertyValue('--page').trim()"
+            )
+            == "#f6f7f9"
+        )

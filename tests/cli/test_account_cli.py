@@ -102,14 +102,39 @@ def test_the_curve_is_drawn(dpcheck, tmp_path):
 
 def test_calibrate_inverts_account(dpcheck):
     noise = json.loads(
-        dpcheck("calibrate", "noise", "sampled-gaussian", "--rate", "0.01", "--steps", "1000",
-                "--budget", "2", "--delta", "1e-5", "--format", "json").stdout
-    )  # fmt: skip
+        dpcheck(
+            "calibrate",
+            "noise",
+            "sampled-gaussian",
+            "--rate",
+            "0.01",
+            "--steps",
+            "1000",
+            "--budget",
+            "2",
+            "--delta",
+            "1e-5",
+            "--format",
+            "json",
+        ).stdout
+    )
     assert noise["spent"]["epsilon"] <= 2
     back = json.loads(
-        dpcheck("account", "sampled-gaussian", "--noise", repr(noise["value"]), "--rate", "0.01",
-                "--steps", "1000", "--delta", "1e-5", "--format", "json").stdout
-    )  # fmt: skip
+        dpcheck(
+            "account",
+            "sampled-gaussian",
+            "--noise",
+            repr(noise["value"]),
+            "--rate",
+            "0.01",
+            "--steps",
+            "1000",
+            "--delta",
+            "1e-5",
+            "--format",
+            "json",
+        ).stdout
+    )
     assert back["epsilon"]["upper"] == noise["spent"]["epsilon"]
     assert back["epsilon"]["upper"] == pytest.approx(2, rel=1e-4)
 
@@ -134,8 +159,19 @@ def test_calibrate_steps_and_epochs(dpcheck):
 
 
 def test_calibrate_objective_perturbation(dpcheck):
-    shown = dpcheck("calibrate", "noise", "objective-perturbation", "--rows", "100",
-                    "--set", "regularization=0.001", "--budget", "1", "--format", "json")  # fmt: skip
+    shown = dpcheck(
+        "calibrate",
+        "noise",
+        "objective-perturbation",
+        "--rows",
+        "100",
+        "--set",
+        "regularization=0.001",
+        "--budget",
+        "1",
+        "--format",
+        "json",
+    )
     answer = json.loads(shown.stdout)
     assert answer["spent"]["epsilon"] <= 1
     assert answer["event"]["noise_epsilon"] == pytest.approx(0.5, rel=1e-9)
@@ -157,20 +193,37 @@ def test_calibrate_objective_perturbation(dpcheck):
         (("account", "gaussian", "--noise", "1", "--rate", "0.1"), "DPC501", "no --rate"),
         (("account", "gaussian", "--noise", "1", "--epochs", "3"), "DPC501", "sampled"),
         (("account", "gaussian", "--noise", "1", "--steps", "0"), "DPC101", "at least 1"),
-        (("account", "fixed-batch-gaussian", "--noise", "1", "--rows", "9", "--batch", "2",
-          "--adjacency", "add-remove"), "DPC104", "replace-one"),
+        (
+            (
+                "account",
+                "fixed-batch-gaussian",
+                "--noise",
+                "1",
+                "--rows",
+                "9",
+                "--batch",
+                "2",
+                "--adjacency",
+                "add-remove",
+            ),
+            "DPC104",
+            "replace-one",
+        ),
         (("account", "missing.json"), "DPC103", "cannot read"),
         (("account",), "DPC501", "--help"),
         (("acount",), "DPC501", "Did you mean 'account'"),
         (("account", "gaussian", "--nose", "1"), "DPC501", "--noise"),
         (("calibrate", "noise", "gaussian", "--budget", "1"), "DPC203", "delta above 0"),
         (("calibrate", "noise", "pure-dp", "--budget", "1"), "DPC501", "no noise"),
-        (("calibrate", "steps", "gaussian", "--noise", "1", "--budget", "0", "--steps", "3"),
-         "DPC501", "drop them"),
+        (
+            ("calibrate", "steps", "gaussian", "--noise", "1", "--budget", "0", "--steps", "3"),
+            "DPC501",
+            "drop them",
+        ),
         (("reproduce", "dpda-epoch"), "DPC102", "dpda-epochs"),
         (("reproduce", "dpda-epochs", "--data-dir", "nowhere"), "DPC501", "not a folder"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_one_line_with_a_code_and_exit_2(dpcheck, arguments, code, words):
     shown = dpcheck(*arguments)
     assert shown.returncode == 2

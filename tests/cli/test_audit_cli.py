@@ -148,8 +148,12 @@ def test_what_goes_wrong_is_one_line_and_exit_2(tmp_path, target, words):
     program = "import sys; from dpcheck.cli.main import run; sys.argv[0] = 'dpcheck'; run()"
     result = subprocess.run(
         [sys.executable, "-c", program, "audit", target, "--jobs", "1", "--timeout", "0.2"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
@@ -199,9 +203,12 @@ def test_printed_pptl_fs_is_violated_and_its_witness_replays(shell, tmp_path):
     assert again.exit_code == 1
     assert "violated" in again.stdout
     code = subprocess.run(
-        [sys.executable, "-c", target["witness"]["python"]], capture_output=True, text=True,
-        check=True, timeout=120,
-    )  # fmt: skip
+        [sys.executable, "-c", target["witness"]["python"]],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
     assert float(code.stdout) == pytest.approx(target["witness"]["loss"], abs=1e-9)
     path.write_text(path.read_text().replace('"changed"', '"chonged"'))
     with pytest.raises(Exception, match="DPC406"):
@@ -238,7 +245,7 @@ def test_unknown_settings_and_variants_are_explained(shell):
         shell("audit", "plr", "--variant", "fixed")
     with pytest.raises(Exception, match="free, zero"):
         shell("audit", "plr", "--set", "center=one")
-    with pytest.raises(Exception, match="takes no --delta"):
+    with pytest.raises(Exception, match="takes no delta"):
         shell("audit", "plr", "--delta", "1e-5")
     with pytest.raises(Exception, match="replace-one"):
         shell("audit", "plr", "--adjacency", "add-remove")

@@ -72,11 +72,15 @@ def test_blocks_run(page, tmp_path):
     if (ROOT / "examples").exists():  # pages may use what the repository ships
         shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for kind, text in blocks(page):
-        runs = [([sys.executable, "-c", text], 0, text)] if kind == "python" else [
-            (shlex.split(command), expected, command)
-            for command, expected in commands(text)
-            if not left_out(command, page)
-        ]  # fmt: skip
+        runs = (
+            [([sys.executable, "-c", text], 0, text)]
+            if kind == "python"
+            else [
+                (shlex.split(command), expected, command)
+                for command, expected in commands(text)
+                if not left_out(command, page)
+            ]
+        )
         for arguments, expected, shown in runs:
             done = subprocess.run(
                 arguments,

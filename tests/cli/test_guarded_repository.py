@@ -42,11 +42,19 @@ def broken(tmp_path_factory):
 
 def execute(command, folder, **environment):
     return subprocess.run(
-        [str(part) for part in command], cwd=folder, capture_output=True, text=True, timeout=300,
-        env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "DPCHECK_JOBS": "1",
-             **environment},
+        [str(part) for part in command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={
+            **os.environ,
+            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+            "DPCHECK_JOBS": "1",
+            **environment,
+        },
         check=False,
-    )  # fmt: skip
+    )
 
 
 def act(folder, **inputs):
@@ -64,10 +72,14 @@ def act(folder, **inputs):
     output = folder.parent / "output"
     output.write_text("")
     done = execute(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", script], folder,
-        GITHUB_ACTION_PATH=str(ROOT), GITHUB_WORKSPACE=str(folder), GITHUB_OUTPUT=str(output),
-        GITHUB_STEP_SUMMARY=str(folder.parent / "summary.md"), **environment,
-    )  # fmt: skip
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", script],
+        folder,
+        GITHUB_ACTION_PATH=str(ROOT),
+        GITHUB_WORKSPACE=str(folder),
+        GITHUB_OUTPUT=str(output),
+        GITHUB_STEP_SUMMARY=str(folder.parent / "summary.md"),
+        **environment,
+    )
     outputs = dict(line.split("=", 1) for line in output.read_text().splitlines())
     return done, outputs
 
@@ -175,9 +187,16 @@ def test_gitlab_would_read_the_snippet(tmp_path):
     path = tmp_path / ".gitlab-ci.yml"
     path.write_text(snippet)
     done = execute(
-        [BIN / "check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", "--data-transform",
-         "gitlab-ci", path], tmp_path,
-    )  # fmt: skip
+        [
+            BIN / "check-jsonschema",
+            "--builtin-schema",
+            "vendor.gitlab-ci",
+            "--data-transform",
+            "gitlab-ci",
+            path,
+        ],
+        tmp_path,
+    )
     assert done.returncode == 0, done.stdout
 
 

@@ -1,6 +1,6 @@
 """DPDA's epochs, by the same function the command prints from."""
 
-from dpcheck.cli.reproduce_dpda import TABLE_2, TABLE_3, epochs, recompute
+from dpcheck.reproduce.dpda.epochs import TABLE_2, TABLE_3, epochs, recompute
 
 
 def test_classic_conversion_reproduces_the_printed_epochs():
@@ -20,7 +20,7 @@ def test_dslr_to_webcam_repeats_the_other_direction():
 
 
 def test_everything_is_printed(monkeypatch):
-    monkeypatch.setattr("dpcheck.cli.reproduce_dpda.METHODS", ("rdp-classic",))
+    monkeypatch.setattr("dpcheck.reproduce.dpda.epochs.METHODS", ("rdp-classic",))
     lines: list[str] = []
     epochs(None, lines.append)
     text = "\n".join(lines)

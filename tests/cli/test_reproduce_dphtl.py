@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpcheck.cli import dphtl_data, reproduce_dphtl
-from dpcheck.cli.dphtl_data import Domain, Sizes, draw
 from dpcheck.core.errors import UsageError
+from dpcheck.reproduce.dphtl import data as dphtl_data
+from dpcheck.reproduce.dphtl import table as reproduce_dphtl
+from dpcheck.reproduce.dphtl.data import Domain, Sizes, draw
 
 SIZES = Sizes(unlabelled=40, labelled=40, public=60, target=100, test=50)
 

@@ -10,11 +10,12 @@ from scipy.stats import chi2, kstest
 
 from dpcheck import Budget, Ledger, epsilon
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.training_events import SampledGaussian
-from dpcheck.mechanisms import DPDA, GDPDA, _dpda_step
-from dpcheck.mechanisms._dpda_network import apply, cross_entropy, initial_layers
-from dpcheck.mechanisms._dpda_plan import NoisyGradient, noisy_gradient
-from dpcheck.mechanisms._dpda_step import (
+from dpcheck.core.events.training import SampledGaussian
+from dpcheck.mechanisms import DPDA, GDPDA
+from dpcheck.mechanisms.adaptation import step as _dpda_step
+from dpcheck.mechanisms.adaptation.network import apply, cross_entropy, initial_layers
+from dpcheck.mechanisms.adaptation.plan import NoisyGradient, noisy_gradient
+from dpcheck.mechanisms.adaptation.step import (
     Batch,
     StepRules,
     Weights,
@@ -167,9 +168,10 @@ def test_scan_and_vmap_run_the_same_steps():
     rng = np.random.default_rng(9)
     rules, weights, _ = _setting(rng)
     data = _dpda_step.Data(
-        jnp.asarray(rng.normal(size=(20, 5)), jnp.float32), jnp.asarray(rng.integers(0, 2, 20)),
+        jnp.asarray(rng.normal(size=(20, 5)), jnp.float32),
+        jnp.asarray(rng.integers(0, 2, 20)),
         jnp.asarray(rng.normal(size=(15, 5)), jnp.float32),
-    )  # fmt: skip
+    )
     rows = np.stack([rng.integers(0, 15, (6, 3, 4)) for _ in range(2)]).astype(np.int32)
     rows[:, :, :, -1] = 20  # padding for both data sets
     nus = np.linspace(0, 1, 6, dtype=np.float32)
@@ -225,9 +227,13 @@ def test_bad_input_is_named():
     rng = np.random.default_rng(2)
     X, y, target, _ = _domains(rng)
     for wrong, words in (
-        ({"batch": 1000}, "batch / rows"), ({"clip": 0.0}, "clip"), ({"nu": 1.5}, "nu must be"),
-        ({"variant": "x"}, "variant"), ({"noise": -1.0}, "noise"), ({"delta": 0.0}, "delta"),
-    ):  # fmt: skip
+        ({"batch": 1000}, "batch / rows"),
+        ({"clip": 0.0}, "clip"),
+        ({"nu": 1.5}, "nu must be"),
+        ({"variant": "x"}, "variant"),
+        ({"noise": -1.0}, "noise"),
+        ({"delta": 0.0}, "delta"),
+    ):
         with pytest.raises(InvalidParameter, match=words):
             DPDA(**{"epochs": 1, **wrong}).fit(X, y, target)
     with pytest.raises(InvalidParameter, match="same features"):

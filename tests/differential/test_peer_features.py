@@ -20,9 +20,12 @@ def test_peers_answer_with_bare_numbers():
     accountant.compose(dp_accounting.GaussianDpEvent(2.0))
     assert isinstance(accountant.get_epsilon(1e-5), float)
     prv = DPSGDAccountant(
-        noise_multiplier=2.0, sampling_probability=0.1, eps_error=0.1, delta_error=1e-8,
+        noise_multiplier=2.0,
+        sampling_probability=0.1,
+        eps_error=0.1,
+        delta_error=1e-8,
         max_steps=10,
-    )  # fmt: skip
+    )
     answer = prv.compute_epsilon(delta=1e-5, num_steps=10)
     assert len(answer) == 3
     assert all(isinstance(float(value), float) for value in answer)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcheck.accounting import pld_verify as verify
 from dpcheck.accounting.losses import (
     GaussianMixtureLoss,
     LaplaceLoss,
     ResponseLoss,
     SampledLaplaceLoss,
 )
-from dpcheck.accounting.pld import compose, pld_epsilon
+from dpcheck.accounting.pld import verify
+from dpcheck.accounting.pld.distribution import compose, pld_epsilon
 from dpcheck.core.errors import CannotCertify, DpcheckError
 from dpcheck.numerics.balls import precision
 from dpcheck.numerics.lattice import LatticeLoss

@@ -6,7 +6,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as google
 
 from dpcheck.accounting.losses import GaussianLoss, GaussianMixtureLoss, LaplaceLoss, reverse
-from dpcheck.accounting.pld import pld_delta, pld_epsilon
+from dpcheck.accounting.pld.distribution import pld_delta, pld_epsilon
 from dpcheck.numerics.side import Side
 
 

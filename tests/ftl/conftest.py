@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcheck.cli.ftl_data import write_example
-from dpcheck.mechanisms._ftl_certificates import make_certificates
-from dpcheck.mechanisms._ftl_paillier import PaillierCipher
-from dpcheck.mechanisms._paillier import generate_key
+from dpcheck.cli.ftl.data import write_example
+from dpcheck.mechanisms.federated.crypto.cipher import PaillierCipher
+from dpcheck.mechanisms.federated.crypto.paillier import generate_key
+from dpcheck.mechanisms.federated.service.certificates import make_certificates
 from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
 
 sys.path.insert(0, str(Path(__file__).parent))  # two_parties.py

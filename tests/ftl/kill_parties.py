@@ -1,6 +1,6 @@
 """Two real processes over TLS; one is killed at a message of the second iteration, then started again.
 
-Run as a script by test_ftl_transport.py: prints one line of JSON per case. It forks, which needs a
+Run as a script by test_transport.py: prints one line of JSON per case. It forks, which needs a
 process without threads. Keys have 512 bits, for speed, in tests only.
 """
 
@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dpcheck.mechanisms._ftl_autoencoder import flatten
-from dpcheck.mechanisms._ftl_certificates import make_certificates
-from dpcheck.mechanisms._ftl_checkpoint import CheckpointDirectory
-from dpcheck.mechanisms._ftl_paillier import PaillierCipher
-from dpcheck.mechanisms._ftl_service import Connection, lead, serve
-from dpcheck.mechanisms._ftl_tls import TlsLink, listen
-from dpcheck.mechanisms._paillier import generate_key
+from dpcheck.mechanisms.federated.crypto.cipher import PaillierCipher
+from dpcheck.mechanisms.federated.crypto.paillier import generate_key
+from dpcheck.mechanisms.federated.protocol.autoencoder import flatten
+from dpcheck.mechanisms.federated.service.certificates import make_certificates
+from dpcheck.mechanisms.federated.service.checkpoint import CheckpointDirectory
+from dpcheck.mechanisms.federated.service.run import Connection, lead, serve
+from dpcheck.mechanisms.federated.service.tls import TlsLink, listen
 from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
 
 BEFORE = 4 + 2 + 7  # greeting and keys, request and answer, the first iteration
@@ -65,9 +65,13 @@ def life(party, folder, port, kill):
     me.checkpoints = CheckpointDirectory(folder / "checkpoints", me)
     iterations = []
     connection = Connection(
-        ("127.0.0.1", port), folder.parent / "keys" / party, timeout=60, retries=2000, pause=0.05,
+        ("127.0.0.1", port),
+        folder.parent / "keys" / party,
+        timeout=60,
+        retries=2000,
+        pause=0.05,
         watch=lambda item: iterations.append(item.iteration),
-    )  # fmt: skip
+    )
     if kill:
         die_after(kill)
     if party == "a":

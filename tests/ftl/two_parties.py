@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from dpcheck.cli.ftl_data import read_common, read_table, scaled
-from dpcheck.mechanisms._ftl_autoencoder import initial_network
-from dpcheck.mechanisms._ftl_cipher import PlainCipher
-from dpcheck.mechanisms._ftl_model import Objective
-from dpcheck.mechanisms._ftl_party_a import PartyA
-from dpcheck.mechanisms._ftl_party_b import PartyB
-from dpcheck.mechanisms._ftl_state import Settings
-from dpcheck.mechanisms._ftl_tls import listen
+from dpcheck.cli.ftl.data import read_common, read_table, scaled
+from dpcheck.mechanisms.federated.protocol.autoencoder import initial_network
+from dpcheck.mechanisms.federated.protocol.cipher import PlainCipher
+from dpcheck.mechanisms.federated.protocol.model import Objective
+from dpcheck.mechanisms.federated.protocol.party_a import PartyA
+from dpcheck.mechanisms.federated.protocol.party_b import PartyB
+from dpcheck.mechanisms.federated.protocol.state import Settings
+from dpcheck.mechanisms.federated.service.tls import listen
 
 SEEDS = {"a": 11, "b": 12}
 

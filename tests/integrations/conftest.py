@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpcheck.auditing.mechanism import declaration
-from dpcheck.audits.assertion import audit_function
+from dpcheck.session.assertion import audit_function
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -31,8 +31,12 @@ def audit():
     def run(target, confidence=0.999, **options):
         said = declaration(target)
         return audit_function(
-            target, claim=said.claim, neighbours=said.neighbours, adjacency=said.adjacency,
-            confidence=confidence, **options,
-        )  # fmt: skip
+            target,
+            claim=said.claim,
+            neighbours=said.neighbours,
+            adjacency=said.adjacency,
+            confidence=confidence,
+            **options,
+        )
 
     return run

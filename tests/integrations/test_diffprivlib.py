@@ -53,10 +53,13 @@ def test_the_set_of_classes_is_released_silently(audit):
     """The only record of a class changes it, and `classes_` loses it: disjoint outputs."""
     rows, labels = np.full((6, 1), 0.5), np.r_[1.0, np.zeros(5)]
     target = audited_model(
-        models.GaussianNB, epsilon=1.0, bounds=(0, 1), adjacency="replace-one",
+        models.GaussianNB,
+        epsilon=1.0,
+        bounds=(0, 1),
+        adjacency="replace-one",
         release=lambda model: [float(c) for c in model.classes_],
         neighbours=[((rows, labels), (rows, np.zeros(6)))],
-    )  # fmt: skip
+    )
     entry = audit(target, max_runs=2000)
     assert entry.verdict == "violated"
     assert entry.observed.epsilon > 3

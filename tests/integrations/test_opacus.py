@@ -27,9 +27,12 @@ def train(engine, epochs=2, rows=64, batch=16, noise=1.1):
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     model, optimizer, loader = engine.make_private(
-        module=model, optimizer=optimizer, noise_multiplier=noise, max_grad_norm=1.0,
+        module=model,
+        optimizer=optimizer,
+        noise_multiplier=noise,
+        max_grad_norm=1.0,
         data_loader=torch.utils.data.DataLoader(table, batch_size=batch),
-    )  # fmt: skip
+    )
     steps = 0
     for _ in range(epochs):
         for inputs, targets in loader:

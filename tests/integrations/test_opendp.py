@@ -58,10 +58,19 @@ def test_outputs_follow_the_promised_law(targets):
 
 def command(name, *arguments):
     return subprocess.run(
-        [shutil.which("dpcheck", path=str(Path(sys.executable).parent)), "audit",
-         f"{TARGETS}:{name}", "--jobs", "1", "--max-runs", "3000", *arguments],
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [
+            shutil.which("dpcheck", path=str(Path(sys.executable).parent)),
+            "audit",
+            f"{TARGETS}:{name}",
+            "--jobs",
+            "1",
+            "--max-runs",
+            "3000",
+            *arguments,
+        ],
+        capture_output=True,
+        text=True,
+    )
 
 
 def test_the_command_line_takes_wrapped_measurements():

@@ -68,8 +68,18 @@ def check_gate(folder: Path) -> None:
         'max-runs = 60000\n[[audits]]\ntarget = "mech.py:noisy"\ndataset = "people"\n'
         '[budgets.people]\nepsilon = 1\nadjacency = "replace-one"\n'
     )
-    done = shell("account", "sampled-gaussian", "--noise", "6", "--rate", "0.06", "--steps", "100",
-                   "--delta", "1e-5")  # fmt: skip
+    done = shell(
+        "account",
+        "sampled-gaussian",
+        "--noise",
+        "6",
+        "--rate",
+        "0.06",
+        "--steps",
+        "100",
+        "--delta",
+        "1e-5",
+    )
     assert done.returncode == 0, done.stderr
     done = shell("audit", "mech.py:noisy", "--max-runs", "60000", folder=folder)
     assert done.returncode == 0, done.stderr

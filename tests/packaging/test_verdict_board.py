@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from dpcheck.audits import registry
+from dpcheck.session import registry
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcheck.auditing.features import learn_layout
-from dpcheck.auditing.scores import learn_scores
+from dpcheck.auditing.learning.features import learn_layout
+from dpcheck.auditing.learning.scores import learn_scores
 from dpcheck.core.verdict import Verdict
 
 from .planted import CORPUS, THEMES, Registered

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpcheck
-from dpcheck.accounting.account import METHODS
+from dpcheck.accounting.accountants.best import METHODS
 from dpcheck.core.errors import CannotCertify
-from dpcheck.core.serialize import from_json, to_json
+from dpcheck.core.events.serialize import from_json, to_json
 from dpcheck.testing import strategies as dp
 
 LEAVES, TREES = dp.leaves(), dp.events()

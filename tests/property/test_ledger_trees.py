@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dpcheck
 from dpcheck import Budget, BudgetExceeded, Gaussian, Laplace, Ledger, PureDP, SampledGaussian
-from dpcheck.core.event import Grouped
+from dpcheck.core.events.event import Grouped
 
 ORDER = 6.0
 # Costs are sums of eighths, so sums of floats are exact and equality means equality.
@@ -187,14 +187,19 @@ def test_refusals_are_those_of_a_naive_filter_and_change_nothing(steps, adjacenc
 @given(
     st.lists(
         st.sampled_from(
-            [PureDP(0.25), Laplace(4.0), Gaussian(6.0), SampledGaussian(0.7, 0.02),
-             SampledGaussian(3.0, 0.5)]
+            [
+                PureDP(0.25),
+                Laplace(4.0),
+                Gaussian(6.0),
+                SampledGaussian(0.7, 0.02),
+                SampledGaussian(3.0, 0.5),
+            ]
         ),
         min_size=1,
         max_size=3,
     ),
     st.integers(2, 4),
-)  # fmt: skip
+)
 def test_a_persons_rows_may_be_scattered_over_the_parts(events, rows):
     """The maximum over parts covers every way to place a person's rows, part by part."""
     ledger = Ledger(WIDE, "add-remove", order=ORDER)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpcheck.accounting.losses import GaussianLoss, LaplaceLoss, Loss, ResponseLoss
-from dpcheck.accounting.pld import pld_delta, pld_epsilon
+from dpcheck.accounting.pld.distribution import pld_delta, pld_epsilon
 from dpcheck.numerics.side import Side
 
 Case = tuple[list[tuple[Loss, int]], Callable[[float], mp.mpf], np.ndarray]

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpcheck.accounting.account import Flat, epsilon_lower
+from dpcheck.accounting.accountants.best import epsilon_lower
 from dpcheck.accounting.losses import FiniteLoss, GaussianLoss, LaplaceLoss, Loss
+from dpcheck.accounting.sides import OneSide
 
 # Losses are proved in real arithmetic; floats of the audited code move them by less than this share.
 RELATIVE = 1e-9
@@ -80,7 +81,7 @@ def epsilon_of(parts: Sequence[Part], delta: float) -> float:
         safe = math.prod((1 - way(loss)) ** times for loss, times in counts.items())
         if (1 - safe) * (1 - RELATIVE) > delta:
             return math.inf  # more than delta falls on outcomes the other side never has
-    return _lowered(epsilon_lower(Flat(tuple(counts.items()), Fraction(0), 0.0), delta))
+    return _lowered(epsilon_lower(OneSide(tuple(counts.items()), Fraction(0), 0.0), delta))
 
 
 def _lowered(epsilon: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
-from dpcheck.core.event import Event
+from dpcheck.core.events.event import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def approximate(epsilon: float, delta: float, adjacency: str) -> Claim:
 
 def curve(event: Event, adjacency: str) -> Claim:
     """The claim of an event's whole curve."""
-    from dpcheck.audits._claims import read_claim
+    from dpcheck.session.claims import read_claim
 
     return read_claim(event, adjacency, "the corpus")
 

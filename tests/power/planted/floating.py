@@ -45,17 +45,33 @@ _BIT = [(0.0, 1.0)]
 
 ROWS = [
     Planted(
-        "textbook floating-point Laplace", textbook_laplace, discrete_laplace,
-        pure(1.0, "zero-out"), _BIT, math.inf,
-        "Mironov, CCS 2012: on significance of the least significant bits", True,
+        "textbook floating-point Laplace",
+        textbook_laplace,
+        discrete_laplace,
+        pure(1.0, "zero-out"),
+        _BIT,
+        math.inf,
+        "Mironov, CCS 2012: on significance of the least significant bits",
+        True,
     ),
     Planted(
-        "library floating-point Laplace", numpy_laplace, discrete_laplace, pure(1.0, "zero-out"),
-        _BIT, math.inf, "Haney et al., 2022 (arXiv 2207.13793): precision-based attacks", True,
+        "library floating-point Laplace",
+        numpy_laplace,
+        discrete_laplace,
+        pure(1.0, "zero-out"),
+        _BIT,
+        math.inf,
+        "Haney et al., 2022 (arXiv 2207.13793): precision-based attacks",
+        True,
     ),
     Planted(
-        "floating-point Gaussian", numpy_gaussian, snapped_gaussian,
-        approximate(1.0, 1e-5, "zero-out"), _BIT, None,
-        "Jin et al., S&P 2022, Are we there yet? Timing and floating-point attacks", True,
+        "floating-point Gaussian",
+        numpy_gaussian,
+        snapped_gaussian,
+        approximate(1.0, 1e-5, "zero-out"),
+        _BIT,
+        None,
+        "Jin et al., S&P 2022, Are we there yet? Timing and floating-point attacks",
+        True,
     ),
-]  # fmt: skip
+]

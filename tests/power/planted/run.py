@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
-from dpcheck.auditing.part import PartPlan
-from dpcheck.audits._claims import audited_claim
-from dpcheck.audits.session import AuditRequest, audit, run_plans
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
+from dpcheck.session.run import AuditRequest, run_plans, run_request
 
 from .base import Planted, Registered
 
@@ -22,15 +21,23 @@ def audit_row(row: Planted, which: str, seed: int, jobs: int = 1) -> tuple[Audit
     workers = Workers(jobs=jobs)
     if isinstance(target, Registered):
         request = AuditRequest(
-            target.audit, epsilon=target.epsilon, delta=target.delta, variant=target.variant,
-            settings=target.settings, seed=seed, workers=workers,
-        )  # fmt: skip
-        return audit(request).entries
+            target.audit,
+            epsilon=target.epsilon,
+            delta=target.delta,
+            variant=target.variant,
+            settings=target.settings,
+            seed=seed,
+            workers=workers,
+        )
+        return run_request(request).entries
     assert row.claim is not None
     plan = PartPlan(
-        row.name, which, row.claim, audited_claim(row.claim), as_mechanism(target),
+        row.name,
+        which,
+        row.claim,
+        as_mechanism(target),
         as_pairs(row.pairs),
-    )  # fmt: skip
+    )
     request = AuditRequest(
         "corpus:row", seed=seed, floating_point=row.floating_point, workers=workers
     )

@@ -1,0 +1,1 @@
+"""Accountants: each bounds a composition its own way; the best wins."""

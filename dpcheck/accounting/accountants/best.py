@@ -1,0 +1,147 @@
+"""What one composition costs, by every accountant that can say: the best of each side, in one loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from dpcheck.accounting.accountants.distribution import DistributionAccountant
+from dpcheck.accounting.accountants.gaussian import GaussianAccountant
+from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.accountants.optimal import OptimalAccountant
+from dpcheck.accounting.accountants.pure import PureAccountant
+from dpcheck.accounting.accountants.renyi import RenyiClassic, RenyiImproved, RenyiOptimal
+from dpcheck.accounting.compose import Profile
+from dpcheck.accounting.sides import OneSide, lower_side, upper_side
+from dpcheck.core.bound import Bound
+from dpcheck.core.errors import UnknownName
+from dpcheck.numerics.enclose import enclose
+
+# In this order: the cheap and exact ones first, since an exact answer ends the loop.
+ACCOUNTANTS: Mapping[Method, Accountant] = {
+    accountant.method: accountant
+    for accountant in (
+        PureAccountant(),
+        GaussianAccountant(),
+        OptimalAccountant(),
+        RenyiClassic(),
+        RenyiImproved(),
+        RenyiOptimal(),
+        DistributionAccountant(),
+    )
+}
+METHODS: tuple[str, ...] = tuple(method.value for method in ACCOUNTANTS)
+BEST = "best"
+_ALIASES = {"rdp": Method.RENYI_OPTIMAL.value}
+
+
+def accountants(method: str = BEST) -> tuple[Accountant, ...]:
+    """Those that answer a question: all that can be the tightest, or the one that is named.
+
+    >>> [accountant.method.value for accountant in accountants("rdp")]
+    ['rdp-optimal']
+    """
+    if method == BEST:
+        return tuple(a for a in ACCOUNTANTS.values() if not a.by_name_only)
+    try:
+        return (ACCOUNTANTS[Method(_ALIASES.get(method, method))],)
+    except ValueError:
+        raise UnknownName(
+            f"unknown method {method!r}; use best, {', '.join(METHODS)}.", value=method
+        ) from None
+
+
+def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -> Bound:
+    """Both sides of epsilon at `delta`; a single accountant asked by name gives no lower side."""
+    side, alone = upper_side(profile), len(chosen) == 1
+    lower = 0.0 if alone else epsilon_lower(lower_side(profile), delta)
+    uppers: dict[str, float] = {}
+    for accountant in chosen:
+        value = epsilon_upper(side, delta, accountant)
+        if alone and math.isinf(value) and side.parts and delta > side.leak:
+            accountant.explain(side.parts, delta)
+        uppers[accountant.method.value] = value
+        if value <= lower:  # exact: nothing left to gain
+            break
+    return _summarised(uppers, lower)
+
+
+def best_delta(profile: Profile, epsilon: float) -> Bound:
+    """Both sides of delta at `epsilon`."""
+    side = upper_side(profile)
+    lower = delta_lower(lower_side(profile), epsilon)
+    uppers = {a.method.value: delta_upper(side, epsilon, a) for a in accountants()}
+    return _summarised(uppers, lower)
+
+
+def epsilon_upper(side: OneSide, delta: float, accountant: Accountant) -> float:
+    """The least epsilon one accountant proves at `delta`; infinite where it proves none."""
+    if side.failure == 0 and side.leak == 0:
+        return _plain_epsilon(side, delta, accountant)
+    if side.failure == 0:
+        return _epsilon_without_failure(side, Fraction(delta), accountant)
+    # Solve eps = eps_0(delta - (1+e^eps) t) from below: the map is increasing, so the iteration
+    # increases to the least solution; only a value that maps below itself is returned.
+    value = 0.0
+    for _ in range(200):
+        if value > 700:
+            return math.inf
+        lost = (1 + math.exp(value)) * side.failure * (1 + 1e-12)
+        found = _epsilon_without_failure(side, Fraction(delta) - Fraction(lost), accountant)
+        if found <= value:
+            return value
+        value = found * (1 + 1e-9) + 1e-12
+    return math.inf
+
+
+def _epsilon_without_failure(side: OneSide, delta: Fraction, accountant: Accountant) -> float:
+    if delta < side.leak:
+        return math.inf
+    room = enclose((delta - side.leak) / (1 - side.leak))[0] if delta > side.leak else 0.0
+    return _plain_epsilon(side, max(0.0, room), accountant)
+
+
+def _plain_epsilon(side: OneSide, delta: float, accountant: Accountant) -> float:
+    if not side.parts:
+        return 0.0
+    return accountant.epsilon(side.parts, delta) if accountant.supports(side.parts) else math.inf
+
+
+def delta_upper(side: OneSide, epsilon: float, accountant: Accountant) -> float:
+    """The least delta one accountant proves at `epsilon`, at most 1."""
+    plain = 0.0
+    if side.parts:
+        usable = accountant.supports(side.parts)
+        plain = accountant.delta(side.parts, epsilon) if usable else 1.0
+    total = side.leak + (1 - side.leak) * Fraction(plain)
+    if side.failure:
+        total += Fraction((1 + math.exp(min(epsilon, 700.0))) * side.failure * (1 + 1e-12))
+    return min(1.0, enclose(total)[1])
+
+
+def epsilon_lower(side: OneSide, delta: float) -> float:
+    """The best lower bound on epsilon; parts that have none are left out."""
+    if Fraction(delta) < side.leak:
+        return math.inf
+    exact = (Fraction(delta) - side.leak) / (1 - side.leak)
+    room = enclose(exact)[1] if exact else 0.0
+    if room >= 1:
+        return 0.0
+    return max(a.epsilon_lower(side.parts, room) for a in accountants())
+
+
+def delta_lower(side: OneSide, epsilon: float) -> float:
+    """The best lower bound on delta at `epsilon`."""
+    plain = max(a.delta_lower(side.parts, epsilon) for a in accountants())
+    return max(0.0, enclose(side.leak + (1 - side.leak) * Fraction(plain))[0])
+
+
+def _summarised(uppers: Mapping[str, float], lower: float) -> Bound:
+    """The tightest of the upper bounds, with the lower one."""
+    method = min(uppers, key=lambda name: uppers[name])
+    upper = uppers[method]
+    if math.isinf(upper):
+        method = "unbounded"
+    # Both are proved, so they can cross only by the last digit of an exact value.
+    return Bound(min(lower, upper), upper, method)

@@ -1,0 +1,170 @@
+"""From a loss to the pair the lattice is built from."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from dpcheck.accounting.losses import (
+    AllocationLoss,
+    BoundedLoss,
+    DensityLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    FiniteLoss,
+    GaussianLoss,
+    GaussianMixtureLoss,
+    LaplaceLoss,
+    Loss,
+    OppositeSampleLoss,
+    ReplacedSampleLoss,
+    ResponseLoss,
+    SampledLaplaceLoss,
+    WithoutReplacementLoss,
+)
+from dpcheck.accounting.pld.allocation import AllocationPair
+from dpcheck.accounting.pld.densities import density_pair
+from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
+from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, Pair, common_span
+from dpcheck.accounting.pld.symmetric import ReplacedSamplePair, WithoutReplacementPair
+from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.rounding import UNIT
+from dpcheck.numerics.side import Side
+
+# Integer noise spread wider than this many values is refused.
+MAX_ATOMS = 4_000_000
+
+
+def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
+    """Whether the loss can be put on a lattice on that side."""
+    if isinstance(loss, GaussianMixtureLoss):
+        return all(shift >= 0 for shift in loss.shifts) or all(shift <= 0 for shift in loss.shifts)
+    if isinstance(loss, BoundedLoss | ReplacedSampleLoss | WithoutReplacementLoss | AllocationLoss):
+        return side is Side.UPPER
+    if isinstance(loss, OppositeSampleLoss):
+        return side is Side.LOWER
+    return isinstance(
+        loss,
+        GaussianLoss
+        | LaplaceLoss
+        | DiscreteGaussianLoss
+        | DiscreteLaplaceLoss
+        | FiniteLoss
+        | ResponseLoss
+        | SampledLaplaceLoss
+        | DensityLoss,
+    )
+
+
+@lru_cache(maxsize=512)
+def build(loss: Loss, side: Side) -> Pair:
+    """The pair of a supported loss.
+
+    >>> round(build(LaplaceLoss(0.5), Side.UPPER).top, 12)
+    0.5
+    """
+    if not supports(loss, side):
+        raise CannotCertify(
+            f"no privacy-loss distribution is known for {type(loss).__name__} on the {side.value} "
+            "side; the Renyi bound may still hold: ask for it with method='rdp'.",
+            loss=loss,
+        )
+    if isinstance(loss, GaussianLoss):
+        return NormalPair(Mixture((loss.mu,), (1.0,)), Mixture())
+    if isinstance(loss, GaussianMixtureLoss):
+        return _normal_mixture(loss)
+    if isinstance(loss, LaplaceLoss):
+        return LaplacePair(Mixture((loss.ratio,), (1.0,)), Mixture())
+    if isinstance(loss, SampledLaplaceLoss):
+        if loss.backwards:
+            return LaplacePair(Mixture(), Mixture((-loss.ratio,), (loss.rate,)))
+        return LaplacePair(Mixture((loss.ratio,), (loss.rate,)), Mixture())
+    if isinstance(loss, OppositeSampleLoss):
+        if isinstance(loss.base, GaussianLoss):
+            mean = loss.base.mu
+            return NormalPair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
+        mean = loss.base.ratio
+        return LaplacePair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
+    if isinstance(loss, AllocationLoss):
+        return AllocationPair(loss.mu, loss.batches, backwards=loss.backwards)
+    if isinstance(loss, WithoutReplacementLoss):
+        return WithoutReplacementPair(loss.mu, loss.rate)
+    if isinstance(loss, ReplacedSampleLoss):
+        normal = isinstance(loss.base, GaussianLoss)
+        shift = loss.base.mu if isinstance(loss.base, GaussianLoss) else loss.base.ratio
+        return ReplacedSamplePair(shift, loss.rate, normal=normal)
+    if isinstance(loss, DensityLoss):
+        return density_pair(loss, side)
+    return _atomic(loss)
+
+
+def _normal_mixture(loss: GaussianMixtureLoss) -> Pair:
+    # Shifts of 0 belong to the unshifted part; mirroring the line makes all others positive.
+    kept = [(abs(m), w) for m, w in zip(loss.shifts, loss.weights, strict=True) if m != 0 and w > 0]
+    means, weights = tuple(m for m, _ in kept), tuple(w for _, w in kept)
+    if loss.backwards:
+        return NormalPair(Mixture(), Mixture(tuple(-m for m in means), weights))
+    return NormalPair(Mixture(means, weights), Mixture())
+
+
+def _atomic(loss: Loss) -> Pair:
+    if isinstance(loss, BoundedLoss):
+        loss = ResponseLoss(loss.epsilon)
+    if isinstance(loss, ResponseLoss):
+        kept = 1.0 - loss.delta
+        telling = kept * (1.0 - loss.neutral)
+        more = telling / (1.0 + math.exp(-loss.epsilon))
+        less = telling / (1.0 + math.exp(loss.epsilon))
+        p = np.array([loss.delta, more, less, kept * loss.neutral])
+        q = np.array([0.0, less, more, kept * loss.neutral])
+        # Losses are +-eps, and 0 where an answer may say nothing.
+        span = (1 if loss.neutral else 2) * loss.epsilon if loss.epsilon > 0 else None
+        return AtomicPair(Atoms(p, q, 16 * UNIT), span=span)
+    if isinstance(loss, FiniteLoss):
+        p, q = np.array(loss.p), np.array(loss.q)
+        lack = 1.0 - math.fsum(loss.p)
+        # A lack within the rounding of the table is no outcome of its own.
+        rest = lack if lack > 4 * len(p) * UNIT else 0.0
+        atoms = Atoms(p, q, 4 * UNIT)
+        return AtomicPair(atoms, rest, common_span(atoms.losses()))
+    if isinstance(loss, DiscreteGaussianLoss):
+        return _discrete_gaussian(loss.scale, abs(loss.shift))
+    assert isinstance(loss, DiscreteLaplaceLoss)
+    return _discrete_laplace(loss.scale, abs(loss.shift))
+
+
+def _discrete_gaussian(scale: float, shift: int) -> Pair:
+    reach = math.ceil(38.0 * scale) + 2
+    if 2 * reach + shift > MAX_ATOMS:
+        raise CannotCertify(
+            f"discrete Gaussian noise of scale {scale:g} has too many values to list within memory; "
+            "its Renyi bound is that of the Gaussian: ask for it with method='rdp'.",
+            scale=scale,
+        )
+    x = np.arange(-reach, reach + shift + 1, dtype=np.float64)
+    weight = np.exp(-((x / scale) ** 2) / 2)
+    other = np.exp(-(((x - shift) / scale) ** 2) / 2)
+    total = math.fsum(np.exp(-((np.arange(-reach, reach + 1) / scale) ** 2) / 2))
+    # Exponents up to 38^2/2 err by that many units; tails beyond 38 scales are below 1e-313.
+    return AtomicPair(Atoms(other / total, weight / total, 2000 * UNIT), 1e-300, shift / scale**2)
+
+
+def _discrete_laplace(scale: float, shift: int) -> Pair:
+    # P is centred at `shift`: mass (1-a)/(1+a) a^|x - shift|, a = e^{-1/scale}.
+    if shift + 1 > MAX_ATOMS:
+        raise CannotCertify(
+            f"a shift of {shift} has too many values to list within memory; the Renyi bound still "
+            "holds: ask for it with method='rdp'.",
+            shift=shift,
+        )
+    inner = np.arange(1, shift, dtype=np.float64)
+    center = math.tanh(1 / (2 * scale))
+    end = 1 / (1 + math.exp(-1 / scale))
+    far = end * math.exp(-shift / scale)
+    p = np.concatenate(([far], center * np.exp((inner - shift) / scale), [end]))
+    q = np.concatenate(([end], center * np.exp(-inner / scale), [far]))
+    if shift == 0:
+        p, q = np.ones(1), np.ones(1)
+    return AtomicPair(Atoms(p, q, (48 + 4 * shift / scale) * UNIT), span=2 / scale)

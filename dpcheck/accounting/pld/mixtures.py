@@ -1,0 +1,236 @@
+"""Mixtures of shifted normal or Laplace laws as pairs with an increasing loss.
+
+P = sum w_j B(m_j) + (1 - sum w) B(0) with m_j >= 0, Q likewise with m_j <= 0, B of scale 1. Poisson
+sampling of a Gaussian or Laplace answer gives such pairs; so do their reversals, mirrored.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcheck.accounting.pld.pairs import Atoms, SmoothPair
+from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
+from dpcheck.numerics.tails import laplace_masses, normal_masses
+
+# Beyond this many standard deviations a normal tail underflows float64.
+REACH = 37.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """Weights of the shifted parts; what they leave belongs to the unshifted one."""
+
+    means: tuple[float, ...] = ()
+    weights: tuple[float, ...] = ()
+
+    @property
+    def base(self) -> float:
+        """The weight of the unshifted part."""
+        return max(1.0 - math.fsum(self.weights), 0.0)
+
+    def masses(
+        self, cuts: Array, law: Callable[[Array, float], tuple[Array, Array]]
+    ) -> tuple[Array, Array]:
+        """(mass, error) between consecutive cuts."""
+        mass = np.zeros(len(cuts) - 1)
+        error = np.zeros(len(cuts) - 1)
+        for mean, weight in zip((0.0, *self.means), (self.base, *self.weights), strict=True):
+            if weight > 0:
+                part, part_error = law(cuts, mean)
+                mass, error = mass + weight * part, error + weight * part_error
+        error = error + (4 + len(self.means)) * 2 * UNIT * mass + TINY
+        return mass, np.where(cuts[:-1] == cuts[1:], 0.0, error)
+
+
+class MixturePair(SmoothPair):
+    """The loss log p - log q of two mixtures; subclasses know the law B."""
+
+    law: Callable[[Array, float], tuple[Array, Array]]
+
+    def __init__(self, p: Mixture, q: Mixture) -> None:
+        self.p, self.q = p, q
+
+    @abstractmethod
+    def exponent(self, x: Array, mean: float) -> tuple[Array, Array, Array]:
+        """(log of B(mean) over B(0) at x, bound on its error, its derivative)."""
+
+    def _log_ratio(self, x: Array, mixture: Mixture) -> tuple[Array, Array, Array]:
+        """(log of the mixture over B(0), error, derivative)."""
+        if not mixture.means:
+            return np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+        terms = [self.exponent(x, mean) for mean in mixture.means]
+        if len(terms) == 1 and mixture.weights[0] == 1.0:
+            return terms[0]
+        largest = np.maximum(np.max([a for a, _, _ in terms], axis=0), 0.0)
+        # sum w (e^a - 1), scaled by e^-largest where that is large; no cancellation for small w.
+        shift = np.where(largest > 30.0, largest, 0.0)
+        unscale = np.exp(-shift)
+        value, error, slope = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+        for (a, a_error, a_slope), weight in zip(terms, mixture.weights, strict=True):
+            grown = weight * np.exp(a - shift)
+            change = np.where(shift > 0, grown - weight * unscale, weight * np.expm1(a))
+            value += change
+            error += grown * (a_error + 2 * UNIT * np.abs(a)) + 2 * ELEMENTARY * np.abs(change)
+            slope += grown * a_slope
+        total = value + unscale
+        result = np.where(shift > 0, shift + np.log(np.maximum(total, TINY)), np.log1p(value))
+        error += 2 * UNIT * (np.abs(value) + np.where(shift > 0, unscale, 0.0))
+        error = error / np.maximum(total - error, TINY) + 2 * ELEMENTARY * np.abs(result)
+        return result, error, slope / total
+
+    def loss(self, x: Array) -> tuple[Array, Array]:
+        """(loss, error): the difference of the two log ratios."""
+        p, p_error, _ = self._log_ratio(x, self.p)
+        q, q_error, _ = self._log_ratio(x, self.q)
+        return p - q, p_error + q_error + 2 * UNIT * np.abs(p - q)
+
+    def slope(self, x: Array) -> tuple[Array, Array]:
+        """(loss, derivative of the loss), for Newton's method only."""
+        p, _, p_slope = self._log_ratio(x, self.p)
+        q, _, q_slope = self._log_ratio(x, self.q)
+        return p - q, p_slope - q_slope
+
+    def masses(self, cuts: Array) -> tuple[Array, Array, Array, Array]:
+        """(p, error, q, error) between cuts, each mixture on its own."""
+        p, p_error = self.p.masses(cuts, type(self).law)
+        q, q_error = self.q.masses(cuts, type(self).law)
+        return p, p_error, q, q_error
+
+    def cut(self, levels: Array) -> Array:
+        """Closed form for one shift, otherwise interpolation and Newton steps."""
+        single = self._single_cut(levels)
+        return self._searched_cut(levels) if single is None else single
+
+    @abstractmethod
+    def place(self, exponent: Array, mean: float) -> Array:
+        """The x at which `exponent(x, mean)` takes the given values."""
+
+    def _single_cut(self, levels: Array) -> Array | None:
+        """Closed form when only one side is a mixture, of one shifted part."""
+        if len(self.p.means) + len(self.q.means) != 1:
+            return None
+        forward = len(self.p.means) == 1
+        side = self.p if forward else self.q
+        mean, weight = side.means[0], side.weights[0]
+        wanted = levels if forward else -levels
+        if weight == 1.0:
+            a = wanted
+        else:
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                a = np.log1p(np.maximum(np.expm1(np.minimum(wanted, 600.0)) / weight, -1.0))
+            a = np.where(wanted > 600.0, wanted - math.log(weight), a)
+        x = np.clip(self.place(a, mean), *self.ends)
+        return np.maximum.accumulate(x)
+
+    def _searched_cut(self, levels: Array) -> Array:
+        low = max(self.ends[0], min(0.0, *self.q.means, 0.0) - REACH - 2)
+        high = min(self.ends[1], max(0.0, *self.p.means, 0.0) + REACH + 2)
+        grid = np.linspace(low, high, 8192)
+        values = np.maximum.accumulate(self.slope(grid)[0])
+        x = np.interp(levels, values, grid)
+        for _ in range(5):
+            value, slope = self.slope(x)
+            move = (value - levels) / np.maximum(slope, 1e-12)
+            x = np.clip(x - np.clip(move, -0.05, 0.05), low, high)
+        x = np.where(
+            levels >= values[-1], self.ends[1], np.where(levels <= values[0], self.ends[0], x)
+        )
+        return np.maximum.accumulate(x)
+
+    def end_loss(self, sign: float) -> float:
+        """The limit of the loss at an end of the line, rounded outward."""
+        # As x falls, p/b tends to the weight of P's unshifted part (or 0), q/b grows; and mirrored.
+        growing = self.p if sign < 0 else self.q
+        fading = self.q if sign < 0 else self.p
+        if growing.means or fading.base <= 0:
+            return -sign * math.inf
+        limit = math.log(fading.base) * sign
+        return limit - sign * 8 * UNIT * (1 + abs(limit)) / fading.base
+
+
+class NormalPair(MixturePair):
+    """B = N(0, 1)."""
+
+    law = staticmethod(normal_masses)
+
+    def __init__(self, p: Mixture, q: Mixture) -> None:
+        super().__init__(p, q)
+        self.top = self.end_loss(-1.0)
+        center = 0.0
+        if p.weights and max(p.weights) > p.base:
+            center = p.means[int(np.argmax(p.weights))]
+        self.anchor = float(self.loss(np.array([center]))[0][0])
+
+    def exponent(self, x: Array, mean: float) -> tuple[Array, Array, Array]:
+        """(log ratio, error, slope) of this law."""
+        product, half = mean * x, mean * mean / 2
+        return product - half, 4 * UNIT * (np.abs(product) + half), np.full_like(x, mean)
+
+    def place(self, exponent: Array, mean: float) -> Array:
+        """The inverse of `exponent`."""
+        return exponent / mean + mean / 2
+
+    def nodes(self) -> tuple[Array, Array]:
+        """A coarse picture for planning."""
+        spacing = 0.125
+        x = np.arange(-REACH, max(0.0, *self.p.means, 0.0) + REACH, spacing)
+        logs = [
+            math.log(weight) - (x - mean) ** 2 / 2
+            for mean, weight in zip(
+                (0.0, *self.p.means), (self.p.base, *self.p.weights), strict=True
+            )
+            if weight > 0
+        ]
+        losses = self.slope(x)[0]
+        return losses, np.logaddexp.reduce(logs, axis=0) + math.log(
+            spacing / math.sqrt(2 * math.pi)
+        )
+
+
+class LaplacePair(MixturePair):
+    """B = Laplace(0, 1): beyond the outermost means the loss is constant, an atom."""
+
+    law = staticmethod(laplace_masses)
+
+    def __init__(self, p: Mixture, q: Mixture) -> None:
+        super().__init__(p, q)
+        means = (0.0, *p.means, *q.means)
+        self.ends = (min(means), max(means))
+        outer = self.masses(np.array([-math.inf, self.ends[0], self.ends[1], math.inf]))
+        ends = [0, 2]
+        self.atoms = Atoms(
+            outer[0][ends], outer[2][ends], UNIT * (48 + 2 * (self.ends[1] - self.ends[0]))
+        )
+        bottom, top = (float(value) for value in self.atoms.losses())
+        self.top, self.anchor = top, top
+        self.span = top - bottom if top > bottom else None
+        self.loose_atoms = float(self.atoms.p[0])
+
+    def exponent(self, x: Array, mean: float) -> tuple[Array, Array, Array]:
+        """(log ratio, error, slope) of this law."""
+        value = np.abs(x) - np.abs(x - mean)
+        slope = np.where((x - mean) * x <= 0, 2.0 * math.copysign(1.0, mean), 0.0)
+        return value, 3 * UNIT * (np.abs(x) + abs(mean)), slope
+
+    def place(self, exponent: Array, mean: float) -> Array:
+        """The inverse of `exponent`."""
+        # Between 0 and the mean, |x| - |x - mean| = sign(mean) (2 x - mean).
+        return (exponent * math.copysign(1.0, mean) + mean) / 2
+
+    def end_loss(self, sign: float) -> float:
+        """The limit of the loss at an end of the line, rounded outward."""
+        value, error = self.loss(np.array([self.ends[0 if sign > 0 else 1]]))
+        return float(value[0]) - sign * float(error[0])
+
+    def nodes(self) -> tuple[Array, Array]:
+        """A coarse picture for planning."""
+        cuts = np.linspace(*self.ends, 257)
+        p, _, _, _ = self.masses(cuts)
+        middle = self.slope((cuts[1:] + cuts[:-1]) / 2)[0]
+        losses = np.concatenate((middle, self.atoms.losses()))
+        return losses, np.log(np.maximum(np.concatenate((p, self.atoms.p)), TINY))

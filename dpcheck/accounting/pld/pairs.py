@@ -1,0 +1,266 @@
+"""Pairs (P, Q) on the line, cut into cells whose masses are certified.
+
+A smooth pair has a loss that increases with x. `cut` need only be roughly right: the loss at every
+cut is evaluated with an error bound, and the upper construction pays for what the cut misses
+(`Cells.under`, `Cells.over`); the lower one does not need to know where the cuts are.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcheck.accounting.pld.steep import entries_at, find_end
+from dpcheck.numerics.lattice import (
+    Cells,
+    Lattice,
+    LatticeLoss,
+    anchored,
+    pool,
+    spread,
+    spread_atoms,
+)
+from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
+
+# Rounding of atoms' masses and losses, in units, times (1 + |loss|).
+ATOM_UNITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """Outcomes with masses p and q, each right within a relative `error`."""
+
+    p: Array
+    q: Array
+    error: float
+
+    def losses(self) -> Array:
+        """log p/q, infinite where q is 0; -infinite where p is 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.p) - np.where(self.p > 0, np.log(self.q), 0.0)
+
+
+NO_ATOMS = Atoms(np.empty(0), np.empty(0), 0.0)
+
+
+class Pair(ABC):
+    """A pair (P, Q) that can be put on a lattice from either side."""
+
+    #: A loss that should lie on the lattice: a large atom, or the middle of the bulk.
+    anchor: float
+    #: Distance of the lattice all losses lie on, if there is one.
+    span: float | None = None
+    #: Whether all losses lie on that lattice, so that it costs nothing.
+    exact: bool = False
+    #: P-mass that certainly has infinite loss.
+    certain_infinite: float = 0.0
+    #: P-mass of atoms that need not lie on a lattice through the anchor.
+    loose_atoms: float = 0.0
+    #: Largest loss; infinite if unbounded.
+    top: float = math.inf
+
+    @abstractmethod
+    def nodes(self) -> tuple[Array, Array]:
+        """(losses, log P-masses) of a coarse picture, for planning only."""
+
+    @abstractmethod
+    def upper(self, step: float, low: float, high: float) -> LatticeLoss:
+        """A measure above this pair; losses below `low` are raised, above `high` made infinite."""
+
+    @abstractmethod
+    def lower(self, step: float, low: float, high: float) -> LatticeLoss:
+        """A measure below this pair, merging losses beyond `low` and `high`."""
+
+
+class SmoothPair(Pair):
+    """A loss increasing on an interval of the line, plus atoms at its ends."""
+
+    atoms: Atoms = NO_ATOMS
+    ends: tuple[float, float] = (-math.inf, math.inf)
+
+    @abstractmethod
+    def loss(self, x: Array) -> tuple[Array, Array]:
+        """(loss, bound on its error) at finite x."""
+
+    @abstractmethod
+    def cut(self, levels: Array) -> Array:
+        """Points where the loss is about `levels`, not decreasing, the ends where out of range."""
+
+    @abstractmethod
+    def masses(self, cuts: Array) -> tuple[Array, Array, Array, Array]:
+        """(p, error of p, q, error of q) between consecutive cuts."""
+
+    def upper(self, step: float, low: float, high: float) -> LatticeLoss:
+        """Connect the dots: see `dpcheck.numerics.lattice`."""
+        lattice = anchored(step, self.anchor)
+        index = lattice.covering(low, high)
+        levels = lattice.levels(index)
+        x = self.cut(levels)
+        if levels[-1] >= self.top - step / 2:
+            x[-1] = self.ends[1]  # the last cell takes all there is; nothing is left to be infinite
+        off = np.zeros_like(x)
+        inside = (x > self.ends[0]) & (x < self.ends[1])
+        value, error = self.loss(x[inside])
+        off[inside] = np.abs(value - levels[inside]) + error + 4 * UNIT * np.abs(levels[inside])
+        # Where a cut is an end of the support the level must be at or beyond the loss there.
+        for end, sign in ((self.ends[0], 1.0), (self.ends[1], -1.0)):
+            at_end = x == end
+            if at_end.any():
+                off[at_end] = np.maximum(sign * (levels[at_end] - self.end_loss(sign)), 0.0)
+        cuts = np.concatenate(([self.ends[0]], x, [self.ends[1]]))
+        p, p_error, q, q_error = self.masses(cuts)
+        p, q = p + p_error, np.maximum(q - q_error, 0.0)
+        p[cuts[1:] == cuts[:-1]] = 0.0  # nothing lies between equal cuts, whatever the error bound
+        # Everything below the first cut is raised to it; above the last it counts as infinite.
+        under = off[:-1].copy()
+        cells = Cells(index[:-1], p[1:-1], q[1:-1], under, off[1:])
+        result = spread(lattice, cells, float(p[-1]) * (1 + 4 * UNIT))
+        masses = result.masses
+        over = float(-np.expm1(-off[0]) / -np.expm1(-lattice.step)) * (1 + 2 * ELEMENTARY)
+        masses[0] += p[0]
+        masses[1] += p[0] * over
+        if len(self.atoms.p):
+            result = _with_atoms(result, self.atoms)
+        return result
+
+    def lower(self, step: float, low: float, high: float) -> LatticeLoss:
+        """Merged half cells, chained next to a steep end: see `pld_steep`."""
+        end = None if len(self.atoms.p) else find_end(self, step, low, high)
+        lattice = anchored(step, self.anchor if end is None else end.level)
+        index = covered = lattice.covering(low, high)
+        entries = []
+        left, right = self.ends
+        if end is not None:
+            entries.append(entries_at(self, end, step))
+            edge = lattice.nearest(end.level) + end.sign * (end.chain + 1)
+            index = index[index >= edge] if end.sign > 0 else index[index <= edge]
+            beyond = self.cut(np.array([lattice.levels(np.array([edge]))[0] - end.sign * step / 2]))
+            left, right = (float(beyond[0]), right) if end.sign > 0 else (left, float(beyond[0]))
+        last = int(covered[-1]) if end is None or end.sign > 0 else lattice.nearest(end.level)
+        middle = self.cut(lattice.levels(index[:-1]) + step / 2)
+        entries.append(self.lower_masses(np.concatenate(([left], middle, [right]))))
+        slack, infinite = 0.0, 0.0
+        if len(self.atoms.p):
+            atom_p, atom_q, infinite, slack = lower_atoms(self.atoms)
+            entries.append((atom_p, atom_q))
+        p = np.concatenate([entry[0] for entry in entries])
+        q = np.concatenate([entry[1] for entry in entries])
+        return pool(lattice, p, q, (int(covered[0]) - 1, last), infinite, slack)
+
+    def lower_masses(self, cuts: Array) -> tuple[Array, Array]:
+        """(p rounded down, q rounded up) between cuts."""
+        p, p_error, q, q_error = self.masses(np.maximum.accumulate(cuts))
+        return np.maximum(p - p_error, 0.0), q + q_error
+
+    @abstractmethod
+    def end_loss(self, sign: float) -> float:
+        """The infimum (sign 1) or supremum (sign -1) of the loss, on the far side of rounding."""
+
+
+def _with_atoms(base: LatticeLoss, atoms: Atoms) -> LatticeLoss:
+    """Add atoms to an upper measure."""
+    result = upper_atoms(base.lattice, atoms)
+    first = min(base.first, result.first)
+    last = max(base.first + len(base.masses), result.first + len(result.masses))
+    masses = np.zeros(last - first)
+    for part in (base, result):
+        masses[part.first - first : part.first - first + len(part.masses)] += part.masses
+    return LatticeLoss(
+        base.lattice, first, masses * (1 + 2 * UNIT), base.infinite + result.infinite
+    )
+
+
+def upper_atoms(
+    lattice: Lattice, atoms: Atoms, low: float = -math.inf, high: float = math.inf
+) -> LatticeLoss:
+    """Atoms on the lattice from above; below `low` raised, above `high` made infinite."""
+    losses = atoms.losses()
+    # `high` may come from the same losses by another order of operations.
+    gone = (losses > high + 1e-12 * (1 + abs(high))) | (losses == math.inf)
+    finite = np.where(np.isfinite(losses), losses, 0.0)
+    losses = losses + ATOM_UNITS * UNIT * (1 + np.abs(finite)) + 2 * atoms.error
+    p = atoms.p * (1 + atoms.error + 2 * UNIT)
+    infinite = float(np.sum(p[gone])) * (1 + 1e-13)
+    kept = (~gone) & (p > 0)
+    if not kept.any():
+        return LatticeLoss(lattice, 0, np.zeros(1), infinite)
+    index, left, right = spread_atoms(lattice, p[kept], np.maximum(losses[kept], low))
+    first = int(index.min())
+    size = int(index.max()) - first + 2
+    masses = np.zeros(size)
+    masses += np.bincount(index - first, weights=left, minlength=size)
+    masses += np.bincount(index - first + 1, weights=right, minlength=size)
+    masses = np.asarray(masses * (1 + 4 * UNIT * (1 + math.log2(len(p)))), dtype=np.float64)
+    return LatticeLoss(lattice, first, masses, infinite)
+
+
+def lower_atoms(atoms: Atoms) -> tuple[Array, Array, float, float]:
+    """(p, q, infinite, slack) of atoms for `pool`."""
+    losses = atoms.losses()
+    p = atoms.p * max(1 - atoms.error - 2 * UNIT, 0.0)
+    q = atoms.q * (1 + atoms.error + 2 * UNIT)
+    infinite = float(np.sum(p[losses == math.inf])) * (1 - 1e-13)
+    kept = np.isfinite(losses)
+    largest = float(np.abs(losses[kept]).max(initial=0.0))
+    # With this slack an atom on a lattice point stays there in spite of rounding.
+    slack = 2 * ATOM_UNITS * UNIT * (1 + largest) + 4 * atoms.error
+    return p[kept], q[kept], infinite, slack
+
+
+def common_span(losses: Array) -> float | None:
+    """The distance of a lattice through all the losses (within rounding), if it is not too fine."""
+    gaps = np.diff(np.unique(losses[np.isfinite(losses)]))
+    noise = 1e-13 * (1 + float(np.abs(losses[np.isfinite(losses)]).max(initial=0.0)))
+    gaps = gaps[gaps > noise]
+    if not len(gaps) or len(gaps) > 64:
+        return None
+    span = float(gaps[0])
+    for gap in gaps[1:].tolist():
+        # Euclid's algorithm with a tolerance.
+        low, high = sorted((span, gap))
+        while low > 1e-6 * high and low > 100 * noise:
+            low, high = sorted((high - low * round(high / low) if high > low else 0.0, low))
+            low = abs(low)
+        span = high
+    steps = gaps / span
+    on_it = np.abs(steps - np.round(steps)) * span <= noise
+    return span if bool(on_it.all()) and float(gaps.sum()) / span <= 4096 else None
+
+
+class AtomicPair(Pair):
+    """Finitely many outcomes, and a bound on the P-mass of all others."""
+
+    def __init__(self, atoms: Atoms, rest: float = 0.0, span: float | None = None) -> None:
+        self.atoms, self.rest, self.span = atoms, rest, span
+        self.exact = span is not None
+        losses = atoms.losses()
+        finite = np.isfinite(losses)
+        heaviest = int(np.argmax(np.where(finite, atoms.p, -1.0)))
+        self.anchor = float(losses[heaviest]) if finite.any() else 0.0
+        self.loose_atoms = float(np.sum(atoms.p[finite])) - float(atoms.p[heaviest])
+        self.certain_infinite = float(np.sum(atoms.p[losses == math.inf])) * (1 - 1e-12)
+        infinite = rest > 0 or bool((atoms.p[losses == math.inf] > 0).any())
+        self.top = math.inf if infinite else float(losses[atoms.p > 0].max())
+
+    def nodes(self) -> tuple[Array, Array]:
+        """The atoms themselves."""
+        losses = self.atoms.losses()
+        kept = np.isfinite(losses)
+        return losses[kept], np.log(self.atoms.p[kept])
+
+    def upper(self, step: float, low: float, high: float) -> LatticeLoss:
+        """Each atom between its two neighbouring points."""
+        lattice = anchored(step, self.anchor)
+        result = upper_atoms(lattice, self.atoms, low, high)
+        infinite = result.infinite + self.rest
+        return LatticeLoss(lattice, result.first, result.masses, infinite * (1 + 2 * UNIT))
+
+    def lower(self, step: float, low: float, high: float) -> LatticeLoss:
+        """Atoms merged onto points: see `pool`."""
+        lattice = anchored(step, self.anchor)
+        p, q, infinite, slack = lower_atoms(self.atoms)
+        span = lattice.below(low) - 1, lattice.below(high) + 1
+        return pool(lattice, p, q, span, infinite, slack)

@@ -1,0 +1,187 @@
+"""Upper bounds known as a curve that is its own reversal: replace-one under sampling.
+
+A curve F(y), y = e^epsilon, that is convex, decreasing and bounds the divergence in both directions
+is the curve of a measure: P(L > log y) = A(y) = F - y F', Q(L > log y) = B(y) = -F'. Negative losses
+mirror the positive ones with P and Q swapped, and what is left, 1 - A(1) - B(1), has loss 0.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+from scipy.special import ndtr
+
+from dpcheck.accounting.pld.mixtures import REACH, Mixture, NormalPair
+from dpcheck.accounting.pld.pairs import Pair
+from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.lattice import Cells, Lattice, LatticeLoss, spread
+from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
+
+
+class SymmetricPair(Pair):
+    """A symmetric measure given by its tails at losses >= 0."""
+
+    anchor = 0.0
+
+    @abstractmethod
+    def tails(self, levels: Array) -> tuple[Array, Array, Array, Array]:
+        """(A, error of A, B, error of B) at the given losses >= 0."""
+
+    @abstractmethod
+    def coarse_levels(self) -> Array:
+        """Increasing losses from 0 on that show the shape of the law."""
+
+    def nodes(self) -> tuple[Array, Array]:
+        """A coarse picture for planning."""
+        levels = self.coarse_levels()
+        a, _, b, _ = self.tails(levels)
+        middle = (levels[1:] + levels[:-1]) / 2
+        p, q = np.maximum(a[:-1] - a[1:], 1e-320), np.maximum(b[:-1] - b[1:], 1e-320)
+        rest = max(1.0 - float(a[0] + b[0]), 1e-320)
+        losses = np.concatenate((middle, -middle, [0.0]))
+        return losses, np.log(np.concatenate((p, q, [rest])))
+
+    def upper(self, step: float, low: float, high: float) -> LatticeLoss:  # noqa: ARG002
+        """Positive cells from the tails, negative ones mirrored, the rest at 0."""
+        lattice = Lattice(step)
+        index = lattice.covering(0.0, high)
+        a, a_error, b, b_error = self.tails(lattice.levels(index))
+        error_p, error_q = a_error[:-1] + a_error[1:], b_error[:-1] + b_error[1:]
+        p, q = np.maximum(a[:-1] - a[1:], 0.0), np.maximum(b[:-1] - b[1:], 0.0)
+        none = np.zeros(2 * len(p))
+        cells = Cells(
+            np.concatenate((index[:-1], -1 - index[:-1])),
+            np.concatenate((p + error_p, q + error_q)) * (1 + 4 * UNIT),
+            np.maximum(np.concatenate((q - error_q, p - error_p)), 0.0) * (1 - 4 * UNIT),
+            none,
+            none,
+        )
+        infinite = float(a[-1] + a_error[-1]) * (1 + 4 * UNIT)
+        result = spread(lattice, cells, infinite)
+        rest = 1.0 - float(a[0] + b[0]) + float(a_error[0] + b_error[0]) + 4 * UNIT
+        result.masses[-result.first] += max(rest, 0.0)
+        # Losses below the lattice are raised to its first point.
+        result.masses[0] += float(b[-1] + b_error[-1])
+        return result
+
+    def lower(self, step: float, low: float, high: float) -> LatticeLoss:  # noqa: ARG002
+        """Not known."""
+        raise CannotCertify("this curve bounds the loss from above only.")
+
+
+class WithoutReplacementPair(SymmetricPair):
+    """F(y') = rate F_Gauss(y) with y' = 1 + rate (y - 1), for batches without replacement.
+
+    Reference: [Balle2018], sampling without replacement under substitution: divergence at most rate
+    times that of the step on the whole batch. It is the divergence of (1-rate) Q + rate P against Q
+    for y' >= 1, so A and B are the tails of that mixture; A(1) + B(1) <= 1 because the rest is
+    (1-rate) TV(P, Q).
+    """
+
+    def __init__(self, mu: float, rate: float) -> None:
+        self.mixture = NormalPair(Mixture((mu,), (rate,)), Mixture())
+        self.mu, self.rate = mu, rate
+
+    def tails(self, levels: Array) -> tuple[Array, Array, Array, Array]:
+        """(A, error, B, error): see the class."""
+        logs, slip = _inner(levels, self.rate)
+        a, a_error, b, b_error = _normal_tails(logs, slip, self.mu)
+        p = (1 - self.rate) * b + self.rate * a
+        p_error = (1 - self.rate) * b_error + self.rate * a_error
+        return p, p_error + 8 * UNIT * p, b, b_error
+
+    def coarse_levels(self) -> Array:
+        """Losses out to where the tails underflow."""
+        return _outer(np.linspace(0.0, self.mu * REACH + self.mu**2 / 2, 800), self.rate)
+
+
+class ReplacedSamplePair(SymmetricPair):
+    """Poisson sampling, one record replaced, by advanced joint convexity.
+
+    F(y') = rate [(1-b) F1(y) + b F2(y)], y' = 1 + rate (y - 1), b = y'/y, for y >= 1: F1 the curve of
+    the record against none, F2 against its replacement, twice as far. Reference: [Balle2018] Theorem
+    2. With A_i, B_i the tails of F_i: B = (1-rate) B1 + rate B2 + (1-rate) (A2 - A1) / y^2 and
+    A = F + y' B = (1-rate) B1 + rate [(1-rate)(1 - 1/y) A1 + b A2] + (1-rate) y' (A2 - A1) / y^2.
+    F is convex: dB/dy = (1-rate) (1 - 1/y) B1' + b B2' - 2 (1-rate) (A2 - A1) / y^3 <= 0
+    since A2 >= A1; and A(1) + B(1) = rate + 2 (1-rate) (1 - 2 A1 + A2) <= 1 since the law's distribution
+    function is concave above 0 (both bases).
+    """
+
+    def __init__(self, shift: float, rate: float, *, normal: bool) -> None:
+        self.shift, self.rate, self.normal = shift, rate, normal
+        if not normal:
+            self.top = float(_outer(np.array([2 * shift * (1 + 4 * UNIT)]), rate)[0]) + 8 * UNIT
+
+    def _base_tails(
+        self, logs: Array, slip: Array, shift: float
+    ) -> tuple[Array, Array, Array, Array]:
+        tails = _normal_tails if self.normal else _laplace_tails
+        return tails(logs, slip, shift)
+
+    def tails(self, levels: Array) -> tuple[Array, Array, Array, Array]:
+        """(A, error, B, error): see the class."""
+        r = self.rate
+        logs, slip = _inner(levels, r)
+        a1, a1_error, b1, b1_error = self._base_tails(logs, slip, self.shift)
+        a2, a2_error, b2, b2_error = self._base_tails(logs, slip, 2 * self.shift)
+        inverse = np.exp(-np.minimum(logs, 700.0))
+        both = r + (1 - r) * inverse
+        ahead, ahead_error = np.maximum(a2 - a1, 0.0), a1_error + a2_error
+        b = (1 - r) * b1 + r * b2 + (1 - r) * ahead * inverse**2
+        b_error = (1 - r) * b1_error + r * b2_error + (1 - r) * ahead_error * inverse**2
+        a = (1 - r) * b1 + r * ((1 - r) * -np.expm1(-logs) * a1 + both * a2)
+        a = a + (1 - r) * both * inverse * ahead
+        a_error = (1 - r) * b1_error + r * ((1 - r) * a1_error + both * a2_error)
+        a_error = a_error + (1 - r) * both * inverse * ahead_error
+        # 1/y errs by the slip of log y; its rounding is part of the elementary units.
+        return (
+            a,
+            a_error + a * (4 * slip + 8 * ELEMENTARY),
+            b,
+            b_error + b * (4 * slip + 8 * ELEMENTARY),
+        )
+
+    def coarse_levels(self) -> Array:
+        """Losses out to where the tails underflow."""
+        if not self.normal:
+            return _outer(np.linspace(0.0, 2 * self.shift, 800), self.rate)
+        reach = 2 * self.shift * REACH + 2 * self.shift**2
+        return _outer(np.linspace(0.0, reach, 1600), self.rate)
+
+
+def _inner(levels: Array, rate: float) -> tuple[Array, Array]:
+    """(log y, bound on its error) with 1 + rate (y - 1) = e^level."""
+    small = np.log1p(np.expm1(np.minimum(levels, 600.0)) / rate)
+    logs = np.where(levels > 600.0, levels - math.log(rate), small)
+    return logs, 4 * ELEMENTARY * logs
+
+
+def _outer(logs: Array, rate: float) -> Array:
+    """log (1 + rate (y - 1)) at log y."""
+    small = np.log1p(rate * np.expm1(np.minimum(logs, 600.0)))
+    return np.asarray(np.where(logs > 600.0, logs + math.log(rate), small))
+
+
+def _normal_tails(logs: Array, slip: Array, mu: float) -> tuple[Array, Array, Array, Array]:
+    """P(L > log y) and Q(L > log y) of N(mu, 1) against N(0, 1), with errors."""
+    result: list[Array] = []
+    for sign in (1.0, -1.0):
+        z = sign * mu / 2 - logs / mu
+        tail = ndtr(z)
+        moved = slip / mu + 4 * UNIT * (np.abs(z) + mu)
+        hazard = np.abs(z) + 2.0
+        result += [tail, tail * (UNIT * (66 + 9 * z**2) + 1.01 * hazard * moved) + TINY]
+    return result[0], result[1], result[2], result[3]
+
+
+def _laplace_tails(logs: Array, slip: Array, ratio: float) -> tuple[Array, Array, Array, Array]:
+    """The same for Laplace(ratio, 1) against Laplace(0, 1); there is no loss above the ratio."""
+    inside = logs < ratio
+    p = np.where(inside, 1.0 - 0.5 * np.exp((np.minimum(logs, ratio) - ratio) / 2), 0.0)
+    q = np.where(inside, 0.5 * np.exp(-(np.minimum(logs, ratio) + ratio) / 2), 0.0)
+    unsure = np.abs(logs - ratio) <= slip + 4 * UNIT * ratio
+    error = ELEMENTARY * (2 + ratio) + slip
+    # Next to the atom the side of a cut is not known: then all of it is error.
+    return p, np.where(unsure, 0.5 + error, error * p), q, np.where(unsure, 0.5, error * q + TINY)

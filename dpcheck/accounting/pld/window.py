@@ -1,0 +1,189 @@
+"""Where to compute: saddle point, lattice step and window, from a coarse picture of the losses.
+
+Nothing here is certified and nothing needs to be: a bad plan gives a loose bound, never a wrong one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from dpcheck.accounting.pld.pairs import Pair
+from dpcheck.numerics.rounding import Array
+
+# log of the tilted mass that may lie outside the window on either side.
+OUTSIDE = -26.0
+# Losses with P-mass below delta e^-RARE in all count as infinite (upper) or are merged (lower).
+RARE = 13.0
+
+
+class Cumulants:
+    """K(t) = sum n log E e^{tL} of the composed loss, with the tilted means and variances.
+
+    Losses so rare that all of them together have P-mass below e^(log_delta - RARE) are left out.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Pair, int]], log_delta: float = -math.inf) -> None:
+        self.parts: list[tuple[Pair, int, Array, Array]] = []
+        self.cut: list[bool] = []
+        for pair, count in parts:
+            losses, logs = pair.nodes()
+            order = np.argsort(losses)
+            losses, logs = losses[order], logs[order]
+            above = np.logaddexp.accumulate(logs[::-1])[::-1]
+            kept = above >= log_delta - RARE - math.log(count)
+            kept[0] = True
+            self.parts.append((pair, count, losses[kept], logs[kept]))
+            self.cut.append(not bool(kept.all()))
+        self.uses = sum(count for _, count in parts)
+        _, mean, variance = self(np.zeros(1))
+        self.mean, self.sd = float(mean[0]), math.sqrt(max(float(variance[0]), 1e-300))
+        self.grid = np.geomspace(1e-3, 1e4, 100) / self.sd
+        self.value, self.means, variances = self(self.grid)
+        self.variances = np.maximum(variances, 1e-300)
+
+    def __call__(self, t: Array) -> tuple[Array, Array, Array]:
+        """(K, K', K'') at each t."""
+        value, mean, variance = np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)
+        for _, count, losses, logs in self.parts:
+            exponent = logs + t[:, None] * losses
+            top = exponent.max(axis=1, keepdims=True)
+            weight = np.exp(exponent - top)
+            total = weight.sum(axis=1)
+            average = weight @ losses / total
+            value += count * (top[:, 0] + np.log(total))
+            mean += count * average
+            variance += count * np.maximum(weight @ losses**2 / total - average**2, 0.0)
+        return value, mean, variance
+
+    def only(self, t: Array) -> Array:
+        """K at each t."""
+        value = np.zeros_like(t)
+        for _, count, losses, logs in self.parts:
+            value += count * logsumexp(logs + t[:, None] * losses, axis=1)
+        return value
+
+    def log_chernoff(self, epsilon: float) -> float:
+        """A rough upper estimate of log delta(epsilon)."""
+        return float(min(np.min(self.value - self.grid * epsilon), 0.0))
+
+    def tilt_for_delta(self, delta: float) -> float:
+        """The t whose saddle point has about this delta."""
+        wanted = math.log(delta)
+        logs = log_saddle(self.grid, self.value, self.means, self.variances)
+        return self._refined(
+            np.minimum.accumulate(logs) > wanted, lambda *k: log_saddle(*k) > wanted
+        )
+
+    def tilt_for_epsilon(self, epsilon: float) -> float:
+        """The t with K'(t) = epsilon; small where epsilon is below the mean."""
+        before = np.maximum.accumulate(self.means) < epsilon
+        return self._refined(before, lambda _t, _value, mean, _variance: mean < epsilon)
+
+    def _refined(
+        self, before: npt.NDArray[np.bool_], is_before: Callable[..., npt.NDArray[np.bool_]]
+    ) -> float:
+        """Where a condition that holds for small t ends: from the grid, then by finer grids."""
+        at = int(np.count_nonzero(before))
+        if at == 0 or at == len(self.grid):
+            return float(self.grid[min(at, len(self.grid) - 1)])
+        low, high = float(self.grid[at - 1]), float(self.grid[at])
+        for _ in range(2):
+            t = np.linspace(low, high, 14)
+            value, mean, variance = self(t)
+            at = int(np.count_nonzero(is_before(t, value, mean, np.maximum(variance, 1e-300))))
+            at = min(max(at, 1), len(t) - 1)
+            low, high = float(t[at - 1]), float(t[at])
+        return (low + high) / 2
+
+
+def log_saddle(t: Array, value: Array, mean: Array, variance: Array) -> Array:
+    """Saddle-point estimate of log delta at epsilon = K'(t).
+
+    The factor of e^(K - t epsilon) is E e^{-tx} (1 - e^{-x})+: about 1 / (t (t+1) sd sqrt(2 pi)) for a
+    wide tilted law, at most the largest value of that function for a narrow one.
+    """
+    wide = np.log(t * (t + 1)) + 0.5 * np.log(2 * np.pi * variance)
+    narrow = np.log1p(t) + t * np.log1p(1 / t)
+    return np.asarray(np.minimum(value - t * mean - np.maximum(wide, narrow), 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The window of the tilted sum in units of loss, with the slopes of its Chernoff bounds."""
+
+    tilt: float
+    low: float
+    high: float
+    slope_below: float
+    slope_above: float
+    center: float
+    sd: float
+
+
+def reach(cumulants: Cumulants, tilt: float) -> Reach:
+    """The interval that holds all but e^OUTSIDE of the tilted sum, on each side."""
+    value, mean, variance = (float(a[0]) for a in cumulants(np.array([tilt])))
+    sd = math.sqrt(max(variance, 1e-300))
+    slopes = np.append(np.geomspace(0.02, 60.0, 36) / sd, tilt * np.geomspace(0.05, 1.0, 8))
+    up = (cumulants.only(tilt + slopes) - value - OUTSIDE) / slopes
+    down = (value - cumulants.only(tilt - slopes) + OUTSIDE) / slopes
+    best_up, best_down = int(np.argmin(up)), int(np.argmax(down))
+    return Reach(
+        tilt,
+        float(down[best_down]),
+        float(up[best_up]),
+        float(slopes[best_down]),
+        float(slopes[best_up]),
+        mean,
+        sd,
+    )
+
+
+def aligned_part(cumulants: Cumulants) -> int | None:
+    """The part whose own lattice the step should divide: the one with most atoms at stake."""
+    stakes = [
+        count * (pair.loose_atoms + 1e-12) if pair.span is not None else 0.0
+        for pair, count, _, _ in cumulants.parts
+    ]
+    best = int(np.argmax(stakes))
+    return best if stakes[best] > 0 else None
+
+
+def spread_cost(cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool) -> Array:
+    """About how much epsilon the lattice costs at each step h.
+
+    Upper: (t+1)/2 sum n E (L-a)(b-L), h^2/6 for a smooth law; a bulk narrower than a cell, aligned
+    with the lattice, costs |L - anchor| h only. Merged half cells cost half of it, but atoms off the
+    lattice have to be moved down by h/2 on average.
+    """
+    cost = np.zeros_like(steps)
+    aligned = aligned_part(cumulants)
+    for part, (pair, count, losses, logs) in enumerate(cumulants.parts):
+        if pair.exact and part == aligned:
+            continue
+        weight = np.exp(logs + tilt * losses - logsumexp(logs + tilt * losses))
+        away = np.abs(losses - pair.anchor)
+        cell = np.minimum(steps[:, None] ** 2 / 6, away * steps[:, None])
+        cost += count * (cell @ weight) * (tilt + 1) / (4 if merged else 2)
+        if merged and part != aligned:
+            cost += count * pair.loose_atoms * steps / 2
+    return cost
+
+
+def loss_range(cumulants: Cumulants, part: int, tilt: float) -> tuple[float, float]:
+    """Losses of one part beyond which its mass does not matter at this tilt.
+
+    Losses below the first are raised to it, so their mass counts as if tilted there.
+    """
+    pair, count, losses, logs = cumulants.parts[part]
+    below = np.logaddexp.accumulate(logs) + tilt * losses - logsumexp(logs + tilt * losses)
+    low = losses[max(int(np.searchsorted(below, -30.0 - math.log(count))) - 1, 0)]
+    whole = math.isfinite(pair.top) and not cumulants.cut[part]
+    high = pair.top if whole else losses[-1]
+    return float(low), float(high)

@@ -1,0 +1,1 @@
+"""Renyi divergences, and what they say about (epsilon, delta)."""

@@ -1,0 +1,407 @@
+"""Renyi differential privacy: one pure function per worst-case pair, composed by addition.
+
+`renyi(loss, orders)` bounds max(D_a(P||Q), D_a(Q||P)) from above at every order a > 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import singledispatch
+
+import numpy as np
+from scipy.special import gammaln
+
+from dpcheck.accounting import losses
+from dpcheck.accounting.accountants.pure import largest_loss
+from dpcheck.accounting.losses import Loss, Parts
+from dpcheck.accounting.renyi.moments import (
+    RELATIVE_ERROR,
+    Floats,
+    excess_log_moments,
+    laplace_log_moment,
+    log_sum_exp,
+    mixture_log_moments,
+)
+from dpcheck.core.errors import CannotCertify, TheoremConditionViolated
+from dpcheck.numerics.side import Side
+
+# Closed forms below are a handful of elementary functions: 1e-14 covers their rounding.
+_ROUND_UP = 1 + 1e-14
+
+
+@singledispatch
+def renyi(loss: Loss, orders: Floats) -> Floats:
+    """Upper bounds on the Renyi divergence of `loss` in both directions, per order (all above 1).
+
+    Guarantee: never below the divergence; infinite where none is finite.
+    """
+    raise CannotCertify(f"no Renyi bound is known for {type(loss).__name__}.")
+
+
+@renyi.register
+def _(loss: losses.GaussianLoss, orders: Floats) -> Floats:
+    return orders * loss.mu**2 / 2 * _ROUND_UP  # [Mironov2017] Proposition 7
+
+
+@renyi.register
+def _(loss: losses.LaplaceLoss, orders: Floats) -> Floats:
+    # [Mironov2017] Proposition 6, with its first-order terms, which cancel, left out.
+    a, r = orders, loss.ratio
+    with np.errstate(over="ignore"):
+        excess = a * _exp_beyond_first((a - 1) * r) + (a - 1) * _exp_beyond_first(-a * r)
+        small = np.log1p(excess / (2 * a - 1))
+    large = (a - 1) * r + np.log(a / (2 * a - 1)) + np.log1p((a - 1) / a * np.exp((1 - 2 * a) * r))
+    moment = np.where((a - 1) * r > 600, large, small)
+    return np.minimum(moment / (a - 1), r) * _ROUND_UP * (1 + 1e-12)
+
+
+def _exp_beyond_first(x: Floats) -> Floats:
+    """e^x - 1 - x, accurate near 0."""
+    near = np.abs(x) < 0.1
+    y = np.where(near, x, 0.0)
+    series = np.zeros_like(y)
+    for j in range(12, 2, -1):
+        series = y / j * (1 + series)
+    return np.where(near, y**2 / 2 * (1 + series), np.expm1(x) - x)
+
+
+@renyi.register
+def _(loss: losses.ResponseLoss, orders: Floats) -> Floats:
+    if loss.delta > 0:
+        return np.full_like(orders, math.inf)
+    a, e = orders, loss.epsilon
+    # ((e^{ae} + e^{(1-a)e}) / (1 + e^e) - 1) (1 - neutral), factored so that nothing cancels.
+    with np.errstate(over="ignore"):
+        excess = -np.expm1((1 - a) * e) * np.expm1(a * e) / (1 + np.exp(e))
+        moment = np.log1p((1 - loss.neutral) * excess)
+    return np.minimum(np.where(np.isfinite(moment), moment / (a - 1), e), e) * _ROUND_UP
+
+
+@renyi.register
+def _(loss: losses.BoundedLoss, orders: Floats) -> Floats:
+    # Randomized response is the worst of all pairs of bounded loss [Kairouz2017, Theorem 3.1].
+    return renyi(losses.ResponseLoss(loss.epsilon), orders)
+
+
+@renyi.register
+def _(loss: losses.BoundedRangeLoss, orders: Floats) -> Floats:
+    a, e = orders, loss.epsilon
+    concentrated = (
+        a * e**2 / 8 * (1 + 1e-12)
+    )  # [Cesar2021] Lemma 3.2: a range of eps is eps^2/8-zCDP
+    if e < 1e-3:
+        return concentrated
+    # The loss lives on {t, t - eps}; the worst t solves a linear equation in e^t [Dong2020, Lemma 3.2].
+    # Any t gives a divergence some such pair has; the stationary one is the largest.
+    log_small = -e + np.log(-np.expm1((1 - a) * e))
+    t = np.log((a - 1) / a) + np.log(-np.expm1(-a * e)) - log_small
+    heads = -np.expm1(t - e) / -np.expm1(-e) * np.exp(-t)
+    moment: Floats = np.logaddexp(a * t + np.log(heads), a * (t - e) + np.log1p(-heads))
+    # Exponents of up to a e err by that many units; the moment itself may be as small as (a-1) e^2/8.
+    moment = moment + 1e-13 * (1 + a * e)
+    return np.minimum(moment / (a - 1), concentrated)
+
+
+@renyi.register
+def _(loss: losses.DiscreteGaussianLoss, orders: Floats) -> Floats:
+    return discrete_gaussian_divergence(loss, orders, Side.UPPER)
+
+
+# From this scale on the masses of shifted noise add up to the same number within e^-78.
+_SMOOTH_SCALE = 2.0
+
+
+def discrete_gaussian_divergence(
+    loss: losses.DiscreteGaussianLoss, orders: Floats, side: Side
+) -> Floats:
+    """a s^2/(2 scale^2) + log(theta(a s)/theta(0))/(a-1), theta(c) = sum_x e^{-(x-c)^2/(2 scale^2)}.
+
+    Completing the square; theta(c) <= theta(0), equal for whole c, is [Canonne2020] Proposition 5. By
+    Poisson summation theta(c)/theta(0) >= 1 - 5 e^{-2 pi^2 scale^2}, which is 1 for large scales.
+
+    >>> wide = losses.DiscreteGaussianLoss(0.4, 1)
+    >>> round(float(discrete_gaussian_divergence(wide, np.array([1.5]), Side.UPPER)[0]), 6)
+    4.346687
+    """
+    gaussian = orders * (loss.shift / loss.scale) ** 2 / 2
+    sign = 1.0 if side is Side.UPPER else -1.0
+    if loss.scale >= _SMOOTH_SCALE or loss.shift == 0:
+        return np.asarray(gaussian * (1 + sign * 1e-14))
+    fraction = np.remainder(orders * loss.shift, 1.0)
+    reach = math.ceil(10 * loss.scale) + 2
+    x = np.arange(-reach, reach + 1, dtype=np.float64)
+    inverse = 1 / (2 * loss.scale**2)
+    moved = log_sum_exp(-((x - fraction[:, None]) ** 2) * inverse)
+    ratio = np.minimum(moved - log_sum_exp(-(x**2) * inverse), 0.0)
+    # Exponents up to the size of the ratio err by a few units of it, the fraction by one of a s.
+    rounding = 1e-14 * (1 + np.abs(ratio) + (1 + orders * loss.shift) * inverse)
+    total = gaussian * (1 + sign * 1e-14)
+    if side is Side.UPPER:
+        return np.minimum(total, total + (ratio + rounding) / (orders - 1))
+    return np.maximum(total + (ratio - rounding) / (orders - 1), 0.0)
+
+
+@renyi.register
+def _(loss: losses.DiscreteLaplaceLoss, orders: Floats) -> Floats:
+    moment, rounding = discrete_laplace_moment(loss, orders)
+    largest = loss.shift / loss.scale * _ROUND_UP
+    return np.clip((moment + rounding) / (orders - 1), 0.0, largest)
+
+
+def discrete_laplace_moment(
+    loss: losses.DiscreteLaplaceLoss, orders: Floats
+) -> tuple[Floats, Floats]:
+    """(log E_Q (P/Q)^a, bound on its error); the pair is its own mirror image."""
+    # The loss is (2x - shift)/scale between the two supports' centres, constant outside.
+    decay, s = math.exp(-1 / loss.scale), loss.shift
+    x = np.arange(1, s)
+    value = np.concatenate([(2 * x - s) / loss.scale, [s / loss.scale, -s / loss.scale]])
+    mass = np.concatenate([(1 - decay) * decay**x, [decay**s, 1.0]]) / (1 + decay)
+    exponents = orders[:, None] * value
+    moment = log_sum_exp(exponents + np.log(np.maximum(mass, 1e-320)))
+    return moment, 1e-14 * (1 + orders * s / loss.scale)
+
+
+@renyi.register
+def _(loss: losses.FiniteLoss, orders: Floats) -> Floats:
+    if loss.one_sided:
+        return np.full_like(orders, math.inf)
+    forward, rounding = finite_moment(loss, orders)
+    backward, _ = finite_moment(losses.FiniteLoss(loss.q, loss.p), orders)
+    moment: Floats = np.maximum(np.maximum(forward, backward), 0.0)
+    return np.asarray((moment + rounding) / (orders - 1))
+
+
+def finite_moment(loss: losses.FiniteLoss, orders: Floats) -> tuple[Floats, Floats]:
+    """(log E_Q (P/Q)^a, bound on its error) of two tables with the same support."""
+    p, q = np.asarray(loss.p), np.asarray(loss.q)
+    p, q = p[p > 0], q[p > 0]
+    ratio = np.log(p) - np.log(q)
+    moment = log_sum_exp(orders[:, None] * ratio + np.log(q))
+    return moment, 1e-13 * (1 + np.abs(ratio).max() * orders)
+
+
+@renyi.register
+def _(loss: losses.GaussianMixtureLoss, orders: Floats) -> Floats:
+    # One shift: the direction with the mixture on top is the larger one [Mironov2019, Theorem 5].
+    moments = mixture_log_moments(loss.shifts, loss.weights, tuple(orders.tolist()))
+    if len(loss.shifts) > 1:
+        back = mixture_log_moments(loss.shifts, loss.weights, tuple((1 - orders).tolist()))
+        moments = np.maximum(moments, back)
+    return moments / (orders - 1) * (1 + RELATIVE_ERROR)
+
+
+@renyi.register
+def _(loss: losses.SampledLaplaceLoss, orders: Floats) -> Floats:
+    result = np.full_like(orders, largest_loss(loss)[1])  # no divergence exceeds the largest loss
+    for i, a in enumerate(orders):
+        if a * loss.ratio < 1000:  # beyond, the divergence is the largest loss but for 1/order
+            forward = laplace_log_moment(loss.ratio, loss.rate, a)
+            backward = laplace_log_moment(loss.ratio, loss.rate, 1 - a)
+            result[i] = min(result[i], max(forward, backward) / (a - 1) * (1 + RELATIVE_ERROR))
+    return result
+
+
+@renyi.register
+def _(loss: losses.ConcentratedLoss, orders: Floats) -> Floats:
+    return orders * loss.rho * _ROUND_UP
+
+
+@renyi.register
+def _(loss: losses.ReplacedSampleLoss, orders: Floats) -> Floats:
+    return _interpolate(lambda order: _replaced_moment(loss, order), orders)
+
+
+def _replaced_moment(loss: losses.ReplacedSampleLoss, order: int) -> float:
+    """log(1 + sum_j C(a,j) q^j T_j) for p = (1-q) M0 + q M1 against p' with M1' in place of M1.
+
+    (p - p')/p' = q (M1 - M1')/p'; expanding (1 + .)^a, the first-order term vanishes and the others
+    are bounded through the joint convexity of |x|^j y^{1-j}:
+    T_j = (1-q) E_M0 |M1/M0 - M1'/M0|^j + q E_M1' |M1/M1' - 1|^j. In the manner of [Wang2019] Theorem 9.
+    """
+    q, j = loss.rate, np.arange(2, order + 1, dtype=float)
+    if isinstance(loss.base, losses.LaplaceLoss):
+        r = loss.base.ratio
+        log_none = j * (r + math.log(-math.expm1(-2 * r)))  # |e^r - e^-r|^j
+        log_same = j * (2 * r + math.log(-math.expm1(-2 * r)))  # (e^{2r} - 1)^j
+    else:
+        mu = loss.base.mu
+        # |a - b|^j <= a^j + b^j for a, b >= 0, and <= 2^{j-1} (|a-1|^j + |b-1|^j); the second moment
+        # is exact (opposite records).
+        log_none = math.log(2) + j * (j - 1) / 2 * mu**2
+        log_none[0] = math.log(2) + mu**2 + math.log(-math.expm1(-2 * mu**2))
+        log_same = np.logaddexp(2 * j * (j - 1) * mu**2, 0.0)
+        few = min(order, _NUMERICAL_MOMENTS)
+        away, apart = excess_log_moments(mu, few)[1], excess_log_moments(2 * mu, few)[1]
+        log_none[: few - 1] = np.minimum(log_none[: few - 1], j[: few - 1] * math.log(2) + away)
+        log_same[: few - 1] = np.minimum(log_same[: few - 1], apart)
+    log_t = np.logaddexp(math.log1p(-q) + log_none, math.log(q) + log_same)
+    return _binomial_moment(order, q, log_t)
+
+
+@renyi.register
+def _(loss: losses.WithoutReplacementLoss, orders: Floats) -> Floats:
+    return _interpolate(lambda order: _without_replacement_moment(loss, order), orders)
+
+
+def _without_replacement_moment(loss: losses.WithoutReplacementLoss, order: int) -> float:
+    """[Wang2019] Theorem 9 for the Gaussian, with its ternary divergence bounded more tightly.
+
+    Needed is E_r |p-q|^j / r^j for three outputs p, q, r of pairwise neighbours. Where p >= q: if
+    r >= q it is at most (p-q)^j / q^j under q, if r < q at most (p-r)^j / r^j under r; likewise where
+    q > p. Hence at most 4 sup E_q (p/q - 1)_+^j, the positive part only.
+    """
+    j = np.arange(2, order + 1, dtype=float)
+    log_t = math.log(2) + j * (j - 1) / 2 * loss.mu**2  # |p-q|^j <= p^j + q^j
+    few = min(order, _NUMERICAL_MOMENTS)
+    over = excess_log_moments(loss.mu, few)[0]
+    log_t[: few - 1] = np.minimum(log_t[: few - 1], math.log(4) + over)
+    return _binomial_moment(order, loss.rate, log_t)
+
+
+def _binomial_moment(order: int, q: float, log_t: Floats) -> float:
+    """log(1 + sum_{j>=2} C(order, j) q^j t_j)."""
+    j = np.arange(2, order + 1, dtype=float)
+    choose = gammaln(order + 1) - gammaln(j + 1) - gammaln(order - j + 1)
+    total = float(log_sum_exp(choose + j * math.log(q) + log_t))
+    # gammaln is good to 1e-15 of its value, so the exponent to 1e-15 * order log(order).
+    slack = 1e-14 * (1 + gammaln(order + 1))
+    return float(np.log1p(np.exp(total)) if total < 30 else np.logaddexp(0.0, total)) * (
+        1 + 1e-13
+    ) + float(slack * min(1.0, math.exp(min(total, 0.0))))
+
+
+_MAX_INTEGER_ORDER = 4096
+_NUMERICAL_MOMENTS = 256  # beyond, only the closed-form bound on a moment is used
+
+
+def _interpolate(moment: Callable[[int], float], orders: Floats) -> Floats:
+    """Divergences from moments at whole orders: (a-1) D_a is convex in a and 0 at a = 1."""
+    known: dict[int, float] = {1: 0.0}
+
+    def at(order: int) -> float:
+        if order not in known:
+            known[order] = moment(order)
+        return known[order]
+
+    result = np.full_like(orders, math.inf)
+    for i, a in enumerate(orders):
+        low = math.floor(a)
+        if low < _MAX_INTEGER_ORDER:
+            left, right = at(low), at(low + 1) if a > low else at(low)
+            result[i] = (left + (a - low) * (right - left)) / (a - 1)
+    return result
+
+
+@renyi.register
+def _(loss: losses.GroupedLoss, orders: Floats) -> Floats:
+    # [Mironov2017] Proposition 2: halving the order c times pays for a group of 2^c.
+    doublings = (loss.size - 1).bit_length()
+    bound = 3.0**doublings * renyi(loss.inner, orders * 2.0**doublings)
+    return np.where(orders >= 2, bound, math.inf)
+
+
+@renyi.register
+def _(loss: losses.WorstLoss, orders: Floats) -> Floats:
+    worst: Floats = np.max([composed_renyi(option, orders) for option in loss.options], axis=0)
+    return worst
+
+
+@renyi.register
+def _(loss: losses.SelectedLoss, orders: Floats) -> Floats:
+    """[Papernot2022] Theorem 2, at a second order that is optimised over a grid (any is valid)."""
+    eta, gamma = loss.shape, loss.stop
+    others = 1 + np.geomspace(0.05, 4000.0, 120)
+    penalty = np.min(
+        (1 + eta) * (1 - 1 / others) * composed_renyi(loss.inner, others)
+        + (1 + eta) * math.log(1 / gamma) / others
+    )
+    runs = expected_runs(eta, gamma)
+    return composed_renyi(loss.inner, orders) + penalty + math.log(runs) / (orders - 1)
+
+
+def expected_runs(eta: float, gamma: float) -> float:
+    """Mean of the truncated negative binomial distribution [Papernot2022, Definition 1]."""
+    if eta == 0:
+        return (1 / gamma - 1) / math.log(1 / gamma)
+    return float(eta * (1 - gamma) / (gamma * (1 - gamma**eta)))
+
+
+@renyi.register
+def _(loss: losses.AllocationLoss, orders: Floats) -> Floats:
+    # Quasi-convex in each argument [VanErven2014, Theorem 13]: a mixture of single steps is no worse
+    # than one of them, in both directions.
+    return orders * loss.mu**2 / 2 * _ROUND_UP
+
+
+@renyi.register
+def _(loss: losses.UnboundedLoss, orders: Floats) -> Floats:
+    return np.full_like(orders, math.inf)
+
+
+# Divergences below this may have lost digits to underflow on the way, or be 0 by it.
+LEAST_DIVERGENCE = 1e-290
+
+
+def composed_renyi(parts: Parts, orders: Floats) -> Floats:
+    """Divergences of an adaptive composition: they add [Mironov2017, Proposition 1]."""
+    total = np.zeros_like(orders)
+    for loss, times in parts:
+        divergence = renyi(loss, orders)
+        if divergence.min() < LEAST_DIVERGENCE and largest_loss(loss)[1] > 0:
+            divergence = np.maximum(divergence, LEAST_DIVERGENCE)
+        total += times * divergence
+    return total * (1 + 1e-14 * len(parts))
+
+
+def concentration(parts: Parts) -> float | None:
+    """The rho of a composition whose divergence is rho * order, rounded up; None for any other.
+
+    >>> round(concentration(((losses.GaussianLoss(1.0), 4), (losses.ConcentratedLoss(0.5), 2))), 9)
+    3.0
+    """
+    total = 0.0
+    for loss, times in parts:
+        if type(loss) is losses.GaussianLoss:
+            total += times * loss.mu**2 / 2
+        elif type(loss) is losses.ConcentratedLoss:
+            total += times * loss.rho
+        else:
+            return None
+    total = total * (1 + 1e-14 * (2 + len(parts)))
+    return (
+        max(total, LEAST_DIVERGENCE)
+        if any(largest_loss(loss)[1] > 0 for loss, _ in parts)
+        else total
+    )
+
+
+def sampled_gaussian_theorem(noise_multiplier: float, sampling_rate: float, order: float) -> float:
+    """The closed-form bound 2 q^2 a / sigma^2 on one Poisson-sampled Gaussian step, sensitivity 1.
+
+    Guarantee: never below the divergence; refuses parameters outside its conditions.
+    Reference: [Mironov2019] Theorem 11.
+
+    >>> round(sampled_gaussian_theorem(6.0, 32 / 539, 8.0), 8)
+    0.00156653
+    """
+    q, sigma = sampling_rate, noise_multiplier
+    spread = math.log1p(1 / (q * (order - 1))) if order > 1 else math.nan
+    conditions = {
+        "q <= 1/5": q <= 0.2,
+        "sigma >= 4": sigma >= 4,
+        "order > 1": order > 1,
+        "order <= sigma^2 L/2 - 2 ln(sigma)": order <= sigma**2 * spread / 2 - 2 * math.log(sigma),
+        "order <= (sigma^2 L^2/2 - ln 5 - 2 ln(sigma)) / (L + ln(q order) + 1/(2 sigma^2))": order
+        * (spread + math.log(q * order) + 1 / (2 * sigma**2))
+        <= sigma**2 * spread**2 / 2 - math.log(5) - 2 * math.log(sigma),
+    }
+    for condition, holds in conditions.items():
+        if not holds:
+            raise TheoremConditionViolated(
+                f"the sampled-Gaussian theorem needs {condition}; here q={q:g}, sigma={sigma:g}, "
+                f"order={order:g}. Use the exact RDP bound instead, which has no such condition.",
+                condition=condition,
+            )
+    return 2 * q**2 * order / sigma**2

@@ -1,0 +1,1 @@
+"""Auditors: each finds lower bounds its own way."""

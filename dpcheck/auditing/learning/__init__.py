@@ -1,0 +1,1 @@
+"""From outputs to events worth testing."""

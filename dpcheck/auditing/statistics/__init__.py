@@ -1,0 +1,1 @@
+"""Confidence: exact intervals, anytime-valid evidence, bands."""

@@ -1,0 +1,1 @@
+"""Events: what was released, and how releases combine."""

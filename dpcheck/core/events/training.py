@@ -1,0 +1,184 @@
+"""Events of private training: sampled batches, DP-FTRL, objective and output perturbation.
+
+`noise_multiplier` means what it means in `noise_events`: noise over the per-record norm bound C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.errors import InvalidParameter
+from dpcheck.core.events.event import Event
+from dpcheck.core.validate import count, finite, positive, rate
+
+
+def _check_noise(event: Event) -> None:
+    value = positive("noise_multiplier", getattr(event, "noise_multiplier"))  # noqa: B009 - mixed types
+    object.__setattr__(event, "noise_multiplier", value)
+
+
+@dataclass(frozen=True, slots=True)
+class SampledGaussian(Event):
+    """One DP-SGD step: every record joins with probability `sampling_rate`, on its own (Poisson)."""
+
+    noise_multiplier: float
+    sampling_rate: float
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "sampling_rate", rate("sampling_rate", self.sampling_rate))
+
+
+@dataclass(frozen=True, slots=True)
+class SampledLaplace(Event):
+    """A Poisson-sampled scalar sum of contributions in [-C, C], plus Laplace noise."""
+
+    noise_multiplier: float
+    sampling_rate: float
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "sampling_rate", rate("sampling_rate", self.sampling_rate))
+
+
+@dataclass(frozen=True, slots=True)
+class FixedBatchGaussian(Event):
+    """One step on `batch` of `rows` records drawn without replacement."""
+
+    noise_multiplier: float
+    rows: int
+    batch: int
+    natural: ClassVar[Adjacency | None] = Adjacency.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "rows", count("rows", self.rows))
+        object.__setattr__(self, "batch", count("batch", self.batch))
+        if self.batch > self.rows:
+            raise InvalidParameter(
+                f"batch must not exceed rows, got {self.batch} of {self.rows}.", name="batch"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedPoissonGaussian(Event):
+    """A Poisson-sampled step over `rows` records whose batch is cut down to `max_batch` at random."""
+
+    noise_multiplier: float
+    sampling_rate: float
+    rows: int
+    max_batch: int
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "sampling_rate", rate("sampling_rate", self.sampling_rate))
+        object.__setattr__(self, "rows", count("rows", self.rows))
+        object.__setattr__(self, "max_batch", count("max_batch", self.max_batch))
+
+
+@dataclass(frozen=True, slots=True)
+class RandomAllocationGaussian(Event):
+    """One epoch of `batches` steps: every record joins exactly one of them, each on its own and uniformly.
+
+    Batches then have random sizes ("balls and bins"). A shuffled pass over fixed-size batches is
+    not this: there the place of a record depends on the others', and the bound does not hold.
+    """
+
+    noise_multiplier: float
+    batches: int
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "batches", count("batches", self.batches))
+
+
+@dataclass(frozen=True, slots=True)
+class TreeAggregation(Event):
+    """DP-FTRL: every node of a complete binary tree over `steps` noisy sums is released.
+
+    A record takes part at most `participations` times, at least `min_separation` steps apart.
+    """
+
+    noise_multiplier: float
+    steps: int
+    participations: int = 1
+    min_separation: int = 1
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        for name in ("steps", "participations", "min_separation"):
+            object.__setattr__(self, name, count(name, getattr(self, name)))
+
+
+@dataclass(frozen=True, slots=True)
+class BandedMatrix(Event):
+    """DP-FTRL with a banded strategy matrix whose columns have norm at most 1.
+
+    Without `sampling_rate`: a record takes part at most `participations` times, at least `bands`
+    steps apart. With it: records are split by index into `bands` cyclic groups and Poisson-sampled
+    at that rate when their group's turn comes.
+    """
+
+    noise_multiplier: float
+    steps: int
+    bands: int
+    participations: int = 1
+    sampling_rate: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        for name in ("steps", "bands", "participations"):
+            object.__setattr__(self, name, count(name, getattr(self, name)))
+        if self.sampling_rate is not None:
+            object.__setattr__(self, "sampling_rate", rate("sampling_rate", self.sampling_rate))
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectivePerturbation(Event):
+    """The exact minimiser of a regularised logistic loss with a random linear term.
+
+    minimises sum_i log(1 + exp(-y_i w.x_i)) + rows * regularization * g(w)
+    + rows * extra_regularization * |w|^2 / 2 + b.w, with |x_i| <= norm_bound, g twice continuously
+    differentiable with Hessian >= I, and b of density proportional to exp(-noise_epsilon |b| / 2).
+    A negative extra_regularization is meant: what counts is the sum of the two.
+    """
+
+    noise_epsilon: float
+    rows: int
+    regularization: float
+    extra_regularization: float = 0.0
+    norm_bound: float = 1.0
+    natural: ClassVar[Adjacency | None] = Adjacency.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise_epsilon", positive("noise_epsilon", self.noise_epsilon))
+        object.__setattr__(self, "rows", count("rows", self.rows))
+        for name in ("regularization", "extra_regularization"):
+            object.__setattr__(self, name, finite(name, getattr(self, name)))
+        object.__setattr__(self, "norm_bound", positive("norm_bound", self.norm_bound))
+        if self.regularization + self.extra_regularization <= 0:
+            raise InvalidParameter(
+                "regularization + extra_regularization must be above 0: without strong convexity "
+                "objective perturbation has no guarantee.",
+                name="regularization",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPerturbation(Event):
+    """A vector of L2 sensitivity `sensitivity` plus noise of density proportional to exp(-rate |b|).
+
+    `adjacency` is the relation the sensitivity was computed under.
+    """
+
+    rate: float
+    sensitivity: float
+    adjacency: Adjacency = Adjacency.REPLACE_ONE
+    natural: ClassVar[Adjacency | None] = Adjacency.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", positive("rate", self.rate))
+        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
+        object.__setattr__(self, "adjacency", as_adjacency(self.adjacency))

@@ -1,0 +1,1 @@
+"""What the audits of related algorithms share."""

@@ -1,0 +1,145 @@
+"""What one event adds to a ledger: four numbers that are summed along a person's path.
+
+Sums are decimals rounded up, so a million additions never drift below the truth. A number somebody
+wrote down (0.1) is read as the decimal it prints as: three times 0.1 is 0.3, not a bit more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import NamedTuple
+
+from dpcheck.accounting.accountants.pure import largest_loss
+from dpcheck.accounting.compose import Profile, profiles
+from dpcheck.accounting.losses import Loss, ResponseLoss
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.noise import Laplace
+
+UP = Context(prec=40, rounding=ROUND_CEILING)
+INFINITE = Decimal("Infinity")
+ZERO = Decimal(0)
+
+# How the filter turns a loss into its own quantity (Renyi divergence, rho, mu^2).
+Measure = Callable[[Loss], float]
+
+
+class Cost(NamedTuple):
+    """`pure` epsilon, the filter's own quantity `main`, and two ways to fail.
+
+    `failure` is probability that the guarantee does not hold at all, the delta of an
+    (epsilon, delta) mechanism. `slip` is total variation between the mechanism and the one that was
+    analysed, on either side; it costs (1 + e^epsilon) times itself in delta.
+    """
+
+    pure: Decimal
+    main: Decimal
+    failure: Decimal
+    slip: Decimal
+
+
+NOTHING = Cost(ZERO, ZERO, ZERO, ZERO)
+
+
+class View(NamedTuple):
+    """How a neighbour differs: by the adjacency, in up to `rows` rows of one person."""
+
+    adjacency: Adjacency
+    rows: int
+
+
+def literal(value: float) -> Decimal:
+    """A number as it was written."""
+    return Decimal(repr(value))
+
+
+def rounded_up(value: float) -> Decimal:
+    """A computed bound, exactly or a hair above."""
+    return UP.create_decimal(value)
+
+
+def as_float(value: Decimal) -> float:
+    """The float that prints as `value`, or the next one above.
+
+    >>> as_float(Decimal("0.1") * 3)
+    0.3
+    """
+    near = float(value)
+    return near if literal(near) >= value else math.nextafter(near, math.inf)
+
+
+def float_below(value: Decimal) -> float:
+    """The float that prints as `value`, or the next one below."""
+    near = float(value)
+    return near if literal(near) <= value else math.nextafter(near, -math.inf)
+
+
+def plus(a: Cost, b: Cost) -> Cost:
+    """One after the other on the same person."""
+    add = UP.add
+    return Cost(add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2]), add(a[3], b[3]))
+
+
+def peak(a: Cost, b: Cost) -> Cost:
+    """Either of the two, whichever is worse in each respect."""
+    return Cost(max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]))
+
+
+def minus(a: Cost, b: Cost) -> Cost:
+    """How much `a` exceeds `b`, where it does; both may be infinite."""
+    return Cost(*(ZERO if x <= y else UP.subtract(x, y) for x, y in zip(a, b, strict=True)))
+
+
+def scaled(cost: Cost, times: int) -> Cost:
+    """The same `times` times."""
+    if times == 1:
+        return cost
+    if times == 0:
+        return NOTHING
+    count = Decimal(times)
+    return Cost(*(UP.multiply(part, count) for part in cost))
+
+
+def event_cost(event: Event, view: View, measure: Measure) -> Cost:
+    """What `event` costs a person between neighbours of `view`.
+
+    Guarantee: every part is at or above the truth for up to `view.rows` rows, and grows at least in
+    proportion to the number of rows. Hence a person whose rows are scattered over parallel parts
+    pays at most the maximum of the parts: sum_i f_i(k_i) <= sum_i (k_i / k) f_i(k) <= max_i f_i(k).
+    """
+    worst = NOTHING
+    for rows in range(1, view.rows + 1):
+        share = UP.divide(Decimal(view.rows), Decimal(rows))
+        for profile in profiles(event, view.adjacency, rows):
+            cost = _profile_cost(profile, rows, measure)
+            worst = peak(worst, Cost(*(UP.multiply(part, share) for part in cost)))
+    if isinstance(event, Laplace):  # exact, where the loss had to be rounded up to a float
+        moved = Decimal(view.adjacency.moves * view.rows)
+        worst = worst._replace(pure=UP.divide(moved, literal(event.noise_multiplier)))
+    return worst
+
+
+def assumptions(event: Event, view: View) -> tuple[str, ...]:
+    """What the proofs behind the event's cost need, each once."""
+    found = (bounds.assumes for p in profiles(event, view.adjacency) for bounds, _ in p)
+    return tuple(dict.fromkeys(text for assumes in found for text in assumes))
+
+
+def _profile_cost(profile: Profile, rows: int, measure: Measure) -> Cost:
+    total = NOTHING
+    for bounds, times in profile:
+        loss, failure = bounds.upper, 0.0
+        if isinstance(loss, ResponseLoss) and loss.delta > 0:
+            # An (eps, delta)-DP pair is, with probability 1 - delta on both sides, an eps-DP pair
+            # [Kairouz2017, Theorem 3.1 and its proof].
+            loss, failure = replace(loss, delta=0.0), loss.delta
+        slip = rounded_up(bounds.failure)
+        if slip and rows > 1:
+            slip = INFINITE  # each step of the chain to the other dataset would slip on its own
+        pure = literal(largest_loss(loss)[1])
+        cost = Cost(pure, rounded_up(measure(loss)), literal(failure), slip)
+        total = plus(total, scaled(cost, times))
+    return total

@@ -1,0 +1,184 @@
+"""What a ledger hands out: datasets to split and spend from, plans to step through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcheck.core.bound import Bound
+from dpcheck.core.errors import InvalidParameter, LedgerMisuse
+from dpcheck.core.events.event import Event, Repeated, Sequential
+from dpcheck.core.validate import count
+from dpcheck.ledger.provenance import Node, SplitKind
+
+if TYPE_CHECKING:
+    from dpcheck.ledger.book import PlanState
+    from dpcheck.ledger.ledger import Ledger
+
+_FORBIDDEN = frozenset("/[]")
+
+
+@dataclass(slots=True)
+class Held:
+    """Releases counted by this process: `taken` in all, of which `left` are not yet made."""
+
+    left: int = 0
+    taken: int = 0
+
+
+class Dataset:
+    """A dataset of a ledger, or a part of one. Split it as the data is split; spend from it."""
+
+    __slots__ = ("_node", "held", "ledger")
+
+    def __init__(self, ledger: Ledger, node: Node, held: dict[Event, Held]) -> None:
+        self.ledger, self._node, self.held = ledger, node, held
+
+    @property
+    def node(self) -> Node:
+        """Its place in the ledger's trees."""
+        return self._node
+
+    @property
+    def name(self) -> str:
+        """Its path: the dataset, then the splits that lead here."""
+        return self._node.path
+
+    @property
+    def rows(self) -> int | None:
+        """The public number of rows, if there is one."""
+        return self._node.rows
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name!r}, rows {self.rows}>"
+
+    def split_rows(self, parts: int | Sequence[int], *, name: str | None = None) -> list[Dataset]:
+        """Parts of other people: who is in which is fixed by index, whatever the records hold.
+
+        `parts` is a number of near-equal parts or a list of sizes. Costs the maximum of the parts.
+        Assumes: under add-remove, that adding a record moves no other record to another part.
+        """
+        rows = self.rows
+        sizes: list[int | None]
+        if isinstance(parts, Sequence):
+            sizes = [count("size", size) for size in parts]
+            if rows is not None and sum(s or 0 for s in sizes) != rows:
+                raise InvalidParameter(
+                    f"the sizes of {self.name!r} add up to {sum(s or 0 for s in sizes)}, but it "
+                    f"has {rows} rows; list every row once.",
+                    sizes=sizes,
+                )
+        else:
+            number = count("parts", parts)
+            if rows is not None and number > rows:
+                raise InvalidParameter(
+                    f"{self.name!r} has {rows} rows, too few for {number} parts.", parts=number
+                )
+            sizes = [None] * number
+            if rows is not None:
+                sizes = [rows // number + (i < rows % number) for i in range(number)]
+        labels = [str(i) for i in range(len(sizes))]
+        return self.ledger.split(self, SplitKind.ROWS, name, labels, sizes)
+
+    def split_by(self, key: str, parts: int | Sequence[str]) -> list[Dataset]:
+        """Parts by a private attribute of the record, such as the hospital or the label.
+
+        Under add-remove and zero-out it costs the maximum of the parts. Under replace-one a record
+        may also leave one part and enter another, so it costs the worse of one part under
+        replace-one and of two parts under add-remove, together. A guarantee without an adjacency of
+        its own, PureDP(1.0), is vouched for under both.
+        """
+        labels = _labels(parts)
+        name = checked_name("key", key)
+        return self.ledger.split(self, SplitKind.KEY, name, labels, [None] * len(labels))
+
+    def split_columns(
+        self, parts: int | Sequence[str], *, name: str | None = None
+    ) -> list[Dataset]:
+        """Parts of the same people's records. Costs the sum of the parts."""
+        labels = _labels(parts)
+        rows = [self.rows] * len(labels)
+        return self.ledger.split(self, SplitKind.COLUMNS, name, labels, rows)
+
+
+def _labels(parts: int | Sequence[str]) -> list[str]:
+    if isinstance(parts, Sequence) and not isinstance(parts, str):
+        labels = [checked_name("part", part) for part in parts]
+        if not labels or len(set(labels)) != len(labels):
+            raise InvalidParameter("the parts must have different names, and be at least one.")
+        return labels
+    return [str(i) for i in range(count("parts", parts))]
+
+
+def checked_name(what: str, value: object) -> str:
+    """A name that can stand in a path, or InvalidParameter."""
+    if not isinstance(value, str) or not value.strip() or _FORBIDDEN & set(value):
+        raise InvalidParameter(
+            f"the {what} must be a name without / [ ], got {value!r}.", name=what, value=value
+        )
+    return value
+
+
+class Plan:
+    """A schedule that was paid for when it was declared; step through it as releases are made."""
+
+    __slots__ = ("_state", "bound", "held", "ledger")
+
+    def __init__(
+        self, ledger: Ledger, state: PlanState, held: dict[Event, Held], bound: Bound
+    ) -> None:
+        self.ledger, self._state, self.held, self.bound = ledger, state, held, bound
+
+    @property
+    def name(self) -> str:
+        """The name it was declared under."""
+        return self._state.name
+
+    @property
+    def state(self) -> PlanState:
+        """What the ledger knows of it."""
+        return self._state
+
+    @property
+    def left(self) -> dict[Event, int]:
+        """How many of each event are still to come."""
+        found = {}
+        for event, limit in self._state.limits.items():
+            held = self.held.get(event)
+            found[event] = limit - self._state.counts.get(event, 0) + (held.left if held else 0)
+        return found
+
+    def step(self, times: int = 1, event: Event | None = None) -> None:
+        """Take the next `times` releases of the plan, of `event` where it has several kinds.
+
+        Raises BudgetExceeded when the plan has fewer left, LedgerMisuse for an event it does not
+        have; nothing changes then.
+        """
+        if event is None:
+            if len(self._state.limits) != 1:
+                raise LedgerMisuse(
+                    f"plan {self.name!r} has {len(self._state.limits)} kinds of event; say which "
+                    "one: plan.step(event=...)."
+                )
+            event = next(iter(self._state.limits))
+        self.ledger.take_planned(self, event, times)
+
+    def __repr__(self) -> str:
+        return f"<Plan {self.name!r}, {sum(self.left.values())} left>"
+
+
+def kinds(event: Event) -> dict[Event, int]:
+    """The releases a schedule consists of, and how often each is made."""
+    found: Counter[Event] = Counter()
+    stack = [(event, 1)]
+    while stack:
+        node, times = stack.pop()
+        if isinstance(node, Sequential):
+            stack += [(inner, times) for inner in node.events]
+        elif isinstance(node, Repeated):
+            stack.append((node.event, times * node.times))
+        elif times:
+            found[node] += times
+    return dict(found)

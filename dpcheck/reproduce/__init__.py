@@ -1,0 +1,1 @@
+"""The papers' tables beside ours: loaders, trainings, tables."""

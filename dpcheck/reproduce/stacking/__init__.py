@@ -1,0 +1,1 @@
+"""The tables of [Guo2018] and [Yao2019]."""

@@ -1,0 +1,1 @@
+"""From a target to a result: registry, targets, plans, runs. Knows no algorithm."""

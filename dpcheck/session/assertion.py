@@ -1,0 +1,115 @@
+"""`assert_private`: an audit as one line of a test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.mechanism import as_mechanism, as_pairs
+from dpcheck.auditing.part import audit_part
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.audit_result import AuditEntry
+from dpcheck.core.budget import Budget
+from dpcheck.core.data import Data, Plain
+from dpcheck.core.errors import InvalidParameter, Undecided
+from dpcheck.core.validate import open_probability
+from dpcheck.core.verdict import Verdict
+from dpcheck.execution.parallel import Workers
+from dpcheck.execution.runner import Runner
+from dpcheck.session.claims import read_claim
+
+
+def audit_function(
+    mechanism: object,
+    *,
+    claim: Plain,
+    neighbours: Sequence[Data],
+    adjacency: Adjacency | str,
+    confidence: float = 0.999,
+    seed: int = 0,
+    max_runs: int | None = None,
+    tolerance: float = 0.25,
+    timeout: float | None = None,
+    runner: Runner | None = None,
+    name: str | None = None,
+) -> AuditEntry:
+    """Audit any callable against a claim on the given neighbours; the entry of a report."""
+    alpha = 1 - open_probability("confidence", confidence)
+    target = as_mechanism(mechanism, timeout)
+    stated = read_claim(claim, adjacency, "stated by the caller")
+    label = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
+    plan = PartPlan(label, "as given", stated, target, as_pairs(neighbours))
+    limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance)
+    return audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
+
+
+def assert_private(
+    mechanism: object,
+    *,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    claim: Plain = None,
+    neighbours: Sequence[Data],
+    adjacency: Adjacency | str,
+    confidence: float = 0.999,
+    seed: int = 0,
+    max_runs: int | None = None,
+    tolerance: float = 0.25,
+    timeout: float | None = None,
+) -> AuditEntry:
+    """Raise AssertionError, with the witness, if the mechanism provably breaks its claim.
+
+    Give epsilon and delta, or `claim`, an event whose whole curve is tested. Raises Undecided when
+    the runs cannot tell. Returns the audit's entry otherwise.
+
+    Guarantee: a mechanism that keeps its claim fails with probability at most 1 - confidence.
+    """
+    entry = audit_function(
+        mechanism,
+        claim=one_claim(epsilon, delta, claim),
+        neighbours=neighbours,
+        adjacency=adjacency,
+        confidence=confidence,
+        seed=seed,
+        max_runs=max_runs,
+        tolerance=tolerance,
+        timeout=timeout,
+    )
+    if entry.verdict is Verdict.VIOLATED:
+        raise AssertionError(explain(entry))
+    return require_decision(entry)
+
+
+def one_claim(epsilon: float | None, delta: float, claim: Plain) -> Plain:
+    """The one claim that was given, in either of two ways."""
+    if (epsilon is None) == (claim is None):
+        raise InvalidParameter("give either epsilon (and delta) or claim, not both or neither.")
+    return claim if epsilon is None else Budget(epsilon, delta)
+
+
+def require_decision(entry: AuditEntry) -> AuditEntry:
+    """The entry, unless the runs could not tell."""
+    seen = entry.observed
+    if entry.verdict is Verdict.UNDECIDED:
+        raise Undecided(
+            f"{entry.name}: {seen.runs} runs a side could only have caught epsilon >= "
+            f"{seen.detectable:.3g}; raise max_runs, or give pairs that differ more.",
+            detectable=seen.detectable,
+            runs=seen.runs,
+        )
+    return entry
+
+
+def explain(entry: AuditEntry) -> str:
+    """A violation in words, with its witness."""
+    seen = entry.observed
+    lines = [
+        f"{entry.name} is not ({entry.claim.budget.epsilon:g}, {entry.claim.budget.delta:g})-"
+        f"private under {entry.claim.adjacency}: epsilon >= {seen.epsilon:.4f} at delta "
+        f"{seen.delta:.3g} (confidence {seen.confidence:g}, {seen.runs} runs a side, {seen.method})"
+    ]
+    for key, value in (entry.witness or {}).items():
+        text = repr(value)
+        lines.append(f"  {key}: {text if len(text) < 300 else text[:300] + '...'}")
+    return "\n".join(lines)

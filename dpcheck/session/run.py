@@ -1,0 +1,206 @@
+"""From a request to a report: what `dpcheck audit`, the gate and the test plugin share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dpcheck import __version__
+from dpcheck.auditing.auditors.witness_search import is_searched
+from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.part import audit_part
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.audit_result import AuditReport
+from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
+from dpcheck.core.validate import count, non_negative, open_probability, positive
+from dpcheck.execution.parallel import Workers
+from dpcheck.execution.pools import close_clients
+from dpcheck.execution.progress import Progress
+from dpcheck.execution.runner import Runner
+from dpcheck.execution.store import MemoryStore, SqliteStore, Store, audit_key
+from dpcheck.session import registry
+from dpcheck.session.provenance import finished, rerun_command, versions
+from dpcheck.session.targets import plan_target
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRequest:
+    """Everything a command line says, checked."""
+
+    target: str
+    epsilon: float | None = None
+    delta: float | None = None
+    variant: str | None = None
+    adjacency: Adjacency | None = None
+    settings: tuple[str, ...] = ()
+    confidence: float = 0.999
+    max_runs: int | None = None
+    seed: int = 0
+    tolerance: float = 0.25
+    timeout: float | None = None
+    floating_point: bool = False
+    store: str | None = None
+    resume: bool = False
+    pictures: bool = False  # sample what an HTML report draws; changes no verdict
+    workers: Workers = field(default_factory=Workers)
+
+    def __post_init__(self) -> None:
+        open_probability("confidence", self.confidence)
+        non_negative("tolerance", self.tolerance)
+        count("seed", self.seed, at_least=0)
+        if self.max_runs is not None:
+            count("max-runs", self.max_runs)
+        if self.timeout is not None:
+            positive("timeout", self.timeout)
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether the target is an audit's name rather than somebody's code."""
+        return ":" not in self.target
+
+
+def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
+    """The parts to audit, and what identifies the audit in a store."""
+    identity: dict[str, object] = {
+        "version": __version__,
+        "target": request.target,
+        "epsilon": request.epsilon,
+        "delta": request.delta,
+        "variant": request.variant,
+        "adjacency": str(request.adjacency),
+        "settings": sorted(request.settings),
+        "seed": request.seed,
+        "confidence": request.confidence,
+        "max_runs": request.max_runs,
+        "tolerance": request.tolerance,
+        "floating_point": request.floating_point,
+    }
+    if request.is_registered:
+        plans = _plan_registered(request)
+    else:
+        if request.settings or request.variant:
+            raise NothingToAudit(
+                "settings and variants are for registered audits only.", name="settings"
+            )
+        one, digest = plan_target(
+            request.target, epsilon=request.epsilon, delta=request.delta, timeout=request.timeout
+        )
+        identity["source"] = digest
+        plans = [one]
+    if request.adjacency is not None:
+        for each in plans:
+            if each.claim.adjacency is not request.adjacency:
+                raise UnsupportedAdjacency(
+                    f"{each.name} claims privacy under {each.claim.adjacency}; its neighbours "
+                    f"cannot be audited under {request.adjacency}.",
+                )
+    if not plans:
+        raise NothingToAudit(f"{request.target} has no part to audit.")
+    return plans, identity
+
+
+def _plan_registered(request: AuditRequest) -> list[PartPlan]:
+    audit = registry.get(request.target)
+    wanted = registry.AuditSetup(
+        epsilon=1.0 if request.epsilon is None else request.epsilon,
+        delta=request.delta or 0.0,
+        variant=audit.check_variant(request.variant),
+        adjacency=request.adjacency,
+        settings=audit.settings(request.settings),
+        timeout=request.timeout,
+    )
+    return list(audit.build(wanted))
+
+
+def run_plans(
+    plans: Sequence[PartPlan],
+    request: AuditRequest,
+    identity: dict[str, object],
+    *,
+    progress: Progress | None = None,
+    limits: Limits | None = None,
+    store: Store | None = None,
+) -> AuditReport:
+    """Audit every part; the error rate of the command is split evenly over them.
+
+    Whoever gives `limits` has split the error rate already; a given `store` stays open.
+    """
+    if request.floating_point:
+        from dpcheck.auditing.auditors.floating_point import with_float_parts
+
+        plans = with_float_parts(plans)
+    if limits is None:
+        alpha = (1 - request.confidence) / len(plans)
+        limits = Limits(alpha=alpha, max_runs=request.max_runs, tolerance=request.tolerance)
+    own: SqliteStore | None = None
+    if store is None and request.store is not None:
+        own = SqliteStore(request.store, audit_key(identity), resume=request.resume)
+    store = store or own or MemoryStore()
+    watch = progress or Progress(quiet=True)
+    runner = Runner(request.seed, request.workers, store, watch, plans[0].name)
+    try:
+        with watch:
+            entries = tuple(
+                finished(
+                    audit_part(
+                        each, limits, runner.within(each.claim.part), pictures=request.pictures
+                    ),
+                    request,
+                )
+                for each in plans
+            )
+    finally:
+        close_clients()
+        if own is not None:
+            own.close()
+    return AuditReport(
+        request.seed, entries, request.confidence, versions(), command=rerun_command(request)
+    )
+
+
+def run_request(request: AuditRequest, *, progress: Progress | None = None) -> AuditReport:
+    """Plan and run."""
+    plans, identity = plan(request)
+    return run_plans(plans, request, identity, progress=progress)
+
+
+def describe(plans: Sequence[PartPlan], request: AuditRequest) -> str:
+    """What would be done, for `--dry-run`."""
+    limits = Limits(max_runs=request.max_runs)
+    lines = []
+    for each in plans:
+        budget = each.claim.budget
+        lines.append(f"{each.name} ({each.variant}), part {each.claim.part}")
+        lines.append(f"  claim      {budget} under {each.claim.adjacency}, {each.claim.source}")
+        if each.proved is not None:
+            lines.append(
+                f"  proved     epsilon <= {each.proved.epsilon:.6g} ({each.proved.method})"
+            )
+        steps = []
+        searched = is_searched(each)
+        if searched and each.tested.delta == 0:
+            steps.append("exact witness search")
+        if each.pivot is not None and each.mechanism is not None:
+            steps.append("noise-scale test")
+        if each.mechanism is not None and each.pairs:
+            if each.mechanism.log_density is not None:
+                steps.append(f"exact losses of {each.loss_runs:,} outputs a side")
+            if not (searched and each.tested.delta == 0):
+                learning = limits.learning_for(each.mechanism)
+                learning += limits.sharpening_for(each.mechanism)
+                learning *= min(2, len(each.pairs))
+                most = limits.runs_for(each.mechanism)
+                steps.append(
+                    f"distinguisher: {learning:,} learning runs and at most {most:,} test runs a "
+                    f"side on {len(each.pairs)} pair(s)"
+                )
+        if each.training is not None:
+            steps.append("one training with canaries")
+        lines += [f"  auditor    {step}" for step in steps]
+    share = (1 - request.confidence) / max(1, len(plans))
+    lines.append(f"error rate {1 - request.confidence:.3g} for the command, {share:.3g} a part")
+    if math.isclose(share, 0.0):
+        lines.append("warning: a confidence this close to 1 needs very many runs")
+    return "\n".join(lines)

@@ -1,0 +1,134 @@
+"""Your own code as a target: file.py:object or package.module:object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dpcheck.auditing.auditors.canaries import CanaryTraining
+from dpcheck.auditing.claims import audited_claim
+from dpcheck.auditing.guard import fingerprint
+from dpcheck.auditing.mechanism import (
+    Declaration,
+    Mechanism,
+    as_mechanism,
+    as_pairs,
+    declaration,
+)
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.auditing.signatures import Adapted, fitted
+from dpcheck.auditing.statistics.guesses import best_guess_count
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.budget import Budget
+from dpcheck.core.claim import Claim
+from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
+from dpcheck.execution import code
+from dpcheck.execution.imports import load
+from dpcheck.session.claims import read_claim
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An object in a module or file, loaded where it is used: workers get its name only."""
+
+    location: str
+    attribute: str
+
+    def load(self) -> Any:
+        """The object."""
+        found: Any = load(self.location)
+        for step in self.attribute.split("."):
+            if not hasattr(found, step):
+                raise NothingToAudit(f"{self.location} has no object {self.attribute!r}.")
+            found = getattr(found, step)
+        return found
+
+    @property
+    def __wrapped__(self) -> Any:
+        return self.load()
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the object."""
+        return self.load()(*arguments, **named)
+
+
+def parse(text: str) -> Reference:
+    """`path/file.py:object` or `package.module:object`."""
+    location, sign, attribute = text.rpartition(":")
+    if not sign or not location or not attribute:
+        raise NothingToAudit(
+            f"{text!r} is not of the form file.py:object or package.module:object."
+        )
+    if location.endswith(".py"):
+        location = str(Path(location).resolve())
+    return Reference(location, attribute)
+
+
+def plan_target(
+    text: str, *, epsilon: float | None, delta: float | None, timeout: float | None
+) -> tuple[PartPlan, str]:
+    """The plan of a user's target, and a digest of code and data for the store's key."""
+    reference = parse(text)
+    load(reference.location, timeout)
+    target = reference.load()
+    declared = declaration(target)
+    wanted = declared.claim
+    if epsilon is not None:
+        wanted = Budget(epsilon, delta or 0.0)
+    stated = read_claim(wanted, declared.adjacency, f"declared by {reference.attribute}")
+    if declared.canaries is not None:
+        call = fitted(target, reference, False)
+        return _one_run(reference, call, stated, declared, timeout), _digest(reference, declared)
+    mechanism = as_mechanism(target, timeout)
+    suffix = ".sample_releases" if hasattr(target, "sample_releases") else ""
+    remote: Callable[..., Any] = Reference(reference.location, reference.attribute + suffix)
+    if isinstance(mechanism.function, Adapted):
+        remote = replace(mechanism.function, function=remote)
+    mechanism = Mechanism(remote, mechanism.batched, timeout, mechanism.log_density)
+    plan = PartPlan(
+        reference.attribute,
+        "as given",
+        stated,
+        mechanism,
+        as_pairs(declared.neighbours),
+    )
+    return plan, _digest(reference, declared)
+
+
+def _one_run(
+    reference: Reference,
+    call: Callable[..., Any],
+    stated: Claim,
+    declared: Declaration,
+    timeout: float | None,
+) -> PartPlan:
+    """A training function with canaries; its neighbours differ in whether one canary is in."""
+    if stated.adjacency is Adjacency.REPLACE_ONE:
+        raise UnsupportedAdjacency(
+            "a one-run audit includes or leaves out each canary; state the claim under add-remove "
+            "or zero-out.",
+        )
+    assert declared.canaries is not None
+    guesses = declared.guesses or best_guess_count(declared.canaries)
+    training = CanaryTraining(call, audited_claim(stated), declared.canaries, guesses, timeout)
+    return PartPlan(reference.attribute, "as given", stated, None, training=training)
+
+
+def source_of(reference: Reference) -> Path | None:
+    """The file a target's module was loaded from."""
+    source = getattr(load(reference.location), "__file__", None)
+    return None if source is None else Path(source).resolve()
+
+
+def _digest(reference: Reference, declared: Declaration) -> str:
+    """Everything known before the first run that its results depend on."""
+    source = source_of(reference)
+    return code.key(
+        {
+            "environment": code.environment(),
+            "sources": {} if source is None else code.sources(source, source.parent),
+            "data": [fingerprint((pair.first, pair.second)) for pair in declared.neighbours],
+        }
+    )

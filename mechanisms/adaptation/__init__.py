@@ -1,0 +1,1 @@
+"""The training step of DPDA and G-DPDA."""

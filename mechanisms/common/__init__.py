@@ -1,0 +1,1 @@
+"""What all mechanisms share: labelled rows and regularisers."""

@@ -1,0 +1,1 @@
+"""Secure federated transfer learning between two parties."""

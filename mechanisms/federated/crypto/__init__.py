@@ -1,0 +1,1 @@
+"""Paillier encryption of arrays."""

@@ -1,0 +1,1 @@
+"""Messages, parties and mathematics of the protocol."""

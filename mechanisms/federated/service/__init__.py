@@ -1,0 +1,1 @@
+"""Two parties as two processes: TLS, certificates, checkpoints."""

@@ -1,0 +1,1 @@
+"""Objective perturbation: blocks, solver, noise."""

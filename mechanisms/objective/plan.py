@@ -1,0 +1,192 @@
+"""A release as a list of blocks: who is in each, what it sees, how it is noised.
+
+Every algorithm of the family is such a list. One engine samples the whole release, gives its exact
+density, and says as an event what it took from each data set. A block holds the very event its
+noise is drawn from, so what is described is what is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from dpcheck.core.errors import CannotCertify, InvalidParameter
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.training import ObjectivePerturbation, OutputPerturbation
+from dpcheck.mechanisms.common.data import Data, clip_rows, part_of
+from dpcheck.mechanisms.common.regularizers import Floats, Regularizer, Ridge
+from dpcheck.mechanisms.objective.perturbed import Objective, Rows, draw_noise
+from dpcheck.mechanisms.objective.solver import batches, minimise
+
+# Entries of the largest working array: releases at once times rows times features.
+_CELLS = 8_000_000
+_ULP = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """One perturbed logistic regression on some rows of a part.
+
+    `columns` are the features it sees, rows clipped to norm `clip` and scaled to event.norm_bound;
+    or `stacks` names the earlier blocks whose predictions are its features. `center` names the
+    earlier block whose weights, times `center_scale`, are the regulariser's centre. `cover` is
+    output noise that hides how far the solver is from the minimiser.
+    """
+
+    name: str
+    part: str
+    people: str
+    rows: NDArray[np.intp]
+    event: ObjectivePerturbation
+    columns: NDArray[np.intp] | None = None
+    clip: float = 1.0
+    stacks: tuple[str, ...] = ()
+    centred: bool = True
+    regularizer: Regularizer | None = None
+    center: str | None = None
+    center_scale: float = 1.0
+    cover: OutputPerturbation | None = None
+
+    @property
+    def width(self) -> int:
+        """The number of weights."""
+        return len(self.stacks) if self.columns is None else len(self.columns)
+
+    def low_features(self, X: Floats) -> Floats:
+        """The rows as a block on raw features sees them: norm at most event.norm_bound."""
+        scale = self.event.norm_bound / self.clip
+        return clip_rows(X[:, self.columns], self.clip) * scale
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """All blocks of a release, in the order they are trained and concatenated."""
+
+    blocks: tuple[Block, ...]
+
+    def slices(self) -> dict[str, slice]:
+        """Where each block stands in a flattened release."""
+        ends = np.cumsum([block.width for block in self.blocks])
+        return {
+            block.name: slice(int(end) - block.width, int(end))
+            for block, end in zip(self.blocks, ends, strict=True)
+        }
+
+    @property
+    def width(self) -> int:
+        """The length of a flattened release."""
+        return sum(block.width for block in self.blocks)
+
+    def block(self, name: str) -> Block:
+        """The block of that name."""
+        return next(block for block in self.blocks if block.name == name)
+
+    def event(self, part: str) -> Event:
+        """What was released about a part: blocks on the same people add up, other people do not."""
+        people: dict[str, Event] = {}
+        for block in self.blocks:
+            if block.part == part:
+                event = block.event if block.cover is None else block.event + block.cover
+                people[block.people] = (
+                    people[block.people] + event if block.people in people else event
+                )
+        if not people:
+            raise InvalidParameter(f"nothing is released about {part!r}.", name="part")
+        return reduce(or_, people.values())
+
+    def features(self, block: Block, X: Floats, released: Mapping[str, Floats]) -> Floats:
+        """What the block sees of the rows X: (n, d), or (size, n, d) for a stacking layer.
+
+        The K predictions lie in [-1, 1], so dividing by sqrt(K) makes the norm at most 1.
+        """
+        if block.columns is not None:
+            return block.low_features(X)
+        margins = [released[name] @ self.block(name).low_features(X).T for name in block.stacks]
+        predictions = expit(np.stack(margins, axis=-1))
+        if block.centred:
+            predictions = 2 * predictions - 1
+        # A few ulp are given away so that rounding cannot lift the norm above 1.
+        return np.asarray(predictions * (1 - (len(margins) + 8) * _ULP) / np.sqrt(len(margins)))
+
+    def objective(self, block: Block, data: Data, released: Mapping[str, Floats]) -> Objective:
+        """The block's objective given the blocks before it."""
+        people = part_of(data, block.part)
+        seen = self.features(block, people.X[block.rows], released)
+        regularizer = block.regularizer or Ridge()
+        if block.center is not None:
+            regularizer = Ridge(block.center_scale * released[block.center])
+        return Objective(Rows(seen * people.y[block.rows, None]), block.event, regularizer)
+
+    def sample(
+        self, data: Data, size: int, rng: np.random.Generator, tolerance: float
+    ) -> tuple[Floats, Floats]:
+        """`size` releases (size, width), and the gradient norms left (size, blocks)."""
+        releases, norms = np.empty((size, self.width)), np.empty((size, len(self.blocks)))
+        slices = self.slices()
+        for which in self._pieces(size):
+            released: dict[str, Floats] = {}
+            for index, block in enumerate(self.blocks):
+                objective = self.objective(block, data, released)
+                weights, left = _draw(block, objective, which.stop - which.start, rng, tolerance)
+                released[block.name] = releases[which, slices[block.name]] = weights
+                norms[which, index] = left
+        return releases, norms
+
+    def log_density(self, data: Data, releases: Floats) -> Floats:
+        """The exact log density of each whole release, given the split."""
+        if any(block.cover is not None for block in self.blocks):
+            raise CannotCertify(
+                "a release covered by output noise has no closed-form density; use "
+                "approximate_minima=0 to audit the density."
+            )
+        total = np.empty(len(releases))
+        slices = self.slices()
+        for which in self._pieces(len(releases)):
+            released = {name: releases[which, place] for name, place in slices.items()}
+            total[which] = sum(
+                _log_density(self.objective(block, data, released), released[block.name])
+                for block in self.blocks
+            )
+        return total
+
+    def _pieces(self, size: int) -> list[slice]:
+        stacked = [len(block.rows) * block.width for block in self.blocks if block.stacks]
+        step = max(1, _CELLS // max(stacked, default=1))
+        return [slice(start, min(size, start + step)) for start in range(0, size, step)]
+
+
+def _log_density(objective: Objective, weights: Floats) -> Floats:
+    return np.concatenate(
+        [
+            objective.part(which).log_density(weights[which])
+            for which in batches(objective, len(weights))
+        ]
+        or [np.empty(0)]
+    )
+
+
+def _draw(
+    block: Block, objective: Objective, size: int, rng: np.random.Generator, tolerance: float
+) -> tuple[Floats, Floats]:
+    noise = draw_noise(block.event.noise_epsilon, size, objective.features, rng)
+    found = minimise(objective, noise, tolerance)
+    if block.cover is None:
+        return found.weights, found.gradient_norms
+    # Half of the bound is kept for rounding in the gradient itself.
+    modulus = block.event.rows * (block.event.regularization + block.event.extra_regularization)
+    bound = block.cover.sensitivity * modulus / 2
+    if found.gradient_norms.max(initial=0.0) > bound / 2:
+        raise CannotCertify(
+            f"the solver left a gradient of norm {float(found.gradient_norms.max()):.3g}, more "
+            "than "
+            "the output noise covers; lower tolerance.",
+            gradient_norm=float(found.gradient_norms.max()),
+        )
+    extra = draw_noise(2 * block.cover.rate, size, objective.features, rng)
+    return found.weights + extra, found.gradient_norms

@@ -1,0 +1,1 @@
+"""Output perturbation: rows, solvers, noise."""

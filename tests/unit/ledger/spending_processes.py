@@ -1,0 +1,77 @@
+"""Run by test_ledger_file: processes that share a ledger and are killed at random moments.
+
+Every release is logged, after it was counted, by one byte appended to the process's own log. A
+process killed in between has counted a release it did not make; never the other way round.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from dpcheck import Budget, Gaussian, Ledger, PureDP
+from dpcheck.ledger import store as ledger_store
+
+EVENTS = (PureDP(1e-7), Gaussian(1e4))
+
+
+def spend_until_killed(path: Path, log: Path, block: int, seed: int) -> None:
+    rng = random.Random(seed)
+    ledger = Ledger.open(path, block=block)
+    parts = ledger.dataset("d", rows=100).split_rows(2, name="halves")
+    writer = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    while True:
+        event = rng.randrange(2)
+        ledger.spend(parts[rng.randrange(2)], EVENTS[event])
+        os.write(writer, b"01"[event : event + 1])
+        if rng.random() < 0.001:
+            ledger.epsilon(delta=1e-6)  # reading must not lose anything either
+        if rng.random() < 0.002:
+            ledger.close()
+            ledger = Ledger.open(path, block=block)
+            parts = ledger.dataset("d", rows=100).split_rows(2, name="halves")
+
+
+def one_round(folder: Path, number: int, processes: int, block: int, most: int) -> dict:
+    rng = random.Random(number)
+    path = folder / f"{number}.ledger"
+    Ledger.open(path, Budget(50.0, 1e-6), "add-remove").close()
+    logs = [folder / f"{number}.{i}.log" for i in range(processes)]
+    children = []
+    for i, log in enumerate(logs):
+        child = os.fork()
+        if child == 0:
+            try:
+                spend_until_killed(path, log, block, 1000 * number + i)
+            finally:
+                os._exit(1)
+        children.append(child)
+    deaths = []
+    for child, log in zip(children, logs, strict=True):
+        # By progress, so that a slow machine sees the same test; then at a random moment.
+        target = rng.randrange(most)
+        while not log.exists() or log.stat().st_size < target:
+            time.sleep(0.0003)
+        time.sleep(rng.uniform(0.0, 0.002))
+        os.kill(child, signal.SIGKILL)
+        deaths.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    with Ledger.open(path) as ledger:
+        lines = ledger.report().lines
+    counted = [sum(line.times for line in lines if line.event == event) for event in EVENTS]
+    made = b"".join(log.read_bytes() for log in logs if log.exists())
+    return {
+        "counted": counted,
+        "made": [made.count(b"0"), made.count(b"1")],
+        "killed": deaths.count(-signal.SIGKILL),
+    }
+
+
+if __name__ == "__main__":
+    # A killed process loses nothing it has handed to the kernel; only power does. So no fsync here.
+    ledger_store.SYNCHRONOUS = "OFF"
+    folder, rounds, processes, block, most = Path(sys.argv[1]), *map(int, sys.argv[2:])
+    for number in range(rounds):
+        print(json.dumps(one_round(folder, number, processes, block, most)), flush=True)
