@@ -11,6 +11,7 @@ from dpcheck.auditing.auditors.interface import Auditor, Finding, conforms
 from dpcheck.auditing.auditors.likelihood import Likelihood
 from dpcheck.auditing.auditors.noise_scale import NoiseScaleTest
 from dpcheck.auditing.auditors.one_run import OneRun
+from dpcheck.auditing.auditors.replay import Replay
 from dpcheck.auditing.auditors.witness_search import WitnessSearch
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
@@ -26,7 +27,14 @@ from dpcheck.execution.runner import Runner
 
 def standard_auditors(limits: Limits) -> tuple[Auditor, ...]:
     """Proofs first, then tests, the cheapest first; what they find is listed in this order."""
-    return (WitnessSearch(), NoiseScaleTest(), OneRun(), Likelihood(), Distinguisher(limits))
+    return (
+        WitnessSearch(),
+        Replay(),
+        NoiseScaleTest(),
+        OneRun(),
+        Likelihood(),
+        Distinguisher(limits),
+    )
 
 
 def audit_part(

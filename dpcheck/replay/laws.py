@@ -172,9 +172,7 @@ def _same(a: Affine, b: Affine, one: Sequence[Atom], other: Sequence[Atom]) -> b
     )
 
 
-def _alone(
-    way: str, a: Any, b: Any, one: list[Atom], other: list[Atom]
-) -> tuple[list[Part], bool]:
+def _alone(way: str, a: Any, b: Any, one: list[Atom], other: list[Atom]) -> tuple[list[Part], bool]:
     """The loss of one output by itself, and whether it is all there is to it."""
     if isinstance(a, Affine) and isinstance(b, Affine):
         p, q = lines.law_of(a, one), lines.law_of(b, other)

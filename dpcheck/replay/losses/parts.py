@@ -71,10 +71,7 @@ def epsilon_of(parts: Sequence[Part], delta: float) -> float:
     backward = math.fsum(part.backward for part in parts)
     if delta == 0:
         return _lowered(max(forward, backward))
-    counts: Counter[Loss] = Counter()
-    for part in parts:
-        if part.loss is not None:
-            counts[_shrunk(part.loss)] += 1
+    counts: Counter[Loss] = Counter(_kept(parts))
     if not counts:
         return 0.0
     for way in (_forward_mass, _backward_mass):
@@ -82,6 +79,19 @@ def epsilon_of(parts: Sequence[Part], delta: float) -> float:
         if (1 - safe) * (1 - RELATIVE) > delta:
             return math.inf  # more than delta falls on outcomes the other side never has
     return _lowered(epsilon_lower(OneSide(tuple(counts.items()), Fraction(0), 0.0), delta))
+
+
+_MOST = 24  # different losses that are composed; the others are dropped, a garbling
+
+
+def _kept(parts: Sequence[Part]) -> list[Loss]:
+    """Losses to compose: all normal ones, and of the others the few different ones that tell most."""
+    found = [(_shrunk(part.loss), part) for part in parts if part.loss is not None]
+    normal = [loss for loss, _ in found if isinstance(loss, GaussianLoss)]
+    others = [item for item in found if not isinstance(item[0], GaussianLoss)]
+    others.sort(key=lambda item: -max(item[1].forward, item[1].backward))
+    different = list(dict.fromkeys(loss for loss, _ in others))[:_MOST]
+    return [*normal, *(loss for loss, _ in others if loss in different)]
 
 
 def _lowered(epsilon: float) -> float:
