@@ -12,6 +12,7 @@ from dpcheck.auditing.auditors.interface import Auditor, Finding, conforms
 from dpcheck.auditing.auditors.likelihood import Likelihood
 from dpcheck.auditing.auditors.noise_scale import NoiseScaleTest
 from dpcheck.auditing.auditors.one_run import OneRun
+from dpcheck.auditing.auditors.replay import Replay
 from dpcheck.auditing.auditors.witness_search import WitnessSearch
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
@@ -31,6 +32,7 @@ def standard_auditors(limits: Limits) -> tuple[Auditor, ...]:
     """Proofs first, then tests, the cheapest first; what they find is listed in this order."""
     return (
         WitnessSearch(),
+        Replay(),
         NoiseScaleTest(),
         OneRun(),
         Likelihood(),
