@@ -113,6 +113,7 @@ def _request(options: Flags) -> AuditRequest:
         seed=options["seed"],
         tolerance=options["tolerance"],
         timeout=options["timeout"],
+        time_limit=options["time_limit"],
         floating_point=options["floating_point"],
         store=options["store"],
         resume=options["resume"],

@@ -93,7 +93,7 @@ _AUDIT_OPTIONS = (
         "--max-runs",
         type=click.IntRange(1),
         envvar="DPCHECK_MAX_RUNS",
-        help="Test runs a side, at most.",
+        help="Calls a side, at most, those to learn from included.",
     ),
     click.option(
         "--seed", type=click.IntRange(0), default=0, envvar="DPCHECK_SEED", show_default=True
@@ -106,6 +106,12 @@ _AUDIT_OPTIONS = (
     ),
     click.option(
         "--timeout", type=float, envvar="DPCHECK_TIMEOUT", help="Seconds one run may take."
+    ),
+    click.option(
+        "--time-limit",
+        type=float,
+        envvar="DPCHECK_TIME_LIMIT",
+        help="Seconds an audit may take; then the best verdict so far is given. 120 in `check`.",
     ),
     click.option(
         "--tolerance",

@@ -77,6 +77,7 @@ class AuditEntry(Displayed):
     accepted: str | None = None  # why, and until when, the baseline lets this finding pass
     spending: tuple[Spent, ...] = ()  # how this part's error rate was spent
     evidence: RunEvidence | None = None  # what a report draws, where one was asked for
+    cut_short: bool = False  # by the time limit; what was seen until then stands
     floating_point: bool = False  # about the bits of floats, kept apart from the algorithm
 
     def to_dict(self) -> dict[str, Any]:
