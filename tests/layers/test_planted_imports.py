@@ -29,7 +29,7 @@ PLANTED = {
     "a room of nobody": ("dpcheck/attic/old.py", "import json"),
     "private module of another folder": (
         "dpcheck/testing/sub/helper.py",
-        "from dpcheck.testing._extras import need",
+        "from dpcheck.core.extras import need",
     ),
 }
 
