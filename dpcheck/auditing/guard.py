@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import pickle
 import sys
 from collections.abc import Callable
@@ -35,6 +36,7 @@ def guarded(
     *,
     batched: bool,
     timeout: float | None = None,
+    deadline: float = math.inf,
 ) -> Encoded:
     """`size` outputs, read; a single run that raises has its error for an output.
 
@@ -47,10 +49,10 @@ def guarded(
     try:
         with seeded(function, rng) as around, watched(), interruptible():
             if batched:
-                with time_limited(timeout):
+                with time_limited(timeout, deadline=deadline):
                     outputs = encode_batch(function(own, size, rng), size)
             else:
-                outputs = encode_runs(_runs(function, own, size, rng, around, timeout))
+                outputs = encode_runs(_runs(function, own, size, rng, around, timeout, deadline))
     except (DpcheckError, Interrupted):
         raise
     # Also what is no Exception, such as sys.exit(0) or asyncio's CancelledError: it must neither
@@ -76,6 +78,7 @@ def _runs(
     rng: np.random.Generator,
     around: Seeded,
     timeout: float | None,
+    deadline: float,
 ) -> list[Output]:
     """One output a run, as it is then; a run that raises has its error for an output.
 
@@ -85,7 +88,7 @@ def _runs(
 
     def run() -> Output:
         try:
-            with time_limited(timeout):
+            with time_limited(timeout, deadline=deadline):
                 return take(function(data, rng))
         except (DpcheckError, Interrupted):
             raise

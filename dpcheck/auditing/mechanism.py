@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -46,6 +47,7 @@ class Mechanism:
     timeout: float | None = None
     log_density: Callable[[Data, Output], Output] | None = None
     batch_runs: int | None = None
+    deadline: float = math.inf  # by time.time(): no call goes on after it
     width: int = 1  # numbers per output of a batched mechanism, where that is known to be many
 
     @property
@@ -57,7 +59,15 @@ class Mechanism:
 
     def observe(self, data: Data, size: int, rng: np.random.Generator) -> Encoded:
         """`size` outputs of any kind, read."""
-        return guarded(self.function, data, size, rng, batched=self.batched, timeout=self.timeout)
+        return guarded(
+            self.function,
+            data,
+            size,
+            rng,
+            batched=self.batched,
+            timeout=self.timeout,
+            deadline=self.deadline,
+        )
 
     def sample(self, data: Data, size: int, rng: np.random.Generator) -> Array:
         """`size` outputs that must be numbers or arrays of one shape, as rows."""

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpcheck.auditing.auditors.distinguisher import Distinguisher
+from dpcheck.auditing.auditors.guessing_game import GuessingGame
 from dpcheck.auditing.auditors.interface import Auditor, Finding, conforms
 from dpcheck.auditing.auditors.likelihood import Likelihood
 from dpcheck.auditing.auditors.noise_scale import NoiseScaleTest
 from dpcheck.auditing.auditors.one_run import OneRun
+from dpcheck.auditing.auditors.replay import Replay
 from dpcheck.auditing.auditors.witness_search import WitnessSearch
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
@@ -18,15 +20,25 @@ from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.verdicts import Evidence, decide
 from dpcheck.core.audit_result import AuditEntry, Observed
-from dpcheck.core.errors import NothingToAudit
-from dpcheck.core.evidence import RunEvidence
+from dpcheck.core.errors import NothingToAudit, TimeLimitReached
+from dpcheck.core.evidence import RunEvidence, Spent
+from dpcheck.core.method import Method
 from dpcheck.core.witness import Witness
+from dpcheck.execution.interrupts import until
 from dpcheck.execution.runner import Runner
 
 
 def standard_auditors(limits: Limits) -> tuple[Auditor, ...]:
     """Proofs first, then tests, the cheapest first; what they find is listed in this order."""
-    return (WitnessSearch(), NoiseScaleTest(), OneRun(), Likelihood(), Distinguisher(limits))
+    return (
+        WitnessSearch(),
+        Replay(),
+        NoiseScaleTest(),
+        OneRun(),
+        Likelihood(),
+        GuessingGame(limits),
+        Distinguisher(limits),
+    )
 
 
 def audit_part(
@@ -43,16 +55,26 @@ def audit_part(
     fraction of what the ones before it left.
     """
     findings: list[Finding] = []
-    left = limits.alpha
+    left, late = limits.alpha, False
+    if plan.mechanism is not None and not math.isinf(limits.deadline):
+        plan = replace(plan, mechanism=replace(plan.mechanism, deadline=limits.deadline))
     for auditor in standard_auditors(limits) if auditors is None else auditors:
-        if auditor.applies(plan, findings):
-            share = left * auditor.fraction
-            findings.append(auditor.run(plan, share, runner))
-            left -= share
+        if late or not auditor.applies(plan, findings):
+            continue
+        share = left * auditor.fraction
+        left -= share
+        try:
+            with until(limits.deadline):
+                findings.append(auditor.run(plan, share, runner))
+            late = findings[-1].out_of_time
+        except TimeLimitReached:
+            late = True
+    if late:
+        findings.append(_cut_short(plan, limits))
     seen = _observations(findings)
     if not seen:
         raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
-    observed, witness = max(seen, key=lambda one: one[0].epsilon - plan.tested.at(one[0].delta))
+    observed, witness = max(seen, key=lambda one: _weight(one[0], plan))
     observed = replace(observed, allowed=plan.tested.at(observed.delta))
     evidence = Evidence(
         epsilon=plan.tested.at(observed.delta),
@@ -75,7 +97,8 @@ def audit_part(
         tuple(note for finding in findings for note in finding.notes),
         told[0] if told else None,
         spending=error_budget(limits.alpha, [finding.spent for finding in findings]),
-        evidence=_pictures(plan, findings, limits, runner) if pictures else None,
+        evidence=_pictures(plan, findings, limits, runner) if pictures and not late else None,
+        cut_short=late,
         floating_point=plan.floating_point,
     )
 
@@ -95,18 +118,37 @@ def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Witness |
     ]
 
 
+def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, float]:
+    """What refutes most comes first; where nothing does, what could have seen most."""
+    excess = seen.epsilon - plan.tested.at(seen.delta)
+    return max(0.0, excess), -seen.detectable, excess
+
+
+def _cut_short(plan: PartPlan, limits: Limits) -> Finding:
+    """What there is to say at the time limit: nothing more was seen, nothing more is claimed."""
+    method = Method.NO_TEST
+    return Finding(
+        Spent(method, 0.0, (), "the time limit passed"),
+        Observed(0.0, plan.tested.delta, 1 - limits.alpha, method, 0, math.inf),
+        notes=("the time limit passed before every test was finished; this is the verdict so far",),
+    )
+
+
 def _pictures(
     plan: PartPlan, findings: Sequence[Finding], limits: Limits, runner: Runner
 ) -> RunEvidence | None:
     if plan.mechanism is None or not plan.pairs:
         return None
     tested = [finding.event for finding in findings if finding.event is not None]
-    return gather(
-        plan.mechanism,
-        plan.pairs,
-        tested[-1] if tested else None,
-        epsilon=plan.claim.budget.epsilon,
-        alpha=limits.alpha,
-        runs=evidence_runs(plan.mechanism, plan.loss_runs, limits.learning_for(plan.mechanism)),
-        runner=runner,
-    )
+    try:
+        return gather(
+            plan.mechanism,
+            plan.pairs,
+            tested[-1] if tested else None,
+            epsilon=plan.claim.budget.epsilon,
+            alpha=limits.alpha,
+            runs=evidence_runs(plan.mechanism, plan.loss_runs, limits.learning_for(plan.mechanism)),
+            runner=runner,
+        )
+    except TimeLimitReached:
+        return None

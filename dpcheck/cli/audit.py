@@ -93,6 +93,7 @@ def command(**options: Flag) -> None:
 
 def _request(options: Flags) -> AuditRequest:
     from dpcheck.core.adjacency import as_adjacency
+    from dpcheck.report.formats import need_pictures
     from dpcheck.session.run import AuditRequest
 
     if options["resume"] and options["store"] is None:
@@ -112,10 +113,11 @@ def _request(options: Flags) -> AuditRequest:
         seed=options["seed"],
         tolerance=options["tolerance"],
         timeout=options["timeout"],
+        time_limit=options["time_limit"],
         floating_point=options["floating_point"],
         store=options["store"],
         resume=options["resume"],
-        pictures=any(file.kind == "html" for file in options["reports"]),
+        pictures=need_pictures([options["style"], *(file.kind for file in options["reports"])]),
         workers=workers(
             options["jobs"],
             options["timeout"],

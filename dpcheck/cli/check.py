@@ -35,12 +35,6 @@ _PATH = click.Path(path_type=Path)
 @project_option
 @audit_options
 @click.option(
-    "--time-limit",
-    type=float,
-    envvar="DPCHECK_TIME_LIMIT",
-    help="Seconds for everything; what is not finished by then is undecided.",
-)
-@click.option(
     "--store",
     type=_PATH,
     envvar="DPCHECK_STORE",
@@ -70,7 +64,9 @@ def command(context: click.Context, /, **options: Flag) -> None:
     baseline is out of date, 3 undecided.
     """
     from dpcheck.execution.progress import Progress
-    from dpcheck.gate.check import CheckRequest, check
+    from dpcheck.gate.check import TIME_LIMIT, CheckRequest, check
+    from dpcheck.report.files import write
+    from dpcheck.report.formats import need_pictures, render
 
     project = options["project"]
     request = CheckRequest(
@@ -79,21 +75,21 @@ def command(context: click.Context, /, **options: Flag) -> None:
         seed=options["seed"],
         tolerance=options["tolerance"],
         timeout=options["timeout"],
-        time_limit=options["time_limit"],
+        time_limit=options["time_limit"] or TIME_LIMIT,
         folder=folder_of(project, options["store"]),
         baseline=baseline_of(project, options["baseline"]),
         cache=not options["no_cache"],
         nightly=options["nightly"],
-        pictures=any(file.kind == "html" for file in options["reports"]),
+        pictures=need_pictures([options["style"], *(file.kind for file in options["reports"])]),
         workers=workers(options["jobs"], options["timeout"]),
-        overrides=frozenset(n for n in ("max_runs", "timeout") if _was_given(context, n)),
+        overrides=frozenset(
+            n for n in ("max_runs", "timeout", "time_limit") if _was_given(context, n)
+        ),
     )
     reports = [type(file)(file.kind, file.path.absolute()) for file in options["reports"]]
     with own_stdout(), chdir(project.root):
         report = check(project, request, datetime.now(UTC).date(), Progress())
-    click.echo(_render(report, options["style"]))
-    from dpcheck.report.files import write
-
+    click.echo(render(report, options["style"]))
     write(report, reports)
     _summarise(report)
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
@@ -114,13 +110,6 @@ def baseline_of(project: Project, given: Path | None) -> Path:
 def _was_given(context: click.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-
-
-def _render(report: AuditReport, style: str) -> str:
-    from dpcheck.report import summary
-    from dpcheck.report.formats import render
-
-    return summary.render(report) if style == "text" else render(report, style)
 
 
 def _summarise(report: AuditReport) -> None:

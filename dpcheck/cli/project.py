@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from dpcheck.cli.flags import Flag
+from dpcheck.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from dpcheck.execution.parallel import Workers
@@ -60,13 +61,13 @@ report_option = click.option(
     "reports",
     multiple=True,
     callback=_read_reports,
-    metavar="KIND=PATH[,...]",
-    help="Also write reports: html=…, sarif=…, junit=….",
+    metavar="FORMAT=PATH[,...]",
+    help="Also write reports, in any of the formats: html=…, sarif=…, junit=….",
 )
 format_option = click.option(
     "--format",
     "style",
-    type=click.Choice(["text", "json", "markdown", "github"]),
+    type=click.Choice(list(FORMATS)),
     default="text",
     show_default=True,
 )
@@ -92,7 +93,7 @@ _AUDIT_OPTIONS = (
         "--max-runs",
         type=click.IntRange(1),
         envvar="DPCHECK_MAX_RUNS",
-        help="Test runs a side, at most.",
+        help="Calls a side, at most, those to learn from included.",
     ),
     click.option(
         "--seed", type=click.IntRange(0), default=0, envvar="DPCHECK_SEED", show_default=True
@@ -105,6 +106,12 @@ _AUDIT_OPTIONS = (
     ),
     click.option(
         "--timeout", type=float, envvar="DPCHECK_TIMEOUT", help="Seconds one run may take."
+    ),
+    click.option(
+        "--time-limit",
+        type=float,
+        envvar="DPCHECK_TIME_LIMIT",
+        help="Seconds an audit may take; then the best verdict so far is given. 120 in `check`.",
     ),
     click.option(
         "--tolerance",

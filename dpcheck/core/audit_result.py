@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import Enum
 from typing import Any
 
 from dpcheck.core.adjacency import Adjacency
@@ -76,6 +77,7 @@ class AuditEntry(Displayed):
     accepted: str | None = None  # why, and until when, the baseline lets this finding pass
     spending: tuple[Spent, ...] = ()  # how this part's error rate was spent
     evidence: RunEvidence | None = None  # what a report draws, where one was asked for
+    cut_short: bool = False  # by the time limit; what was seen until then stands
     floating_point: bool = False  # about the bits of floats, kept apart from the algorithm
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,6 +168,13 @@ class BudgetEntry:
         }
 
 
+class Scope(Enum):
+    """What was asked for: one audit, or all of a project file."""
+
+    AUDIT = "audit"
+    PROJECT = "project"
+
+
 @dataclass(frozen=True, slots=True)
 class AuditReport(Displayed):
     """All entries of one command."""
@@ -178,6 +187,7 @@ class AuditReport(Displayed):
     complaints: tuple[str, ...] = ()  # baseline entries that no longer hold
     command: str = ""  # what to type to run it again
     file: str = ""  # the project file that asked for it, relative to the checkout
+    scope: Scope = Scope.AUDIT
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""

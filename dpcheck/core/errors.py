@@ -85,6 +85,12 @@ class LedgerBroken(DpcheckError):
     code = "DPC302"
 
 
+class LedgerOutdated(LedgerBroken):
+    """A ledger file of an earlier format; the message says how to convert it."""
+
+    code = "DPC204"
+
+
 class LedgerMisuse(DpcheckError, ValueError):
     """A dataset, split or plan used against its declaration."""
 
@@ -155,6 +161,12 @@ class Undecided(DpcheckError):
     """An audit that could not tell within its limits; `data` has what it would take."""
 
     code = "DPC408"
+
+
+class TimeLimitReached(DpcheckError):
+    """The time an audit was given is over; what was found so far is kept."""
+
+    code = "DPC410"
 
 
 class WorkerDied(MechanismFailed):

@@ -10,9 +10,11 @@ class Method(StrEnum):
 
     EXACT_WITNESS = "exact witness"
     CERTIFIED_PAIR = "certified lower bound of a pair"
+    REPLAY = "replay"
     NOISE_SCALE = "noise-scale test"
     ONE_RUN_GUESSES = "one run, Steinke-Nasr-Jagielski"
     ONE_RUN_CURVE = "one run, f-DP"
+    GUESSING_GAME = "guessing game"
     EXACT_LOSS = "exact loss of an output"
     SAMPLED_LOSSES = "importance-sampled delta"
     DISTINGUISHER = "distinguisher"

@@ -18,7 +18,9 @@ class WitnessKind(StrEnum):
     TWO_TRANSCRIPTS = "two transcripts"  # views that never occur on the same data
     SHIFTED_GAUSSIANS = "shifted Gaussians"  # a pair that is exactly Gaussian
     EXACT_LOSS = "exact loss"  # an output whose densities on both sides are known
+    REPLAY = "replay"  # a pair whose laws are known by following the noise through the code
     EVENT = "event"  # how often an event was hit on both sides
+    GUESSES = "guesses"  # how often it was guessed which side a call came from
     ONE_RUN = "one run"  # coins guessed after one training
     SAVED_PAIR = "dpcheck.pytest/1"  # the pair of a failed test
 

@@ -45,6 +45,7 @@ class AuditSpec:
     settings: tuple[str, ...] = ()
     max_runs: int | None = None
     timeout: float | None = None
+    time_limit: float | None = None
     floating_point: bool = False
     datasets: Mapping[str, str] = field(default_factory=dict)  # part -> dataset, "" for all parts
     releases: int = 1
@@ -189,6 +190,7 @@ _AUDIT = {
     "set": _settings,
     "max-runs": whole(1),
     "timeout": _positive(),
+    "time-limit": _positive(),
     "floating-point": flag,
     "dataset": _datasets,
     "releases": whole(1, 10**9),
@@ -225,6 +227,7 @@ def _audit(root: Path, index: int, data: object) -> AuditSpec:
         settings=found.get("set", ()),
         max_runs=found.get("max-runs"),
         timeout=found.get("timeout"),
+        time_limit=found.get("time-limit"),
         floating_point=found.get("floating-point", False),
         datasets=found.get("dataset", {}),
         releases=found.get("releases", 1),

@@ -15,48 +15,20 @@ from dpcheck.auditing.auditors.floating_point import with_float_parts
 from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.plan import PartPlan
-from dpcheck.core.audit_result import AuditEntry, Location, Observed
+from dpcheck.core.audit_result import AuditEntry, Location
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError, InvalidProject, MechanismFailed, NothingToAudit
 from dpcheck.core.events.serialize import to_dict
 from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution import code
-from dpcheck.execution.facts import Facts
 from dpcheck.execution.progress import Progress
-from dpcheck.execution.store import Arrays, MemoryStore, SqliteStore, Store
+from dpcheck.execution.store import MemoryStore, SqliteStore, Store
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Kept, Results
 from dpcheck.session import run as session
 from dpcheck.session import targets
 from dpcheck.session.claims import read_claim
-
-
-class OutOfTime(Exception):
-    """The gate's time limit passed between two batches."""
-
-
-class TimedStore(MemoryStore):
-    """A store that stops the audit once the time is up; what was finished is kept."""
-
-    def __init__(self, inner: Store, deadline: float) -> None:
-        super().__init__()
-        self._inner, self._deadline = inner, deadline
-
-    def get(self, name: str) -> Arrays | None:
-        """A finished batch."""
-        return self._inner.get(name)
-
-    def put(self, name: str, arrays: Arrays) -> None:
-        """Keep a batch, then look at the clock."""
-        self._inner.put(name, arrays)
-        if time.monotonic() > self._deadline:
-            raise OutOfTime
-
-    def observe(self, facts: Facts) -> None:
-        """Known to both: what was seen before is in the store, too."""
-        self._inner.observe(facts)
-        self.facts = self._inner.facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +37,6 @@ class CheckSettings:
 
     alpha: float
     folder: Path
-    deadline: float = math.inf
     cache: bool = True
     nightly: bool = False
 
@@ -147,6 +118,7 @@ def result_key(
         "seed": request.seed,
         "tolerance": request.tolerance,
         "timeout": request.timeout,
+        "time_limit": request.time_limit,
         "floating_point": spec.floating_point,
         "inputs": code.inputs(project.root, spec.inputs),
     }
@@ -214,26 +186,23 @@ def _run(
         alpha=settings.alpha / len(plans), max_runs=request.max_runs, tolerance=request.tolerance
     )
     entries, whole = [], True
+    ends = time.time() + (request.time_limit or math.inf)
     try:
-        for plan in plans:
+        for index, plan in enumerate(plans):
             limits = night_limits(base, plan, nights) if settings.nightly else base
-            try:
-                if time.monotonic() > settings.deadline:
-                    raise OutOfTime
-                with warnings.catch_warnings():
-                    warnings.filterwarnings("ignore", message=".*still being processed")
-                    report = session.run_plans(
-                        [plan],
-                        request,
-                        {},
-                        progress=progress,
-                        limits=limits,
-                        store=TimedStore(store, settings.deadline),
-                    )
-                (entry,) = report.entries
-            except OutOfTime:
-                whole = False
-                entry = _cut_short(plan, limits)
+            limits = session.in_time(limits, ends, len(plans) - index)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*still being processed")
+                report = session.run_plans(
+                    [plan],
+                    replace(request, time_limit=None),
+                    {},
+                    progress=progress,
+                    limits=limits,
+                    store=store,
+                )
+            (entry,) = report.entries
+            whole = whole and not entry.cut_short
             if settings.nightly and _goes_on(entry):
                 note = f"night {nights + 1} of one e-process: no error rate was spent again"
                 entry = replace(
@@ -271,18 +240,4 @@ def night_limits(base: Limits, plan: PartPlan, nights: int) -> Limits:
         learning_runs=base.learning_for(plan.mechanism),
         sharpening_runs=base.sharpening_for(plan.mechanism),
         stop_early=False,
-    )
-
-
-def _cut_short(plan: PartPlan, limits: Limits) -> AuditEntry:
-    observed = Observed(0.0, plan.tested.delta, 1 - limits.alpha, Method.NO_TEST, 0, math.inf)
-    return AuditEntry(
-        plan.name,
-        plan.variant,
-        plan.claim.part,
-        plan.claim,
-        plan.proved,
-        observed,
-        Verdict.UNDECIDED,
-        notes=("the time limit passed before this part was finished; raise --time-limit",),
     )

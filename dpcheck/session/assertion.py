@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 
 from dpcheck.auditing.limits import Limits
@@ -13,7 +15,7 @@ from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.budget import Budget
 from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import InvalidParameter, Undecided
-from dpcheck.core.validate import open_probability
+from dpcheck.core.validate import open_probability, positive
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
@@ -31,6 +33,7 @@ def audit_function(
     max_runs: int | None = None,
     tolerance: float = 0.25,
     timeout: float | None = None,
+    time_limit: float | None = None,
     runner: Runner | None = None,
     name: str | None = None,
 ) -> AuditEntry:
@@ -40,7 +43,8 @@ def audit_function(
     stated = read_claim(claim, adjacency, "stated by the caller")
     label = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
     plan = PartPlan(label, "as given", stated, target, as_pairs(neighbours))
-    limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance)
+    deadline = math.inf if time_limit is None else time.time() + positive("time_limit", time_limit)
+    limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance, deadline=deadline)
     return audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
 
 
@@ -57,6 +61,7 @@ def assert_private(
     max_runs: int | None = None,
     tolerance: float = 0.25,
     timeout: float | None = None,
+    time_limit: float | None = None,
 ) -> AuditEntry:
     """Raise AssertionError, with the witness, if the mechanism provably breaks its claim.
 
@@ -75,6 +80,7 @@ def assert_private(
         max_runs=max_runs,
         tolerance=tolerance,
         timeout=timeout,
+        time_limit=time_limit,
     )
     if entry.verdict is Verdict.VIOLATED:
         raise AssertionError(explain(entry))

@@ -31,6 +31,7 @@ def audit(
     seed: int = 0,
     tolerance: float = 0.25,
     timeout: float | None = None,
+    time_limit: float | None = None,
     floating_point: bool = False,
     jobs: int = 1,
 ) -> AuditReport:
@@ -59,6 +60,7 @@ def audit(
             seed=seed,
             tolerance=tolerance,
             timeout=timeout,
+            time_limit=time_limit,
             floating_point=floating_point,
             workers=Workers(jobs=jobs),
         )
@@ -81,6 +83,7 @@ def audit(
         max_runs=max_runs,
         tolerance=tolerance,
         timeout=timeout,
+        time_limit=time_limit,
     )
     return AuditReport(seed, (entry,), confidence, versions())
 

@@ -54,6 +54,8 @@ def rerun_command(request: AuditRequest) -> str:
         words += ["--tolerance", repr(request.tolerance)]
     if request.timeout is not None:
         words += ["--timeout", repr(request.timeout)]
+    if request.time_limit is not None:
+        words += ["--time-limit", repr(request.time_limit)]
     if request.floating_point:
         words.append("--floating-point")
     words += ["--seed", str(request.seed)]

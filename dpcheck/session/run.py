@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dpcheck import __version__
 from dpcheck.auditing.auditors.witness_search import is_searched
-from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.limits import Limits, Pace
 from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
@@ -23,6 +24,8 @@ from dpcheck.execution.store import MemoryStore, SqliteStore, Store, audit_key
 from dpcheck.session import registry
 from dpcheck.session.provenance import finished, rerun_command, versions
 from dpcheck.session.targets import plan_target
+
+HANGS = 600.0  # seconds after which one call of somebody's function is ended, unless told otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class AuditRequest:
     seed: int = 0
     tolerance: float = 0.25
     timeout: float | None = None
+    time_limit: float | None = None
     floating_point: bool = False
     store: str | None = None
     resume: bool = False
@@ -54,6 +58,8 @@ class AuditRequest:
             count("max-runs", self.max_runs)
         if self.timeout is not None:
             positive("timeout", self.timeout)
+        if self.time_limit is not None:
+            positive("time_limit", self.time_limit)
 
     @property
     def is_registered(self) -> bool:
@@ -85,7 +91,10 @@ def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
                 "settings and variants are for registered audits only.", name="settings"
             )
         one, digest = plan_target(
-            request.target, epsilon=request.epsilon, delta=request.delta, timeout=request.timeout
+            request.target,
+            epsilon=request.epsilon,
+            delta=request.delta,
+            timeout=request.timeout or HANGS,
         )
         identity["source"] = digest
         plans = [one]
@@ -131,6 +140,7 @@ def run_plans(
         from dpcheck.auditing.auditors.floating_point import with_float_parts
 
         plans = with_float_parts(plans)
+    given = limits is not None
     if limits is None:
         alpha = (1 - request.confidence) / len(plans)
         limits = Limits(alpha=alpha, max_runs=request.max_runs, tolerance=request.tolerance)
@@ -142,14 +152,18 @@ def run_plans(
     runner = Runner(request.seed, request.workers, store, watch, plans[0].name)
     try:
         with watch:
+            ends = time.time() + (request.time_limit or math.inf)
             entries = tuple(
                 finished(
                     audit_part(
-                        each, limits, runner.within(each.claim.part), pictures=request.pictures
+                        each,
+                        limits if given else in_time(limits, ends, len(plans) - index),
+                        runner.within(each.claim.part),
+                        pictures=request.pictures,
                     ),
                     request,
                 )
-                for each in plans
+                for index, each in enumerate(plans)
             )
     finally:
         close_clients()
@@ -158,6 +172,14 @@ def run_plans(
     return AuditReport(
         request.seed, entries, request.confidence, versions(), command=rerun_command(request)
     )
+
+
+def in_time(limits: Limits, ends: float, parts: int) -> Limits:
+    """The limits of the next of `parts` that share the time until `ends`."""
+    if math.isinf(ends):
+        return replace(limits, pace=Pace())
+    now = time.time()
+    return replace(limits, deadline=now + max(0.0, ends - now) / parts, pace=Pace())
 
 
 def run_request(request: AuditRequest, *, progress: Progress | None = None) -> AuditReport:

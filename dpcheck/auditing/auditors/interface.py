@@ -33,6 +33,7 @@ class Finding:
     of_formula: bool = False
     conformance: str | None = None
     event: tuple[int, LearnedEvent] | None = None
+    out_of_time: bool = False  # cut short by the time limit
 
     @property
     def method(self) -> Method:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from scipy.stats import norm
 
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.learning.features import Layout, learn_layout
+from dpcheck.auditing.learning.guessers import growth
 from dpcheck.auditing.learning.scores import Score, TreeScore, learn_scores
 from dpcheck.auditing.outputs.reader import Reader
 from dpcheck.auditing.statistics.intervals import (
@@ -26,6 +28,17 @@ Array = NDArray[np.float64]
 _PENALTY, LENIENT = float(norm.cdf(-4.5)), float(norm.cdf(-3.0))
 _BEYOND_LUCK, _FIRST = 4.5, 1e4
 _NEAR = -4.0  # standard errors below a claimed line at which an event may still cross it
+
+
+class Aim(Enum):
+    """What an event is wanted for: to bound epsilon well, or to refute the claim if anything can.
+
+    The event that bounds best is often one that cannot refute: at its best threshold a mechanism may
+    keep the claim by a hair while a rarer output gives everything away.
+    """
+
+    BOUND = auto()
+    REFUTE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +98,7 @@ def learn_grids(
     *,
     most: int,
     trees: bool = True,
+    aim: Aim = Aim.BOUND,
     reader: Reader | None = None,
 ) -> list[ScoreGrid]:
     """A shortlist of scores: learned on one half of the learning runs, ranked on the other."""
@@ -96,7 +110,9 @@ def learn_grids(
     for score in learn_scores(a, b, layout, trees=trees):
         grid = ScoreGrid(score, layout, _thresholds(score(a), score(b)))
         tallies = np.stack([grid.tally(c), grid.tally(d)])
-        merit = max(e.merit for e in pick(grid, tallies, len(first) - half, claim, LENIENT))
+        merit = max(
+            e.merit for e in pick(grid, tallies, len(first) - half, claim, LENIENT, aim=aim)
+        )
         ranked.append((merit, grid))
     ranked.sort(key=lambda item: -item[0])
     return [grid for place, (_, grid) in enumerate(ranked) if _is_worth(place, ranked, most)]
@@ -142,6 +158,7 @@ def choose_events(
     runs: int,
     claim: AuditedClaim,
     most: int = 2,
+    aim: Aim = Aim.BOUND,
 ) -> list[LearnedEvent]:
     """The best events by a bound that lies well below the estimate.
 
@@ -151,7 +168,7 @@ def choose_events(
     found: list[LearnedEvent] = []
     steady: list[LearnedEvent] = []
     for grid, tally in zip(grids, tallies, strict=True):
-        found += pick(grid, tally, runs, claim, _PENALTY)
+        found += pick(grid, tally, runs, claim, _PENALTY, aim=aim)
         if claim.delta > 0 and claim.lines is None:
             steady += pick(grid, tally, runs, claim, _PENALTY, steady=True)
     found.sort(key=lambda event: -event.merit)
@@ -173,6 +190,7 @@ def pick(
     penalty: float,
     *,
     steady: bool = False,
+    aim: Aim = Aim.BOUND,
 ) -> list[LearnedEvent]:
     """The best threshold for each tail and direction; tallies are (side, tail, threshold)."""
     found = []
@@ -180,7 +198,7 @@ def pick(
         hits, other = tallies[0, tail], tallies[1, tail]
         for swapped in (False, True):
             mine, theirs = (other, hits) if swapped else (hits, other)
-            merit, epsilon, delta, index = _best(mine, theirs, runs, claim, penalty, steady)
+            merit, epsilon, delta, index = _best(mine, theirs, runs, claim, penalty, steady, aim)
             found.append(
                 LearnedEvent(
                     grid.score,
@@ -198,7 +216,13 @@ def pick(
 
 
 def _best(
-    hits: Array, other: Array, runs: int, claim: AuditedClaim, penalty: float, steady: bool
+    hits: Array,
+    other: Array,
+    runs: int,
+    claim: AuditedClaim,
+    penalty: float,
+    steady: bool,
+    aim: Aim,
 ) -> tuple[float, float, float, int]:
     """(merit, epsilon, delta, index) of the best threshold over the claim's lines.
 
@@ -206,6 +230,13 @@ def _best(
     standard errors; for a curve plus those that an epsilon a quarter larger would add, so that
     chance on a rare event does not decide which line is tested.
     """
+    if claim.lines is None and claim.delta == 0 and aim is Aim.REFUTE:
+        merits = growth(hits, other, runs, claim.epsilon)
+        # Where nothing would refute, what comes nearest is first.
+        nearest = _bound_on_epsilon(hits, other, 0.0, penalty) - claim.epsilon
+        merits = np.where(merits > 0, merits, np.minimum(nearest, 0.0) - 1e-9)
+        index = int(np.argmax(merits))
+        return float(merits[index]), claim.epsilon, claim.delta, index
     if claim.lines is None and (claim.delta == 0 or steady):
         merits = _bound_on_epsilon(hits, other, claim.delta * runs, penalty)
         index = int(np.argmax(merits))

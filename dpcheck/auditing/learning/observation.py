@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -82,13 +81,13 @@ def sample_pair(
 def observe_pair(
     mechanism: Mechanism, pair: Pair, stage: str, wanted: int, runner: Runner
 ) -> Observation:
-    """At least `wanted` learning outputs of both sides of a pair.
+    """At most `wanted` learning outputs of both sides of a pair.
 
     The first batch says whether outputs are wide. If so its runs choose the columns, and are not
     learned from again where there are others; if not, all runs together say what the columns are.
     """
     size = min(mechanism.batch, wanted)
-    number = math.ceil(wanted / size)
+    number = max(1, wanted // size)
 
     def batches(indices: range, reader: Reader | None) -> list[Arrays]:
         arguments = (mechanism, pair.first, pair.second, reader, size)

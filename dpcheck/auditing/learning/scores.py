@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from dpcheck.auditing.learning.cells import learn_intervals, learn_outcomes, learn_transcripts
+from dpcheck.auditing.learning.cells import (
+    learn_intervals,
+    learn_outcomes,
+    learn_repeats,
+    learn_transcripts,
+)
 from dpcheck.auditing.learning.features import (
     Layout,
     as_steps,
@@ -174,6 +179,8 @@ def _learn_scores(first: Array, second: Array, layout: Layout, trees: bool) -> l
     table = learn_outcomes(first, second)
     if table is not None:
         scores.append(table)
+    else:
+        scores += learn_repeats(first, second)
     scores += learn_intervals(first, second, layout)
     if layout.width > 1:
         scores += _linear(first, second, layout)

@@ -13,6 +13,7 @@ from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.learning.cells import CellScore
 from dpcheck.auditing.learning.events import (
     LENIENT,
+    Aim,
     LearnedEvent,
     ScoreGrid,
     cell_thresholds,
@@ -114,27 +115,27 @@ def _rounded(
 
 
 def learn(
-    mechanism: Mechanism, pairs: Sequence[Pair], claim: AuditedClaim, limits: Limits, runner: Runner
+    mechanism: Mechanism,
+    pairs: Sequence[Pair],
+    claim: AuditedClaim,
+    limits: Limits,
+    runner: Runner,
+    *,
+    only: int | None = None,
+    aim: Aim = Aim.BOUND,
 ) -> Learned:
-    """Screen the pairs, learn scores, count cells, choose scores and thresholds: four stages."""
-    wanted = limits.learning_for(mechanism)
+    """Screen the pairs, learn scores, count cells, choose scores and thresholds: four stages.
+
+    With `only` the pair is known already.
+    """
     spent, constant = 0, True
     unread: dict[str, str] = {}
     chosen = list(range(len(pairs)))
-    if len(pairs) > _KEPT and wanted > 1024:
-        merits = []
-        for index in chosen:
-            seen = _observed(mechanism, pairs, index, min(wanted, _SCREEN), "screen", runner)
-            grids = learn_grids(
-                seen.first, seen.second, claim, most=4, trees=False, reader=seen.reader
-            )
-            runs = min(_JUDGED, limits.sharpening_for(mechanism) // 4)
-            screen = _Batches(mechanism, pairs, index, max(1, runs), runner)
-            sums = screen.summed("judge", tally_batch, grids)
-            listed = [_Listed(index, g, sums[f"grid-{i}"]) for i, g in enumerate(grids)]
-            merits.append(max(one.merit(screen.total, claim) for one in listed))
-            spent += seen.runs + screen.total
-        chosen = sorted(chosen, key=lambda index: -merits[index])[:_KEPT]
+    if only is not None:
+        chosen = [only]
+    elif len(pairs) > _KEPT:
+        chosen, spent = _screened(mechanism, pairs, claim, limits, runner)
+    wanted = limits.learning_for(mechanism, len(chosen))
     shortlist: list[_Listed] = []
     for index in chosen:
         seen = _observed(mechanism, pairs, index, wanted, "learn", runner)
@@ -143,10 +144,11 @@ def learn(
         first, second, reader = seen.first, seen.second, seen.reader
         constant &= bool((first == first[0]).all() and (second == first[0]).all())
         grids = learn_grids(
-            first, second, claim, most=_SHORTLIST, trees=limits.trees, reader=reader
+            first, second, claim, most=_SHORTLIST, trees=limits.trees, reader=reader, aim=aim
         )
         del first, second, seen
-        batches = _Batches(mechanism, pairs, index, limits.sharpening_for(mechanism), runner)
+        sharpening = limits.sharpening_for(mechanism, len(chosen))
+        batches = _Batches(mechanism, pairs, index, sharpening, runner)
         if any(_many_cells(grid) for grid in grids):
             counts = batches.summed("cells", cell_batch, grids)
             grids = [
@@ -157,7 +159,7 @@ def learn(
         spent += batches.first_pass
     runs = batches.first_pass
     if batches.total > runs:
-        shortlist = sorted(shortlist, key=lambda one: -one.merit(runs, claim))[:_FINALISTS]
+        shortlist = sorted(shortlist, key=lambda one: -one.merit(runs, claim, aim))[:_FINALISTS]
         runs = batches.total
         for index in sorted({one.pair for one in shortlist}):
             batches = replace(batches, index=index)
@@ -168,7 +170,9 @@ def learn(
     found: list[Candidate] = []
     for index in sorted({one.pair for one in shortlist}):
         mine = [one for one in shortlist if one.pair == index]
-        events = choose_events([m.grid for m in mine], [m.tally for m in mine], runs, claim)
+        events = choose_events(
+            [m.grid for m in mine], [m.tally for m in mine], runs, claim, aim=aim
+        )
         found += [Candidate(index, event) for event in events]
     notes = []
     if constant:
@@ -179,6 +183,25 @@ def learn(
     return Learned(tuple(_kept(found)), spent, tuple(notes), bool(unread))
 
 
+def _screened(
+    mechanism: Mechanism, pairs: Sequence[Pair], claim: AuditedClaim, limits: Limits, runner: Runner
+) -> tuple[list[int], int]:
+    """The pairs worth learning on, and the runs a side spent on finding out."""
+    merits, spent = [], 0
+    each = limits.screening_for(mechanism, len(pairs))
+    wanted = min(limits.learning_for(mechanism), each, _SCREEN)
+    judged = min(_JUDGED, limits.sharpening_for(mechanism) // 4, each)
+    for index in range(len(pairs)):
+        seen = _observed(mechanism, pairs, index, wanted, "screen", runner)
+        grids = learn_grids(seen.first, seen.second, claim, most=4, trees=False, reader=seen.reader)
+        screen = _Batches(mechanism, pairs, index, max(1, judged), runner)
+        sums = screen.summed("judge", tally_batch, grids)
+        listed = [_Listed(index, g, sums[f"grid-{i}"]) for i, g in enumerate(grids)]
+        merits.append(max(one.merit(screen.total, claim) for one in listed))
+        spent += seen.runs + screen.total
+    return sorted(range(len(pairs)), key=lambda index: -merits[index])[:_KEPT], spent
+
+
 @dataclass(frozen=True, slots=True)
 class _Listed:
     """A score on a pair, and its counts per side, tail and threshold so far."""
@@ -187,8 +210,8 @@ class _Listed:
     grid: ScoreGrid
     tally: Array = field(default_factory=lambda: np.zeros(1))
 
-    def merit(self, runs: int, claim: AuditedClaim) -> float:
-        return max(e.merit for e in pick(self.grid, self.tally, runs, claim, LENIENT))
+    def merit(self, runs: int, claim: AuditedClaim, aim: Aim = Aim.BOUND) -> float:
+        return max(e.merit for e in pick(self.grid, self.tally, runs, claim, LENIENT, aim=aim))
 
 
 def _many_cells(grid: ScoreGrid) -> bool:
@@ -236,12 +259,12 @@ class _Batches:
     @property
     def total(self) -> int:
         """Runs a side in all."""
-        return math.ceil(self.wanted / self.size) * self.size
+        return max(1, self.wanted // self.size) * self.size
 
     @property
     def first_pass(self) -> int:
         """Runs a side after which only the best scores go on."""
-        return math.ceil(self.wanted / 4 / self.size) * self.size
+        return math.ceil(self.total / 4 / self.size) * self.size
 
     def tallied(self, listed: Sequence[_Listed], *, first_pass: bool) -> list[_Listed]:
         """The scores with the counts of one of the two passes added."""
@@ -281,6 +304,6 @@ class _Batches:
 def _observed(
     mechanism: Mechanism, pairs: Sequence[Pair], index: int, wanted: int, stage: str, runner: Runner
 ) -> Observation:
-    """At least `wanted` learning outputs of both sides of a pair."""
+    """At most `wanted` learning outputs of both sides of a pair."""
     runner.progress.stage(f"{runner.prefix}: learning on {pairs[index].label}")
     return observe_pair(mechanism, pairs[index], f"{stage}-{index}", wanted, runner)

@@ -53,8 +53,8 @@ def night(tmp_path, monkeypatch):
 def test_three_nights_are_one_long_test(night):
     nights = [night() for _ in range(3)]
     assert [entry.origin for entry in nights] == ["run", "continued", "continued"]
-    # 3000 wanted runs are six batches of 512.
-    assert [entry.observed.runs for entry in nights] == [3072, 6144, 9216]
+    # 3000 wanted runs: batches of 16, 32, ..., 256, then five of 512.
+    assert [entry.observed.runs for entry in nights] == [3056, 6128, 9200]
     assert len({entry.observed.learning_runs for entry in nights}) == 1
     assert len({entry.observed.confidence for entry in nights}) == 1
     assert len({entry.spending for entry in nights}) == 1  # the same events, at the same share
@@ -80,14 +80,14 @@ def test_three_nights_are_one_long_test(night):
 def test_an_ordinary_check_between_nights_uses_their_runs(night):
     night(), night()
     entry = night(nightly=False)
-    assert (entry.origin, entry.observed.runs) == ("cached", 6144)
-    assert night().observed.runs == 9216
+    assert (entry.origin, entry.observed.runs) == ("cached", 6128)
+    assert night().observed.runs == 9200
 
 
 def test_changed_code_starts_another_process_and_drops_the_old_runs(night, tmp_path):
     night(), night()
     entry = night(scale=1.01)
-    assert (entry.origin, entry.observed.runs) == ("run", 3072)
+    assert (entry.origin, entry.observed.runs) == ("run", 3056)
     file = sqlite3.connect(tmp_path / "kept/batches.sqlite")
     assert file.execute("SELECT COUNT(DISTINCT audit) FROM batches").fetchone() == (1,)
     file.close()
@@ -100,7 +100,7 @@ def test_what_was_found_stays_found_and_costs_no_more_runs(night):
     assert (again.origin, again.observed) == ("cached", first.observed)
     # With less error to give, the finding has to be made again, from the same runs and more.
     stricter = night(scale=0.5, alpha=1e-6)
-    assert (stricter.origin, stricter.observed.runs) == ("continued", 6144)
+    assert (stricter.origin, stricter.observed.runs) == ("continued", 6128)
     assert stricter.observed.confidence == pytest.approx(1 - 1e-6)
 
 
@@ -123,7 +123,7 @@ def test_fresh_runs_are_not_the_old_ones(night, tmp_path):
     rows = file.execute("SELECT audit, name FROM batches WHERE name LIKE 'noise/data/test/%'")
     names = sorted(rows.fetchall(), key=lambda row: int(row[1].rsplit("/", 1)[1]))
     file.close()
-    assert [int(name.rsplit("/", 1)[1]) for _, name in names] == list(range(12))
+    assert [int(name.rsplit("/", 1)[1]) for _, name in names] == list(range(16))
     store = SqliteStore(tmp_path / "kept", names[0][0], resume=True)
     counts = [store.get(name)["counts"] for _, name in names]
     store.close()
