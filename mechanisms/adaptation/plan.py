@@ -14,7 +14,7 @@ from dpcheck.core.events.training import SampledGaussian
 from dpcheck.core.validate import count, positive, rate
 from dpcheck.mechanisms.adaptation.batch_noise import batch_noise_pair
 
-VARIANTS = ("corrected", "printed-equations", "printed-algorithm", "noise-in-sum")
+VARIANTS = ("corrected", "blocks-apart", "printed-algorithm", "noise-in-sum")
 
 
 def read_variant(variant: str) -> str:
