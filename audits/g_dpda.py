@@ -7,7 +7,10 @@ from dpcheck.session.judgement import Exhibit, Grade, Judgement
 from dpcheck.session.registry import Audit
 
 # Section V-B prints noise 8, clip 4 and 2,000 rows a domain.
-REVIEWS = "--eps 8 --delta 2e-5 --set noise=8 --set clip=4 --set rows=2000 --set source_rows=2000"
+REVIEWS = (
+    "--eps 8 --delta 2e-5 --set noise=8 --set clip=4 --set rows=2000 --set source_rows=2000 "
+    "--set canaries=0"
+)
 
 AUDIT = Audit(
     name="g_dpda",
