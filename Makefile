@@ -29,8 +29,9 @@ lint: $(READY)  ## Style
 types: $(READY)  ## Types, strictly
 	$(BIN)/mypy
 
-layers: $(READY)  ## Imports go one way
+layers: $(READY)  ## Imports go one way, and only where the allow-list says
 	$(BIN)/lint-imports
+	$(BIN)/python tests/layers/check_imports.py
 
 UNIT := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
 
@@ -92,8 +93,8 @@ $(VENV)/.peers: $(READY)
 bench: $(VENV)/.peers  ## All benchmarks beside their peers, then all tables; hours, continues where it was
 	$(BENCH) benchmarks/transcripts.py
 	$(BENCH) benchmarks/corpus.py --seeds 3
-	$(BENCH) benchmarks/peers_corpus.py --seeds 3
-	$(BENCH) benchmarks/peers_statdp.py --seeds 3
+	$(BENCH) benchmarks/peers/run_corpus.py --seeds 3
+	$(BENCH) benchmarks/peers/run_statdp.py --seeds 3
 	$(BENCH) benchmarks/scale.py
 	$(BENCH) benchmarks/false_alarms.py --resume
 	$(BENCH) benchmarks/auditor_power.py --seeds 20 --resume
@@ -101,7 +102,7 @@ bench: $(VENV)/.peers  ## All benchmarks beside their peers, then all tables; ho
 
 bench-quick: $(VENV)/.peers  ## A sample of it in ten minutes, into a folder of its own
 	DPCHECK_RESULTS=build/bench-quick $(BENCH) benchmarks/corpus.py --seeds 1 --minutes 4
-	DPCHECK_RESULTS=build/bench-quick $(BENCH) benchmarks/peers_corpus.py --seeds 1 --minutes 2
+	DPCHECK_RESULTS=build/bench-quick $(BENCH) benchmarks/peers/run_corpus.py --seeds 1 --minutes 2
 	DPCHECK_RESULTS=build/bench-quick $(BENCH) benchmarks/scale.py --minutes 2
 	DPCHECK_RESULTS=build/bench-quick $(BENCH) benchmarks/make_tables.py --to build/bench-quick
 

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.data import Data, Plain
 from dpcheck.families.output import audit as _output
 from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputGame, OutputPair
 from dpcheck.families.output.search import OutputTarget, RowDomain
+from dpcheck.mechanisms.output.model import OutputModel
 from dpcheck.session.judgement import Exhibit, Grade, Judgement
-from dpcheck.session.registry import Audit, Parameter, Request
+from dpcheck.session.registry import Audit, AuditSetup, Parameter
 
 CLAIM = "[Wang2018] Theorem 1"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the source models")
 
 
-def _attack(request: Request) -> Attack:
+def _attack(request: AuditSetup) -> Attack:
     from dpcheck.mechanisms import DPHTL, Source, SourcesData
 
     s = request.settings
@@ -34,16 +35,16 @@ def _attack(request: Request) -> Attack:
     labelled = RowDomain("ball", 1.0, features)
     unlabelled = _output.weight_domain(model, features, s["largest_row"])
 
-    def data(X: Array, extra: Array, public: Array) -> Any:
+    def data(X: Array, extra: Array, public: Array) -> Data:
         return SourcesData((Source(X, ones, extra),), public)
 
-    def into_labelled(pair: OutputPair, release: Array) -> tuple[Any, Any, Any, Array]:
+    def into_labelled(pair: OutputPair, release: Array) -> tuple[OutputModel, Data, Data, Array]:
         first, second, public = _output.expand(pair, labelled.sizes, rows, features)
         w = _output.spread(release, labelled.sizes, features)
         both = [data(X, zeros, public) for X in (first, second)]
         return model, both[0], both[1], np.concatenate([w, np.zeros(features)])
 
-    def into_unlabelled(pair: OutputPair, release: Array) -> tuple[Any, Any, Any, Array]:
+    def into_unlabelled(pair: OutputPair, release: Array) -> tuple[OutputModel, Data, Data, Array]:
         first, second, public = _output.expand(pair, unlabelled.sizes, rows, features)
         w = _output.spread(release, unlabelled.sizes, features)
         both = [data(zeros, X, public) for X in (first, second)]
@@ -63,14 +64,14 @@ def _attack(request: Request) -> Attack:
     return Attack(model, blank, targets, pair, 2 * features)
 
 
-def _build(request: Request) -> Sequence[PartPlan]:
+def _build(request: AuditSetup) -> Sequence[PartPlan]:
     _output.check("dphtl", request)
     return [_output.plan("dphtl", "source", CLAIM, request, _attack(request))]
 
 
-def _replay(witness: Mapping[str, Any]) -> float:
+def _replay(witness: Mapping[str, Plain]) -> float:
     request = _output.request_of(witness)
-    return _output.hunt("dphtl", "source", request, _attack(request)).replay(witness)
+    return _output.search_of("dphtl", "source", request, _attack(request)).replay(witness)
 
 
 AUDIT = Audit(

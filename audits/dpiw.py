@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.data import Data, Plain
 from dpcheck.families.output import audit as _output
 from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputPair
 from dpcheck.families.output.search import OutputTarget
+from dpcheck.mechanisms.output.model import OutputModel
 from dpcheck.session.judgement import Exhibit, Grade, Judgement
-from dpcheck.session.registry import Audit, Parameter, Request
+from dpcheck.session.registry import Audit, AuditSetup, Parameter
 
 SOURCE = "[Wang2018] Algorithm 2, [Ji2013]"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the weight model")
 
 
-def _attack(request: Request) -> Attack:
+def _attack(request: AuditSetup) -> Attack:
     from dpcheck.mechanisms import DPIW, TwoSamples
 
     s = request.settings
@@ -30,7 +31,7 @@ def _attack(request: Request) -> Attack:
     domain = _output.weight_domain(model, features, s["largest_row"])
     rate = model.blocks(blank)[0].scale.rate
 
-    def materialise(pair: OutputPair, release: Array) -> tuple[Any, Any, Any, Array]:
+    def materialise(pair: OutputPair, release: Array) -> tuple[OutputModel, Data, Data, Array]:
         first, second, public = _output.expand(pair, domain.sizes, rows, features)
         w = _output.spread(release, domain.sizes, features)
         return model, TwoSamples(first, public), TwoSamples(second, public), w
@@ -43,14 +44,14 @@ def _attack(request: Request) -> Attack:
     return Attack(model, blank, [target], Pair(changed, blank, "one row of ones"), features)
 
 
-def _build(request: Request) -> Sequence[PartPlan]:
+def _build(request: AuditSetup) -> Sequence[PartPlan]:
     _output.check("dpiw", request)
     return [_output.plan("dpiw", "data", SOURCE, request, _attack(request))]
 
 
-def _replay(witness: Mapping[str, Any]) -> float:
+def _replay(witness: Mapping[str, Plain]) -> float:
     request = _output.request_of(witness)
-    return _output.hunt("dpiw", "data", request, _attack(request)).replay(witness)
+    return _output.search_of("dpiw", "data", request, _attack(request)).replay(witness)
 
 
 AUDIT = Audit(

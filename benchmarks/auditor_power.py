@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from auditor_suite import CASES, Case
 from results_file import RESULTS, load, provenance, save
+from suite.cases import CASES, Case
 
 from dpcheck.auditing.auditors.distinguisher import distinguish
 from dpcheck.auditing.claims import AuditedClaim

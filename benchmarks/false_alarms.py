@@ -25,10 +25,10 @@ from scipy.special import betaincinv
 from dpcheck.accounting.api import delta as delta_of
 from dpcheck.accounting.api import epsilon as epsilon_of
 from dpcheck.auditing.auditors.distinguisher import distinguish
-from dpcheck.auditing.auditors.one_run import audit_one_run, guess, one_run_lower
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.statistics.guesses import audit_one_run, guess, one_run_lower
 from dpcheck.auditing.statistics.intervals import conditional_binomial_lower
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.noise import Gaussian
@@ -52,7 +52,7 @@ def black_box(function, claim, pairs, *, runs=4096):
         sharpening_runs=512,
         trees=False,
         tolerance=0.0,
-        look_every_batch=True,
+        check_every_batch=True,
     )
 
     def audit(seed: int) -> bool:

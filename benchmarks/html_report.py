@@ -14,7 +14,7 @@ import platform
 import time
 
 from dpcheck.execution.parallel import Workers
-from dpcheck.session.run import AuditRequest, audit
+from dpcheck.session.run import AuditRequest, run_request
 
 
 def timed(what: str, function, *arguments):
@@ -36,9 +36,9 @@ def main() -> None:
     options.add_argument("--target", default="pptl_fs")
     target = options.parse_args().target
     print(f"{target}, epsilon 1, seed 0, one process; {platform.machine()}, {os.cpu_count()} cores")
-    timed("audit", audit, AuditRequest(target, epsilon=1.0, workers=Workers(1)))
+    timed("audit", run_request, AuditRequest(target, epsilon=1.0, workers=Workers(1)))
     pictured = AuditRequest(target, epsilon=1.0, workers=Workers(1), pictures=True)
-    report = timed("audit with pictures", audit, pictured)
+    report = timed("audit with pictures", run_request, pictured)
     text = timed("file, matplotlib not loaded", write, report)
     timed("file, matplotlib loaded", write, report)
     print(f"{len(text) / 1000:.0f} kB")

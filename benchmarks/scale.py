@@ -21,8 +21,8 @@ import time
 import numpy as np
 from records import append, forget, read, stamp
 
-from dpcheck.auditing.auditors.distinguisher import Limits, distinguish
 from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.limits import Limits, distinguish
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.execution.parallel import Workers

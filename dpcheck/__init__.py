@@ -9,106 +9,145 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dpcheck.core import card as _card
 
 __version__ = "0.1.0"
 
-# Public name -> module that defines it. Nothing is imported until it is asked for, which keeps
+# Module -> the public names it defines. Nothing is imported until it is asked for, which keeps
 # `dpcheck --help` instant.
-_HOME = {
-    **dict.fromkeys(
-        (
-            "Gaussian",
-            "Laplace",
-            "DiscreteGaussian",
-            "DiscreteLaplace",
-            "RandomizedResponse",
-            "ExponentialMechanism",
-            "FinitePair",
-        ),
-        "dpcheck.core.events.noise",
+_DEFINED_IN = {
+    "dpcheck.accounting.api": ("delta", "epsilon", "rdp", "tradeoff"),
+    "dpcheck.accounting.calibrate": (
+        "calibrate",
+        "calibrate_epochs",
+        "calibrate_noise",
+        "calibrate_steps",
     ),
-    **dict.fromkeys(
-        (
-            "SampledGaussian",
-            "SampledLaplace",
-            "FixedBatchGaussian",
-            "TruncatedPoissonGaussian",
-            "RandomAllocationGaussian",
-            "TreeAggregation",
-            "BandedMatrix",
-            "ObjectivePerturbation",
-            "OutputPerturbation",
-        ),
-        "dpcheck.core.events.training",
+    "dpcheck.auditing.mechanism": ("audited", "batched"),
+    "dpcheck.auditing.neighbours": ("neighbours", "value_pairs"),
+    "dpcheck.core.adjacency": ("Adjacency",),
+    "dpcheck.core.bound": ("Bound",),
+    "dpcheck.core.budget": ("Budget",),
+    "dpcheck.core.claim": ("Claim",),
+    "dpcheck.core.errors": ("BudgetExceeded", "DpcheckError", "InvalidParameter", "Undecided"),
+    "dpcheck.core.events.event": (
+        "Event",
+        "Grouped",
+        "Parallel",
+        "RandomStopping",
+        "Repeated",
+        "Sequential",
+        "Under",
     ),
-    **dict.fromkeys(
-        ("PureDP", "ApproxDP", "ZCDP", "GDP", "NotPrivate"), "dpcheck.core.events.guarantee"
+    "dpcheck.core.events.guarantee": ("ApproxDP", "GDP", "NotPrivate", "PureDP", "ZCDP"),
+    "dpcheck.core.events.noise": (
+        "DiscreteGaussian",
+        "DiscreteLaplace",
+        "ExponentialMechanism",
+        "FinitePair",
+        "Gaussian",
+        "Laplace",
+        "RandomizedResponse",
     ),
-    **dict.fromkeys(("Event", "Grouped", "RandomStopping", "Under"), "dpcheck.core.events.event"),
-    "Adjacency": "dpcheck.core.adjacency",
-    "Bound": "dpcheck.core.bound",
-    "Budget": "dpcheck.core.budget",
-    "Claim": "dpcheck.core.claim",
-    "Verdict": "dpcheck.core.verdict",
-    "DpcheckError": "dpcheck.core.errors",
-    "BudgetExceeded": "dpcheck.core.errors",
-    "epsilon": "dpcheck.accounting.api",
-    "delta": "dpcheck.accounting.api",
-    "rdp": "dpcheck.accounting.api",
-    "tradeoff": "dpcheck.accounting.api",
-    "Ledger": "dpcheck.ledger.ledger",
-    "assert_private": "dpcheck.session.assertion",
-    "audited": "dpcheck.auditing.mechanism",
-    "batched": "dpcheck.auditing.mechanism",
-    "neighbours": "dpcheck.auditing.neighbours",
-    "value_pairs": "dpcheck.auditing.neighbours",
-    "Undecided": "dpcheck.core.errors",
+    "dpcheck.core.events.training": (
+        "BandedMatrix",
+        "FixedBatchGaussian",
+        "ObjectivePerturbation",
+        "OutputPerturbation",
+        "RandomAllocationGaussian",
+        "SampledGaussian",
+        "SampledLaplace",
+        "TreeAggregation",
+        "TruncatedPoissonGaussian",
+    ),
+    "dpcheck.core.verdict": ("Verdict",),
+    "dpcheck.ledger.ledger": ("Ledger",),
+    "dpcheck.session.assertion": ("assert_private",),
+    "dpcheck.session.audit": ("audit",),
 }
-
-__all__ = ["__version__", *sorted(_HOME)]
-
-if TYPE_CHECKING:
-    from dpcheck.accounting.api import delta, epsilon, rdp, tradeoff
-    from dpcheck.auditing.mechanism import audited, batched
-    from dpcheck.auditing.neighbours import neighbours, value_pairs
-    from dpcheck.core.adjacency import Adjacency
-    from dpcheck.core.bound import Bound
-    from dpcheck.core.budget import Budget
-    from dpcheck.core.claim import Claim
-    from dpcheck.core.errors import BudgetExceeded, DpcheckError, Undecided
-    from dpcheck.core.events.event import Event, Grouped, RandomStopping, Under
-    from dpcheck.core.events.guarantee import GDP, ZCDP, ApproxDP, NotPrivate, PureDP
-    from dpcheck.core.events.noise import (
-        DiscreteGaussian,
-        DiscreteLaplace,
-        ExponentialMechanism,
-        FinitePair,
-        Gaussian,
-        Laplace,
-        RandomizedResponse,
-    )
-    from dpcheck.core.events.training import (
-        BandedMatrix,
-        FixedBatchGaussian,
-        ObjectivePerturbation,
-        OutputPerturbation,
-        RandomAllocationGaussian,
-        SampledGaussian,
-        SampledLaplace,
-        TreeAggregation,
-        TruncatedPoissonGaussian,
-    )
-    from dpcheck.core.verdict import Verdict
-    from dpcheck.ledger.ledger import Ledger
-    from dpcheck.session.assertion import assert_private
-
+_HOME = {name: module for module, names in _DEFINED_IN.items() for name in names}
 
 # Public name -> module that is it.
-_MODULES = {"risk": "dpcheck.accounting.risk", "testing": "dpcheck.testing"}
+_MODULES = {
+    "mechanisms": "dpcheck.mechanisms",
+    "risk": "dpcheck.accounting.risk",
+    "testing": "dpcheck.testing",
+}
+
+__all__ = ["__version__", *sorted(_HOME), *sorted(_MODULES)]
+
+if TYPE_CHECKING:  # `as`: the public names, for type checkers
+    from collections.abc import Sequence
+
+    from dpcheck import mechanisms as mechanisms
+    from dpcheck import testing as testing
+    from dpcheck.accounting import risk as risk
+    from dpcheck.accounting.api import delta as delta
+    from dpcheck.accounting.api import epsilon as epsilon
+    from dpcheck.accounting.api import rdp as rdp
+    from dpcheck.accounting.api import tradeoff as tradeoff
+    from dpcheck.accounting.calibrate import calibrate as calibrate
+    from dpcheck.accounting.calibrate import calibrate_epochs as calibrate_epochs
+    from dpcheck.accounting.calibrate import calibrate_noise as calibrate_noise
+    from dpcheck.accounting.calibrate import calibrate_steps as calibrate_steps
+    from dpcheck.auditing.mechanism import audited as audited
+    from dpcheck.auditing.mechanism import batched as batched
+    from dpcheck.auditing.neighbours import neighbours as neighbours
+    from dpcheck.auditing.neighbours import value_pairs as value_pairs
+    from dpcheck.core.adjacency import Adjacency as Adjacency
+    from dpcheck.core.bound import Bound as Bound
+    from dpcheck.core.budget import Budget as Budget
+    from dpcheck.core.claim import Claim as Claim
+    from dpcheck.core.errors import BudgetExceeded as BudgetExceeded
+    from dpcheck.core.errors import DpcheckError as DpcheckError
+    from dpcheck.core.errors import InvalidParameter as InvalidParameter
+    from dpcheck.core.errors import Undecided as Undecided
+    from dpcheck.core.events.event import Event as Event
+    from dpcheck.core.events.event import Grouped as Grouped
+    from dpcheck.core.events.event import Parallel as Parallel
+    from dpcheck.core.events.event import RandomStopping as RandomStopping
+    from dpcheck.core.events.event import Repeated as Repeated
+    from dpcheck.core.events.event import Sequential as Sequential
+    from dpcheck.core.events.event import Under as Under
+    from dpcheck.core.events.guarantee import GDP as GDP
+    from dpcheck.core.events.guarantee import ZCDP as ZCDP
+    from dpcheck.core.events.guarantee import ApproxDP as ApproxDP
+    from dpcheck.core.events.guarantee import NotPrivate as NotPrivate
+    from dpcheck.core.events.guarantee import PureDP as PureDP
+    from dpcheck.core.events.noise import DiscreteGaussian as DiscreteGaussian
+    from dpcheck.core.events.noise import DiscreteLaplace as DiscreteLaplace
+    from dpcheck.core.events.noise import ExponentialMechanism as ExponentialMechanism
+    from dpcheck.core.events.noise import FinitePair as FinitePair
+    from dpcheck.core.events.noise import Gaussian as Gaussian
+    from dpcheck.core.events.noise import Laplace as Laplace
+    from dpcheck.core.events.noise import RandomizedResponse as RandomizedResponse
+    from dpcheck.core.events.training import BandedMatrix as BandedMatrix
+    from dpcheck.core.events.training import FixedBatchGaussian as FixedBatchGaussian
+    from dpcheck.core.events.training import ObjectivePerturbation as ObjectivePerturbation
+    from dpcheck.core.events.training import OutputPerturbation as OutputPerturbation
+    from dpcheck.core.events.training import RandomAllocationGaussian as RandomAllocationGaussian
+    from dpcheck.core.events.training import SampledGaussian as SampledGaussian
+    from dpcheck.core.events.training import SampledLaplace as SampledLaplace
+    from dpcheck.core.events.training import TreeAggregation as TreeAggregation
+    from dpcheck.core.events.training import TruncatedPoissonGaussian as TruncatedPoissonGaussian
+    from dpcheck.core.verdict import Verdict as Verdict
+    from dpcheck.ledger.ledger import Ledger as Ledger
+    from dpcheck.session.assertion import assert_private as assert_private
+    from dpcheck.session.audit import audit as audit
 
 
-def __getattr__(name: str) -> Any:
+def _html(cards: Sequence[_card.Card]) -> str:
+    from dpcheck.report import notebook
+
+    return notebook.html(cards)
+
+
+_card.draw_with(_html)  # results in a notebook, drawn by a module that is imported when one is
+
+
+def __getattr__(name: str) -> object:
     if name in _MODULES:
         return import_module(_MODULES[name])
     if name not in _HOME:

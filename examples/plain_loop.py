@@ -48,7 +48,7 @@ def main():
     entry = dpcheck.assert_private(
         lambda d, r: noisy_gradient(np.zeros(3), *d, r),
         claim=dpcheck.SampledGaussian(NOISE, RATE), neighbours=[(one, none)],
-        adjacency="add-remove", max_runs=4000, tolerance=5.0,
+        adjacency="add-remove", max_runs=16_000, tolerance=5.0,
     )  # fmt: skip
     print(f"one step, audited: {entry.verdict}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpcheck.mechanisms.baselines import Direct, SourceD
@@ -109,7 +109,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'dpcheck.mechanisms' has no attribute {name!r}")
     value = getattr(import_module(f"dpcheck.mechanisms.{_HOME[name]}"), name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from dpcheck.core.errors import BudgetExceeded, InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.core.spending import Spender
 from dpcheck.core.validate import count, finite, open_probability, positive
+from dpcheck.mechanisms.adaptation.lazy_jax import Tensor
 from dpcheck.mechanisms.adaptation.plan import (
     NoisyGradient,
     epochs_for,
@@ -25,6 +26,10 @@ from dpcheck.mechanisms.adaptation.plan import (
     read_variant,
 )
 from dpcheck.mechanisms.adaptation.sampling import joined, poisson_batches
+from dpcheck.mechanisms.common.data import Labels
+
+if TYPE_CHECKING:
+    from dpcheck.mechanisms.adaptation.step import StepRules, Weights
 
 Floats = NDArray[np.float64]
 
@@ -43,10 +48,10 @@ class TrainingPlan:
 class Observer(Protocol):
     """Somebody who sees what every step adds to the weights."""
 
-    def watch(self, shown: Any) -> Any:
+    def watch(self, shown: Tensor) -> Tensor:
         """What to keep of a step's `Updates`, computed in jax."""
 
-    def collect(self, seen: Any) -> None:
+    def collect(self, seen: Tensor) -> None:
         """What was kept of the steps of an epoch, stacked."""
 
 
@@ -86,7 +91,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         nu: float | None = None,
         separate_heads: bool = False,
         variant: str = "corrected",
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -173,7 +178,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
 
     # Training ------------------------------------------------------------------------------------
 
-    def step_rules(self, **changes: Any) -> Any:
+    def step_rules(self, **changes: bool) -> StepRules:
         """The rules of a training step."""
         from dpcheck.mechanisms.adaptation.step import StepRules
 
@@ -192,7 +197,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         share = [nu_schedule((done + i) / total) for i in range(steps)]
         return np.asarray(share, dtype=np.float32)
 
-    def initial_weights(self, features: int, classes: int, rng: np.random.Generator) -> Any:
+    def initial_weights(self, features: int, classes: int, rng: np.random.Generator) -> Weights:
         """Random weights."""
         from dpcheck.mechanisms.adaptation.network import initial_layers
         from dpcheck.mechanisms.adaptation.step import Weights
@@ -218,7 +223,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         source: object = None,
         target: object = None,
         after_epoch: Callable[[int, DPDA], None] | None = None,
-        rules: Any = None,
+        rules: StepRules | None = None,
         public_rows: Mapping[str, int] | None = None,
         observer: Observer | None = None,
     ) -> DPDA:
@@ -327,7 +332,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Labels:
         """The likeliest class of each row."""
         return np.asarray(self.classes_[np.argmax(self.decision_function(X), axis=1)])
 

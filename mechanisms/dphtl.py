@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +17,7 @@ from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.core.spending import Spender
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms.common.data import read_classes, refuse_data_scaling, to_signs
+from dpcheck.mechanisms.common.data import Labels, read_classes, refuse_data_scaling, to_signs
 from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.dpiw import (
     RowBound,
@@ -40,7 +40,7 @@ class Source:
     """One source: labelled rows X, y and other people's unlabelled rows."""
 
     X: Rows
-    y: Any
+    y: Floats
     unlabelled: Rows
 
 
@@ -96,7 +96,7 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
         weight_norm_bound: float | None = None,
         deviation_floor: float = 0.0,
         variant: str = "corrected",
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.regularization = regularization
@@ -168,12 +168,12 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
 
     def fit(
         self,
-        X: Any,
+        X: Rows,
         y: ArrayLike,
         *,
         sources: Sequence[Source],
-        public: Any,
-        unlabelled: Any = None,
+        public: Rows,
+        unlabelled: Rows = None,
         rng: np.random.Generator | None = None,
         ledger: Spender | None = None,
         datasets: Sequence[tuple[object, object]] | None = None,
@@ -254,18 +254,18 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
         """The posterior mode, for rows divided by the norm bound; shape (1, features)."""
         return self.posterior_.mode[None, :]
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Rows) -> Floats:
         """Scores above 0 for the positive class."""
         check_is_fitted(self, "posterior_")
         return self.posterior_.scores(self._scaled(read_rows(X, "X", self.n_features_in_)))
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Rows) -> Floats:
         """Probabilities of both classes, averaged over the Laplace posterior."""
         check_is_fitted(self, "posterior_")
         rows = self._scaled(read_rows(X, "X", self.n_features_in_))
         share = self.posterior_.probabilities(rows)
         return np.column_stack([1 - share, share])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Rows) -> Labels:
         """The likelier class of each row."""
         return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(int)])

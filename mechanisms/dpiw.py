@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -178,8 +177,8 @@ class DPIW(OutputModel):
 
     def fit(
         self,
-        X: Any,
-        public: Any,
+        X: Rows,
+        public: Rows,
         *,
         rng: np.random.Generator | None = None,
         ledger: Spender | None = None,

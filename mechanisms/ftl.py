@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +32,7 @@ from dpcheck.mechanisms.federated.protocol.party_b import PartyB
 from dpcheck.mechanisms.federated.protocol.state import Settings
 from dpcheck.mechanisms.federated.protocol.validation import Validation, cross_validate
 
+T = TypeVar("T")
 Transport = Literal["plain", "in-process"]
 
 
@@ -148,11 +150,11 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
             name="transport",
         )
 
-    def _converse(self, program: Callable[[PartyA], Program[Any]]) -> Any:
+    def _converse(self, program: Callable[[PartyA], Program[T]]) -> T:
         """Run a program of A against B's service, recording what each receives."""
         a, b = self.parties_
 
-        def of_a() -> Program[Any]:
+        def of_a() -> Program[T]:
             yield from a.meet()
             result = yield from program(a)
             yield from a.finish()
@@ -178,11 +180,13 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
         self.losses_ = a.losses["train"]
         return self
 
-    def predict(self, rows_of_b: Any = None) -> Array:
+    def predict(self, rows_of_b: ArrayLike | None = None) -> Array:
         """Algorithm 2: labels of these rows of B (None: of all)."""
         return self.decision_function(rows_of_b, _labels=True)
 
-    def decision_function(self, rows_of_b: Any = None, *, _labels: bool = False) -> Array:
+    def decision_function(
+        self, rows_of_b: ArrayLike | None = None, *, _labels: bool = False
+    ) -> Array:
         """Algorithm 2: the scores A learns for these rows of B (None: of all)."""
         check_is_fitted(self, "losses_")
         scores, labels = self._converse(lambda party: party.predict("train", rows_of_b))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +10,13 @@ from numpy.typing import ArrayLike
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms.common.regularizers import Floats, mixture, read_center, read_regularizer
+from dpcheck.mechanisms.common.regularizers import (
+    Floats,
+    Regularizer,
+    mixture,
+    read_center,
+    read_regularizer,
+)
 from dpcheck.mechanisms.objective.budget import noised, read_bounds, read_choices
 from dpcheck.mechanisms.objective.estimator import PrivateClassifier
 from dpcheck.mechanisms.objective.plan import Block, Plan
@@ -48,7 +53,7 @@ class PLR(PrivateClassifier):
         eta: float = 0.0,
         calibration: str = "papers",
         variant: str = "corrected",
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,
@@ -89,7 +94,7 @@ class PLR(PrivateClassifier):
         )
         return Plan((block,))
 
-    def _read_regularizer(self, features: int) -> Any:
+    def _read_regularizer(self, features: int) -> Regularizer:
         center = read_center(self.center, features)
         if center is None:
             return read_regularizer(self.regularizer)

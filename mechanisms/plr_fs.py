@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcheck.core.validate import positive
 from dpcheck.mechanisms.common.regularizers import Floats, read_center
-from dpcheck.mechanisms.objective.budget import PRINTED, noised, printed_guo, read_choices
+from dpcheck.mechanisms.objective.budget import PRINTED, PerGroup, noised, printed_guo, read_choices
 from dpcheck.mechanisms.objective.estimator import PrivateClassifier
-from dpcheck.mechanisms.objective.groups import read_groups
+from dpcheck.mechanisms.objective.groups import GroupsSpec, read_groups
 from dpcheck.mechanisms.objective.plan import Plan
 from dpcheck.mechanisms.objective.stacking import FeatureBlocks, Where, block_margins
 
@@ -41,17 +40,17 @@ class PLRFS(PrivateClassifier):
     def __init__(
         self,
         epsilon: float = 1.0,
-        regularization: Any = 0.01,
+        regularization: PerGroup = 0.01,
         *,
-        groups: Any = 5,
+        groups: GroupsSpec = 5,
         importances: ArrayLike | None = None,
         feature_importances: ArrayLike | None = None,
-        norm_bound: Any = 1.0,
+        norm_bound: PerGroup = 1.0,
         center: ArrayLike | None = None,
         calibration: str = "papers",
         variant: str = "corrected",
         split_seed: int = 0,
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,

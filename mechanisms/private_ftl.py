@@ -110,7 +110,7 @@ class PrivateFederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn 
             adjacency=Adjacency.REPLACE_ONE,
         ).value
 
-    def release_event(self, part: Part) -> Event:
+    def release_event(self, part: Part, data: object = None) -> Event:  # noqa: ARG002 - any data
         """Everything a party sends, for the noise it really uses; replace-one neighbours."""
         return self._schedule(part, self.noise(part))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,13 +14,14 @@ from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.objective.budget import (
     PAPERS,
     PRINTED,
+    PerGroup,
     noised,
     noised_apart,
     printed_yao,
     read_choices,
 )
 from dpcheck.mechanisms.objective.estimator import TransferClassifier
-from dpcheck.mechanisms.objective.groups import read_groups, split_rows
+from dpcheck.mechanisms.objective.groups import GroupsSpec, read_groups, split_rows
 from dpcheck.mechanisms.objective.plan import Block, Plan
 from dpcheck.mechanisms.objective.stacking import (
     FeatureBlocks,
@@ -51,21 +51,21 @@ class PSTH(TransferClassifier):
         self,
         epsilon_source: float = 1.0,
         epsilon_target: float = 1.0,
-        regularization_source: Any = 0.01,
-        regularization_target: Any = 0.01,
+        regularization_source: PerGroup = 0.01,
+        regularization_target: PerGroup = 0.01,
         *,
-        groups: Any = 5,
+        groups: GroupsSpec = 5,
         importances: ArrayLike | None = None,
         feature_importances: ArrayLike | None = None,
         source_blocks: str = "plr",
         high_regularization: float | None = None,
         high_share: float = 0.5,
         meta_features: str = "centred",
-        norm_bound: Any = 1.0,
+        norm_bound: PerGroup = 1.0,
         calibration: str = "papers",
         variant: str = "corrected",
         split_seed: int = 0,
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count, positive
 from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.objective.budget import (
+    PerGroup,
     noised,
     read_bounds,
     read_choices,
@@ -35,7 +35,7 @@ class PSTS(PrivateClassifier):
     def __init__(
         self,
         epsilon: float = 1.0,
-        regularization: Any = 0.01,
+        regularization: PerGroup = 0.01,
         *,
         partitions: int = 5,
         high_regularization: float | None = None,
@@ -45,7 +45,7 @@ class PSTS(PrivateClassifier):
         calibration: str = "papers",
         variant: str = "corrected",
         split_seed: int = 0,
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class SimComb(TransferClassifier):
         norm_bound: float = 1.0,
         calibration: str = "papers",
         variant: str = "corrected",
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,

@@ -8,7 +8,7 @@ fewer equations than unknowns; here they are counted and solved.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logit
@@ -29,6 +29,7 @@ from dpcheck.mechanisms.federated.protocol.model import (
     sent_by_a,
     signal_of_b,
 )
+from dpcheck.mechanisms.federated.protocol.party import PartyBase
 
 
 class Step(NamedTuple):
@@ -39,7 +40,7 @@ class Step(NamedTuple):
     gradient: Network
 
 
-def own_steps(party: Any, rows: Array, gradients: list[Array]) -> list[Step]:
+def own_steps(party: PartyBase, rows: Array, gradients: list[Array]) -> list[Step]:
     """A party's networks follow from where it started and the gradients it was given."""
     network, steps = party.initial, []
     for gradient in gradients:

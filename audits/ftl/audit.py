@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
-from dpcheck.auditing.auditors.noise_scale import Pivot
-from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.plan import PartPlan, Pivot, certified
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.audit_result import Proved
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count
+from dpcheck.mechanisms.private_ftl import PrivateFederatedTransfer
 from dpcheck.session.judgement import Exhibit, Grade, Judgement
-from dpcheck.session.registry import Audit, Parameter, Request
+from dpcheck.session.registry import Audit, AuditSetup, Parameter
 
 PARTS = tuple(
     f"{party}: {algorithm}"
@@ -44,14 +43,14 @@ PARAMETERS = (
 )
 
 
-def _build(request: Request) -> Sequence[PartPlan]:
+def _build(request: AuditSetup) -> Sequence[PartPlan]:
     if request.variant == "private":
         return [_private(request, part) for part in ("b", "a")]
     return _protocol(request)
 
 
-def _protocol(request: Request) -> Sequence[PartPlan]:
-    from dpcheck.audits.ftl.leaks import LEAKS, LeakHunt
+def _protocol(request: AuditSetup) -> Sequence[PartPlan]:
+    from dpcheck.audits.ftl.leaks import LEAKS, LeakSearch
     from dpcheck.audits.ftl.scenario import read_scenario
 
     signs: Literal["printed", "corrected"] = (
@@ -68,15 +67,14 @@ def _protocol(request: Request) -> Sequence[PartPlan]:
                 name="ftl",
                 variant=request.variant,
                 claim=Claim(budget, relation, SOURCE, part),
-                tested=AuditedClaim(budget.epsilon, budget.delta, relation, SOURCE),
                 mechanism=None,
-                hunt=LeakHunt(LEAKS[part], scenario, request.delta, header),
+                search=LeakSearch(LEAKS[part], scenario, request.delta, header),
             )
         )
     return plans
 
 
-def _header(request: Request, part: str) -> dict[str, Any]:
+def _header(request: AuditSetup, part: str) -> dict[str, Plain]:
     return {
         "audit": "ftl",
         "variant": request.variant,
@@ -87,7 +85,7 @@ def _header(request: Request, part: str) -> dict[str, Any]:
     }
 
 
-def _private(request: Request, part: Literal["a", "b"]) -> PartPlan:
+def _private(request: AuditSetup, part: Literal["a", "b"]) -> PartPlan:
     from dpcheck.mechanisms.private_ftl import PrivateFederatedTransfer
 
     s = request.settings
@@ -101,14 +99,15 @@ def _private(request: Request, part: Literal["a", "b"]) -> PartPlan:
     return private_plan(model, part, request)
 
 
-def private_plan(model: Any, part: Literal["a", "b"], request: Request) -> PartPlan:
+def private_plan(
+    model: PrivateFederatedTransfer, part: Literal["a", "b"], request: AuditSetup
+) -> PartPlan:
     """What the other party sees of `part`'s rows, for this model or one with a planted fault."""
-    from dpcheck.accounting.api import epsilon
-    from dpcheck.audits.ftl.private import Attack, ShiftHunt, Side
+    from dpcheck.audits.ftl.private import Attack, ShiftSearch, Side
 
     if not request.delta:
         raise InvalidParameter(
-            "the private variant adds Gaussian noise; give --delta.", name="delta"
+            "the private variant adds Gaussian noise; give a delta above 0.", name="delta"
         )
     s, relation = request.settings, Adjacency.REPLACE_ONE
     name = "a sees b: everything" if part == "b" else "b sees a: everything"
@@ -117,9 +116,7 @@ def private_plan(model: Any, part: Literal["a", "b"], request: Request) -> PartP
         count(f"features_{part}", s[f"features_{part}"]),
     )
     attack = Attack(model, model.rules(), part, *sizes)
-    bound = epsilon(model.release_event(part), delta=request.delta, adjacency=relation)
     assumes = (
-        *bound.assumes,
         "the other party sees every noisy sum, also the part that is not sent",
         "prediction and validation use nothing but messages and the party's own rows",
     )
@@ -127,18 +124,18 @@ def private_plan(model: Any, part: Literal["a", "b"], request: Request) -> PartP
         Pair(Side(number, 0), Side(number, 1), chosen.label)
         for number, chosen in enumerate(attack.choices())
     ]
+    claim = Claim(model.budget(), relation, PRIVATE_SOURCE, name)
     return PartPlan(
         name="ftl",
         variant=request.variant,
-        claim=Claim(model.budget(), relation, PRIVATE_SOURCE, name),
-        tested=AuditedClaim(request.epsilon, request.delta, relation, PRIVATE_SOURCE),
+        claim=claim,
         mechanism=Mechanism(
             attack.sample, True, request.timeout, attack.log_density, batch_runs=50
         ),
         pairs=pairs,
-        proved=Proved(bound.upper, request.delta, bound.method, assumes),
+        proved=certified(model, part, claim, None, *assumes),
         pivot=Pivot(attack.pivots, attack.shape, "noise of the sums"),
-        hunt=ShiftHunt(attack, request.delta, _header(request, name)),
+        search=ShiftSearch(attack, request.delta, _header(request, name)),
         loss_runs=200,
     )
 

@@ -1,9 +1,9 @@
 """The leaks of the protocol, part by part: two neighbours, one event that tells them apart for sure.
 
-Each hunt runs the real protocol on neighbouring data. Given both parties' starting weights a view is
+Each search runs the real protocol on neighbouring data. Given both parties' starting weights a view is
 a deterministic function of the data (masks are the receiver's own or hide nothing it is shown), so
 two different views have disjoint supports: epsilon is infinite for every delta below 1. Where it
-can, a hunt also names an event that has probability 1 on one side and 0 on the other whatever the
+can, a search also names an event that has probability 1 on one side and 0 on the other whatever the
 other party's secret weights are, and tries it on fresh ones.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -35,9 +34,12 @@ from dpcheck.audits.ftl.rebuild import (
     weights_seed,
 )
 from dpcheck.audits.ftl.scenario import Scenario, largest
+from dpcheck.core.data import Plain
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.mechanisms.federated.protocol.autoencoder import Array
+from dpcheck.mechanisms.federated.protocol.messages import Party
 from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
 
 STARTS = 10  # fresh starting weights a side
@@ -67,15 +69,20 @@ class Leak:
 
 
 @dataclass(frozen=True, slots=True)
-class LeakHunt:
+class LeakSearch:
     """Runs one leak; `find` gives infinity and the two views, or 0 if they do not differ."""
 
     leak: Leak
     scenario: Scenario
     delta: float
-    header: Mapping[str, Any]
+    header: Mapping[str, Plain]
 
-    def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
+    @property
+    def detectable(self) -> None:
+        """Everything above the claim."""
+        return
+
+    def find(self, runner: Runner) -> tuple[float, Witness]:
         """(certified lower bound on epsilon, witness)."""
         leak, scenario = self.leak, self.scenario
         pair = leak.pair(scenario, generator(runner.seeds("data", 0)))
@@ -91,8 +98,7 @@ class LeakHunt:
             found = found and starts["separated"]
         epsilon = math.inf if found else 0.0
         rebuilt = leak.rebuild(scenario, pair.second, runner)
-        witness: Finding = {
-            "kind": "two transcripts",
+        figures: Finding = {
             **self.header,
             "epsilon": "inf" if found else 0.0,
             "epsilon_claimed_by_the_paper": "none",
@@ -109,7 +115,7 @@ class LeakHunt:
             leak.shown + "_second": views[2][0].tolist(),
             "figures": rebuilt.figures,
         }
-        return epsilon, witness
+        return epsilon, Witness(WitnessKind.TWO_TRANSCRIPTS, figures)
 
     def _starts(self, pair: Neighbours, rng: np.random.Generator) -> Finding | None:
         """The event on fresh weights of both parties, which the attacker need not know."""
@@ -134,7 +140,7 @@ def _distance(first: list[Array], second: list[Array]) -> float:
     return max(largest(a - b) for a, b in zip(first, second, strict=True))
 
 
-def _seen(party: Any, *names: str) -> Callable[[FederatedTransfer], list[Array]]:
+def _seen(party: Party, *names: str) -> Callable[[FederatedTransfer], list[Array]]:
     return lambda run: [value for name in names for value in run.transcript_.view(party, name)]
 
 

@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.data import Plain
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.noise import Gaussian
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.mechanisms.federated.protocol.autoencoder import Array, initial_network
@@ -31,7 +33,7 @@ CANARY = 1e12
 class _Silent:
     """In place of a generator: noise that is 0."""
 
-    def standard_normal(self, shape: Any) -> Array:
+    def standard_normal(self, shape: int | tuple[int, ...]) -> Array:
         return np.zeros(shape)
 
 
@@ -155,14 +157,19 @@ class Attack:
 
 
 @dataclass(frozen=True, slots=True)
-class ShiftHunt:
+class ShiftSearch:
     """The certified epsilon of the worst chosen pair."""
 
     attack: Attack
     delta: float
-    header: Mapping[str, Any]
+    header: Mapping[str, Plain]
 
-    def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
+    @property
+    def detectable(self) -> None:
+        """Everything above the claim."""
+        return
+
+    def find(self, runner: Runner) -> tuple[float, Witness]:
         """(certified lower epsilon at delta, witness)."""
         from dpcheck.accounting.api import epsilon
 
@@ -181,13 +188,15 @@ class ShiftHunt:
             event = self._event(chosen, 2 / (least * (1 - 1e-9)))
             bound = epsilon(event, delta=self.delta, adjacency=Adjacency.REPLACE_ONE)
             best = max(best, bound.lower)
-        return best, {
-            "kind": "shifted Gaussians",
-            **self.header,
-            "epsilon": best,
-            "shift_over_2C_least_and_most": figures,
-            "paths": PATHS,
-        }
+        return best, Witness(
+            WitnessKind.SHIFTED_GAUSSIANS,
+            {
+                **self.header,
+                "epsilon": best,
+                "shift_over_2C_least_and_most": figures,
+                "paths": PATHS,
+            },
+        )
 
     def _event(self, chosen: Chosen, noise: float) -> Event:
         sums = Gaussian(noise) * int(self.attack.model.iterations)

@@ -7,12 +7,12 @@ where the equations do not fix it; those that return `Rebuilt` count the rows th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from dpcheck.audits.ftl.accumulate import accumulate
 from dpcheck.audits.ftl.attacks import (
+    Step,
     gram_of_b,
     own_steps,
     recovered_from_scores,
@@ -20,6 +20,7 @@ from dpcheck.audits.ftl.attacks import (
     signals_seen_by_b,
 )
 from dpcheck.audits.ftl.scenario import Scenario, largest
+from dpcheck.core.data import Plain
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.mechanisms.federated.protocol.autoencoder import Array, forward
@@ -27,7 +28,7 @@ from dpcheck.mechanisms.federated.protocol.messages import TrainRequest
 from dpcheck.mechanisms.federated.protocol.model import KnownToA, KnownToB, translator
 from dpcheck.mechanisms.ftl import FederatedTransfer, Federation
 
-Finding = dict[str, Any]
+Finding = dict[str, Plain]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Rebuilt:
 # --- training, seen by A -------------------------------------------------------------------------
 
 
-def _steps_of_a(scenario: Scenario, run: FederatedTransfer) -> list[Any]:
+def _steps_of_a(scenario: Scenario, run: FederatedTransfer) -> list[Step]:
     return own_steps(
         run.parties_[0], np.arange(scenario.rows_a), run.transcript_.view("a", "gradient")
     )
@@ -166,7 +167,7 @@ def _from_many(
 # --- training, seen by B -------------------------------------------------------------------------
 
 
-def _steps_of_b(scenario: Scenario, run: FederatedTransfer) -> list[Any]:
+def _steps_of_b(scenario: Scenario, run: FederatedTransfer) -> list[Step]:
     return own_steps(
         run.parties_[1], np.arange(scenario.rows_b), run.transcript_.view("b", "gradient")
     )
@@ -300,7 +301,7 @@ def rebuild_b_in_folds(scenario: Scenario, data: Federation, runner: Runner) -> 
     return Rebuilt({"rows_reconstructed": text}, figures)
 
 
-def _trainings_of_b(run: FederatedTransfer) -> list[tuple[Any, KnownToB]]:
+def _trainings_of_b(run: FederatedTransfer) -> list[tuple[Step, KnownToB]]:
     """The first step of every transfer training B was asked for, and its rows."""
     b, found = run.parties_[1], []
     for message in run.transcript_.received["b"]:

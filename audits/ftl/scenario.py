@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count, positive
 from dpcheck.mechanisms.federated.protocol.autoencoder import Array
@@ -120,7 +121,9 @@ class Scenario:
         return KnownToB(data.common_b[: self.labelled], data.common_b)
 
 
-def read_scenario(settings: Mapping[str, Any], signs: Literal["corrected", "printed"]) -> Scenario:
+def read_scenario(
+    settings: Mapping[str, Plain], signs: Literal["corrected", "printed"]
+) -> Scenario:
     """A scenario from `--set`."""
     sizes = {
         name: count(name, settings[name])

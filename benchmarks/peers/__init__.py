@@ -5,7 +5,7 @@ They are installed without their dependencies (jax, TensorFlow), which their bou
     pip install --no-deps jax-privacy==2.0.0 tensorflow-empirical-privacy==0.1.0 immutabledict
 
 `auditors()` returns those that are there. None of them makes runs, scores or events: they are given
-dpcheck's. StatDP does, and has a script of its own (peers_statdp.py). On PyPI but without a bound on
+dpcheck's. StatDP does, and has a script of its own (peers/run_statdp.py). On PyPI but without a bound on
 epsilon: privacy-meter 1.0.1. Not on PyPI: DP-Sniper, DP-Auditorium, Delta-Siege.
 """
 

@@ -224,6 +224,6 @@ certified bounds, which have no scores to hand to a peer.
 
 {provenance}
 
-{made_with(ours + peers + statdp, "python benchmarks/corpus.py, peers_corpus.py, peers_statdp.py")}
+{made_with(ours + peers + statdp, "python benchmarks/corpus.py, peers/run_corpus.py, peers/run_statdp.py")}
 """
     return {"corpus.md": text}

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from dpcheck.accounting.accountants import best as account
-from dpcheck.accounting.accountants.gaussian import gdp_false_negatives
+from dpcheck.accounting.accountants import best
 from dpcheck.accounting.compose import Profile, profiles
 from dpcheck.accounting.losses import UnboundedLoss, reverse
 from dpcheck.accounting.renyi.divergence import composed_renyi
+from dpcheck.accounting.renyi.lower import composed_renyi_lower
+from dpcheck.accounting.sides import lower_side, upper_side
+from dpcheck.accounting.tradeoff import best_tradeoff
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.bound import Bound
-from dpcheck.core.errors import CannotCertify, InvalidParameter, UnknownName
+from dpcheck.core.errors import CannotCertify, InvalidParameter
 from dpcheck.core.events.event import Event, natural_adjacency
 from dpcheck.core.validate import finite, non_negative, probability
-from dpcheck.numerics.side import Side
 
 RANDOMNESS = (
     "noise is drawn from the stated continuous or integer distribution, not a float sampler"
 )
-
-
-# Never tighter than the optimal conversion; ask for them by name.
-_LOOSER = ("rdp-classic", "rdp-improved")
 
 
 def _resolve(event: Event, adjacency: Adjacency | str | None) -> Adjacency:
@@ -54,8 +52,11 @@ def epsilon(
     1.5
     """
     relation, target = _resolve(event, adjacency), probability("delta", delta)
-    names = _methods(method)
-    bounds = [_profile_epsilon(p, target, names) for p in profiles(event, relation)]
+    chosen = best.accountants(method)
+    bounds = [
+        _assuming(profile, best.best_epsilon(profile, target, chosen))
+        for profile in profiles(event, relation)
+    ]
     return _worst(bounds, relation)
 
 
@@ -67,13 +68,10 @@ def epsilon_upper(
     Guarantee: never below the true epsilon.
     """
     relation, target = _resolve(event, adjacency), probability("delta", delta)
-    names = _methods(method)
-    flats = [account.upper_side(profile) for profile in profiles(event, relation)]
+    chosen = best.accountants(method)
     costs = [
-        min(account.epsilon_upper(flat, target, name) for name in names if name not in _LOOSER)
-        if len(names) > 1
-        else account.epsilon_upper(flat, target, names[0])
-        for flat in flats
+        min(best.epsilon_upper(upper_side(profile), target, accountant) for accountant in chosen)
+        for profile in profiles(event, relation)
     ]
     return max(costs, default=0.0)
 
@@ -84,8 +82,8 @@ def epsilon_lower(event: Event, *, delta: float, adjacency: Adjacency | str | No
     Guarantee: some mechanism the event describes spends at least that much.
     """
     relation, target = _resolve(event, adjacency), probability("delta", delta)
-    flats = [account.lower_side(profile) for profile in profiles(event, relation)]
-    return max((account.epsilon_lower(flat, target) for flat in flats), default=0.0)
+    sides = [lower_side(profile) for profile in profiles(event, relation)]
+    return max((best.epsilon_lower(side, target) for side in sides), default=0.0)
 
 
 def verify_epsilon(
@@ -100,42 +98,15 @@ def verify_epsilon(
     relation, target = _resolve(event, adjacency), probability("delta", delta)
     bounds = []
     for profile in profiles(event, relation):
-        flat = account.upper_side(profile)
-        if flat.leak or flat.failure or not flat.parts:
+        side = upper_side(profile)
+        if side.leak or side.failure or not side.parts:
             raise CannotCertify(
                 "only compositions of Gaussian and Laplace steps can be verified by balls; ask "
                 "without --verify, the bounds are certified all the same."
             )
-        backwards = tuple((reverse(loss), times) for loss, times in flat.parts)
-        bounds += [pld_verify(way, target) for way in dict.fromkeys((flat.parts, backwards))]
+        backwards = tuple((reverse(loss), times) for loss, times in side.parts)
+        bounds += [pld_verify(way, target) for way in dict.fromkeys((side.parts, backwards))]
     return _worst(bounds, relation)
-
-
-def _methods(method: str) -> tuple[str, ...]:
-    if method == "best":
-        return account.METHODS
-    if method == "rdp":
-        return ("rdp-optimal",)
-    if method not in account.METHODS:
-        raise UnknownName(
-            f"unknown method {method!r}; use best, {', '.join(account.METHODS)}.", value=method
-        )
-    return (method,)
-
-
-def _profile_epsilon(profile: Profile, delta: float, names: tuple[str, ...]) -> Bound:
-    flat = account.upper_side(profile)
-    lower = account.epsilon_lower(account.lower_side(profile), delta) if len(names) > 1 else 0.0
-    uppers: dict[str, float] = {}
-    for name in names:
-        if len(names) > 1 and name in _LOOSER:
-            continue
-        uppers[name] = account.epsilon_upper(flat, delta, name)
-        if names == ("pld",) and math.isinf(uppers[name]):
-            account.explain_pld(flat, delta)
-        if uppers[name] <= lower:  # exact: nothing left to gain
-            break
-    return account.summarise(uppers, lower, _assumptions(profile))
 
 
 def delta(event: Event, *, epsilon: float, adjacency: Adjacency | str | None = None) -> Bound:
@@ -148,14 +119,10 @@ def delta(event: Event, *, epsilon: float, adjacency: Adjacency | str | None = N
     0.126937
     """
     relation, target = _resolve(event, adjacency), non_negative("epsilon", epsilon)
-    bounds = []
-    for profile in profiles(event, relation):
-        flat = account.upper_side(profile)
-        lower = account.delta_lower(account.lower_side(profile), target)
-        uppers = {
-            n: account.delta_upper(flat, target, n) for n in ("pure", "gdp", "rdp-optimal", "pld")
-        }
-        bounds.append(account.summarise(uppers, lower, _assumptions(profile)))
+    bounds = [
+        _assuming(profile, best.best_delta(profile, target))
+        for profile in profiles(event, relation)
+    ]
     return _worst(bounds, relation)
 
 
@@ -174,12 +141,11 @@ def rdp(event: Event, order: float, *, adjacency: Adjacency | str | None = None)
     orders = np.array([alpha])
     bounds = []
     for profile in profiles(event, relation):
-        flat = account.upper_side(profile)
-        finite_cost = not flat.leak and not flat.failure
-        upper = float(composed_renyi(flat.parts, orders)[0]) if finite_cost else math.inf
-        exact = all(b.upper == b.lower for b, _ in profile)
-        lower = upper * (1 - 1e-9) if exact and math.isfinite(upper) else 0.0
-        bounds.append(Bound(lower, upper, "rdp", assumes=_assumptions(profile)))
+        side, known = upper_side(profile), lower_side(profile)
+        finite_cost = not side.leak and not side.failure
+        upper = float(composed_renyi(side.parts, orders)[0]) if finite_cost else math.inf
+        lower = math.inf if known.leak else float(composed_renyi_lower(known.parts, orders)[0])
+        bounds.append(_assuming(profile, Bound(min(lower, upper), upper, "rdp")))
     return _worst(bounds, relation)
 
 
@@ -194,7 +160,9 @@ def tradeoff(event: Event, fpr: float, *, adjacency: Adjacency | str | None = No
     0.740489
     """
     relation, alpha = _resolve(event, adjacency), probability("fpr", fpr)
-    bounds = [_profile_tradeoff(profile, alpha) for profile in profiles(event, relation)]
+    bounds = [
+        _assuming(profile, best_tradeoff(profile, alpha)) for profile in profiles(event, relation)
+    ]
     if not bounds:
         return Bound(1 - alpha, 1 - alpha, "empty", relation)
     # A person may be in any of the compositions: the least of the lower and of the upper bounds.
@@ -203,38 +171,13 @@ def tradeoff(event: Event, fpr: float, *, adjacency: Adjacency | str | None = No
     return Bound(min(worst.lower, upper), upper, worst.method, relation, worst.assumes)
 
 
-def _profile_tradeoff(profile: Profile, alpha: float) -> Bound:
-    above, below = account.upper_side(profile), account.lower_side(profile)
-    assumes = _assumptions(profile)
-    mu = account.gaussian_mu(above.parts)
-    if mu and not above.leak and not above.failure:
-        value = gdp_false_negatives(mu[1], alpha)
-        return Bound(max(0.0, value - 1e-14), min(1 - alpha, value + 1e-14), "gdp", assumes=assumes)
-    least = account.tradeoff_by_pld(above, alpha, Side.LOWER)
-    most = account.tradeoff_by_pld(below, alpha, Side.UPPER)
-    method = "pld"
-    if least is None:
-        least, method = _tradeoff_by_deltas(above, alpha), "epsilon-delta"
-    return Bound(least, max(least, 1 - alpha if most is None else most), method, assumes=assumes)
-
-
-def _tradeoff_by_deltas(flat: account.Flat, alpha: float) -> float:
-    """f(a) >= 1 - delta(eps) - e^eps a and its mirror image, for any set of epsilons."""
-    best = 0.0
-    for point in (0.0, *np.geomspace(1e-3, 50.0, 60)):
-        least = min(account.delta_upper(flat, point, name) for name in ("pure", "rdp-optimal"))
-        best = max(
-            best, 1 - least - math.exp(point) * alpha, math.exp(-point) * (1 - least - alpha)
-        )
-    return max(0.0, best - 1e-15)
-
-
-def _assumptions(profile: Profile) -> tuple[str, ...]:
+def _assuming(profile: Profile, bound: Bound) -> Bound:
+    """The bound with what its composition assumes."""
     found = dict.fromkeys(text for bounds, _ in profile for text in bounds.assumes)
     for bounds, _ in profile:
         if isinstance(bounds.upper, UnboundedLoss):
             found[f"not private: {bounds.upper.reason}"] = None
-    return (*found, RANDOMNESS)
+    return replace(bound, assumes=(*found, RANDOMNESS))
 
 
 def _worst(bounds: list[Bound], adjacency: Adjacency) -> Bound:

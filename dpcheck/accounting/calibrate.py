@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from scipy.optimize import brentq
 
@@ -13,7 +13,7 @@ from dpcheck.accounting.api import epsilon, epsilon_upper
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import CannotCalibrate
+from dpcheck.core.errors import CannotCalibrate, InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.core.validate import count, positive
 
@@ -29,6 +29,59 @@ class Calibrated(Generic[Number]):
 
     value: Number
     spent: Bound
+
+
+@overload
+def calibrate(
+    target: Callable[[float], Event],
+    budget: Budget,
+    *,
+    steps_per_epoch: None = None,
+    adjacency: Adjacency | str | None = None,
+    method: str = "best",
+) -> Calibrated[float]: ...
+@overload
+def calibrate(
+    target: Event,
+    budget: Budget,
+    *,
+    steps_per_epoch: float | None = None,
+    adjacency: Adjacency | str | None = None,
+    method: str = "best",
+) -> Calibrated[int]: ...
+def calibrate(
+    target: Callable[[float], Event] | Event,
+    budget: Budget,
+    *,
+    steps_per_epoch: float | None = None,
+    adjacency: Adjacency | str | None = None,
+    method: str = "best",
+) -> Calibrated[float] | Calibrated[int]:
+    """The least noise, or the most steps or epochs, within the budget.
+
+    A function of the noise asks for noise (`calibrate_noise`), an event for how often it may be
+    repeated (`calibrate_steps`), an event with `steps_per_epoch` for whole epochs
+    (`calibrate_epochs`).
+
+    Guarantee: the returned value was checked: its certified upper bound is within the budget.
+
+    >>> from dpcheck import Gaussian, PureDP
+    >>> round(calibrate(Gaussian, Budget(1.0, 1e-5)).value, 3)
+    3.731
+    >>> calibrate(PureDP(0.25), Budget(1.0)).value
+    4
+    """
+    if isinstance(target, Event):
+        if steps_per_epoch is None:
+            return calibrate_steps(target, budget, adjacency=adjacency, method=method)
+        return calibrate_epochs(target, steps_per_epoch, budget, adjacency=adjacency, method=method)
+    if steps_per_epoch is not None or not callable(target):
+        raise InvalidParameter(
+            "calibrate takes a function of the noise that returns an event, or an event to repeat; "
+            "steps_per_epoch belongs to an event.",
+            value=target,
+        )
+    return calibrate_noise(target, budget, adjacency=adjacency, method=method)
 
 
 def calibrate_noise(

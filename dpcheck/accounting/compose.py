@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from itertools import combinations_with_replacement, product
 
 from dpcheck.accounting.losses import (
@@ -25,17 +25,19 @@ from dpcheck.accounting.losses import (
     UnboundedLoss,
     WorstLoss,
 )
-from dpcheck.accounting.worst_case import worst_case
+from dpcheck.accounting.worst_case import stated_under, worst_case
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.event import (
     Event,
     Grouped,
+    Moved,
     Parallel,
     RandomStopping,
     Repeated,
     Sequential,
     Under,
 )
+from dpcheck.core.events.noise import RandomizedResponse
 from dpcheck.core.events.training import BandedMatrix, SampledGaussian
 
 Profile = tuple[tuple[LossBounds, int], ...]
@@ -60,45 +62,57 @@ class _Task:
     times: int
     adjacency: Adjacency
     group: int
+    stated: Adjacency | None = None
+
+    def inside(self, event: Event, times: int = 1) -> _Task:
+        """The same view of an event inside this one."""
+        return replace(self, event=event, times=self.times * times)
 
 
-def profiles(event: Event, adjacency: Adjacency, group: int = 1) -> tuple[Profile, ...]:
+def profiles(
+    event: Event, adjacency: Adjacency, group: int = 1, stated: Adjacency | None = None
+) -> tuple[Profile, ...]:
     """Every composition of leaves one person may see, without those another dominates.
 
     Guarantee: the cost of `event` is the largest cost of these.
     """
     fixed: Counter[LossBounds] = Counter()
     choices: Counter[tuple[Profile, ...]] = Counter()
-    stack = [_Task(event, 1, adjacency, group)]
+    stack = [_Task(event, 1, adjacency, group, stated)]
     while stack:
         task = stack.pop()
         node, times = task.event, task.times
         if times == 0:
             continue
         if isinstance(node, Sequential):
-            stack += [_Task(e, times, task.adjacency, task.group) for e in node.events]
+            stack += [task.inside(inner) for inner in node.events]
         elif isinstance(node, Repeated):
-            stack.append(_Task(node.event, times * node.times, task.adjacency, task.group))
+            stack.append(task.inside(node.event, node.times))
         elif isinstance(node, Under):
-            stack.append(_Task(node.event, times, node.adjacency, task.group))
+            stack.append(replace(task.inside(node.event), stated=node.adjacency))
+        elif isinstance(node, Moved):
+            stack.append(replace(task.inside(node.event), adjacency=Adjacency.ADD_REMOVE))
         elif isinstance(node, Grouped):
-            stack.append(_Task(node.event, times, task.adjacency, task.group * node.size))
+            stack.append(replace(task.inside(node.event), group=task.group * node.size))
+        elif isinstance(node, RandomizedResponse) and task.group > 1:
+            # Every record has an answer of its own: a person's records compose.
+            stack.append(replace(task.inside(node, task.group), group=1))
         elif isinstance(node, BandedMatrix) and node.sampling_rate is not None:
             # [ChoquetteChoo2023] Theorem 4: a group's turn comes every `bands` steps.
             step = SampledGaussian(node.noise_multiplier, node.sampling_rate)
-            turns = times * -(-node.steps // node.bands)
-            stack.append(_Task(step, turns, task.adjacency, task.group))
+            stack.append(task.inside(step, -(-node.steps // node.bands)))
         elif isinstance(node, Parallel):
             options = [
                 profile
                 for branch in _branches(node)
-                for profile in profiles(branch, task.adjacency, task.group)
+                for profile in profiles(branch, task.adjacency, task.group, task.stated)
             ]
             choices[_undominated(options)] += times
         elif isinstance(node, RandomStopping):
             fixed[_selected(node, task)] += times
         else:
-            fixed[worst_case(node, task.adjacency, task.group)] += times
+            leaf = node if task.stated is None else stated_under(node, task.stated)
+            fixed[worst_case(leaf, task.adjacency, task.group)] += times
     return _expand(fixed, choices)
 
 
@@ -116,7 +130,7 @@ def _branches(node: Parallel) -> list[Event]:
 
 
 def _selected(node: RandomStopping, task: _Task) -> LossBounds:
-    options = profiles(node.event, task.adjacency, task.group)
+    options = profiles(node.event, task.adjacency, task.group, task.stated)
     inner: tuple[tuple[Loss, int], ...] = ((_worst(options), 1),)
     if len(options) == 1:
         inner = tuple((bounds.upper, times) for bounds, times in options[0])

@@ -9,12 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from flint import acb
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
     """A pair (P, Q), or what is known about it."""
+
+
+# A composition: independent losses, each so many times.
+Parts: TypeAlias = tuple[tuple[Loss, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +78,8 @@ class DensityLoss(Loss):
     between consecutive `knots`; mass of P outside the knots counts as infinite loss.
     """
 
-    p: Callable[[Any], Any]
-    q: Callable[[Any], Any]
+    p: Callable[[acb], acb]
+    q: Callable[[acb], acb]
     knots: tuple[float, ...]
 
 
@@ -185,14 +192,14 @@ class GroupedLoss(Loss):
 class WorstLoss(Loss):
     """Whichever of several compositions costs most; too many choices to account one by one."""
 
-    options: tuple[tuple[tuple[Loss, int], ...], ...]
+    options: tuple[Parts, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedLoss(Loss):
     """The best of K runs of a composition, K truncated negative binomial(shape, stop)."""
 
-    inner: tuple[tuple[Loss, int], ...]
+    inner: Parts
     shape: float
     stop: float
 

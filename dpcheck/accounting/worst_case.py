@@ -6,6 +6,8 @@ Every number is rounded to the safe side: the upper pair never has less shift, t
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
 
@@ -50,6 +52,27 @@ def worst_case(event: Event, adjacency: Adjacency, group: int = 1) -> LossBounds
     Guarantee: `upper` dominates every pair of outputs of every mechanism the event describes.
     """
     raise InvalidEvent(f"{type(event).__name__} is not something that can be accounted.")
+
+
+def stated_under(event: Event, stated: Adjacency) -> Event:
+    """The event with its guarantee stated under `stated`, unless it says itself under which.
+
+    Mechanisms that are described by their noise need no statement: what they do between neighbours of
+    any relation follows from the description.
+    """
+    if isinstance(event, _GUARANTEES) and event.adjacency is None:
+        return replace(event, adjacency=stated)
+    return event
+
+
+_GUARANTEES = (
+    guarantee.PureDP,
+    guarantee.ApproxDP,
+    guarantee.ZCDP,
+    guarantee.GDP,
+    noise.ExponentialMechanism,
+    noise.FinitePair,
+)
 
 
 def _stated_steps(stated: Adjacency | None, adjacency: Adjacency) -> int:
@@ -106,13 +129,12 @@ def _(event: noise.RandomizedResponse, adjacency: Adjacency, group: int = 1) -> 
     odds = 1 + (1 - random) * kinds / random  # mass of the true answer over that of another
     low, high = _log(odds)
     neutral_low, neutral_high = enclose((kinds - 2) * random / kinds)
-    if group == 1:
-        return LossBounds(
-            ResponseLoss(high, neutral=max(0.0, neutral_low)),
-            ResponseLoss(low, neutral=neutral_high),
-        )
-    loss = BoundedLoss(_scaled(high, group)[1], low)
-    return LossBounds(loss, loss)
+    if group > 1:
+        raise InvalidEvent("the records of a group answer one by one; compose them.")
+    return LossBounds(
+        ResponseLoss(high, neutral=max(0.0, neutral_low)),
+        ResponseLoss(low, neutral=neutral_high),
+    )
 
 
 def _log(ratio: Fraction) -> tuple[float, float]:
@@ -141,7 +163,8 @@ def _scaled(value: float, times: int) -> tuple[float, float]:
 @worst_case.register
 def _(event: noise.FinitePair, adjacency: Adjacency, group: int = 1) -> LossBounds:
     loss = FiniteLoss(event.p, event.q)
-    return LossBounds(loss, loss) if group == 1 else LossBounds(GroupedLoss(loss, group), loss)
+    steps = _stated_steps(event.adjacency, adjacency) * group
+    return LossBounds(loss, loss) if steps == 1 else LossBounds(GroupedLoss(loss, steps), loss)
 
 
 @worst_case.register
@@ -290,12 +313,36 @@ def _(event: training.TreeAggregation, adjacency: Adjacency, group: int = 1) -> 
     apart = event.min_separation
     takes = min(event.participations, 1 + (event.steps - 1) // apart)
     levels = (event.steps - 1).bit_length() + 1
-    most = sum(takes * min(takes, -(-(2**level) // apart)) for level in range(levels))
     scale = Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier)
+    most = sum(_most_squares(takes, -(-(2**level) // apart)) for level in range(levels))
+    some = max(
+        sum(_squares(first, apart, takes, level) for level in range(levels))
+        for first in _first_steps(event.steps, apart, takes)
+    )
     return LossBounds(
         GaussianLoss(enclose_root(most * scale**2)[1]),
-        GaussianLoss(enclose_root(takes * levels * scale**2)[0]),
+        GaussianLoss(enclose_root(some * scale**2)[0]),
     )
+
+
+def _most_squares(total: int, cap: int) -> int:
+    """The largest sum of squares of counts of at most `cap` that add up to `total`."""
+    cap = min(cap, total)
+    return (total // cap) * cap**2 + (total % cap) ** 2
+
+
+def _first_steps(steps: int, apart: int, takes: int) -> range:
+    """Where a record may start to take part every `apart` steps; a few of them if there are many."""
+    last = steps - 1 - (takes - 1) * apart
+    return range(0, last + 1, 1 + last // 64)
+
+
+def _squares(first: int, apart: int, takes: int, level: int) -> int:
+    """Sum of squared counts over the nodes of a level, for steps first, first + apart, ..."""
+    if takes > 4096:  # one participation a node at least
+        return takes
+    counts = Counter((first + i * apart) >> level for i in range(takes))
+    return sum(count**2 for count in counts.values())
 
 
 @worst_case.register

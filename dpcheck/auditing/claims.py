@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.claim import Claim
+from dpcheck.core.events.event import Event
 from dpcheck.core.validate import non_negative, probability
 
 
@@ -27,6 +30,27 @@ class AuditedClaim:
     def __post_init__(self) -> None:
         non_negative("epsilon", self.epsilon)
         probability("delta", self.delta)
+
+    def at(self, delta: float) -> float:
+        """The epsilon that is claimed at the delta of an observation."""
+        for epsilon, line in self.lines or ():
+            if line == delta:
+                return epsilon
+        return self.epsilon
+
+
+def audited_claim(claim: Claim) -> AuditedClaim:
+    """The claim as half-planes; an event's whole curve through the accountant's certified delta."""
+    lines = None if claim.event is None else _lines(claim.event, claim.adjacency)
+    budget = claim.budget
+    return AuditedClaim(budget.epsilon, budget.delta, claim.adjacency, claim.source, lines)
+
+
+@lru_cache(maxsize=64)
+def _lines(event: Event, adjacency: Adjacency) -> tuple[tuple[float, float], ...]:
+    from dpcheck.accounting.api import delta
+
+    return curve_lines(lambda e: delta(event, epsilon=e, adjacency=adjacency).upper)
 
 
 def curve_lines(

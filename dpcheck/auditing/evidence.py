@@ -32,7 +32,7 @@ _BATCHES = 4  # so that a few workers have something to share
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Statistic:
     """How outputs become numbers that are larger where D is likelier than D'.
 
     By the score of an event; without one, by the exact loss.
@@ -61,21 +61,22 @@ class Reading:
         return self.event.threshold if self.event.upper else -self.event.threshold
 
     def sample(self, mechanism: Mechanism, size: int, seed: np.random.SeedSequence) -> list[Array]:
-        """Readings of fresh runs on D and on D'."""
+        """Values of fresh runs on D and on D'."""
         found = []
         sides = ((self.first, self.second, 1.0), (self.second, self.first, -1.0))
         for (data, other, sign), one in zip(sides, seed.spawn(2), strict=True):
-            outputs = mechanism.sample(data, size, generator(one))
             if self.event is None:
+                outputs = mechanism.sample(data, size, generator(one))
                 found.append(sign * exact_losses(mechanism, data, other, outputs))
             else:
-                scores = self.event.score(self.event.layout.rounded(outputs))
+                layout = self.event.layout
+                scores = self.event.score(layout.sampled(mechanism, data, size, generator(one)))
                 found.append(scores if self.event.upper else -scores)
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Lens:
+class Bins:
     """Bins and thresholds, fixed on the pilot runs.
 
     Where scores are read, `places` and `ratios` turn them into losses: log ratios of how often a
@@ -89,33 +90,33 @@ class Lens:
     places: Array | None = None
     ratios: Array | None = None
 
-    def losses(self, readings: Array) -> Array:
-        """The loss of every reading; an exact loss is its own."""
+    def losses(self, statistics: Array) -> Array:
+        """The loss of every statistic; an exact loss is its own."""
         if self.places is None or self.ratios is None:
-            return readings
-        return np.interp(readings, self.places, self.ratios)
+            return statistics
+        return np.interp(statistics, self.places, self.ratios)
 
 
 def pilot_batch(
-    mechanism: Mechanism, reading: Reading, size: int, seed: np.random.SeedSequence
+    mechanism: Mechanism, statistic: Statistic, size: int, seed: np.random.SeedSequence
 ) -> Arrays:
-    """Readings of the pilot."""
-    return dict(zip(("first", "second"), reading.sample(mechanism, size, seed), strict=True))
+    """Values of the pilot."""
+    return dict(zip(("first", "second"), statistic.sample(mechanism, size, seed), strict=True))
 
 
 def count_batch(
-    mechanism: Mechanism, reading: Reading, lens: Lens, size: int, seed: np.random.SeedSequence
+    mechanism: Mechanism, statistic: Statistic, bins: Bins, size: int, seed: np.random.SeedSequence
 ) -> Arrays:
     """Counts of one batch: memory does not grow with the number of runs."""
-    sides = reading.sample(mechanism, size, seed)
+    sides = statistic.sample(mechanism, size, seed)
     ordered = [np.sort(side) for side in sides]
     return {
         "reached": np.stack(
-            [size - np.searchsorted(side, lens.thresholds, side="left") for side in ordered]
+            [size - np.searchsorted(side, bins.thresholds, side="left") for side in ordered]
         ).astype(float),
-        "losses": np.stack([_counted(lens.losses(side), lens.loss_edges) for side in sides]),
-        "fine": np.stack([_counted(side, lens.fine_edges) for side in sides]),
-        "scores": np.stack([_counted(side, lens.score_edges) for side in sides]),
+        "losses": np.stack([_counted(bins.losses(side), bins.loss_edges) for side in sides]),
+        "fine": np.stack([_counted(side, bins.fine_edges) for side in sides]),
+        "scores": np.stack([_counted(side, bins.score_edges) for side in sides]),
     }
 
 
@@ -146,11 +147,11 @@ def gather(
     runner.progress.stage(f"{runner.prefix}: sampling for the report")
     if mechanism.log_density is not None:
         chosen = pairs[:_MOST_PAIRS] if event is None else [pairs[event[0]]]
-        readings = [Reading(pair.first, pair.second, pair.label) for pair in chosen]
+        statistics = [Statistic(pair.first, pair.second, pair.label) for pair in chosen]
     elif event is not None:
         pair, learned = pairs[event[0]], event[1]
         first, second = (pair.second, pair.first) if learned.swapped else (pair.first, pair.second)
-        readings = [Reading(first, second, pair.label, learned)]
+        statistics = [Statistic(first, second, pair.label, learned)]
     else:
         return None
     size = -(-runs // _BATCHES)
@@ -158,38 +159,40 @@ def gather(
     # Exact losses need a pilot for the bins only; scores need it for their log ratios too.
     pilot = max(1, size // 2) if mechanism.log_density is not None else size
     pilots = []
-    for index, reading in enumerate(readings):
-        found = runner.batches(f"pilot-{index}", range(1), pilot_batch, mechanism, reading, pilot)
+    for index, statistic in enumerate(statistics):
+        found = runner.batches(f"pilot-{index}", range(1), pilot_batch, mechanism, statistic, pilot)
         pilots.append(next(iter(found)))
     # Infinite losses count as very large ones.
     best = int(np.argmax([np.minimum(np.abs(seen["first"]), 1e6).mean() for seen in pilots]))
-    reading = readings[best]
+    statistic = statistics[best]
     number = -(-runs // size)
-    lens = look(pilots[best]["first"], pilots[best]["second"], reading, epsilon, number * size)
+    bins = choose_bins(
+        pilots[best]["first"], pilots[best]["second"], statistic, epsilon, number * size
+    )
     total: Arrays = {}
     for batch in runner.batches(
-        "counts", range(number), count_batch, mechanism, reading, lens, size
+        "counts", range(number), count_batch, mechanism, statistic, bins, size
     ):
         total = {name: total[name] + batch[name] if total else batch[name] for name in batch}
-    exact = reading.event is None
+    exact = statistic.event is None
     word = "exact" if exact else "estimated"
     runs = number * size
     curve = (
-        loss_band(total["fine"][0], total["fine"][1], lens.fine_edges, alpha)
+        loss_band(total["fine"][0], total["fine"][1], bins.fine_edges, alpha)
         if exact
         else tradeoff_band(total["reached"][0], total["reached"][1], runs, alpha)
     )
     return RunEvidence(
-        pair=reading.label,
-        swapped=reading.swapped,
-        score=reading.name,
+        pair=statistic.label,
+        swapped=statistic.swapped,
+        score=statistic.name,
         exact=exact,
         runs=runs,
         pilot_runs=pilot,
-        losses=_histogram(f"{word} privacy loss", lens.loss_edges, total["losses"]),
-        scores=None if exact else _histogram(reading.name, lens.score_edges, total["scores"]),
+        losses=_histogram(f"{word} privacy loss", bins.loss_edges, total["losses"]),
+        scores=None if exact else _histogram(statistic.name, bins.score_edges, total["scores"]),
         curve=curve,
-        threshold=reading.threshold,
+        threshold=statistic.threshold,
     )
 
 
@@ -205,8 +208,10 @@ def _histogram(quantity: str, edges: Array, counts: Array) -> Histogram:
     )
 
 
-def look(first: Array, second: Array, reading: Reading, epsilon: float, runs: int) -> Lens:
-    """Bins and thresholds from pilot readings; the claim's epsilon is always on the loss axis."""
+def choose_bins(
+    first: Array, second: Array, statistic: Statistic, epsilon: float, runs: int
+) -> Bins:
+    """Bins and thresholds from pilot statistics; the claim's epsilon is always on the loss axis."""
     loss_bins, score_bins = _BINS if runs >= 2000 else _FEW_BINS
     pooled = np.sort(np.concatenate([first, second]))
     pooled = pooled[np.isfinite(pooled)] if np.isfinite(pooled).any() else np.zeros(1)
@@ -214,17 +219,17 @@ def look(first: Array, second: Array, reading: Reading, epsilon: float, runs: in
     tail = np.unique(np.geomspace(1, max(2, size // 4), 16).astype(int))
     ranks = np.concatenate([np.linspace(0, size - 1, 33).astype(int), tail, size - 1 - tail])
     thresholds = np.unique(pooled[np.clip(ranks, 0, size - 1)])
-    if reading.threshold is not None:
-        thresholds = np.union1d(thresholds, [reading.threshold])
+    if statistic.threshold is not None:
+        thresholds = np.union1d(thresholds, [statistic.threshold])
     places = ratios = None
     largest = float(np.abs(pooled).max())
-    if reading.event is not None:
+    if statistic.event is not None:
         places, ratios = _ratios(first, second, pooled)
         largest = float(np.abs(ratios).max())
     reach = max(1.25 * epsilon, 1.05 * largest, 1e-3)
     low, high = (float(v) for v in np.quantile(pooled, [0.002, 0.998]))
     margin = 0.05 * (high - low) or 0.5
-    return Lens(
+    return Bins(
         thresholds=thresholds,
         loss_edges=np.linspace(-reach, reach, loss_bins + 1),
         fine_edges=max(1.05 * largest, 1e-6) * np.linspace(-1.0, 1.0, _FINE_BINS + 1),

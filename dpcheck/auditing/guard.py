@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import pickle
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+import sys
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpcheck.auditing.learning.encodings import encode_array, encode_list
-from dpcheck.core.errors import DpcheckError, InputMutated, MechanismFailed, RunTimedOut
-
-Outputs = NDArray[np.float64]
+from dpcheck.auditing.outputs.encode import encode_batch, encode_runs, take, take_error
+from dpcheck.auditing.outputs.tables import Encoded
+from dpcheck.core.data import Data, Output
+from dpcheck.core.errors import DpcheckError, InputMutated, MechanismFailed
+from dpcheck.execution.facts import forget_entropy, watched
+from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
+from dpcheck.execution.randomness import Seeded, seeded
 
 
 def fingerprint(data: object) -> str | None:
@@ -29,71 +28,36 @@ def fingerprint(data: object) -> str | None:
         return None
 
 
-@contextmanager
-def _alarm(seconds: float | None) -> Iterator[None]:
-    """Raise RunTimedOut after `seconds`, by a signal.
-
-    Only a process's main thread gets signals; elsewhere (dask's workers run tasks in threads) a run
-    that took too long is reported once it returns.
-    """
-    if seconds is None:
-        yield
-        return
-    late = RunTimedOut(
-        f"a run did not finish within {seconds:g} s; the mechanism hangs, or needs a larger "
-        "--timeout. Finished batches are kept.",
-        timeout=seconds,
-    )
-    if not hasattr(signal, "setitimer") or (
-        threading.current_thread() is not threading.main_thread()
-    ):
-        began = time.monotonic()
-        yield
-        if time.monotonic() - began > seconds:
-            raise late
-        return
-
-    def ring(signum: int, frame: object) -> None:  # noqa: ARG001 - signal's signature
-        raise late
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def guarded(
-    function: Callable[..., Any],
-    data: Any,
+    function: Callable[..., Output],
+    data: Data,
     size: int,
     rng: np.random.Generator,
     *,
     batched: bool,
     timeout: float | None = None,
-) -> Outputs:
-    """`size` outputs as rows of numbers.
+    deadline: float = math.inf,
+) -> Encoded:
+    """`size` outputs, read; a single run that raises has its error for an output.
 
-    Guarantee: the caller's `data` is never changed; a mechanism that raises, hangs, changes its
-    input, or returns NaN or another shape is reported as such.
+    Guarantee: the caller's `data` and the global generators are as before; a batched mechanism that
+    raises, and one that hangs or changes its input, is reported as such; what it draws from global
+    generators depends on the seed of `rng` alone.
     """
     own = copy.deepcopy(data)
     before = fingerprint(own)
     try:
-        if batched:
-            with _alarm(timeout):
-                outputs = encode_array(function(own, size, rng), size)
-        else:
-            values = []
-            for _ in range(size):
-                with _alarm(timeout):
-                    values.append(function(own, rng))
-            outputs = encode_list(values)
-    except DpcheckError:
+        with seeded(function, rng) as around, watched(), interruptible():
+            if batched:
+                with time_limited(timeout, deadline=deadline):
+                    outputs = encode_batch(function(own, size, rng), size)
+            else:
+                outputs = encode_runs(_runs(function, own, size, rng, around, timeout, deadline))
+    except (DpcheckError, Interrupted):
         raise
-    except (Exception, SystemExit) as error:  # sys.exit(0) must not end an audit with "passed"
+    # Also what is no Exception, such as sys.exit(0) or asyncio's CancelledError: it must neither
+    # pass for an answer nor end the audit. An interrupt of the user comes as another type.
+    except BaseException as error:
         raise MechanismFailed(
             f"the mechanism raised {type(error).__name__}: {error}. Run it once by hand on the "
             "audited data and mend that first.",
@@ -105,3 +69,40 @@ def guarded(
             "work on a copy."
         )
     return outputs
+
+
+def _runs(
+    function: Callable[..., Output],
+    data: Data,
+    size: int,
+    rng: np.random.Generator,
+    around: Seeded,
+    timeout: float | None,
+    deadline: float,
+) -> list[Output]:
+    """One output a run, as it is then; a run that raises has its error for an output.
+
+    A first run that imports modules or makes generators is made again, so that what they do only
+    once in a process (set a seed, draw a number) is no part of an outcome.
+    """
+
+    def run() -> Output:
+        try:
+            with time_limited(timeout, deadline=deadline):
+                return take(function(data, rng))
+        except (DpcheckError, Interrupted):
+            raise
+        except BaseException as error:  # sys.exit(0) must not end an audit with "passed"
+            return take_error(error)
+
+    modules, start = len(sys.modules), rng.bit_generator.state
+    values = [run()]
+    if size > 1 and (len(sys.modules) > modules or around.look_again()):
+        rng.bit_generator.state = start
+        around.look_again()
+        around.set()
+        forget_entropy()
+        values = [run()]
+    around.set(1)  # should the first call have set a seed of its own, it is not the next one's
+    values.extend(run() for _ in range(1, size))
+    return values

@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import time
+from dataclasses import dataclass, field
 
 from dpcheck.auditing.mechanism import Mechanism
+from dpcheck.auditing.outputs.reader import MOST_COLUMNS
+
+_GAME = 512  # calls a side that are guessed, at most, before anything is learned in bulk
+_LEAST = 2048  # runs a side below which nothing is set aside for learning
+
+
+@dataclass(slots=True)
+class Pace:
+    """How long calls took so far, all workers together; fills while an audit runs."""
+
+    calls: int = 0
+    seconds: float = 0.0
+
+    def took(self, calls: int, seconds: float) -> None:
+        """Note how long some calls took."""
+        self.calls += calls
+        self.seconds += seconds
+
+    def needs(self, calls: int) -> float | None:
+        """Seconds that so many calls will take; None if nobody knows."""
+        return None if self.calls == 0 else calls * self.seconds / self.calls
+
+    def within(self, seconds: float) -> int | None:
+        """Calls that fit into so many seconds; None if nobody knows."""
+        if self.calls == 0 or self.seconds <= 0 or math.isinf(seconds):
+            return None
+        return int(max(0.0, seconds) * self.calls / self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an audit may spend. Runs are per side; `alpha` is its share of the error rate."""
+    """What an audit may spend. Runs are per side; `alpha` is its share of the error rate.
+
+    `max_runs` bounds all calls on a side, those to learn from included.
+    """
 
     alpha: float = 1e-3
     max_runs: int | None = None
@@ -18,24 +50,62 @@ class Limits:
     tolerance: float = 0.25
     stop_early: bool = True
     trees: bool = True
-    look_every_batch: bool = False  # rather than each time the runs have doubled
+    check_every_batch: bool = False  # rather than each time the runs have doubled
     reach: float | None = None  # stop once the lower bound is this large, whatever the claim
+    deadline: float = math.inf  # by time.time(): the best verdict so far is given then
+    pace: Pace = field(default_factory=Pace, compare=False)
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the deadline."""
+        return self.deadline - time.time()
 
     def runs_for(self, mechanism: Mechanism) -> int:
-        """Test runs a side at most."""
+        """Runs a side at most, of all kinds."""
         if self.max_runs is not None:
             return self.max_runs
-        return 4_000_000 if mechanism.batched else 200_000
+        wide = max(1, mechanism.width // MOST_COLUMNS)  # such outputs take long to make
+        return max(200_000, 4_000_000 // wide) if mechanism.batched else 200_000
 
-    def learning_for(self, mechanism: Mechanism) -> int:
-        """Runs a side and pair to learn scores from."""
+    def leaves_room_to_learn(self, mechanism: Mechanism) -> bool:
+        """Whether runs are worth setting aside; else every call is guessed and learned from.
+
+        They are not where few are allowed, or where few more calls will fit into the time left.
+        """
+        affordable = self.pace.within(self.seconds_left)
+        return self.runs_for(mechanism) >= _LEAST and (
+            affordable is None or affordable >= 2 * _LEAST
+        )
+
+    def game_for(self, mechanism: Mechanism) -> int:
+        """Calls a side that may be guessed one by one."""
+        most = self.runs_for(mechanism)
+        return min(_GAME, most // 8) if self.leaves_room_to_learn(mechanism) else most
+
+    def after_game(self, mechanism: Mechanism) -> int:
+        """Runs a side that are left after the game."""
+        return max(1, self.runs_for(mechanism) - self.game_for(mechanism))
+
+    def learning_for(self, mechanism: Mechanism, pairs: int = 1) -> int:
+        """Runs a side and pair to learn scores from, on the one or two pairs that are kept."""
         if self.learning_runs is not None:
             return self.learning_runs
-        wanted = 1 << 17 if mechanism.batched else 8192
-        return min(wanted, max(1024, self.runs_for(mechanism) // 8))
+        wanted = 1 << 17 if mechanism.batched and mechanism.width <= MOST_COLUMNS else 8192
+        return max(1, min(wanted, self.after_game(mechanism) // (8 * min(2, pairs))))
 
-    def sharpening_for(self, mechanism: Mechanism) -> int:
+    def sharpening_for(self, mechanism: Mechanism, pairs: int = 1) -> int:
         """Further runs a side and pair to count cells on, and as many to choose thresholds on."""
         if self.sharpening_runs is not None:
             return self.sharpening_runs
-        return max(self.learning_for(mechanism), self.runs_for(mechanism) // 16)
+        left = self.after_game(mechanism)
+        return max(1, min(left // (16 * min(2, pairs)), max(8192, left // 16)))
+
+    def testing_for(self, mechanism: Mechanism, learned: int) -> int:
+        """Runs a side that are left to test on; a night without an early stop has its own."""
+        if not self.stop_early:
+            return self.runs_for(mechanism)
+        return max(1, self.after_game(mechanism) - learned)
+
+    def screening_for(self, mechanism: Mechanism, pairs: int) -> int:
+        """Runs a side and pair to tell which of many pairs are worth learning on, in each of two steps."""
+        return max(1, self.after_game(mechanism) // (16 * pairs))

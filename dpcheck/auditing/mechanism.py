@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -10,21 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.guard import guarded
+from dpcheck.auditing.outputs.encode import plain_rows
+from dpcheck.auditing.outputs.tables import Encoded
+from dpcheck.auditing.signatures import fitted
+from dpcheck.core.data import Data, Output, Plain
 from dpcheck.core.errors import InvalidParameter, NothingToAudit
 from dpcheck.core.validate import count
 
 Array = NDArray[np.float64]
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., Output])
 _BATCHED = "__dpcheck_batched__"
 _AUDITED = "__dpcheck_audited__"
+_MOST_AT_ONCE = 1 << 22  # numbers of one batch
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Two neighbouring datasets and how they came about."""
 
-    first: Any
-    second: Any
+    first: Data
+    second: Data
     label: str = "pair"
 
 
@@ -32,32 +38,47 @@ class Pair:
 class Mechanism:
     """Runs of `function`; with `log_density(data, outputs)` its exact loss is known too.
 
-    `function` is (data, rng) -> output, or (data, size, rng) -> outputs when `batched`.
+    `function` is (data, rng) -> output, or (data, size, rng) -> outputs when `batched`; made by
+    `as_mechanism` it may be any callable that takes its data, with or without randomness.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., Output]
     batched: bool = False
     timeout: float | None = None
-    log_density: Callable[[Any, Any], Any] | None = None
+    log_density: Callable[[Data, Output], Output] | None = None
     batch_runs: int | None = None
+    deadline: float = math.inf  # by time.time(): no call goes on after it
+    width: int = 1  # numbers per output of a batched mechanism, where that is known to be many
 
     @property
     def batch(self) -> int:
         """Runs per batch: fixed, so results do not depend on who computes them."""
         if self.batch_runs is not None:
             return self.batch_runs
-        return 1 << 16 if self.batched else 512
+        return max(64, min(1 << 16, _MOST_AT_ONCE // self.width)) if self.batched else 512
 
-    def sample(self, data: Any, size: int, rng: np.random.Generator) -> Array:
-        """`size` encoded outputs."""
-        return guarded(self.function, data, size, rng, batched=self.batched, timeout=self.timeout)
+    def observe(self, data: Data, size: int, rng: np.random.Generator) -> Encoded:
+        """`size` outputs of any kind, read."""
+        return guarded(
+            self.function,
+            data,
+            size,
+            rng,
+            batched=self.batched,
+            timeout=self.timeout,
+            deadline=self.deadline,
+        )
+
+    def sample(self, data: Data, size: int, rng: np.random.Generator) -> Array:
+        """`size` outputs that must be numbers or arrays of one shape, as rows."""
+        return plain_rows(self.observe(data, size, rng))
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
     """What `@audited` recorded: the claim as given, its adjacency, neighbours or canaries."""
 
-    claim: Any
+    claim: Plain
     adjacency: str
     neighbours: tuple[Pair, ...]
     canaries: int | None = None
@@ -72,9 +93,9 @@ def batched(function: F) -> F:
 
 def audited(
     *,
-    claim: Any,
+    claim: Plain,
     adjacency: str,
-    neighbours: Sequence[Any] = (),
+    neighbours: Sequence[Data] = (),
     canaries: int | None = None,
     guesses: int | None = None,
 ) -> Callable[[F], F]:
@@ -132,14 +153,14 @@ def as_mechanism(target: Any, timeout: float | None = None) -> Mechanism:
     density = getattr(target, "log_density", None)
     if density is not None:
         density = OutputDensity(density, is_batched)
-    return Mechanism(target, is_batched, timeout, density)
+    return Mechanism(fitted(target, target, is_batched), is_batched, timeout, density)
 
 
 @dataclass(frozen=True, slots=True)
 class OutputDensity:
     """A user's log_density, given outputs as the mechanism returned them, one by one or batched."""
 
-    function: Callable[[Any, Any], Any]
+    function: Callable[[Data, Output], Output]
     batched: bool
 
     @property
@@ -147,7 +168,7 @@ class OutputDensity:
         """Whether it says so: right at every output, -inf at impossible ones."""
         return bool(getattr(self.function, "anywhere", False))
 
-    def __call__(self, data: Any, outputs: Array) -> Array:
+    def __call__(self, data: Data, outputs: Array) -> Array:
         """One number per row of encoded outputs."""
         plain: Any = outputs[:, 0] if outputs.shape[1] == 1 else outputs
         if self.batched:
@@ -155,7 +176,7 @@ class OutputDensity:
         return np.asarray([float(self.function(data, output)) for output in plain])
 
 
-def as_pairs(neighbours: Sequence[Any]) -> list[Pair]:
+def as_pairs(neighbours: Sequence[Data]) -> list[Pair]:
     """Pairs of datasets, checked."""
     if not neighbours:
         raise NothingToAudit("no neighbouring datasets were given; pass neighbours=[(D, D2)].")

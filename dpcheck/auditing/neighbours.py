@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.data import Data
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count, positive
 
@@ -138,7 +139,7 @@ def _same(pair: Pair) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
-def value_pairs(values: Sequence[Any], *, most: int = 24, seed: int = 0) -> list[Pair]:
+def value_pairs(values: Sequence[Data], *, most: int = 24, seed: int = 0) -> list[Pair]:
     """Pairs of datasets of one record each, out of what a record may be: replace-one, local model.
 
     All pairs of different values, or `most` of them drawn at random; the audit keeps those that

@@ -1,154 +1,90 @@
-"""One protected part of one algorithm: choose the auditors it admits, run them, give a verdict."""
+"""One protected part of one algorithm: run the auditors it admits, give a verdict."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
-
-from dpcheck.auditing.auditors.distinguisher import Distinction, Limits, distinguish
-from dpcheck.auditing.auditors.likelihood import epsilon_lower, sample_losses
-from dpcheck.auditing.auditors.noise_scale import Pivot, noise_scale_test
-from dpcheck.auditing.claims import AuditedClaim
-from dpcheck.auditing.error_budget import DIRECTIONS, bill
+from dpcheck.auditing.auditors.distinguisher import Distinguisher
+from dpcheck.auditing.auditors.guessing_game import GuessingGame
+from dpcheck.auditing.auditors.interface import Auditor, Finding, conforms
+from dpcheck.auditing.auditors.likelihood import Likelihood
+from dpcheck.auditing.auditors.noise_scale import NoiseScaleTest
+from dpcheck.auditing.auditors.one_run import OneRun
+from dpcheck.auditing.auditors.replay import Replay
+from dpcheck.auditing.auditors.witness_search import WitnessSearch
+from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
-from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.verdicts import Evidence, decide
-from dpcheck.core.audit_result import AuditEntry, Observed, Proved
-from dpcheck.core.claim import Claim
-from dpcheck.core.errors import NothingToAudit
-from dpcheck.core.evidence import RunEvidence
+from dpcheck.core.audit_result import AuditEntry, Observed
+from dpcheck.core.errors import NothingToAudit, TimeLimitReached
+from dpcheck.core.evidence import RunEvidence, Spent
+from dpcheck.core.method import Method
+from dpcheck.core.witness import Witness
+from dpcheck.execution.interrupts import until
 from dpcheck.execution.runner import Runner
 
 
-class WitnessHunt(Protocol):
-    """Finds an output and a pair with a large exact loss, and proves the loss.
-
-    With an attribute `delta` above 0 what it proves is an epsilon at that delta, not one loss. With
-    an attribute `detectable` it says itself what it would have caught; else all above the claim.
-    """
-
-    def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
-        """(certified lower bound on the loss, the witness as plain data)."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrialResult:
-    """What a further auditor found; `agrees` is whether the runs fit the event that is bounded."""
-
-    observed: Observed
-    witness: Mapping[str, Any] | None
-    agrees: bool
-    note: str
-
-
-class Trial(Protocol):
-    """A further auditor with runs of its own, such as one whole training with many canaries."""
-
-    def run(self, alpha: float, runner: Runner) -> TrialResult:
-        """What it found; wrong with probability at most alpha."""
-
-
-@dataclass(frozen=True, slots=True)
-class PartPlan:
-    """Everything about one part: what runs, what it claims, what is proved, what else is known."""
-
-    name: str
-    variant: str
-    claim: Claim
-    tested: AuditedClaim
-    mechanism: Mechanism | None
-    pairs: Sequence[Pair] = ()
-    proved: Proved | None = None
-    pivot: Pivot | None = None
-    hunt: WitnessHunt | None = None
-    trial: Trial | None = None
-    loss_runs: int = 20_000
-
-
-Finding = tuple[Observed, Mapping[str, Any] | None]
+def standard_auditors(limits: Limits) -> tuple[Auditor, ...]:
+    """Proofs first, then tests, the cheapest first; what they find is listed in this order."""
+    return (
+        WitnessSearch(),
+        Replay(),
+        NoiseScaleTest(),
+        OneRun(),
+        Likelihood(),
+        GuessingGame(limits),
+        Distinguisher(limits),
+    )
 
 
 def audit_part(
-    plan: PartPlan, limits: Limits, runner: Runner, *, pictures: bool = False
+    plan: PartPlan,
+    limits: Limits,
+    runner: Runner,
+    *,
+    auditors: Sequence[Auditor] | None = None,
+    pictures: bool = False,
 ) -> AuditEntry:
-    """Run every auditor the plan admits and compare; with `pictures`, sample what a report draws.
+    """Run every auditor that applies and compare; with `pictures`, sample what a report draws.
 
-    Where both run, the likelihood test and the distinguisher share the part's error rate; exact
-    witnesses and certified bounds need none of it. Where the loss is known exactly and the code was
-    tied to it, a distinguisher could only do worse and is left out.
+    Guarantee: violated wrongly with probability at most `limits.alpha`: each auditor is given a
+    fraction of what the ones before it left.
     """
-    pure = plan.tested.delta == 0 and plan.tested.lines is None
-    exact = (pure or plan.tested.lines is None) and (
-        plan.hunt is not None and getattr(plan.hunt, "delta", 0.0) == plan.tested.delta
-    )
-    found: list[Finding] = []
-    notes: list[str] = []
-    tie = distinction = losses = None
-    share = limits.alpha
-    if plan.pivot is not None and plan.mechanism is not None and plan.pairs:
-        tie = noise_scale_test(plan.mechanism, plan.pivot, plan.pairs[0].first, runner)
-    tied = tie is not None and tie.passed and tie.power >= 0.99
-    trial = None
-    if plan.trial is not None:
-        share = limits.alpha / 2
-        trial = plan.trial.run(share, runner)
-        tied = tied and trial.agrees
-        notes.append(trial.note)
-    if plan.hunt is not None and exact:
-        runner.progress.stage(f"{runner.prefix}: searching a witness")
-        epsilon, witness = plan.hunt.find(runner)
-        # An exact loss has no statistical error: anything above the claim would have been seen,
-        # unless the code's noise is not the formula's.
-        method = "exact witness" if pure else "certified lower bound of a pair"
-        reach = getattr(plan.hunt, "detectable", plan.tested.epsilon)
-        reach = reach if tie is None or tie.passed else math.inf
-        found.append((Observed(epsilon, plan.tested.delta, 1.0, method, 0, reach), witness))
-    if trial is not None:
-        found.append((trial.observed, trial.witness))
-    refuted = any(seen.epsilon > plan.tested.epsilon for seen, _ in found)
-    if plan.mechanism is not None and plan.pairs and not refuted:
-        known = plan.mechanism.log_density is not None and plan.tested.lines is None
-        if known:
-            share /= 2
-            found.append(_likelihood(plan, share, runner))
-            losses = found[-1][0].method
-        if not (exact and tied):
-            distinction = distinguish(
-                plan.mechanism, plan.pairs, plan.tested, replace(limits, alpha=share), runner
-            )
-            found.append(_observed(distinction, plan, limits))
-            notes += distinction.notes
-            if plan.tested.lines is not None:
-                notes.append(
-                    f"the claimed curve allows epsilon {distinction.epsilon:.6g} at the tested "
-                    f"delta {distinction.delta:.3g}"
-                )
-    if not found:
+    findings: list[Finding] = []
+    left, late = limits.alpha, False
+    if plan.mechanism is not None and not math.isinf(limits.deadline):
+        plan = replace(plan, mechanism=replace(plan.mechanism, deadline=limits.deadline))
+    for auditor in standard_auditors(limits) if auditors is None else auditors:
+        if late or not auditor.applies(plan, findings):
+            continue
+        share = left * auditor.fraction
+        left -= share
+        try:
+            with until(limits.deadline):
+                findings.append(auditor.run(plan, share, runner))
+            late = findings[-1].out_of_time
+        except TimeLimitReached:
+            late = True
+    if late:
+        findings.append(_cut_short(plan, limits))
+    seen = _observations(findings)
+    if not seen:
         raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
-    observed, shown = max(found, key=lambda item: item[0].epsilon - _level(plan, item[0]))
-    observed = replace(observed, allowed=_level(plan, observed))
+    observed, witness = max(seen, key=lambda one: _weight(one[0], plan))
+    observed = replace(observed, allowed=plan.tested.at(observed.delta))
     evidence = Evidence(
-        epsilon=_level(plan, observed),
+        epsilon=plan.tested.at(observed.delta),
         observed=observed.epsilon,
-        detectable=min(seen.detectable for seen, _ in found),
+        detectable=min(each.detectable for each, _ in seen),
         proved=plan.proved.epsilon if plan.proved is not None else None,
-        tied=tied,
+        tied=conforms(findings),
         tolerance=limits.tolerance,
     )
-    spending = bill(
-        limits.alpha,
-        tie=tie,
-        witness=found[0][0].method if exact else None,
-        losses=losses,
-        trial=None if trial is None else trial.observed.method,
-        pairs=[pair.label for pair in plan.pairs],
-        distinguisher=None if distinction is None else share,
-        events=[] if distinction is None else _events(distinction, plan.pairs),
-    )
+    told = [finding.conformance for finding in findings if finding.conformance is not None]
     return AuditEntry(
         plan.name,
         plan.variant,
@@ -157,122 +93,62 @@ def audit_part(
         plan.proved,
         observed,
         decide(evidence),
-        shown,
-        tuple(notes),
-        tie.describe() if tie is not None else None,
-        spending=spending,
-        evidence=_pictures(plan, distinction, limits, runner) if pictures else None,
+        witness,
+        tuple(note for finding in findings for note in finding.notes),
+        told[0] if told else None,
+        spending=error_budget(limits.alpha, [finding.spent for finding in findings]),
+        evidence=_pictures(plan, findings, limits, runner) if pictures and not late else None,
+        cut_short=late,
+        floating_point=plan.floating_point,
     )
 
 
-def _events(distinction: Distinction, pairs: Sequence[Pair]) -> list[str]:
-    """What was tested, with its pair and direction."""
+def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Witness | None]]:
+    """What was observed; a formula says nothing about code that was seen not to follow it."""
+    contradicted = any(finding.contradicts_formula for finding in findings)
     return [
-        f"{each.event.describe()} on {pairs[each.pair].label}, {DIRECTIONS[each.event.swapped]}"
-        for each in distinction.candidates
+        (
+            replace(each.observed, detectable=math.inf)
+            if contradicted and each.of_formula
+            else each.observed,
+            each.witness,
+        )
+        for each in findings
+        if each.observed is not None
     ]
 
 
+def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, float]:
+    """What refutes most comes first; where nothing does, what could have seen most."""
+    excess = seen.epsilon - plan.tested.at(seen.delta)
+    return max(0.0, excess), -seen.detectable, excess
+
+
+def _cut_short(plan: PartPlan, limits: Limits) -> Finding:
+    """What there is to say at the time limit: nothing more was seen, nothing more is claimed."""
+    method = Method.NO_TEST
+    return Finding(
+        Spent(method, 0.0, (), "the time limit passed"),
+        Observed(0.0, plan.tested.delta, 1 - limits.alpha, method, 0, math.inf),
+        notes=("the time limit passed before every test was finished; this is the verdict so far",),
+    )
+
+
 def _pictures(
-    plan: PartPlan, distinction: Distinction | None, limits: Limits, runner: Runner
+    plan: PartPlan, findings: Sequence[Finding], limits: Limits, runner: Runner
 ) -> RunEvidence | None:
     if plan.mechanism is None or not plan.pairs:
         return None
-    event = None
-    if distinction is not None:
-        best = distinction.candidates[distinction.best]
-        event = (best.pair, best.event)
-    runs = evidence_runs(plan.mechanism, plan.loss_runs, limits.learning_for(plan.mechanism))
-    return gather(
-        plan.mechanism,
-        plan.pairs,
-        event,
-        epsilon=plan.claim.budget.epsilon,
-        alpha=limits.alpha,
-        runs=runs,
-        runner=runner,
-    )
-
-
-def _level(plan: PartPlan, observed: Observed) -> float:
-    """The claim's epsilon at the delta of an observation; a curve is tested on a line of it."""
-    for epsilon, delta in plan.tested.lines or ():
-        if delta == observed.delta:
-            return epsilon
-    return plan.tested.epsilon
-
-
-def _likelihood(plan: PartPlan, alpha: float, runner: Runner) -> Finding:
-    assert plan.mechanism is not None
-    runner.progress.stage(f"{runner.prefix}: exact losses of sampled outputs")
-    best: Finding | None = None
-    share = alpha / len(plan.pairs)
-    for pair in plan.pairs:
-        sample = sample_losses(plan.mechanism, pair, plan.loss_runs, runner)
-        if plan.tested.delta == 0:
-            epsilon, confidence, method = max(0.0, sample.best), 1.0, "exact loss of an output"
-        else:
-            epsilon = epsilon_lower(sample.losses, plan.tested.delta, share)
-            confidence, method = 1 - alpha, "importance-sampled delta"
-        observed = Observed(
-            epsilon, plan.tested.delta, confidence, method, plan.loss_runs, plan.tested.epsilon
+    tested = [finding.event for finding in findings if finding.event is not None]
+    try:
+        return gather(
+            plan.mechanism,
+            plan.pairs,
+            tested[-1] if tested else None,
+            epsilon=plan.claim.budget.epsilon,
+            alpha=limits.alpha,
+            runs=evidence_runs(plan.mechanism, plan.loss_runs, limits.learning_for(plan.mechanism)),
+            runner=runner,
         )
-        witness = {
-            "kind": "exact loss",
-            "pair": pair.label,
-            "first": plain(pair.second if sample.swapped else pair.first),
-            "second": plain(pair.first if sample.swapped else pair.second),
-            "output": sample.output.tolist(),
-            "loss": sample.best if math.isfinite(sample.best) else "inf",
-        }
-        if best is None or epsilon > best[0].epsilon:
-            best = (observed, witness if epsilon > plan.tested.epsilon else None)
-    assert best is not None
-    return best
-
-
-def _observed(distinction: Distinction, plan: PartPlan, limits: Limits) -> Finding:
-    observed = Observed(
-        distinction.lower,
-        distinction.delta,
-        1 - limits.alpha,
-        "distinguisher",
-        distinction.runs,
-        distinction.detectable,
-        distinction.learning_runs,
-    )
-    if distinction.lower <= distinction.epsilon:
-        return observed, None
-    best = distinction.best
-    candidate, counts = distinction.candidates[best], distinction.counts[best]
-    pair = plan.pairs[candidate.pair]
-    first, second = pair.first, pair.second
-    if candidate.event.swapped:
-        first, second = second, first
-    return observed, {
-        "kind": "event",
-        "pair": pair.label,
-        "first": plain(first),
-        "second": plain(second),
-        "event": candidate.event.describe(),
-        "hits_first": counts.hits,
-        "hits_second": counts.other,
-        "runs": counts.runs,
-        "epsilon_claimed": distinction.epsilon,
-        "delta": distinction.delta,
-    }
-
-
-def plain(value: Any, limit: int = 2000) -> Any:
-    """Data as JSON can carry it; large things as a short description."""
-    if isinstance(value, np.ndarray):
-        return value.tolist() if value.size <= limit else f"array of shape {value.shape}"
-    if isinstance(value, tuple | list):
-        return [plain(item, limit) for item in value]
-    if isinstance(value, dict):
-        return {str(key): plain(item, limit) for key, item in value.items()}
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, int | float | str | bool) or value is None:
-        return value
-    return repr(value)[:200]
+    except TimeLimitReached:
+        return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -24,8 +23,10 @@ from dpcheck.cli.events import (
     read_event,
     repetitions,
 )
+from dpcheck.cli.flags import Flag
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import CannotCertify, TheoremConditionViolated
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.guarantee import NotPrivate
@@ -71,7 +72,7 @@ def command(
     verify: bool,
     risk: bool,
     layout: str,
-    **options: Any,
+    **options: Flag,
 ) -> None:
     """What does MECHANISM spend? Proved bounds on epsilon at --delta.
 
@@ -162,7 +163,7 @@ def theorem_row(
 
 def as_json(
     event: Event, delta: float, answer: Bound, rows: list[tuple[str, float, str]]
-) -> dict[str, Any]:
+) -> dict[str, Plain]:
     """The machine-readable answer; infinity is the string "inf"."""
     return {
         "schema": SCHEMA,

@@ -6,15 +6,16 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import click
 
 from dpcheck.accounting.api import epsilon
 from dpcheck.accounting.calibrate import steps_in
 from dpcheck.cli.account import SCHEMA, theorem_row
+from dpcheck.cli.flags import Flags
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import UsageError
 from dpcheck.core.events.training import SampledGaussian
 from dpcheck.core.validate import count, open_probability, positive, rate
@@ -32,7 +33,7 @@ class Row:
     note: str = ""
 
 
-def account(name: str, given: dict[str, Any], delta: float, layout: str) -> None:
+def account(name: str, given: Flags, delta: float, layout: str) -> None:
     """Print the account of DPDA, or of G-DPDA's source and target.
 
     Needs --noise, --batch, --rows and --epochs (or --steps), and --delta above 0.
@@ -110,7 +111,7 @@ def _row(what: str, step: SampledGaussian, times: int, delta: float, method: str
 
 def _as_json(
     name: str, step: SampledGaussian, times: int, parts: Mapping[str, Sequence[Row]]
-) -> dict[str, Any]:
+) -> dict[str, Plain]:
     def value(number: float) -> float | str:
         return number if math.isfinite(number) else "inf"
 

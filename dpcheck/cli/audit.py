@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from dpcheck.cli.exit_codes import ExitCode, exit_code
+from dpcheck.cli.flags import Flag, Flags
 from dpcheck.cli.project import (
     audit_options,
     format_option,
@@ -21,9 +22,16 @@ from dpcheck.cli.project import (
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.errors import CannotReplay
 from dpcheck.core.verdict import Verdict
+from dpcheck.core.witness import Witness, WitnessKind
 
-# Kinds of witness that can be checked again in an instant, and what they prove.
-REPLAYABLE = {"exact witness": "exact loss", "canary transcript": "certified epsilon"}
+if TYPE_CHECKING:
+    from dpcheck.session.run import AuditRequest
+
+# What witnesses that can be checked again in an instant prove.
+PROVES = {
+    WitnessKind.EXACT_WITNESS: "exact loss",
+    WitnessKind.CANARY_TRANSCRIPT: "certified epsilon",
+}
 
 
 @click.command("audit")
@@ -55,7 +63,7 @@ REPLAYABLE = {"exact witness": "exact loss", "canary transcript": "certified eps
 @format_option
 @report_option
 @click.option("--floating-point", is_flag=True, help="Also read the bits of floats, as a part.")
-def command(**options: Any) -> None:
+def command(**options: Flag) -> None:
     """Audit TARGET: a registered name, path/file.py:object, or package.module:object.
 
     Exit codes: 0 holds or consistent, 1 violated, 2 cannot be carried out, 3 undecided.
@@ -83,8 +91,9 @@ def command(**options: Any) -> None:
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
 
 
-def _request(options: dict[str, Any]) -> Any:
+def _request(options: Flags) -> AuditRequest:
     from dpcheck.core.adjacency import as_adjacency
+    from dpcheck.report.formats import need_pictures
     from dpcheck.session.run import AuditRequest
 
     if options["resume"] and options["store"] is None:
@@ -104,10 +113,11 @@ def _request(options: dict[str, Any]) -> Any:
         seed=options["seed"],
         tolerance=options["tolerance"],
         timeout=options["timeout"],
+        time_limit=options["time_limit"],
         floating_point=options["floating_point"],
         store=options["store"],
         resume=options["resume"],
-        pictures=any(file.kind == "html" for file in options["reports"]),
+        pictures=need_pictures([options["style"], *(file.kind for file in options["reports"])]),
         workers=workers(
             options["jobs"],
             options["timeout"],
@@ -119,32 +129,31 @@ def _request(options: dict[str, Any]) -> Any:
 
 def _save_witnesses(report: AuditReport, store: str | None) -> None:
     for entry in report.entries:
-        exact = entry.witness is not None and entry.witness.get("kind") in REPLAYABLE
-        if not exact or entry.verdict is not Verdict.VIOLATED:
+        witness = entry.witness
+        if witness is None or not witness.is_replayable or entry.verdict is not Verdict.VIOLATED:
             continue
         folder = Path(store) if store is not None else Path(".dpcheck")
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"witness-{entry.name}-{entry.variant}-{entry.part}.json"
-        path.write_text(json.dumps(entry.witness, indent=1), encoding="utf-8")
+        path.write_text(json.dumps(witness.to_json(), indent=1), encoding="utf-8")
         click.echo(f"witness saved; re-check it with: dpcheck audit --replay {path}", err=True)
 
 
 def _replay(path: Path) -> ExitCode:
-    from dpcheck.session import registry
+    from dpcheck.session import registry  # noqa: F401 - it knows how to replay
 
     try:
-        witness = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CannotReplay(f"cannot read the witness {path}: {error}.") from None
-    if not isinstance(witness, dict) or witness.get("kind") not in REPLAYABLE:
-        raise CannotReplay(f"{path} is not an exact witness; run the audit again to make one.")
-    loss = registry.replay(witness)
+    witness = Witness.from_json(content)
+    loss = witness.replay()
     claimed = float(witness["claim"])
     above = loss > claimed
     at = f" at delta {witness['claim_delta']:g}" if "claim_delta" in witness else ""
     word = "violated" if above else "not violated by this witness"
     click.echo(
         f"{witness['audit']} ({witness['variant']}), part {witness['part']}: "
-        f"{REPLAYABLE[witness['kind']]} at least {loss:.9f}{at}, claim {claimed:g}: {word}"
+        f"{PROVES[witness.kind]} at least {loss:.9f}{at}, claim {claimed:g}: {word}"
     )
     return ExitCode.VIOLATED if above else ExitCode.OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -12,6 +12,14 @@ from dpcheck.cli.check import baseline_of, folder_of
 from dpcheck.cli.project import project_option
 from dpcheck.core.errors import InvalidBaseline
 
+if TYPE_CHECKING:
+    from dpcheck.gate.baseline import Accepted, Finding
+    from dpcheck.gate.project import Project
+
+
+Opened: TypeAlias = (
+    "tuple[Path, list[Accepted], Path]"  # the file, its entries, the last check's folder
+)
 _PATH = click.Path(path_type=Path)
 
 
@@ -24,7 +32,9 @@ def _today() -> date:
 @click.option("--store", type=_PATH, envvar="DPCHECK_STORE", help="Directory of the last check.")
 @click.option("--baseline", "file", type=_PATH, envvar="DPCHECK_BASELINE", help="The file.")
 @click.pass_context
-def command(context: click.Context, project: Any, store: Path | None, file: Path | None) -> None:
+def command(
+    context: click.Context, project: Project, store: Path | None, file: Path | None
+) -> None:
     """Accept findings for a while; `dpcheck check` fails on expired and on stale entries."""
     from dpcheck.gate import baseline
 
@@ -34,7 +44,7 @@ def command(context: click.Context, project: Any, store: Path | None, file: Path
     context.obj = (path, baseline.load(path), folder_of(project, store))
 
 
-def _last(folder: Path) -> list[Any]:
+def _last(folder: Path) -> list[Finding]:
     """The findings of the last check."""
     from dpcheck.gate.baseline import Finding
     from dpcheck.gate.codec import decode
@@ -58,7 +68,7 @@ def _last(folder: Path) -> list[Any]:
 )
 @click.option("--up-to", type=float, help="Largest epsilon accepted; 10% above today's.")
 @click.pass_obj
-def add(obj: Any, finding: str, reason: str, expires: str, up_to: float | None) -> None:
+def add(obj: Opened, finding: str, reason: str, expires: str, up_to: float | None) -> None:
     """Accept FINDING, as `dpcheck baseline list` names it."""
     from difflib import get_close_matches
 
@@ -80,7 +90,7 @@ def add(obj: Any, finding: str, reason: str, expires: str, up_to: float | None) 
 
 @command.command("list")
 @click.pass_obj
-def show(obj: Any) -> None:
+def show(obj: Opened) -> None:
     """What is accepted, what is not, and what would fail the next check."""
     from dpcheck.gate import baseline
     from dpcheck.report.text import figure, table
@@ -115,7 +125,7 @@ def show(obj: Any) -> None:
 @command.command("remove")
 @click.argument("finding")
 @click.pass_obj
-def remove(obj: Any, finding: str) -> None:
+def remove(obj: Opened, finding: str) -> None:
     """No longer accept FINDING."""
     from dpcheck.gate import baseline
 
@@ -130,7 +140,7 @@ def remove(obj: Any, finding: str) -> None:
 
 @command.command("prune")
 @click.pass_obj
-def prune(obj: Any) -> None:
+def prune(obj: Opened) -> None:
     """Remove the entries that the last check no longer found, and the expired ones."""
     from dpcheck.gate import baseline
 

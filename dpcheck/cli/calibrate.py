@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import click
 
@@ -27,6 +26,7 @@ from dpcheck.cli.events import (
     repetitions,
     steps_per_epoch,
 )
+from dpcheck.cli.flags import Flag, Flags
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import UsageError
@@ -56,7 +56,7 @@ def command(
     method: str,
     adjacency: str | None,
     layout: str,
-    **options: Any,
+    **options: Flag,
 ) -> None:
     """How much noise, or how many steps or epochs, for a budget? Verified before it is printed.
 
@@ -81,7 +81,7 @@ def command(
         def event_for(noise: float) -> Event:
             return build(kind, {**values, field: noise}, mechanism) * times
 
-        found: Calibrated[Any] = calibrate_noise(
+        found: Calibrated[float] | Calibrated[int] = calibrate_noise(
             event_for, allowance, adjacency=relation, method=method
         )
         event, label = event_for(found.value), f"noise {found.value:.6g}"
@@ -102,7 +102,7 @@ def command(
     _print(found, event, label, allowance, relation, layout)
 
 
-def _objective(values: dict[str, Any], budget: Budget, layout: str) -> None:
+def _objective(values: Flags, budget: Budget, layout: str) -> None:
     """Objective perturbation has two knobs: eps' and, below eps/2, extra regularisation."""
     missing = [name for name in ("rows", "regularization") if name not in values]
     if missing:
@@ -125,7 +125,7 @@ def _objective(values: dict[str, Any], budget: Budget, layout: str) -> None:
 
 
 def _print(
-    found: Calibrated[Any],
+    found: Calibrated[float] | Calibrated[int],
     event: Event,
     label: str,
     budget: Budget,

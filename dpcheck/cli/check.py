@@ -7,12 +7,13 @@ import sys
 from contextlib import chdir
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from dpcheck.cli.exit_codes import exit_code
+from dpcheck.cli.flags import Flag
 from dpcheck.cli.project import (
     audit_options,
     format_option,
@@ -23,18 +24,16 @@ from dpcheck.cli.project import (
 )
 from dpcheck.core.audit_result import AuditReport
 
+if TYPE_CHECKING:
+    from dpcheck.gate.project import Project
+
+
 _PATH = click.Path(path_type=Path)
 
 
 @click.command("check")
 @project_option
 @audit_options
-@click.option(
-    "--time-limit",
-    type=float,
-    envvar="DPCHECK_TIME_LIMIT",
-    help="Seconds for everything; what is not finished by then is undecided.",
-)
 @click.option(
     "--store",
     type=_PATH,
@@ -58,14 +57,16 @@ _PATH = click.Path(path_type=Path)
 @format_option
 @report_option
 @click.pass_context
-def command(context: click.Context, /, **options: Any) -> None:
+def command(context: click.Context, /, **options: Flag) -> None:
     """Run every audit and budget of the project file in one error budget.
 
     Exit codes: 0 holds or consistent, 1 violated or overspent, 2 cannot be carried out or the
     baseline is out of date, 3 undecided.
     """
     from dpcheck.execution.progress import Progress
-    from dpcheck.gate.check import CheckRequest, check
+    from dpcheck.gate.check import TIME_LIMIT, CheckRequest, check
+    from dpcheck.report.files import write
+    from dpcheck.report.formats import need_pictures, render
 
     project = options["project"]
     request = CheckRequest(
@@ -74,32 +75,32 @@ def command(context: click.Context, /, **options: Any) -> None:
         seed=options["seed"],
         tolerance=options["tolerance"],
         timeout=options["timeout"],
-        time_limit=options["time_limit"],
+        time_limit=options["time_limit"] or TIME_LIMIT,
         folder=folder_of(project, options["store"]),
         baseline=baseline_of(project, options["baseline"]),
         cache=not options["no_cache"],
         nightly=options["nightly"],
-        pictures=any(file.kind == "html" for file in options["reports"]),
+        pictures=need_pictures([options["style"], *(file.kind for file in options["reports"])]),
         workers=workers(options["jobs"], options["timeout"]),
-        overrides=frozenset(n for n in ("max_runs", "timeout") if _was_given(context, n)),
+        overrides=frozenset(
+            n for n in ("max_runs", "timeout", "time_limit") if _was_given(context, n)
+        ),
     )
     reports = [type(file)(file.kind, file.path.absolute()) for file in options["reports"]]
     with own_stdout(), chdir(project.root):
         report = check(project, request, datetime.now(UTC).date(), Progress())
-    click.echo(_render(report, options["style"]))
-    from dpcheck.report.files import write
-
+    click.echo(render(report, options["style"]))
     write(report, reports)
     _summarise(report)
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
 
 
-def folder_of(project: Any, given: Path | None) -> Path:
+def folder_of(project: Project, given: Path | None) -> Path:
     """Where results are kept."""
     return given.absolute() if given is not None else project.root.absolute() / ".dpcheck"
 
 
-def baseline_of(project: Any, given: Path | None) -> Path:
+def baseline_of(project: Project, given: Path | None) -> Path:
     """Where accepted findings are kept."""
     from dpcheck.gate.baseline import DEFAULT
 
@@ -109,13 +110,6 @@ def baseline_of(project: Any, given: Path | None) -> Path:
 def _was_given(context: click.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-
-
-def _render(report: AuditReport, style: str) -> str:
-    from dpcheck.report import summary
-    from dpcheck.report.formats import render
-
-    return summary.render(report) if style == "text" else render(report, style)
 
 
 def _summarise(report: AuditReport) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
 from dpcheck.accounting.calibrate import steps_in
+from dpcheck.cli.flags import Flag, Flags
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidEvent, InvalidParameter, UnknownName, UsageError
 from dpcheck.core.events import guarantee as guarantee_events
@@ -22,7 +23,7 @@ from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import from_json
 from dpcheck.core.validate import count
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def _kebab(name: str) -> str:
@@ -60,7 +61,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # generic only in clic
 
     name = "number"
 
-    def convert(self, value: Any, param: object, ctx: object) -> float:  # noqa: ARG002 - click's signature
+    def convert(self, value: object, param: object, ctx: object) -> float:  # noqa: ARG002 - click's signature
         """Parse, or raise the one-line error."""
         return value if isinstance(value, float) else number(str(value))
 
@@ -89,11 +90,11 @@ def mechanism_options(function: Function) -> Function:
     return function
 
 
-def event_fields(mechanism: str, options: Mapping[str, Any]) -> tuple[type[Event], dict[str, Any]]:
+def event_fields(mechanism: str, options: Mapping[str, Flag]) -> tuple[type[Event], Flags]:
     """The kind of event a name stands for, and its fields from the options."""
     kind = _kind(mechanism)
     names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]  # all are
-    values: dict[str, Any] = {}
+    values: Flags = {}
     for short, targets in _SHORT.items():
         if options.get(short) is None:
             continue
@@ -117,7 +118,7 @@ def event_fields(mechanism: str, options: Mapping[str, Any]) -> tuple[type[Event
     return kind, {name: _typed(kind, name, value) for name, value in values.items()}
 
 
-def build(kind: type[Event], values: Mapping[str, Any], mechanism: str) -> Event:
+def build(kind: type[Event], values: Mapping[str, Flag], mechanism: str) -> Event:
     """The event, or an error that lists what is missing."""
     needed = [
         field.name
@@ -131,7 +132,7 @@ def build(kind: type[Event], values: Mapping[str, Any], mechanism: str) -> Event
     return kind(**values)
 
 
-def read_event(mechanism: str, options: Mapping[str, Any]) -> Event:
+def read_event(mechanism: str, options: Mapping[str, Flag]) -> Event:
     """The event of one step, from a name and options or from a JSON file."""
     if mechanism.endswith(".json"):
         try:
@@ -184,7 +185,7 @@ def _describe(kind: type[Event]) -> str:
     return ", ".join(option_for(f.name) for f in dataclasses.fields(kind))  # type: ignore[arg-type]  # all are
 
 
-def _typed(kind: type[Event], name: str, value: Any) -> Any:
+def _typed(kind: type[Event], name: str, value: Flag) -> Flag:
     """Text from --set as what the field takes."""
     if not isinstance(value, str):
         return value

@@ -7,14 +7,23 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-F = TypeVar("F", bound=Callable[..., Any])
+from dpcheck.cli.flags import Flag
+from dpcheck.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from dpcheck.execution.parallel import Workers
+    from dpcheck.gate.project import Project
+    from dpcheck.report.files import ReportFile
 
 
-def _read(context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def _read(context: click.Context, _parameter: click.Parameter, value: str | None) -> Project:
     """The project, whose options become defaults below flags and DPCHECK_* variables."""
     from dpcheck.gate.project import find, load
 
@@ -37,7 +46,9 @@ project_option = click.option(
 )
 
 
-def _read_reports(_context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
+def _read_reports(
+    _context: click.Context, _parameter: click.Parameter, value: Flag
+) -> tuple[ReportFile, ...]:
     from dpcheck.report.files import check_writable, parse
 
     files = parse(value)
@@ -50,13 +61,13 @@ report_option = click.option(
     "reports",
     multiple=True,
     callback=_read_reports,
-    metavar="KIND=PATH[,...]",
-    help="Also write reports: html=…, sarif=…, junit=….",
+    metavar="FORMAT=PATH[,...]",
+    help="Also write reports, in any of the formats: html=…, sarif=…, junit=….",
 )
 format_option = click.option(
     "--format",
     "style",
-    type=click.Choice(["text", "json", "markdown", "github"]),
+    type=click.Choice(list(FORMATS)),
     default="text",
     show_default=True,
 )
@@ -82,7 +93,7 @@ _AUDIT_OPTIONS = (
         "--max-runs",
         type=click.IntRange(1),
         envvar="DPCHECK_MAX_RUNS",
-        help="Test runs a side, at most.",
+        help="Calls a side, at most, those to learn from included.",
     ),
     click.option(
         "--seed", type=click.IntRange(0), default=0, envvar="DPCHECK_SEED", show_default=True
@@ -95,6 +106,12 @@ _AUDIT_OPTIONS = (
     ),
     click.option(
         "--timeout", type=float, envvar="DPCHECK_TIMEOUT", help="Seconds one run may take."
+    ),
+    click.option(
+        "--time-limit",
+        type=float,
+        envvar="DPCHECK_TIME_LIMIT",
+        help="Seconds an audit may take; then the best verdict so far is given. 120 in `check`.",
     ),
     click.option(
         "--tolerance",
@@ -119,12 +136,14 @@ _AUDIT_OPTIONS = (
 )
 
 
-def workers(jobs: int | None, timeout: float | None, **dask: Any) -> Any:
+def workers(
+    jobs: int | None, timeout: float | None, backend: str = "loky", scheduler: str | None = None
+) -> Workers:
     """Who runs; the patience is a backstop for hangs of a whole batch that no signal can end."""
     from dpcheck.execution.parallel import Workers
 
     patience = None if timeout is None else 600 * timeout + 30
-    return Workers(jobs or os.cpu_count() or 1, timeout=patience, **dask)
+    return Workers(jobs or os.cpu_count() or 1, backend, scheduler, patience)
 
 
 @contextmanager

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import Enum
 from typing import Any
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
+from dpcheck.core.card import SIGNS, Card, Displayed
+from dpcheck.core.card import number as display_number
 from dpcheck.core.claim import Claim
-from dpcheck.core.display import SIGNS, card
-from dpcheck.core.display import number as display_number
 from dpcheck.core.evidence import RunEvidence, Spent
+from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
+from dpcheck.core.witness import Witness
 
 SCHEMA = "dpcheck.report/1"
 
@@ -40,7 +43,7 @@ class Observed:
     epsilon: float
     delta: float
     confidence: float
-    method: str
+    method: Method
     runs: int
     detectable: float
     learning_runs: int = 0
@@ -56,7 +59,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(Displayed):
     """One audited part and its verdict."""
 
     name: str
@@ -66,14 +69,16 @@ class AuditEntry:
     proved: Proved | None
     observed: Observed
     verdict: Verdict
-    witness: Mapping[str, Any] | None = None
+    witness: Witness | None = None
     notes: tuple[str, ...] = ()
-    tie: str | None = None  # how the code was tied to its event, with the power of that test
+    conformance: str | None = None  # how the code was tied to its event, and that test's power
     location: Location | None = None
     origin: str = "run"  # or "cached" (nothing changed since), or "continued" (more runs added)
     accepted: str | None = None  # why, and until when, the baseline lets this finding pass
     spending: tuple[Spent, ...] = ()  # how this part's error rate was spent
     evidence: RunEvidence | None = None  # what a report draws, where one was asked for
+    cut_short: bool = False  # by the time limit; what was seen until then stands
+    floating_point: bool = False  # about the bits of floats, kept apart from the algorithm
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -108,9 +113,9 @@ class AuditEntry:
             "claim": claim,
             "proved": proved,
             "observed": observed,
-            "witness": dict(self.witness) if self.witness is not None else None,
+            "witness": None if self.witness is None else self.witness.to_json(),
             "verdict": str(self.verdict),
-            "tie": self.tie,
+            "tie": self.conformance,
             "notes": list(self.notes),
             "location": None if self.location is None else asdict(self.location),
             "origin": self.origin,
@@ -119,8 +124,9 @@ class AuditEntry:
             "evidence": None if self.evidence is None else asdict(self.evidence),
         }
 
-    def _repr_html_(self) -> str:
-        return _cards((self,))
+    def cards(self) -> tuple[Card, ...]:
+        """What a notebook shows."""
+        return (_card(self),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +168,15 @@ class BudgetEntry:
         }
 
 
+class Scope(Enum):
+    """What was asked for: one audit, or all of a project file."""
+
+    AUDIT = "audit"
+    PROJECT = "project"
+
+
 @dataclass(frozen=True, slots=True)
-class AuditReport:
+class AuditReport(Displayed):
     """All entries of one command."""
 
     seed: int
@@ -174,6 +187,7 @@ class AuditReport:
     complaints: tuple[str, ...] = ()  # baseline entries that no longer hold
     command: str = ""  # what to type to run it again
     file: str = ""  # the project file that asked for it, relative to the checkout
+    scope: Scope = Scope.AUDIT
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -188,36 +202,26 @@ class AuditReport:
             "complaints": list(self.complaints),
         }
 
-    def _repr_html_(self) -> str:
-        return _cards(self.entries)
+    def cards(self) -> tuple[Card, ...]:
+        """What a notebook shows: a card per entry."""
+        return tuple(map(_card, self.entries))
 
 
 _COLUMNS = ("part", "claimed ε", "proved", "observed", "confidence", "method")
 
 
-def _cards(entries: tuple[AuditEntry, ...]) -> str:
-    """What a notebook shows: a card per entry."""
-    return "".join(
-        card(
-            f"{entry.name} ({entry.variant}): {SIGNS[entry.verdict]} {entry.verdict}",
-            _COLUMNS,
-            [
-                [
-                    entry.part,
-                    _budget(entry.claim.budget.epsilon, entry.claim.budget.delta),
-                    "–"
-                    if entry.proved is None
-                    else "≤ " + _budget(entry.proved.epsilon, entry.proved.delta),
-                    "≥ " + _budget(entry.observed.epsilon, entry.observed.delta),
-                    f"{entry.observed.confidence:.6g}",
-                    entry.observed.method,
-                ]
-            ],
-            accent=str(entry.verdict),
-            folded=("details", _details(entry)),
-        )
-        for entry in entries
-    )
+def _card(entry: AuditEntry) -> Card:
+    proved = entry.proved
+    row = [
+        entry.part,
+        _budget(entry.claim.budget.epsilon, entry.claim.budget.delta),
+        "–" if proved is None else "≤ " + _budget(proved.epsilon, proved.delta),
+        "≥ " + _budget(entry.observed.epsilon, entry.observed.delta),
+        f"{entry.observed.confidence:.6g}",
+        entry.observed.method,
+    ]
+    title = f"{entry.name} ({entry.variant}): {SIGNS[entry.verdict]} {entry.verdict}"
+    return Card(title, _COLUMNS, [row], entry.verdict, "details", _details(entry))
 
 
 def _budget(epsilon: float, delta: float) -> str:
@@ -226,8 +230,8 @@ def _budget(epsilon: float, delta: float) -> str:
 
 def _details(entry: AuditEntry) -> list[str]:
     lines = [f"claim: {entry.claim.source}, {entry.claim.adjacency} neighbours"]
-    if entry.tie is not None:
-        lines.append(entry.tie)
+    if entry.conformance is not None:
+        lines.append(entry.conformance)
     if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
         lines.append(f"would have caught ε ≥ {display_number(entry.observed.detectable)}")
     return [*lines, *entry.notes]

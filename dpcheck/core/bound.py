@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.display import card, number
+from dpcheck.core.card import Card, Displayed, number
 from dpcheck.core.errors import DpcheckError
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Displayed):
     """`lower` <= truth <= `upper`; `method` names the proof of `upper`, `assumes` what it needs.
 
     `lower` belongs to the worst mechanism the event describes: some mechanism that fits the
@@ -44,7 +44,9 @@ class Bound:
     def __str__(self) -> str:
         return f"[{self.lower:.6g}, {self.upper:.6g}] ({self.method})"
 
-    def _repr_html_(self) -> str:
+    def cards(self) -> tuple[Card, ...]:
+        """What a notebook shows."""
         row = [number(self.lower), number(self.upper), self.method, str(self.adjacency or "–")]
         columns = ("at least", "at most", "proved by", "adjacency")
-        return card("Proved bound", columns, [row], folded=("assumes", self.assumes))
+        card = Card("Proved bound", columns, [row], heading="assumes", lines=self.assumes)
+        return (card,)

@@ -85,6 +85,12 @@ class LedgerBroken(DpcheckError):
     code = "DPC302"
 
 
+class LedgerOutdated(LedgerBroken):
+    """A ledger file of an earlier format; the message says how to convert it."""
+
+    code = "DPC204"
+
+
 class LedgerMisuse(DpcheckError, ValueError):
     """A dataset, split or plan used against its declaration."""
 
@@ -101,6 +107,24 @@ class BadOutput(DpcheckError):
     """An audited mechanism whose output cannot be used: NaN, another shape, not a value."""
 
     code = "DPC402"
+
+
+class UnreadableOutput(BadOutput):
+    """An output of a type nobody can look into."""
+
+    code = "DPC420"
+
+
+class NotNeighbours(DpcheckError, ValueError):
+    """Two datasets that the stated adjacency does not make neighbours."""
+
+    code = "DPC421"
+
+
+class InvalidRecords(DpcheckError, ValueError):
+    """A description of records that fits no data, or data that do not fit it."""
+
+    code = "DPC422"
 
 
 class InputMutated(DpcheckError):
@@ -137,6 +161,30 @@ class Undecided(DpcheckError):
     """An audit that could not tell within its limits; `data` has what it would take."""
 
     code = "DPC408"
+
+
+class TimeLimitReached(DpcheckError):
+    """The time an audit was given is over; what was found so far is kept."""
+
+    code = "DPC410"
+
+
+class WorkerDied(MechanismFailed):
+    """A process that ended while it ran an audited mechanism; `data` has how."""
+
+    code = "DPC430"
+
+
+class UnfitSignature(DpcheckError, ValueError):
+    """A function that takes neither (data, rng) nor (data)."""
+
+    code = "DPC431"
+
+
+class NotTransferable(DpcheckError, ValueError):
+    """A mechanism or its data that cannot be sent to a worker process."""
+
+    code = "DPC432"
 
 
 class UsageError(DpcheckError, ValueError):

@@ -1,4 +1,4 @@
-"""What an audit saw, small enough to keep: histograms, a trade-off curve with its band, a bill.
+"""What an audit saw, small enough to keep: histograms, a trade-off curve with its band, an error budget.
 
 Nothing here decides a verdict. It is what a report draws, and its size does not grow with the
 number of runs. Everything is plain and finite, so `dataclasses.asdict` is its JSON.
@@ -7,6 +7,8 @@ number of runs. Everything is plain and finite, so `dataclasses.asdict` is its J
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from dpcheck.core.method import Method
 
 Points = tuple[tuple[float, float], ...]
 
@@ -46,9 +48,9 @@ class TradeoffBand:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """One line of the bill: a test, its share of the command's error rate, and over what."""
+    """One line of the error budget: a test, its share of the command's error rate, and over what."""
 
-    test: str
+    test: Method
     share: float
     over: tuple[str, ...] = ()
     note: str = ""

@@ -1,24 +1,35 @@
 """One way to run batches: here, on this machine's cores, or on a dask cluster.
 
-A batch is a pure function of its arguments (its seed among them), results come back in order, so
-the answer is bit-identical whoever computes it. At most a few batches per worker are in flight, so
-memory does not grow with the number of runs.
+A batch is a pure function of its stage and seed, and results come back in order, so the answer is
+bit-identical whoever computes it. Short batches are grouped into tasks of a fraction of a second, so
+that sending them costs little. At most a few tasks per worker are in flight, so memory does not grow
+with the number of runs; they are asked for before they are needed, so that nobody waits.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures.process import BrokenProcessPool
+from collections import OrderedDict, deque
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from dpcheck.core.errors import MechanismFailed, MissingExtra, RunTimedOut, UnknownName
-from dpcheck.execution.store import Arrays, Store
+import numpy as np
 
-Batch = tuple[str, Callable[..., Arrays], tuple[Any, ...]]  # name in the store, function, arguments
+from dpcheck.core.errors import RunTimedOut, UnknownName
+from dpcheck.execution.facts import take
+from dpcheck.execution.imports import surroundings
+from dpcheck.execution.pools import Pool, dask_pool, loky_pool
+from dpcheck.execution.randomness import preserved
+from dpcheck.execution.store import Arrays, Store
+from dpcheck.execution.tasks import Stage, pack, work
+
+Named = tuple[str, np.random.SeedSequence]  # name in the store, seed
+_TASK_SECONDS = 0.25  # messages cost a few milliseconds
+_SLOW_BATCH = 1.0  # seconds; of such batches no worker is given a second one to wait
+_PACES: OrderedDict[str, float] = OrderedDict()  # seconds a batch, by the digest of its stage
+_MOST_PACES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,93 +45,115 @@ class Workers:
         if self.backend not in ("loky", "dask"):
             raise UnknownName(f"unknown backend {self.backend!r}; use loky or dask.")
 
+    def pool(self) -> Pool:
+        """The processes."""
+        return dask_pool(self.scheduler) if self.backend == "dask" else loky_pool(self.jobs)
 
-def run(batches: Iterable[Batch], workers: Workers, store: Store) -> Iterator[Arrays]:
+    @property
+    def is_serial(self) -> bool:
+        """Whether everything runs in this process."""
+        return self.backend == "loky" and self.jobs == 1
+
+
+def run(
+    stage: Stage, batches: Sequence[Named], workers: Workers, store: Store
+) -> Generator[Arrays, None, None]:
     """The results of `batches`, in order; finished ones come from the store.
 
-    Guarantee: every result is in the store before it is yielded.
+    Guarantee: every result is in the store before it is yielded. Whoever stops reading wastes at
+    most the few tasks that are under way.
     """
-    waiting = list(batches)
-    found = {name: store.get(name) for name, _, _ in waiting}
-    missing = [batch for batch in waiting if found[batch[0]] is None]
-    fresh = _compute(missing, workers)
-    for name, _, _ in waiting:
-        known = found.pop(name)
-        if known is None:
-            known = next(fresh)
-            store.put(name, known)
-        yield known
-
-
-def _compute(batches: list[Batch], workers: Workers) -> Iterator[Arrays]:
-    if workers.backend == "dask":
-        yield from _on_dask(batches, workers)
-    elif workers.jobs == 1 or len(batches) <= 1:
-        for _, function, arguments in batches:
-            yield function(*arguments)
+    known = {name: found for name, _ in batches if (found := store.get(name)) is not None}
+    missing = [batch for batch in batches if batch[0] not in known]
+    if workers.is_serial or len(missing) <= 1:
+        fresh = _here(stage, missing, store)
     else:
-        yield from _on_cores(batches, workers)
-
-
-def _on_cores(batches: list[Batch], workers: Workers) -> Iterator[Arrays]:
-    from joblib import Parallel, delayed
-
-    pool = Parallel(
-        n_jobs=workers.jobs,
-        backend="loky",
-        return_as="generator",
-        timeout=workers.timeout,
-        pre_dispatch="2*n_jobs",
-        batch_size=1,
-    )
+        fresh = _spread(stage, missing, workers, store)
     try:
-        yield from pool(delayed(function)(*arguments) for _, function, arguments in batches)
-    except (TimeoutError, multiprocessing.TimeoutError):
-        raise hang(workers.timeout) from None
-    except BrokenProcessPool as error:
-        raise MechanismFailed(
-            "a worker process died while it ran the mechanism: out of memory, a crash in compiled "
-            "code, or an exit of its own. Run it with --jobs 1 to see where."
-        ) from error
-
-
-def _on_dask(batches: list[Batch], workers: Workers) -> Iterator[Arrays]:
-    try:
-        import distributed
-    except ImportError:
-        raise MissingExtra(
-            "the dask backend needs the package distributed: pip install 'dpcheck[dask]'."
-        ) from None
-    # Submitted directly rather than through joblib's dask backend: the scheduler runs a batch that
-    # was lost with its worker again, and being pure it gives the same result.
-    lib: Any = distributed  # untyped
-    try:
-        client = lib.Client(workers.scheduler, timeout=30, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise UnknownName(
-            f"no dask scheduler answers at {workers.scheduler}: {error}.", value=workers.scheduler
-        ) from None
-    with client:
-        window = 2 * max(1, len(client.scheduler_info()["workers"]))
-        waiting = iter(batches)
-        flying: deque[Any] = deque()
-        for name, function, arguments in islice(waiting, window):
-            flying.append(client.submit(function, *arguments, pure=False, key=_key(name)))
-        while flying:
-            future = flying.popleft()
-            try:
-                result = future.result(timeout=workers.timeout)
-            except (TimeoutError, lib.TimeoutError):
-                raise hang(workers.timeout) from None
-            for name, function, arguments in islice(waiting, 1):
-                flying.append(client.submit(function, *arguments, pure=False, key=_key(name)))
+        for name, _ in batches:
+            result = known.pop(name, None)
+            if result is None:
+                result = next(fresh)
+                store.put(name, result)
             yield result
+    finally:
+        fresh.close()
 
 
-def _key(name: str) -> str:
-    from uuid import uuid4
+def _here(stage: Stage, batches: Sequence[Named], store: Store) -> Generator[Arrays, None, None]:
+    for _, seed in batches:
+        with preserved():
+            result = stage.run(seed)
+        store.observe(take())
+        yield result
 
-    return f"dpcheck-{name}-{uuid4().hex}"
+
+def _spread(
+    stage: Stage, batches: Sequence[Named], workers: Workers, store: Store
+) -> Generator[Arrays, None, None]:
+    parcel, pool = pack(stage), workers.pool()
+    assert isinstance(parcel.content, bytes)
+    around, shipped = surroundings(parcel.content, folder=pool.is_local), pool.ship(parcel)
+    waiting, left = iter(batches), len(batches)
+    width = pool.width
+    flying: deque[Any] = deque()
+    store.observe(take())
+    try:
+        while left or flying:
+            while left and len(flying) < _in_flight(parcel.digest, width):
+                seeds = [seed for _, seed in islice(waiting, _group(parcel.digest, left, width))]
+                left -= len(seeds)
+                flying.append(pool.submit(work, shipped, around, seeds))
+            done = _result(pool, flying[0], workers.timeout)
+            flying.popleft()
+            if done.results:
+                _remember(parcel.digest, done.seconds / len(done.results))
+            store.observe(done.facts)
+            yield from done.results
+            if done.error is not None:
+                raise done.error
+    finally:
+        _abandon(pool, flying, parcel.digest)
+
+
+def _remember(digest: str, seconds: float) -> None:
+    """The last measured pace; the first one of a stage also has its imports in it."""
+    _PACES[digest] = seconds
+    while len(_PACES) > _MOST_PACES:
+        _PACES.popitem(last=False)
+
+
+def _group(digest: str, left: int, width: int) -> int:
+    """Batches for the next task: enough for its time, few enough that all workers end together."""
+    pace = _PACES.get(digest)
+    if pace is None:
+        return 1
+    return max(1, min(int(_TASK_SECONDS / max(pace, 1e-6)), -(-left // (2 * width))))
+
+
+def _in_flight(digest: str, width: int) -> int:
+    return width + 1 if _PACES.get(digest, 0.0) > _SLOW_BATCH else 2 * width
+
+
+def _result(pool: Pool, future: Any, timeout: float | None) -> Any:
+    try:
+        return future.result(timeout=timeout)
+    except (TimeoutError, multiprocessing.TimeoutError):
+        pool.stop()
+        raise hang(timeout) from None
+    except BaseException as error:
+        told = pool.diagnose(error)
+        if told is error:
+            raise
+        pool.stop()
+        raise told from None
+
+
+def _abandon(pool: Pool, flying: deque[Any], digest: str) -> None:
+    """Take back what was not begun; wait for nothing that takes long."""
+    running = [future for future in flying if not future.cancel() and not future.done()]
+    if running and pool.is_local and _PACES.get(digest, _SLOW_BATCH) >= _SLOW_BATCH:
+        pool.stop()
 
 
 def hang(timeout: float | None) -> RunTimedOut:

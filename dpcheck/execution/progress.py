@@ -1,26 +1,30 @@
-"""A progress line on standard error: runs, the bound so far, the evidence so far."""
+"""How far an audit is, on standard error: a live line on a terminal, elsewhere one line a minute."""
 
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import AbstractContextManager
 from types import TracebackType
 
+_EVERY = 60.0  # seconds between two lines where nobody is watching live
+
 
 class Progress(AbstractContextManager["Progress"]):
-    """Silent unless standard error is a terminal (or `always`); never touches standard output."""
+    """Never touches standard output; silent where `quiet`."""
 
     def __init__(self, *, always: bool = False, quiet: bool = False) -> None:
-        self._on = not quiet and (always or sys.stderr.isatty())
+        self._on = not quiet
         self._status = None
-        if self._on:
+        self._last = time.monotonic()
+        if self._on and (always or sys.stderr.isatty()):
             from rich.console import Console
 
             self._status = Console(stderr=True).status("starting")
 
     @property
     def on(self) -> bool:
-        """Whether anybody is watching."""
+        """Whether anybody is told."""
         return self._on
 
     def __enter__(self) -> Progress:
@@ -41,11 +45,33 @@ class Progress(AbstractContextManager["Progress"]):
         """Say what is being done."""
         if self._status is not None:
             self._status.update(text)
+        elif self._on and time.monotonic() - self._last >= _EVERY:
+            self._last = time.monotonic()
+            print(f"dpcheck: {text}", file=sys.stderr, flush=True)
 
-    def testing(self, part: str, runs: int, most: int, epsilon: float, log_e: float) -> None:
-        """Say how far the test is."""
-        if self._status is not None:
-            self._status.update(
-                f"{part}: {runs:,} of at most {most:,} runs a side, "
-                f"epsilon >= {epsilon:.4g}, log e-value {log_e:.1f}"
-            )
+    def testing(
+        self,
+        part: str,
+        runs: int,
+        most: int,
+        epsilon: float,
+        log_e: float,
+        seconds: float | None = None,
+    ) -> None:
+        """Say how far the test is, and how many seconds all runs that are allowed would take."""
+        left = "" if seconds is None else f", {duration(seconds)} left at most"
+        self.stage(
+            f"{part}: {runs:,} of at most {most:,} runs a side, epsilon >= {epsilon:.4g}, "
+            f"log e-value {log_e:.1f}{left}"
+        )
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it.
+
+    >>> duration(42.3), duration(400), duration(20_000)
+    ('about 42 s', 'about 7 min', 'about 5.6 h')
+    """
+    if seconds < 120:
+        return f"about {max(1, round(seconds))} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 7200 else f"about {seconds / 3600:.1f} h"

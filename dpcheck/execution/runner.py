@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from dpcheck.execution.parallel import Workers, run
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.seeds import stream
 from dpcheck.execution.store import Arrays, MemoryStore, Store
+from dpcheck.execution.tasks import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,7 @@ class Runner:
 
     def batches(
         self, stage: str, indices: range, function: Callable[..., Arrays], *arguments: Any
-    ) -> Iterator[Arrays]:
+    ) -> Generator[Arrays, None, None]:
         """function(*arguments, seed) for every index, in order."""
-        return run(
-            (
-                (f"{self.prefix}/{stage}/{i}", function, (*arguments, self.seeds(stage, i)))
-                for i in indices
-            ),
-            self.workers,
-            self.store,
-        )
+        named = [(f"{self.prefix}/{stage}/{i}", self.seeds(stage, i)) for i in indices]
+        return run(Stage(function, arguments), named, self.workers, self.store)

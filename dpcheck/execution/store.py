@@ -17,12 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.core.errors import StoreBroken
+from dpcheck.execution.facts import Facts, still_true
 
 Arrays = dict[str, NDArray[np.float64]]
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS batches "
     "(audit TEXT, name TEXT, payload BLOB, PRIMARY KEY (audit, name)) WITHOUT ROWID"
 )
+
+_FILES = (
+    "CREATE TABLE IF NOT EXISTS files "
+    "(audit TEXT, path TEXT, digest TEXT, PRIMARY KEY (audit, path)) WITHOUT ROWID"
+)
+_ENTROPY = "operating system entropy"  # stands among the paths, which are absolute
 
 
 def audit_key(identity: Mapping[str, object]) -> str:
@@ -39,7 +46,10 @@ def _pack(arrays: Arrays) -> bytes:
 
 
 class MemoryStore:
-    """Keeps nothing: every batch is run."""
+    """Keeps no batch: every one is run. It does keep what was seen while they ran."""
+
+    def __init__(self) -> None:
+        self.facts = Facts()
 
     def get(self, name: str) -> Arrays | None:  # noqa: ARG002 - the store's interface
         """Never found."""
@@ -48,9 +58,17 @@ class MemoryStore:
     def put(self, name: str, arrays: Arrays) -> None:
         """Dropped."""
 
+    def observe(self, facts: Facts) -> None:
+        """Add what was seen while a batch ran."""
+        self.facts.add(facts)
+
 
 class SqliteStore:
-    """The finished batches of one audit in DIR/batches.sqlite."""
+    """The finished batches of one audit in DIR/batches.sqlite.
+
+    With them the files that were read while they were made: if one has changed since, none of the
+    batches is used again.
+    """
 
     def __init__(self, directory: str | Path, key: str, *, resume: bool) -> None:
         path = Path(directory)
@@ -60,9 +78,13 @@ class SqliteStore:
             self._connection = sqlite3.connect(self._file, timeout=30)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute(_SCHEMA)
+            self._connection.execute(_FILES)
             self._key = key
-            if not resume:
-                self._connection.execute("DELETE FROM batches WHERE audit = ?", (key,))
+            self.facts = self._known_facts()
+            if not resume or not still_true(self.facts.files):
+                for table in ("batches", "files"):
+                    self._connection.execute(f"DELETE FROM {table} WHERE audit = ?", (key,))
+                self.facts = Facts()
             self._connection.commit()
         except (sqlite3.Error, OSError) as error:
             raise StoreBroken(
@@ -92,6 +114,27 @@ class SqliteStore:
         with self._connection:
             self._connection.execute(
                 "INSERT OR REPLACE INTO batches VALUES (?, ?, ?)", (self._key, name, _pack(arrays))
+            )
+
+    def _known_facts(self) -> Facts:
+        rows = self._connection.execute(
+            "SELECT path, digest FROM files WHERE audit = ?", (self._key,)
+        )
+        files = dict(rows.fetchall())
+        entropy = files.pop(_ENTROPY, None) is not None
+        return Facts(files, entropy)
+
+    def observe(self, facts: Facts) -> None:
+        """Write down what was seen while a batch ran."""
+        before = (dict(self.facts.files), self.facts.entropy)
+        self.facts.add(facts)
+        if before == (self.facts.files, self.facts.entropy):
+            return
+        rows = list(self.facts.files.items()) + [(_ENTROPY, "")] * self.facts.entropy
+        with self._connection:
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO files VALUES (?, ?, ?)",
+                [(self._key, path, content) for path, content in rows],
             )
 
     def close(self) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidBaseline
 from dpcheck.gate.files import read_text
 from dpcheck.report.files import write_whole
@@ -114,7 +114,7 @@ def read_end(text: str, today: date) -> date:
 
 def save(path: Path, entries: Sequence[Accepted]) -> None:
     """Write the entries, sorted, so that changes are easy to review."""
-    listed: list[dict[str, Any]] = [
+    listed: list[dict[str, Plain]] = [
         asdict(entry)
         | {
             "expires": entry.expires.isoformat(),

@@ -72,7 +72,7 @@ def spenders(
     """The audited parts that spend from a dataset."""
     found = []
     for audit, entries in audits:
-        parts = {entry.part for entry in entries if not entry.part.endswith("floating-point")}
+        parts = {entry.part for entry in entries if not entry.floating_point}
         unknown = sorted(set(audit.datasets) - {""} - parts)
         if unknown:
             raise InvalidProject(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Scope
 from dpcheck.core.errors import NothingToAudit
 from dpcheck.core.validate import non_negative, open_probability, positive
 from dpcheck.core.verdict import Verdict
@@ -20,9 +19,11 @@ from dpcheck.gate.baseline import Finding
 from dpcheck.gate.budgets import check_budget, spenders
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
-from dpcheck.gate.running import Settings, from_checkout, run_audit
+from dpcheck.gate.running import CheckSettings, from_checkout, run_audit
 from dpcheck.session.provenance import versions
 from dpcheck.session.run import AuditRequest
+
+TIME_LIMIT = 120.0  # seconds an audit, unless told otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class CheckRequest:
             seed=self.seed,
             tolerance=self.tolerance,
             timeout=chosen("timeout", spec.timeout),
+            time_limit=chosen("time_limit", spec.time_limit),
             pictures=self.pictures,
             workers=self.workers,
         )
@@ -98,10 +100,7 @@ def check(
     accepted_before = baseline.load(request.baseline)
     watch = progress or Progress(quiet=True)
     alpha = (1 - request.confidence) / max(1, len(project.audits))
-    limit = math.inf if request.time_limit is None else request.time_limit
-    settings = Settings(
-        alpha, request.folder, time.monotonic() + limit, request.cache, request.nightly
-    )
+    settings = CheckSettings(alpha, request.folder, request.cache, request.nightly)
     results = Results(request.folder)
     try:
         audited = [
@@ -138,6 +137,7 @@ def check(
         complaints=tuple(complaints),
         command=f"dpcheck check --seed {request.seed} --no-cache",
         file=from_checkout(project.file, project.root) or "" if project.file is not None else "",
+        scope=Scope.PROJECT,
     )
 
 

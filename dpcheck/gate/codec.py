@@ -11,11 +11,12 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from dpcheck.core.data import Plain
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import from_dict, to_dict
 
 
-def encode(value: object) -> Any:
+def encode(value: object) -> Plain:
     """Plain data; infinity is the string "inf"."""
     if isinstance(value, Event):
         return to_dict(value)

@@ -5,23 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError, InvalidProject
 
 T = TypeVar("T")
-Reader = Callable[[object], Any]
+Reader = Callable[[object], Plain]
 
 
 class Unfit(Exception):
     """A value that is not what its key needs; the message says what it needs."""
 
 
-def read_table(where: str, data: object, readers: Mapping[str, Reader]) -> dict[str, Any]:
+def read_table(where: str, data: object, readers: Mapping[str, Reader]) -> dict[str, Plain]:
     """The table's values by their keys, checked; keys may be written with _ or -."""
     if not isinstance(data, dict):
         raise InvalidProject(f"{where} must be a table, got {short(data)}.")
-    values: dict[str, Any] = {}
+    values: dict[str, Plain] = {}
     for key, value in data.items():
         name = key.replace("_", "-")
         if name not in readers:
@@ -119,7 +120,7 @@ def choice(*allowed: str) -> Reader:
 def many(reader: Reader, most: int = 1000) -> Reader:
     """A list of values of one kind."""
 
-    def read(value: object) -> tuple[Any, ...]:
+    def read(value: object) -> tuple[Plain, ...]:
         if not isinstance(value, list):
             raise Unfit("a list")
         if len(value) > most:

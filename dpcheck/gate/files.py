@@ -5,8 +5,8 @@ from __future__ import annotations
 import stat
 import tomllib
 from pathlib import Path
-from typing import Any
 
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError, InvalidProject
 
 MOST_BYTES = 1 << 18
@@ -35,7 +35,7 @@ def read_text(path: Path, kind: type[DpcheckError] = InvalidProject) -> str:
         raise kind(f"{path} is not UTF-8 text.") from None
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Plain]:
     """A TOML file as plain data; InvalidProject names the line for what is not TOML."""
     text = read_text(path)
     for number, line in enumerate(text.splitlines(), 1):

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidProject
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import from_dict
 from dpcheck.gate.fields import (
+    Reader,
     Unfit,
     choice,
     flag,
@@ -44,6 +45,7 @@ class AuditSpec:
     settings: tuple[str, ...] = ()
     max_runs: int | None = None
     timeout: float | None = None
+    time_limit: float | None = None
     floating_point: bool = False
     datasets: Mapping[str, str] = field(default_factory=dict)  # part -> dataset, "" for all parts
     releases: int = 1
@@ -66,7 +68,7 @@ class Project:
 
     root: Path
     file: Path | None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Plain] = field(default_factory=dict)
     audits: tuple[AuditSpec, ...] = ()
     budgets: tuple[BudgetSpec, ...] = ()
     pythonpath: tuple[Path, ...] = ()
@@ -102,7 +104,7 @@ def _shared_table(path: Path) -> object:
     return tool.get("dpcheck")
 
 
-def _positive() -> Any:
+def _positive() -> Reader:
     return number(0, open_ends=True)
 
 
@@ -188,6 +190,7 @@ _AUDIT = {
     "set": _settings,
     "max-runs": whole(1),
     "timeout": _positive(),
+    "time-limit": _positive(),
     "floating-point": flag,
     "dataset": _datasets,
     "releases": whole(1, 10**9),
@@ -214,7 +217,7 @@ def _audit(root: Path, index: int, data: object) -> AuditSpec:
         inside(root, path, f"{where}: inputs")
     adjacency = found.get("adjacency")
     return AuditSpec(
-        name=found.get("name", target),
+        name=str(found.get("name", target)),
         target=target,
         epsilon=found.get("epsilon"),
         delta=found.get("delta"),
@@ -224,6 +227,7 @@ def _audit(root: Path, index: int, data: object) -> AuditSpec:
         settings=found.get("set", ()),
         max_runs=found.get("max-runs"),
         timeout=found.get("timeout"),
+        time_limit=found.get("time-limit"),
         floating_point=found.get("floating-point", False),
         datasets=found.get("dataset", {}),
         releases=found.get("releases", 1),

@@ -7,9 +7,9 @@ import sqlite3
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dpcheck.core.audit_result import AuditEntry
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import StoreBroken
 from dpcheck.gate.codec import decode, encode
 
@@ -56,7 +56,7 @@ class Results:
             path=str(self._file),
         )
 
-    def _read(self, name: str) -> Any:
+    def _read(self, name: str) -> Plain:
         try:
             row = self._connection.execute(
                 "SELECT payload FROM results WHERE name = ?", (name,)
@@ -92,14 +92,14 @@ class Results:
         """Keep a result."""
         self._write(key, encode(kept))
 
-    def last(self) -> list[dict[str, Any]] | None:
+    def last(self) -> list[dict[str, Plain]] | None:
         """The findings of the last check, for `dpcheck baseline`."""
         found = self._read(_LAST)
         if found is not None and not isinstance(found, list):
             raise self._broken("no list of findings")
         return found
 
-    def put_last(self, findings: list[dict[str, Any]]) -> None:
+    def put_last(self, findings: list[dict[str, Plain]]) -> None:
         """Remember the findings of this check."""
         self._write(_LAST, findings)
 

@@ -4,61 +4,39 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from dpcheck.auditing.auditors.distinguisher import Limits
 from dpcheck.auditing.auditors.floating_point import with_float_parts
 from dpcheck.auditing.guard import fingerprint
-from dpcheck.auditing.part import PartPlan
-from dpcheck.core.audit_result import AuditEntry, Location, Observed
+from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.audit_result import AuditEntry, Location
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError, InvalidProject, MechanismFailed, NothingToAudit
 from dpcheck.core.events.serialize import to_dict
+from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
+from dpcheck.execution import code
 from dpcheck.execution.progress import Progress
-from dpcheck.execution.store import Arrays, MemoryStore, SqliteStore, Store
-from dpcheck.gate import code
+from dpcheck.execution.store import MemoryStore, SqliteStore, Store
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Kept, Results
 from dpcheck.session import run as session
 from dpcheck.session import targets
-from dpcheck.session.claims import audited_claim, read_claim
-
-
-class OutOfTime(Exception):
-    """The gate's time limit passed between two batches."""
-
-
-class TimedStore(MemoryStore):
-    """A store that stops the audit once the time is up; what was finished is kept."""
-
-    def __init__(self, inner: Store, deadline: float) -> None:
-        self._inner, self._deadline = inner, deadline
-
-    def get(self, name: str) -> Arrays | None:
-        """A finished batch."""
-        return self._inner.get(name)
-
-    def put(self, name: str, arrays: Arrays) -> None:
-        """Keep a batch, then look at the clock."""
-        self._inner.put(name, arrays)
-        if time.monotonic() > self._deadline:
-            raise OutOfTime
+from dpcheck.session.claims import read_claim
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CheckSettings:
     """What all audits of one check share; `alpha` is the error rate of each."""
 
     alpha: float
     folder: Path
-    deadline: float = math.inf
     cache: bool = True
     nightly: bool = False
 
@@ -87,11 +65,11 @@ def prepare(
             raise NothingToAudit("this target is not callable; name a function (data, rng).")
     plans, _ = session.plan(replace(request, floating_point=False))
     if spec.claim is not None:
-        if any(getattr(plan, "trial", None) is not None for plan in plans):
+        if any(plan.training is not None for plan in plans):
             raise InvalidProject("canaries are planned for the declared claim; change it there.")
         stated = [read_claim(spec.claim, p.claim.adjacency, "the project file") for p in plans]
         plans = [
-            replace(p, claim=replace(c, part=p.claim.part), tested=audited_claim(c))
+            replace(p, claim=replace(c, part=p.claim.part))
             for p, c in zip(plans, stated, strict=True)
         ]
     plans = [replace(p, name=spec.name) for p in plans]
@@ -119,17 +97,14 @@ def from_checkout(path: Path, root: Path) -> str | None:
 
 
 def _source_of(target: str) -> Path:
-    reference = targets.parse(target)
-    if reference.location.endswith(".py"):
-        return Path(reference.location)
-    return Path(sys.modules[reference.location].__file__ or "").resolve()
+    return targets.source_of(targets.parse(target)) or Path()
 
 
 def result_key(
     spec: AuditSpec, request: session.AuditRequest, plans: Sequence[PartPlan], project: Project
 ) -> str | None:
     """A digest of code, data and parameters; None where the data has none."""
-    facts: dict[str, Any] = {
+    facts: dict[str, Plain] = {
         "environment": code.environment(),
         "name": spec.name,
         "target": spec.target,
@@ -143,6 +118,7 @@ def result_key(
         "seed": request.seed,
         "tolerance": request.tolerance,
         "timeout": request.timeout,
+        "time_limit": request.time_limit,
         "floating_point": spec.floating_point,
         "inputs": code.inputs(project.root, spec.inputs),
     }
@@ -158,7 +134,7 @@ def result_key(
 def run_audit(
     spec: AuditSpec,
     request: session.AuditRequest,
-    settings: Settings,
+    settings: CheckSettings,
     project: Project,
     results: Results,
     progress: Progress,
@@ -197,7 +173,7 @@ def run_audit(
 def _run(
     plans: list[PartPlan],
     request: session.AuditRequest,
-    settings: Settings,
+    settings: CheckSettings,
     key: str | None,
     nights: int,
     progress: Progress,
@@ -210,26 +186,23 @@ def _run(
         alpha=settings.alpha / len(plans), max_runs=request.max_runs, tolerance=request.tolerance
     )
     entries, whole = [], True
+    ends = time.time() + (request.time_limit or math.inf)
     try:
-        for plan in plans:
+        for index, plan in enumerate(plans):
             limits = night_limits(base, plan, nights) if settings.nightly else base
-            try:
-                if time.monotonic() > settings.deadline:
-                    raise OutOfTime
-                with warnings.catch_warnings():
-                    warnings.filterwarnings("ignore", message=".*still being processed")
-                    report = session.run_plans(
-                        [plan],
-                        request,
-                        {},
-                        progress=progress,
-                        limits=limits,
-                        store=TimedStore(store, settings.deadline),
-                    )
-                (entry,) = report.entries
-            except OutOfTime:
-                whole = False
-                entry = _cut_short(plan, limits)
+            limits = session.in_time(limits, ends, len(plans) - index)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=".*still being processed")
+                report = session.run_plans(
+                    [plan],
+                    replace(request, time_limit=None),
+                    {},
+                    progress=progress,
+                    limits=limits,
+                    store=store,
+                )
+            (entry,) = report.entries
+            whole = whole and not entry.cut_short
             if settings.nightly and _goes_on(entry):
                 note = f"night {nights + 1} of one e-process: no error rate was spent again"
                 entry = replace(
@@ -244,7 +217,7 @@ def _run(
 
 def _goes_on(entry: AuditEntry) -> bool:
     """Whether a part has an e-process: its other tests would only repeat themselves."""
-    return any(line.test == "distinguisher" for line in entry.spending)
+    return any(line.test is Method.DISTINGUISHER for line in entry.spending)
 
 
 def night_limits(base: Limits, plan: PartPlan, nights: int) -> Limits:
@@ -267,18 +240,4 @@ def night_limits(base: Limits, plan: PartPlan, nights: int) -> Limits:
         learning_runs=base.learning_for(plan.mechanism),
         sharpening_runs=base.sharpening_for(plan.mechanism),
         stop_early=False,
-    )
-
-
-def _cut_short(plan: PartPlan, limits: Limits) -> AuditEntry:
-    observed = Observed(0.0, plan.tested.delta, 1 - limits.alpha, "no test", 0, math.inf)
-    return AuditEntry(
-        plan.name,
-        plan.variant,
-        plan.claim.part,
-        plan.claim,
-        plan.proved,
-        observed,
-        Verdict.UNDECIDED,
-        notes=("the time limit passed before this part was finished; raise --time-limit",),
     )

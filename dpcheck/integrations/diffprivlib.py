@@ -14,26 +14,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from dpcheck.auditing.mechanism import audited
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
+from dpcheck.core.data import Data, Output
 from dpcheck.core.errors import MissingExtra
+from dpcheck.integrations.foreign import Foreign
 
-Release = Sequence[str] | Callable[[Any], Any]
+Release = Sequence[str] | Callable[[Foreign], Foreign]
 
 
 class Tool:
     """A function of diffprivlib.tools as a mechanism (data, rng) -> output."""
 
-    def __init__(self, tool: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    def __init__(self, tool: Callable[..., Foreign], arguments: dict[str, Foreign]) -> None:
         self.tool, self.arguments = tool, arguments
         self.__name__ = str(getattr(tool, "__name__", "tool"))
 
-    def __call__(self, data: Any, rng: np.random.Generator) -> Any:
+    def __call__(self, data: Data, rng: np.random.Generator) -> Output:
         """One release."""
         with warnings.catch_warnings():
             # What the library warns about (bounds read from the data) is what the audit is to find.
@@ -46,12 +47,12 @@ class Model:
     """A model of diffprivlib as a mechanism: fit on (X, y), return what `release` names."""
 
     def __init__(
-        self, model: Callable[..., Any], arguments: dict[str, Any], release: Release
+        self, model: Callable[..., Foreign], arguments: dict[str, Foreign], release: Release
     ) -> None:
         self.model, self.arguments, self.release = model, arguments, release
         self.__name__ = str(getattr(model, "__name__", "model"))
 
-    def __call__(self, data: Any, rng: np.random.Generator) -> Any:
+    def __call__(self, data: Data, rng: np.random.Generator) -> Output:
         """One fitted model."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -62,7 +63,7 @@ class Model:
         return _flat(tuple(getattr(fitted, name) for name in self.release))
 
 
-def _seeded(rng: np.random.Generator) -> dict[str, Any]:
+def _seeded(rng: np.random.Generator) -> dict[str, Foreign]:
     """The audit's generator in diffprivlib's clothes, and an accountant that forgets."""
     try:
         from diffprivlib import BudgetAccountant
@@ -76,18 +77,18 @@ def _seeded(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def _flat(parts: tuple[Any, ...]) -> Any:
+def _flat(parts: tuple[object, ...]) -> Output:
     return np.concatenate([np.ravel(np.asarray(part, dtype=float)) for part in parts])
 
 
 def audited_tool(
-    tool: Callable[..., Any],
+    tool: Callable[..., Foreign],
     *,
     epsilon: float,
     delta: float = 0.0,
     adjacency: Adjacency | str,
-    neighbours: Sequence[tuple[Any, Any]],
-    **arguments: Any,
+    neighbours: Sequence[tuple[Data, Data]],
+    **arguments: Foreign,
 ) -> Tool:
     """A tool with its arguments as an audit target; the claim is the epsilon it is given."""
     wrap = audited(
@@ -97,14 +98,14 @@ def audited_tool(
 
 
 def audited_model(
-    model: Callable[..., Any],
+    model: Callable[..., Foreign],
     *,
     epsilon: float,
     delta: float = 0.0,
     adjacency: Adjacency | str,
-    neighbours: Sequence[tuple[Any, Any]],
+    neighbours: Sequence[tuple[Data, Data]],
     release: Release,
-    **arguments: Any,
+    **arguments: Foreign,
 ) -> Model:
     """A model as an audit target; `release` names the fitted attributes an attacker sees."""
     wrap = audited(

@@ -8,16 +8,17 @@ Gaussians of multiplier 2 at delta 1e-5 they answer 11.48 and 5.38).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from dpcheck.accounting.renyi.divergence import expected_runs
 from dpcheck.core.errors import InvalidEvent, UsageError
 from dpcheck.core.events import event as combine
 from dpcheck.core.events import guarantee, noise, training
 from dpcheck.core.events.event import Event
+from dpcheck.integrations.foreign import Foreign
 
 
-def _dp_event() -> Any:
+def _dp_event() -> Foreign:
     try:
         from dp_accounting import dp_event
     except ImportError:
@@ -27,7 +28,7 @@ def _dp_event() -> Any:
     return dp_event
 
 
-def to_dp_event(event: Event) -> Any:
+def to_dp_event(event: Event) -> Foreign:
     """The DpEvent that means the same; InvalidEvent where dp-accounting has none.
 
     >>> to_dp_event(noise.Gaussian(1.5) * 3)
@@ -66,7 +67,7 @@ def to_dp_event(event: Event) -> Any:
     raise InvalidEvent(f"dp-accounting has no event for {type(event).__name__}.")
 
 
-def from_dp_event(event: Any) -> Event:
+def from_dp_event(event: Foreign) -> Event:
     """The dpcheck event that means the same; InvalidEvent where there is none.
 
     >>> from dp_accounting import dp_event
@@ -94,14 +95,7 @@ def from_dp_event(event: Any) -> Event:
         case dp.ZCDpEvent() if event.xi == 0:
             return guarantee.ZCDP(event.rho)
         case dp.PoissonSampledDpEvent():
-            match event.event:
-                case dp.GaussianDpEvent():
-                    kind: type[Event] = training.SampledGaussian
-                case dp.LaplaceDpEvent():
-                    kind = training.SampledLaplace
-                case _:
-                    raise _unknown(event)
-            return kind(event.event.noise_multiplier, event.sampling_probability)  # type: ignore[call-arg]  # both take these
+            return _poisson_sampled(event)
         case dp.SampledWithoutReplacementDpEvent() if isinstance(event.event, dp.GaussianDpEvent):
             return training.FixedBatchGaussian(
                 event.event.noise_multiplier, event.source_dataset_size, event.sample_size
@@ -122,13 +116,22 @@ def from_dp_event(event: Any) -> Event:
     raise _unknown(event)
 
 
-def _noisy(kind: Any, event: Any) -> Event:
+def _poisson_sampled(event: Foreign) -> Event:
+    dp = _dp_event()
+    match event.event:
+        case dp.GaussianDpEvent(noise_multiplier=sigma):
+            return training.SampledGaussian(sigma, event.sampling_probability)
+        case dp.LaplaceDpEvent(noise_multiplier=scale):
+            return training.SampledLaplace(scale, event.sampling_probability)
+    raise _unknown(event)
+
+
+def _noisy(kind: Callable[[float], Event], event: Foreign) -> Event:
     """dp-accounting allows a multiplier of 0 for 'no noise at all'."""
     if event.noise_multiplier == 0:
         return guarantee.NotPrivate("noise multiplier 0")
-    made: Event = kind(event.noise_multiplier)
-    return made
+    return kind(event.noise_multiplier)
 
 
-def _unknown(event: Any) -> InvalidEvent:
+def _unknown(event: object) -> InvalidEvent:
     return InvalidEvent(f"dpcheck has no event for {type(event).__name__}.")

@@ -13,8 +13,6 @@ Needs `pip install 'dpcheck[opacus]'`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from dpcheck.accounting.api import epsilon
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
@@ -58,7 +56,7 @@ class DpcheckAccountant(IAccountant):  # type: ignore[misc]  # untyped base
         return epsilon(self.event(), delta=delta, adjacency=adjacency)
 
     def get_epsilon(
-        self, delta: float, *, adjacency: Adjacency | str = Adjacency.ADD_REMOVE, **_: Any
+        self, delta: float, *, adjacency: Adjacency | str = Adjacency.ADD_REMOVE, **_: object
     ) -> float:
         """The certified upper bound; arguments of other accountants are ignored."""
         return self.bound(delta, adjacency=adjacency).upper

@@ -5,17 +5,18 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.mechanism import audited
 from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.data import Data, Output
 from dpcheck.core.errors import MissingExtra
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.training import SampledGaussian
 from dpcheck.core.validate import count
+from dpcheck.integrations.foreign import Foreign
 
 
 class TrainingSteps:
@@ -27,33 +28,33 @@ class TrainingSteps:
 
     def __init__(
         self,
-        make_model: Callable[[], Any],
-        loss: Callable[[Any, Any], Any],
-        options: dict[str, Any],
+        make_model: Callable[[], Foreign],
+        loss: Callable[[Foreign, Foreign], Foreign],
+        options: dict[str, Foreign],
         steps: int,
         rate: float,
     ) -> None:
         self.make_model, self.loss, self.options = make_model, loss, options
         self.steps, self.rate = steps, rate
         self.__name__ = "opacus_steps"
-        self._engines: dict[str | None, Any] = {}
+        self._engines: dict[str | None, Foreign] = {}
 
-    def __call__(self, data: Any, rng: np.random.Generator) -> Any:
+    def __call__(self, data: Data, rng: np.random.Generator) -> Output:
         """Parameters after the steps, as one vector."""
         key = fingerprint(data)
         if key not in self._engines:
             self._engines[key] = self._prepare(data)
-        run: Callable[[int], Any] = self._engines[key]
+        run: Callable[[int], Output] = self._engines[key]
         with warnings.catch_warnings():
             warnings.filterwarnings(
                 "ignore", "Full backward hook is firing"
             )  # inputs need no gradient
             return run(int(rng.integers(1 << 62)))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, Foreign]:
         return self.__dict__ | {"_engines": {}}
 
-    def _prepare(self, data: Any) -> Callable[[int], Any]:
+    def _prepare(self, data: Data) -> Callable[[int], Output]:
         try:
             import torch
             from opacus import PrivacyEngine
@@ -79,7 +80,7 @@ class TrainingSteps:
         )
         start = copy.deepcopy(model.state_dict())
 
-        def run(seed: int) -> Any:
+        def run(seed: int) -> Output:
             generator.manual_seed(seed)
             model.load_state_dict(start)
             left = self.steps
@@ -98,17 +99,17 @@ class TrainingSteps:
 
 
 def audited_steps(
-    make_model: Callable[[], Any],
-    loss: Callable[[Any, Any], Any],
+    make_model: Callable[[], Foreign],
+    loss: Callable[[Foreign, Foreign], Foreign],
     *,
     noise_multiplier: float,
     max_grad_norm: float,
     sampling_rate: float,
     steps: int = 1,
     adjacency: Adjacency | str,
-    neighbours: Sequence[tuple[Any, Any]],
+    neighbours: Sequence[tuple[Data, Data]],
     claim: Event | None = None,
-    **options: Any,
+    **options: Foreign,
 ) -> TrainingSteps:
     """Training with Opacus as an audit target; the claim is the accountant's own event.
 

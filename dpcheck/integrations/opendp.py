@@ -16,24 +16,25 @@ seeded: an audit's confidence holds, but two audits see different runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from dpcheck.auditing.mechanism import audited
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
+from dpcheck.core.data import Data, Output
 from dpcheck.core.errors import InvalidParameter, UnknownName
 from dpcheck.core.events.guarantee import ZCDP
+from dpcheck.integrations.foreign import Foreign
 
 
 class Measurement:
     """An OpenDP measurement as a mechanism (data, rng) -> output; `claim` is its own map's."""
 
-    def __init__(self, measurement: Any, claim: Any, name: str) -> None:
+    def __init__(self, measurement: Foreign, claim: Budget | ZCDP, name: str) -> None:
         self.measurement, self.claim, self.__name__ = measurement, claim, name
 
-    def __call__(self, data: Any, rng: np.random.Generator) -> Any:  # noqa: ARG002 - OpenDP has its own
+    def __call__(self, data: Data, rng: np.random.Generator) -> Output:  # noqa: ARG002 - OpenDP has its own
         """One release."""
         found = self.measurement(data)
         if isinstance(found, list) and all(isinstance(v, int | float) for v in found):
@@ -42,8 +43,8 @@ class Measurement:
 
 
 def claim_of(
-    measurement: Any, d_in: Any, *, adjacency: Adjacency | str, delta: float = 1e-6
-) -> Any:
+    measurement: Foreign, d_in: Foreign, *, adjacency: Adjacency | str, delta: float = 1e-6
+) -> Budget | ZCDP:
     """What the measurement's map promises at distance `d_in`, as a claim dpcheck can test.
 
     Zero-concentrated privacy becomes a claim on the whole curve; a privacy profile is read at `delta`.
@@ -65,11 +66,11 @@ def claim_of(
 
 
 def audited_measurement(
-    measurement: Any,
+    measurement: Foreign,
     *,
-    d_in: Any,
+    d_in: Foreign,
     adjacency: Adjacency | str,
-    neighbours: Sequence[tuple[Any, Any]],
+    neighbours: Sequence[tuple[Data, Data]],
     delta: float = 1e-6,
     name: str = "measurement",
 ) -> Measurement:

@@ -12,12 +12,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
-from dpcheck.core.display import SIGNS
+from dpcheck.core.card import SIGNS
+from dpcheck.core.data import Plain
 from dpcheck.core.evidence import Spent
 from dpcheck.core.verdict import Verdict
+from dpcheck.core.witness import WitnessKind
 from dpcheck.report import figures, palette
 from dpcheck.report.drawing import Drawing
 from dpcheck.report.text import MEANING, budget, figure, row
@@ -53,7 +54,7 @@ class Part:
     python: str
     python_does: str
     share: str
-    spending: list[dict[str, Any]]
+    spending: list[dict[str, Plain]]
 
 
 def render(report: AuditReport) -> str:
@@ -184,7 +185,7 @@ def sentence(entry: AuditEntry) -> str:
 def _part(entry: AuditEntry, key: str, several: bool) -> Part:
     labels = ("claimed ε", "proved", "observed")
     cells = [cell.replace("<= ", "≤ ").replace(">= ", "≥ ") for cell in row(entry)[1:4]]
-    python = "" if entry.witness is None else str(entry.witness.get("python") or "")
+    python = "" if entry.witness is None else entry.witness.program
     data = {k: v for k, v in (entry.witness or {}).items() if k != "python"}
     return Part(
         id=key,
@@ -205,8 +206,8 @@ def _part(entry: AuditEntry, key: str, several: bool) -> Part:
 
 
 def _python_does(entry: AuditEntry) -> str:
-    witness = entry.witness or {}
-    if witness.get("kind") != "exact witness":
+    witness = entry.witness
+    if witness is None or witness.kind is not WitnessKind.EXACT_WITNESS:
         return "Run it: it repeats the audit with its seed and prints the witness."
     text = "Run it: it prints the privacy loss of this output."
     if entry.verdict is Verdict.VIOLATED and "strongest_loss" in witness:
@@ -241,8 +242,8 @@ def _facts(entry: AuditEntry) -> list[tuple[str, Sequence[str]]]:
         facts.append(("proof", [f"by the accountant “{entry.proved.method}”"]))
         if entry.proved.assumes:
             facts.append(("assumes", entry.proved.assumes))
-    if entry.tie is not None:
-        facts.append(("tied", [entry.tie]))
+    if entry.conformance is not None:
+        facts.append(("tied", [entry.conformance]))
     facts.append(("observed", [how]))
     if entry.origin != "run":
         facts.append(("origin", [entry.origin]))
@@ -253,7 +254,7 @@ def _facts(entry: AuditEntry) -> list[tuple[str, Sequence[str]]]:
     return facts
 
 
-def _spent(line: Spent) -> dict[str, Any]:
+def _spent(line: Spent) -> dict[str, Plain]:
     return {"test": line.test, "share": f"{line.share:.3g}", "over": line.over, "note": line.note}
 
 
@@ -270,7 +271,7 @@ def _budget(entry: BudgetEntry) -> dict[str, str]:
 _LONGEST = 20_000
 
 
-def _data(witness: dict[str, Any]) -> str:
+def _data(witness: dict[str, Plain]) -> str:
     """JSON that a reader can scan: short lists on one line."""
     lines = [f"  {json.dumps(name)}: {_value(value)}" for name, value in witness.items()]
     text = "{\n" + ",\n".join(lines) + "\n}"
@@ -279,7 +280,7 @@ def _data(witness: dict[str, Any]) -> str:
     return text
 
 
-def _value(value: Any) -> str:
+def _value(value: Plain) -> str:
     flat = json.dumps(value, default=str, ensure_ascii=False)
     if len(flat) <= 96 or not isinstance(value, dict):
         return flat

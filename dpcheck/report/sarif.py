@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import version
-from typing import Any
 from urllib.parse import quote
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Location
+from dpcheck.core.data import Plain
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.text import MEANING, budget, figure, witness_lines
 
@@ -54,7 +54,7 @@ def render(report: AuditReport) -> str:
     return json.dumps(log, indent=2, allow_nan=False)
 
 
-def _audit(entry: AuditEntry) -> dict[str, Any]:
+def _audit(entry: AuditEntry) -> dict[str, Plain]:
     claim, seen = entry.claim.budget, entry.observed
     text = (
         f"{entry.name}/{entry.part} ({entry.variant}): {entry.verdict}, {MEANING[entry.verdict]}. "
@@ -82,7 +82,7 @@ def _audit(entry: AuditEntry) -> dict[str, Any]:
     return result
 
 
-def _budget(entry: BudgetEntry) -> dict[str, Any]:
+def _budget(entry: BudgetEntry) -> dict[str, Plain]:
     text = (
         f"{entry.dataset}: its releases spend at most {figure(entry.upper)} of "
         f"{budget(entry.budget.epsilon, entry.budget.delta)} under {entry.adjacency}."
@@ -98,8 +98,8 @@ def _result(
     level: str = "error",
     kind: str = "fail",
     accepted: str | None = None,
-) -> dict[str, Any]:
-    result: dict[str, Any] = {
+) -> dict[str, Plain]:
+    result: dict[str, Plain] = {
         "ruleId": rule,
         "ruleIndex": list(_RULES).index(rule),
         "level": level,
@@ -112,7 +112,7 @@ def _result(
     return result
 
 
-def _at(where: Location) -> list[dict[str, Any]]:
+def _at(where: Location) -> list[dict[str, Plain]]:
     place = {"uri": quote(where.path), "uriBaseId": "%SRCROOT%"}
     region = {"startLine": where.line}
     return [{"physicalLocation": {"artifactLocation": place, "region": region}}]

@@ -76,8 +76,8 @@ def details(entry: AuditEntry) -> str:
     if entry.proved is not None:
         lines.append(f"  proved    by {entry.proved.method}")
         lines += [f"            assuming {text}" for text in entry.proved.assumes]
-    if entry.tie is not None:
-        lines.append(f"  tied      {entry.tie}")
+    if entry.conformance is not None:
+        lines.append(f"  tied      {entry.conformance}")
     how = f"  observed  by {seen.method}, confidence {seen.confidence:.6g}"
     if seen.runs:
         how += f", {seen.runs:,} runs a side after {seen.learning_runs:,} to learn"

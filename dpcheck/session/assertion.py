@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
-from typing import Any
 
-from dpcheck.auditing.auditors.distinguisher import Limits
+from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
-from dpcheck.auditing.part import PartPlan, audit_part
+from dpcheck.auditing.part import audit_part
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.budget import Budget
+from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import InvalidParameter, Undecided
-from dpcheck.core.validate import open_probability
+from dpcheck.core.validate import open_probability, positive
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
-from dpcheck.session.claims import audited_claim, read_claim
+from dpcheck.session.claims import read_claim
 
 
 def audit_function(
-    mechanism: Any,
+    mechanism: object,
     *,
-    claim: Any,
-    neighbours: Sequence[Any],
+    claim: Plain,
+    neighbours: Sequence[Data],
     adjacency: Adjacency | str,
     confidence: float = 0.999,
     seed: int = 0,
     max_runs: int | None = None,
     tolerance: float = 0.25,
     timeout: float | None = None,
+    time_limit: float | None = None,
     runner: Runner | None = None,
     name: str | None = None,
 ) -> AuditEntry:
@@ -38,24 +42,26 @@ def audit_function(
     target = as_mechanism(mechanism, timeout)
     stated = read_claim(claim, adjacency, "stated by the caller")
     label = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
-    plan = PartPlan(label, "as given", stated, audited_claim(stated), target, as_pairs(neighbours))
-    limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance)
+    plan = PartPlan(label, "as given", stated, target, as_pairs(neighbours))
+    deadline = math.inf if time_limit is None else time.time() + positive("time_limit", time_limit)
+    limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance, deadline=deadline)
     return audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
 
 
 def assert_private(
-    mechanism: Any,
+    mechanism: object,
     *,
     epsilon: float | None = None,
     delta: float = 0.0,
-    claim: Any = None,
-    neighbours: Sequence[Any],
+    claim: Plain = None,
+    neighbours: Sequence[Data],
     adjacency: Adjacency | str,
     confidence: float = 0.999,
     seed: int = 0,
     max_runs: int | None = None,
     tolerance: float = 0.25,
     timeout: float | None = None,
+    time_limit: float | None = None,
 ) -> AuditEntry:
     """Raise AssertionError, with the witness, if the mechanism provably breaks its claim.
 
@@ -64,11 +70,9 @@ def assert_private(
 
     Guarantee: a mechanism that keeps its claim fails with probability at most 1 - confidence.
     """
-    if (epsilon is None) == (claim is None):
-        raise InvalidParameter("give either epsilon (and delta) or claim, not both or neither.")
     entry = audit_function(
         mechanism,
-        claim=Budget(epsilon, delta) if epsilon is not None else claim,
+        claim=one_claim(epsilon, delta, claim),
         neighbours=neighbours,
         adjacency=adjacency,
         confidence=confidence,
@@ -76,10 +80,18 @@ def assert_private(
         max_runs=max_runs,
         tolerance=tolerance,
         timeout=timeout,
+        time_limit=time_limit,
     )
     if entry.verdict is Verdict.VIOLATED:
         raise AssertionError(explain(entry))
     return require_decision(entry)
+
+
+def one_claim(epsilon: float | None, delta: float, claim: Plain) -> Plain:
+    """The one claim that was given, in either of two ways."""
+    if (epsilon is None) == (claim is None):
+        raise InvalidParameter("give either epsilon (and delta) or claim, not both or neither.")
+    return claim if epsilon is None else Budget(epsilon, delta)
 
 
 def require_decision(entry: AuditEntry) -> AuditEntry:

@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from dpcheck.auditing.claims import AuditedClaim, curve_lines
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.budget import Budget
@@ -50,19 +49,6 @@ def _one_point(event: Event, adjacency: Adjacency) -> Budget:
     if not math.isfinite(upper):
         raise NothingToAudit("this event guarantees nothing, so there is no claim to test.")
     return Budget(upper, 1e-5)
-
-
-def audited_claim(claim: Claim) -> AuditedClaim:
-    """The claim as half-planes; an event's whole curve through the accountant's certified delta."""
-    lines = None
-    if claim.event is not None:
-        from dpcheck.accounting.api import delta
-
-        event, relation = claim.event, claim.adjacency
-        lines = curve_lines(lambda e: delta(event, epsilon=e, adjacency=relation).upper)
-    return AuditedClaim(
-        claim.budget.epsilon, claim.budget.delta, claim.adjacency, claim.source, lines
-    )
 
 
 _RATES = (

@@ -54,6 +54,8 @@ def rerun_command(request: AuditRequest) -> str:
         words += ["--tolerance", repr(request.tolerance)]
     if request.timeout is not None:
         words += ["--timeout", repr(request.timeout)]
+    if request.time_limit is not None:
+        words += ["--time-limit", repr(request.time_limit)]
     if request.floating_point:
         words.append("--floating-point")
     words += ["--seed", str(request.seed)]
@@ -75,15 +77,15 @@ def rerun_python(request: AuditRequest, part: str) -> str:
         ),
     ]
     return (
-        "from dpcheck.session.run import AuditRequest, audit\n\n"
-        f"report = audit(AuditRequest({', '.join(given)}))\n"
-        f"print(next(entry.witness for entry in report.entries if entry.part == {part!r}))\n"
+        "import dpcheck\n\n"
+        f"report = dpcheck.audit({', '.join(given)})\n"
+        f"print(next(e.witness.to_json() for e in report.entries if e.part == {part!r}))\n"
     )
 
 
 def finished(entry: AuditEntry, request: AuditRequest) -> AuditEntry:
     """The entry as reports show it: with the claimed curve, and a way to run its witness."""
     entry = with_claimed_curve(entry)
-    if entry.witness is None or entry.verdict is not Verdict.VIOLATED or "python" in entry.witness:
+    if entry.witness is None or entry.verdict is not Verdict.VIOLATED or entry.witness.program:
         return entry
-    return replace(entry, witness={**entry.witness, "python": rerun_python(request, entry.part)})
+    return replace(entry, witness=entry.witness.extended(python=rerun_python(request, entry.part)))

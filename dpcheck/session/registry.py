@@ -7,24 +7,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
 
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import CannotReplay, InvalidParameter, UnknownName
+from dpcheck.core.witness import Witness, WitnessKind, replayed_by
 from dpcheck.session.judgement import Judgement
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A value that `--set name=value` may change; its type is that of the default."""
+    """A value that a setting `name=value` may change; its type is that of the default."""
 
     name: str
-    default: Any
+    default: Plain
     help: str
     choices: tuple[str, ...] = ()
 
-    def read(self, text: str) -> Any:
+    def read(self, text: str) -> Plain:
         """The value a user wrote."""
         if self.choices:
             if text not in self.choices:
@@ -43,14 +44,14 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AuditSetup:
     """What was asked of an audit."""
 
     epsilon: float
     delta: float = 0.0
     variant: str = "corrected"
     adjacency: Adjacency | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Plain] = field(default_factory=dict)
     timeout: float | None = None
 
 
@@ -62,21 +63,21 @@ class Audit:
     summary: str
     paper: str
     parts: tuple[str, ...]
-    build: Callable[[Request], Sequence[PartPlan]]
+    build: Callable[[AuditSetup], Sequence[PartPlan]]
     variants: tuple[str, ...] = ("corrected", "printed")
     parameters: tuple[Parameter, ...] = ()
-    replay: Callable[[Mapping[str, Any]], float] | None = None
+    replay: Callable[[Witness], float] | None = None
     judgement: Judgement | None = None  # for the board of verdicts
     aliases: Mapping[str, str] = field(default_factory=dict)  # former names of variants
 
-    def settings(self, given: Sequence[str]) -> dict[str, Any]:
+    def settings(self, given: Sequence[str]) -> dict[str, Plain]:
         """Defaults with `name=value` texts applied."""
         known = {p.name: p for p in self.parameters}
         values = {p.name: p.default for p in self.parameters}
         for item in given:
             name, sign, text = item.partition("=")
             if not sign:
-                raise InvalidParameter(f"--set wants name=value, got {item!r}.")
+                raise InvalidParameter(f"a setting is name=value, got {item!r}.", name="settings")
             if name not in known:
                 close = get_close_matches(name, known, n=1)
                 hint = f" Did you mean {close[0]!r}?" if close else ""
@@ -119,15 +120,16 @@ def get(name: str) -> Audit:
     return audit
 
 
-def replay(witness: Mapping[str, Any]) -> float:
-    """The loss of a saved witness, certified anew."""
+def _replay(witness: Witness) -> float:
+    """The loss of a saved witness of a registered audit, certified anew."""
     name = witness.get("audit")
     if not isinstance(name, str):
         raise CannotReplay("this witness does not say which audit it belongs to.")
     audit = get(name)
     if audit.replay is None:
         raise CannotReplay(f"witnesses of {name} cannot be replayed; run the audit again.")
-    try:
-        return audit.replay(witness)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise CannotReplay(f"this witness is incomplete or damaged: {error!r}.") from None
+    return audit.replay(witness)
+
+
+for _kind in (WitnessKind.EXACT_WITNESS, WitnessKind.CANARY_TRANSCRIPT):
+    replayed_by(_kind, _replay)

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dpcheck import __version__
-from dpcheck.auditing.auditors.distinguisher import Limits
-from dpcheck.auditing.part import PartPlan, audit_part
+from dpcheck.auditing.auditors.witness_search import is_searched
+from dpcheck.auditing.limits import Limits, Pace
+from dpcheck.auditing.part import audit_part
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
 from dpcheck.core.validate import count, non_negative, open_probability, positive
 from dpcheck.execution.parallel import Workers
+from dpcheck.execution.pools import close_clients
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.store import MemoryStore, SqliteStore, Store, audit_key
 from dpcheck.session import registry
 from dpcheck.session.provenance import finished, rerun_command, versions
 from dpcheck.session.targets import plan_target
+
+HANGS = 600.0  # seconds after which one call of somebody's function is ended, unless told otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,7 @@ class AuditRequest:
     seed: int = 0
     tolerance: float = 0.25
     timeout: float | None = None
+    time_limit: float | None = None
     floating_point: bool = False
     store: str | None = None
     resume: bool = False
@@ -51,6 +58,8 @@ class AuditRequest:
             count("max-runs", self.max_runs)
         if self.timeout is not None:
             positive("timeout", self.timeout)
+        if self.time_limit is not None:
+            positive("time_limit", self.time_limit)
 
     @property
     def is_registered(self) -> bool:
@@ -78,9 +87,14 @@ def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
         plans = _plan_registered(request)
     else:
         if request.settings or request.variant:
-            raise NothingToAudit("--set and --variant are for registered audits only.")
+            raise NothingToAudit(
+                "settings and variants are for registered audits only.", name="settings"
+            )
         one, digest = plan_target(
-            request.target, epsilon=request.epsilon, delta=request.delta, timeout=request.timeout
+            request.target,
+            epsilon=request.epsilon,
+            delta=request.delta,
+            timeout=request.timeout or HANGS,
         )
         identity["source"] = digest
         plans = [one]
@@ -98,7 +112,7 @@ def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
 
 def _plan_registered(request: AuditRequest) -> list[PartPlan]:
     audit = registry.get(request.target)
-    wanted = registry.Request(
+    wanted = registry.AuditSetup(
         epsilon=1.0 if request.epsilon is None else request.epsilon,
         delta=request.delta or 0.0,
         variant=audit.check_variant(request.variant),
@@ -126,6 +140,7 @@ def run_plans(
         from dpcheck.auditing.auditors.floating_point import with_float_parts
 
         plans = with_float_parts(plans)
+    given = limits is not None
     if limits is None:
         alpha = (1 - request.confidence) / len(plans)
         limits = Limits(alpha=alpha, max_runs=request.max_runs, tolerance=request.tolerance)
@@ -137,16 +152,21 @@ def run_plans(
     runner = Runner(request.seed, request.workers, store, watch, plans[0].name)
     try:
         with watch:
+            ends = time.time() + (request.time_limit or math.inf)
             entries = tuple(
                 finished(
                     audit_part(
-                        each, limits, runner.within(each.claim.part), pictures=request.pictures
+                        each,
+                        limits if given else in_time(limits, ends, len(plans) - index),
+                        runner.within(each.claim.part),
+                        pictures=request.pictures,
                     ),
                     request,
                 )
-                for each in plans
+                for index, each in enumerate(plans)
             )
     finally:
+        close_clients()
         if own is not None:
             own.close()
     return AuditReport(
@@ -154,7 +174,15 @@ def run_plans(
     )
 
 
-def audit(request: AuditRequest, *, progress: Progress | None = None) -> AuditReport:
+def in_time(limits: Limits, ends: float, parts: int) -> Limits:
+    """The limits of the next of `parts` that share the time until `ends`."""
+    if math.isinf(ends):
+        return replace(limits, pace=Pace())
+    now = time.time()
+    return replace(limits, deadline=now + max(0.0, ends - now) / parts, pace=Pace())
+
+
+def run_request(request: AuditRequest, *, progress: Progress | None = None) -> AuditReport:
     """Plan and run."""
     plans, identity = plan(request)
     return run_plans(plans, request, identity, progress=progress)
@@ -173,15 +201,15 @@ def describe(plans: Sequence[PartPlan], request: AuditRequest) -> str:
                 f"  proved     epsilon <= {each.proved.epsilon:.6g} ({each.proved.method})"
             )
         steps = []
-        pure = each.tested.delta == 0 and each.tested.lines is None
-        if each.hunt is not None and pure:
+        searched = is_searched(each)
+        if searched and each.tested.delta == 0:
             steps.append("exact witness search")
         if each.pivot is not None and each.mechanism is not None:
             steps.append("noise-scale test")
         if each.mechanism is not None and each.pairs:
             if each.mechanism.log_density is not None:
                 steps.append(f"exact losses of {each.loss_runs:,} outputs a side")
-            if each.hunt is None or not pure:
+            if not (searched and each.tested.delta == 0):
                 learning = limits.learning_for(each.mechanism)
                 learning += limits.sharpening_for(each.mechanism)
                 learning *= min(2, len(each.pairs))
@@ -190,7 +218,7 @@ def describe(plans: Sequence[PartPlan], request: AuditRequest) -> str:
                     f"distinguisher: {learning:,} learning runs and at most {most:,} test runs a "
                     f"side on {len(each.pairs)} pair(s)"
                 )
-        if each.trial is not None:
+        if each.training is not None:
             steps.append("one training with canaries")
         lines += [f"  auditor    {step}" for step in steps]
     share = (1 - request.confidence) / max(1, len(plans))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import sys
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib import import_module
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from dpcheck.auditing.auditors.canaries import CanaryTrial
-from dpcheck.auditing.auditors.one_run import best_guess_count
+from dpcheck.auditing.auditors.canaries import CanaryTraining
+from dpcheck.auditing.claims import audited_claim
+from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.mechanism import (
     Declaration,
     Mechanism,
@@ -21,48 +17,16 @@ from dpcheck.auditing.mechanism import (
     as_pairs,
     declaration,
 )
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.auditing.signatures import Adapted, fitted
+from dpcheck.auditing.statistics.guesses import best_guess_count
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
-from dpcheck.session.claims import audited_claim, read_claim
-
-
-def _hint(error: BaseException) -> str:
-    if not isinstance(error, ModuleNotFoundError):
-        return ""
-    return (
-        ' If it is yours: install it, or name its folder in the project file, pythonpath = ["."].'
-    )
-
-
-@lru_cache(maxsize=16)
-def _module(location: str) -> ModuleType:
-    if not location.endswith(".py"):
-        try:
-            return import_module(location)
-        except (Exception, SystemExit) as error:
-            raise NothingToAudit(
-                f"cannot import {location}: {type(error).__name__}: {error}.{_hint(error)}"
-            ) from error
-    path = Path(location)
-    if not path.is_file():
-        raise NothingToAudit(f"there is no file {location}.")
-    name = "dpcheck_target_" + hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # sys.exit(0) must not end an audit with "passed"
-        del sys.modules[name]
-        raise NothingToAudit(
-            f"{location} cannot be loaded: {type(error).__name__}: {error}.{_hint(error)}"
-        ) from error
-    return module
+from dpcheck.execution import code
+from dpcheck.execution.imports import load
+from dpcheck.session.claims import read_claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +38,20 @@ class Reference:
 
     def load(self) -> Any:
         """The object."""
-        found: Any = _module(self.location)
+        found: Any = load(self.location)
         for step in self.attribute.split("."):
             if not hasattr(found, step):
                 raise NothingToAudit(f"{self.location} has no object {self.attribute!r}.")
             found = getattr(found, step)
         return found
 
-    def __call__(self, *arguments: Any) -> Any:
+    @property
+    def __wrapped__(self) -> Any:
+        return self.load()
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the object."""
-        return self.load()(*arguments)
+        return self.load()(*arguments, **named)
 
 
 def parse(text: str) -> Reference:
@@ -101,8 +69,9 @@ def parse(text: str) -> Reference:
 def plan_target(
     text: str, *, epsilon: float | None, delta: float | None, timeout: float | None
 ) -> tuple[PartPlan, str]:
-    """The plan of a user's target, and a digest of its source for the store's key."""
+    """The plan of a user's target, and a digest of code and data for the store's key."""
     reference = parse(text)
+    load(reference.location, timeout)
     target = reference.load()
     declared = declaration(target)
     wanted = declared.claim
@@ -110,24 +79,30 @@ def plan_target(
         wanted = Budget(epsilon, delta or 0.0)
     stated = read_claim(wanted, declared.adjacency, f"declared by {reference.attribute}")
     if declared.canaries is not None:
-        return _one_run(reference, stated, declared, timeout), _digest(reference)
+        call = fitted(target, reference, False)
+        return _one_run(reference, call, stated, declared, timeout), _digest(reference, declared)
     mechanism = as_mechanism(target, timeout)
     suffix = ".sample_releases" if hasattr(target, "sample_releases") else ""
-    remote = Reference(reference.location, reference.attribute + suffix)
+    remote: Callable[..., Any] = Reference(reference.location, reference.attribute + suffix)
+    if isinstance(mechanism.function, Adapted):
+        remote = replace(mechanism.function, function=remote)
     mechanism = Mechanism(remote, mechanism.batched, timeout, mechanism.log_density)
     plan = PartPlan(
         reference.attribute,
         "as given",
         stated,
-        audited_claim(stated),
         mechanism,
         as_pairs(declared.neighbours),
     )
-    return plan, _digest(reference)
+    return plan, _digest(reference, declared)
 
 
 def _one_run(
-    reference: Reference, stated: Claim, declared: Declaration, timeout: float | None
+    reference: Reference,
+    call: Callable[..., Any],
+    stated: Claim,
+    declared: Declaration,
+    timeout: float | None,
 ) -> PartPlan:
     """A training function with canaries; its neighbours differ in whether one canary is in."""
     if stated.adjacency is Adjacency.REPLACE_ONE:
@@ -136,13 +111,24 @@ def _one_run(
             "or zero-out.",
         )
     assert declared.canaries is not None
-    tested = audited_claim(stated)
     guesses = declared.guesses or best_guess_count(declared.canaries)
-    trial = CanaryTrial(reference, tested, declared.canaries, guesses, timeout)
-    return PartPlan(reference.attribute, "as given", stated, tested, None, trial=trial)
+    training = CanaryTraining(call, audited_claim(stated), declared.canaries, guesses, timeout)
+    return PartPlan(reference.attribute, "as given", stated, None, training=training)
 
 
-def _digest(reference: Reference) -> str:
-    source = getattr(_module(reference.location), "__file__", None)
-    content = Path(source).read_bytes() if source else b""
-    return hashlib.sha256(content).hexdigest()
+def source_of(reference: Reference) -> Path | None:
+    """The file a target's module was loaded from."""
+    source = getattr(load(reference.location), "__file__", None)
+    return None if source is None else Path(source).resolve()
+
+
+def _digest(reference: Reference, declared: Declaration) -> str:
+    """Everything known before the first run that its results depend on."""
+    source = source_of(reference)
+    return code.key(
+        {
+            "environment": code.environment(),
+            "sources": {} if source is None else code.sources(source, source.parent),
+            "data": [fingerprint((pair.first, pair.second)) for pair in declared.neighbours],
+        }
+    )

@@ -7,7 +7,6 @@ Nothing heavy is imported until it is used; Hypothesis and pytest come with
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 _HOME = {
     "all_checks": "dpcheck.testing.checks",
@@ -18,7 +17,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'dpcheck.testing' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from dpcheck.accounting.api import epsilon, epsilon_lower
 from dpcheck.core.adjacency import Adjacency, as_adjacency
@@ -24,6 +24,14 @@ from dpcheck.testing._extras import need
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
+
+class Peer(Protocol):
+    """What is asked of an accountant of dp-accounting that has composed an event."""
+
+    def get_epsilon(self, target_delta: float) -> float:
+        """Its epsilon at delta."""
+
 
 # (event, delta, adjacency) -> epsilon; None where the accountant does not know the event.
 Accountant = Callable[[Event, float, Adjacency], float | None]
@@ -97,8 +105,8 @@ def compare_accountants(
     >>> found.counterexamples[0].reported
     0.0
     """
-    hypothesis: Any = need("hypothesis", "testing")
-    st: Any = need("hypothesis.strategies", "testing")
+    hypothesis = need("hypothesis", "testing")
+    st = need("hypothesis.strategies", "testing")
     from dpcheck.testing import strategies
 
     relation = as_adjacency(adjacency)
@@ -195,11 +203,11 @@ def _kinds(event: Event) -> frozenset[str]:
     return frozenset(type(leaf).__name__ for leaf in leaves(event))
 
 
-def _usual_events(adjacency: Adjacency) -> tuple[Any, ...]:
+def _usual_events(adjacency: Adjacency) -> tuple[SearchStrategy[Event], ...]:
     """A release a few times, and training runs: what accountants are asked about."""
     from dpcheck.testing import strategies
 
-    st: Any = need("hypothesis.strategies", "testing")
+    st = need("hypothesis.strategies", "testing")
     few = strategies.leaves(adjacency, least_noise=2.0)
     return (
         st.builds(lambda e, n: e * n, few, st.integers(1, 4)),
@@ -221,7 +229,7 @@ def dp_accounting_rdp(event: Event, delta: float, adjacency: Adjacency) -> float
 
 
 @lru_cache(maxsize=64)  # composing costs, asking at another delta does not
-def _composed(kind: str, module: str, event: Event, adjacency: Adjacency) -> Any:
+def _composed(kind: str, module: str, event: Event, adjacency: Adjacency) -> Peer | None:
     """A dp-accounting accountant that has composed `event`, or None where it cannot."""
     from dpcheck.integrations.dp_accounting import to_dp_event
 
@@ -239,8 +247,9 @@ def _composed(kind: str, module: str, event: Event, adjacency: Adjacency) -> Any
     if not peer.supports(translated):
         return None
     peer.compose(translated)
-    return peer
+    composed: Peer = peer
+    return composed
 
 
-def _epsilon(peer: Any, delta: float) -> float | None:
+def _epsilon(peer: Peer | None, delta: float) -> float | None:
     return None if peer is None else float(peer.get_epsilon(delta))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Sequence
-from typing import Any
 
 from dpcheck.auditing.mechanism import Pair, as_pairs
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry
+from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import DpcheckError, InvalidParameter
 from dpcheck.core.verdict import Verdict
 from dpcheck.session.assertion import audit_function, explain, require_decision
@@ -19,14 +19,14 @@ from dpcheck.testing.shrink import shrink_pair
 
 
 def audit_in_test(
-    mechanism: Any,
+    mechanism: object,
     *,
-    claim: Any,
-    neighbours: Sequence[Any],
+    claim: object,
+    neighbours: Sequence[Pair | tuple[Data, Data]],
     adjacency: Adjacency | str,
     name: str | None = None,
     budget: TestBudget | None = None,
-    **options: Any,
+    **options: Plain,
 ) -> AuditEntry:
     """Audit; AssertionError with a shrunk witness and its replay command if the claim is refuted.
 
@@ -58,14 +58,14 @@ def audit_in_test(
 
 
 def _shrunk(
-    mechanism: Any,
+    mechanism: object,
     entry: AuditEntry,
     pairs: Sequence[Pair],
     budget: TestBudget,
-    fixed: dict[str, Any],
+    fixed: dict[str, Plain],
 ) -> tuple[AuditEntry, Pair]:
     """The violation on the smallest pair found, proved anew; the original one where that fails."""
-    label = (entry.witness or {}).get("pair")
+    label = None if entry.witness is None else entry.witness.get("pair")
     pair = next((p for p in pairs if p.label == label), pairs[0])
 
     def still_fails(candidate: Pair) -> bool:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+import numpy as np
 import pytest
 
 from dpcheck.auditing.mechanism import batched
+from dpcheck.core.data import Data, Output
 from dpcheck.testing.failing import audit_in_test
 
 
 def audit_marked(
-    item: pytest.Function, marker: pytest.Mark, read_claim: Callable[..., Any]
+    item: pytest.Function, marker: pytest.Mark, read_claim: Callable[..., object]
 ) -> None:
     """Run the audit the marker asks for."""
     __tracebackhide__ = True
@@ -32,7 +33,7 @@ def audit_marked(
     audit_in_test(_mechanism(item), claim=claim, neighbours=pairs, name=item.name, **options)
 
 
-def _mechanism(item: pytest.Function) -> Callable[..., Any]:
+def _mechanism(item: pytest.Function) -> Callable[..., Output]:
     wanted = item._fixtureinfo.argnames
     if "data" not in wanted or "rng" not in wanted:
         raise pytest.UsageError(
@@ -44,12 +45,12 @@ def _mechanism(item: pytest.Function) -> Callable[..., Any]:
     if "size" in wanted:
 
         @batched
-        def many(data: Any, size: int, rng: Any) -> Any:
+        def many(data: Data, size: int, rng: np.random.Generator) -> Output:
             return function(data=data, size=size, rng=rng, **others)
 
         return many
 
-    def one(data: Any, rng: Any) -> Any:
+    def one(data: Data, rng: np.random.Generator) -> Output:
         return function(data=data, rng=rng, **others)
 
     return one

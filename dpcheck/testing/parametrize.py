@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dpcheck.auditing.mechanism import declaration
 from dpcheck.core.errors import NothingToAudit, UnknownName
 from dpcheck.testing._extras import need
 from dpcheck.testing.checks import all_checks
 
-Expected = Mapping[str, str] | Callable[[Any], Mapping[str, str]]
+if TYPE_CHECKING:
+    import pytest
+
+Expected = Mapping[str, str] | Callable[[object], Mapping[str, str]]
 
 
 def parametrize_with_checks(
-    mechanisms: Sequence[Any], *, expected_failed_checks: Expected | None = None
-) -> Any:
+    mechanisms: Sequence[object], *, expected_failed_checks: Expected | None = None
+) -> pytest.MarkDecorator:
     """A decorator that runs a test once for every mechanism and check.
 
         @dpcheck.testing.parametrize_with_checks([noisy_sum, noisy_mean])
@@ -25,7 +28,7 @@ def parametrize_with_checks(
     `expected_failed_checks` maps names of checks to reasons, or a mechanism to such a mapping. An
     expected failure that passes fails the test: take it off the list.
     """
-    pytest: Any = need("pytest", "testing")
+    mark, param = need("pytest", "testing").mark, need("pytest", "testing").param
     if not mechanisms:
         raise NothingToAudit("no mechanism was given to parametrize_with_checks.")
     names = {check.name for check in all_checks()}
@@ -42,6 +45,7 @@ def parametrize_with_checks(
         for check in all_checks():
             marks = []
             if check.name in reasons:
-                marks.append(pytest.mark.xfail(reason=reasons[check.name], strict=True))
-            cases.append(pytest.param(mechanism, check, marks=marks, id=f"{label}-{check.name}"))
-    return pytest.mark.parametrize(("mechanism", "check"), cases)
+                marks.append(mark.xfail(reason=reasons[check.name], strict=True))
+            cases.append(param(mechanism, check, marks=marks, id=f"{label}-{check.name}"))
+    decorator: pytest.MarkDecorator = mark.parametrize(("mechanism", "check"), cases)
+    return decorator

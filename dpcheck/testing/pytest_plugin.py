@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+
+if TYPE_CHECKING:
+    from dpcheck.core.audit_result import AuditEntry
+    from dpcheck.core.data import Plain
+    from dpcheck.testing.run_budget import TestBudget
 
 MARKER = (
     "dp_budget(epsilon, delta=0.0, adjacency=..., neighbours=[(D, D2)], claim=None, max_runs=None): "
@@ -18,7 +23,7 @@ MARKER = (
 )
 _ARGUMENTS = ("data", "size", "rng")
 _SHARE = pytest.StashKey[float]()
-_BUDGET = pytest.StashKey[Any]()
+_BUDGET = pytest.StashKey["TestBudget"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,7 +93,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         run_budget.use(None)
 
 
-def _budget(item: pytest.Item) -> Any:
+def _budget(item: pytest.Item) -> TestBudget:
     """The test's budget: one, whoever asks."""
     if _BUDGET in item.stash:
         return item.stash[_BUDGET]
@@ -110,7 +115,7 @@ def _budget(item: pytest.Item) -> Any:
 
 
 @pytest.fixture
-def dp_audit(request: pytest.FixtureRequest) -> Callable[..., Any]:
+def dp_audit(request: pytest.FixtureRequest) -> Callable[..., AuditEntry]:
     """Audit a mechanism: dp_audit(f, epsilon=1.0, neighbours=[(D, D2)], adjacency="zero-out").
 
     Takes what dpcheck.assert_private takes but `confidence`, which belongs to the run; returns the
@@ -119,13 +124,13 @@ def dp_audit(request: pytest.FixtureRequest) -> Callable[..., Any]:
     budget = _budget(request.node)
 
     def audit(
-        mechanism: Any,
+        mechanism: object,
         *,
         epsilon: float | None = None,
         delta: float = 0.0,
-        claim: Any = None,
-        **options: Any,
-    ) -> Any:
+        claim: object = None,
+        **options: Plain,
+    ) -> AuditEntry:
         __tracebackhide__ = True
         from dpcheck.testing.failing import audit_in_test
 
@@ -136,7 +141,7 @@ def dp_audit(request: pytest.FixtureRequest) -> Callable[..., Any]:
     return audit
 
 
-def _claim(epsilon: float | None, delta: float, claim: Any) -> Any:
+def _claim(epsilon: float | None, delta: float, claim: object) -> object:
     if (epsilon is None) == (claim is None):
         raise pytest.UsageError("give either epsilon (and delta) or claim, not both or neither.")
     if claim is not None:
@@ -148,7 +153,7 @@ def _claim(epsilon: float | None, delta: float, claim: Any) -> Any:
 
 
 @pytest.fixture
-def dp_neighbours() -> Any:
+def dp_neighbours() -> NoReturn:
     """Override it to give the marked tests of a file or folder their pairs of datasets."""
     raise pytest.UsageError(
         "dp_budget has no neighbours: pass neighbours=[(D, D2)] to the marker, or define a fixture "

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
+from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import CannotReplay
+from dpcheck.core.witness import Witness, WitnessKind
 
-KIND = "dpcheck.pytest/1"
 
-
-def encode(data: Any) -> Any:
+def encode(data: Data) -> Plain:
     """Data as JSON that remembers arrays and tuples; TypeError for anything else.
 
     >>> decode(encode((np.array([1.5, 2.0]), [1, "a"])))
@@ -33,7 +32,7 @@ def encode(data: Any) -> Any:
     raise TypeError(f"{type(data).__name__} cannot be saved")
 
 
-def decode(data: Any) -> Any:
+def decode(data: Plain) -> Data:
     """What `encode` was given."""
     if isinstance(data, dict):
         if "array" in data:
@@ -42,28 +41,27 @@ def decode(data: Any) -> Any:
     return [decode(item) for item in data] if isinstance(data, list) else data
 
 
-def save(folder: Path, name: str, pair: Pair, found: dict[str, Any]) -> Path | None:
+def save(folder: Path, name: str, pair: Pair, found: dict[str, Plain]) -> Path | None:
     """Write the pair and what was found; None where the data cannot be written."""
     try:
-        content = {"kind": KIND, "first": encode(pair.first), "second": encode(pair.second)}
+        first, second = encode(pair.first), encode(pair.second)
     except TypeError:
         return None
     plain = "".join(c if c.isalnum() else "-" for c in name).strip("-")[-100:]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{plain}.json"
-    text = json.dumps(content | {"label": pair.label, "test": name} | found, indent=1)
-    path.write_text(text, encoding="utf-8")
+    figures = {"first": first, "second": second, "label": pair.label, "test": name, **found}
+    witness = Witness(WitnessKind.SAVED_PAIR, figures)
+    path.write_text(json.dumps(witness.to_json(), indent=1), encoding="utf-8")
     return path
 
 
 def load(path: Path) -> Pair:
     """The pair of a saved file."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["kind"] != KIND:
-            raise CannotReplay(f"{path} was not written by the pytest plugin.")
-        return Pair(decode(content["first"]), decode(content["second"]), str(content["label"]))
+        witness = Witness.from_json(json.loads(path.read_text(encoding="utf-8")))
+        if witness.kind is not WitnessKind.SAVED_PAIR:
+            raise CannotReplay("it was not written by the pytest plugin.")
+        return Pair(decode(witness["first"]), decode(witness["second"]), str(witness["label"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, CannotReplay):
-            raise
         raise CannotReplay(f"{path} is not a saved pair ({error!r}).") from None

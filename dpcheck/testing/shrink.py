@@ -7,11 +7,11 @@ stays one the user wrote.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
+from dpcheck.core.data import Data
 
 _ATTEMPTS = 12
 
@@ -67,7 +67,7 @@ def _shared(pair: Pair) -> list[tuple[int, int]] | None:
     return [(i, i) for i in range(head)] + ends
 
 
-def records(data: Any) -> list[Any] | None:
+def records(data: Data) -> list[Data] | None:
     """Records as comparable values: rows of arrays, items of lists, rows of (X, y)."""
     if isinstance(data, np.ndarray) and data.ndim:
         return [row.tolist() for row in data]
@@ -80,7 +80,7 @@ def records(data: Any) -> list[Any] | None:
     return None
 
 
-def _without(data: Any, drop: list[int]) -> Any:
+def _without(data: Data, drop: list[int]) -> Data:
     if isinstance(data, np.ndarray):
         return np.delete(data, drop, axis=0)
     if isinstance(data, tuple):
@@ -89,5 +89,5 @@ def _without(data: Any, drop: list[int]) -> Any:
     return [item for index, item in enumerate(data) if index not in gone]
 
 
-def _size(data: Any) -> int:
+def _size(data: Data) -> int:
     return len(records(data) or [])

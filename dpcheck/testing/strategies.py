@@ -13,12 +13,13 @@ Everything shrinks: fewer rows, zeros, round numbers, smaller trees.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.data import Data
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.guarantee import GDP, ZCDP, ApproxDP, PureDP
@@ -34,9 +35,10 @@ from dpcheck.core.validate import count, positive
 from dpcheck.testing._extras import need
 
 if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
+    from hypothesis.strategies import DrawFn, SearchStrategy
 
-st: Any = need("hypothesis.strategies", "testing")
+Record: TypeAlias = tuple[tuple[float, ...], float | None]  # a row and its label
+st = need("hypothesis.strategies", "testing")
 
 _LARGEST = 0.999999  # rows stay strictly inside the norm bound, whatever the norm's rounding
 
@@ -90,12 +92,13 @@ def events(
 ) -> SearchStrategy[Event]:
     """Nested trees: sequences, repetitions, parallel parts."""
 
-    def extend(inner: Any) -> Any:
-        return st.one_of(
+    def extend(inner: SearchStrategy[Event]) -> SearchStrategy[Event]:
+        larger: SearchStrategy[Event] = st.one_of(
             st.builds(lambda a, b: a + b, inner, inner),
             st.builds(lambda a, b: a | b, inner, inner),
             st.builds(lambda a, n: a * n, inner, st.integers(0, max_times)),
         )
+        return larger
 
     found: SearchStrategy[Event] = st.recursive(
         leaves(adjacency) if leaf is None else leaf, extend, max_leaves=max_leaves
@@ -112,7 +115,7 @@ def training_runs(max_steps: int = 10_000, max_mu: float = 1.0) -> SearchStrateg
     most, bound = count("max_steps", max_steps), positive("max_mu", max_mu)
 
     @st.composite  # type: ignore[untyped-decorator]  # untyped here
-    def draw_run(draw: Any) -> Event:
+    def draw_run(draw: DrawFn) -> Event:
         rate = draw(st.sampled_from([1.0, 0.5, 0.1, 0.01]))
         steps = draw(st.integers(1, most))
         least = max(20, math.ceil(10 * rate * steps**0.5 / bound))
@@ -130,17 +133,18 @@ def datasets(
     columns: int = 2,
     norm_bound: float = 1.0,
     labels: bool = False,
-) -> SearchStrategy[Any]:
+) -> SearchStrategy[Data]:
     """Tables of `rows` vectors of norm at most `norm_bound`; with labels (rows, labels in {-1, 1})."""
     few, many = (rows, rows) if isinstance(rows, int) else rows
     size = st.integers(count("rows", few, at_least=0), count("rows", many, at_least=0))
     width = count("columns", columns)
 
-    def table(n: int) -> Any:
+    def table(n: int) -> SearchStrategy[Data]:
         records = st.lists(_records(width, norm_bound, labels), min_size=n, max_size=n)
-        return records.map(lambda found: _assemble(found, width, labels))
+        tables: SearchStrategy[Data] = records.map(lambda drawn: _assemble(drawn, width, labels))
+        return tables
 
-    found: SearchStrategy[Any] = size.flatmap(table)
+    found: SearchStrategy[Data] = size.flatmap(table)
     return found
 
 
@@ -165,7 +169,7 @@ def neighbouring_pairs(
     record = _records(width, norm_bound, labels)
 
     @st.composite  # type: ignore[untyped-decorator]  # untyped here
-    def draw_pair(draw: Any) -> Pair:
+    def draw_pair(draw: DrawFn) -> Pair:
         n = draw(st.integers(few, many))
         first = draw(st.lists(record, min_size=n, max_size=n))
         where = draw(st.integers(0, n - 1))
@@ -189,7 +193,7 @@ def neighbouring_pairs(
     return found
 
 
-def _records(width: int, norm_bound: float, labels: bool) -> Any:
+def _records(width: int, norm_bound: float, labels: bool) -> SearchStrategy[Record]:
     """(row, label); a row of norm at most the bound, biased to its edge and to zero."""
     bound = positive("norm_bound", norm_bound)
     direction = st.lists(st.floats(-1, 1, width=16), min_size=width, max_size=width)
@@ -204,12 +208,11 @@ def _records(width: int, norm_bound: float, labels: bool) -> Any:
         return tuple(value + 0.0 for value in scaled)  # no negative zeros
 
     label = st.sampled_from([1.0, -1.0]) if labels else st.none()
-    return st.tuples(st.tuples(direction, length).map(scale), label)
+    records: SearchStrategy[Record] = st.tuples(st.tuples(direction, length).map(scale), label)
+    return records
 
 
-def _assemble(
-    records: list[tuple[tuple[float, ...], float | None]], width: int, labels: bool
-) -> Any:
+def _assemble(records: list[Record], width: int, labels: bool) -> Data:
     table = np.asarray([row for row, _ in records], dtype=float).reshape(len(records), width)
     if not labels:
         return table

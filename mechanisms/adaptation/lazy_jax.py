@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 from dpcheck.core.errors import MissingExtra
 
@@ -30,5 +30,6 @@ class _Lazy:
         return getattr(require(self._module), name)
 
 
+Tensor: TypeAlias = Any  # a jax array, or what stands for one while jax traces
 jax: Any = _Lazy("jax")
 jnp: Any = _Lazy("jax.numpy")

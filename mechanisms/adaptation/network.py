@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dpcheck.mechanisms.adaptation.lazy_jax import jax, jnp
+from dpcheck.mechanisms.adaptation.lazy_jax import Tensor, jax, jnp
 
-Layer = dict[str, Any]  # "W" and, with intercepts, "b"
+Layer = dict[str, Tensor]  # "W" and, with intercepts, "b"
 Layers = list[Layer]
 _SMALL = 256  # weights
 
@@ -23,8 +23,8 @@ _SMALL = 256  # weights
 class Signals(NamedTuple):
     """Per example and layer: the input, and the gradient of the loss in the layer's output."""
 
-    inputs: list[Any]
-    errors: list[Any]
+    inputs: list[Tensor]
+    errors: list[Tensor]
 
 
 def initial_layers(
@@ -42,7 +42,9 @@ def initial_layers(
     return layers
 
 
-def apply(layers: Layers, x: Any, taps: Sequence[Any] | None = None) -> tuple[Any, list[Any]]:
+def apply(
+    layers: Layers, x: Tensor, taps: Sequence[Tensor] | None = None
+) -> tuple[Tensor, list[Tensor]]:
     """The output of the last layer, and every layer's input; ReLU between layers."""
     inputs = []
     for index, layer in enumerate(layers):
@@ -56,30 +58,30 @@ def apply(layers: Layers, x: Any, taps: Sequence[Any] | None = None) -> tuple[An
     return x, inputs
 
 
-def cross_entropy(logits: Any, label: Any) -> Any:
+def cross_entropy(logits: Tensor, label: Tensor) -> Tensor:
     """-log softmax of the label."""
     # Not logits[label]: its gradient is a scatter, which runs row by row when vmapped.
     chosen = jax.nn.one_hot(label, logits.shape[-1], dtype=logits.dtype)
     return jax.nn.logsumexp(logits) - jnp.sum(logits * chosen)
 
 
-def signals(layers: Layers, X: Any, labels: Any) -> Signals:
+def signals(layers: Layers, X: Tensor, labels: Tensor) -> Signals:
     """Inputs and backward signals of the cross-entropy, per example."""
     taps = [jnp.zeros(layer["W"].shape[1], jnp.float32) for layer in layers]
 
-    def one(x: Any, label: Any) -> tuple[Any, Any]:
-        def loss(taps: Any) -> tuple[Any, Any]:
+    def one(x: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
+        def loss(taps: Tensor) -> tuple[Tensor, Tensor]:
             logits, inputs = apply(layers, x, taps)
             return cross_entropy(logits, label), inputs
 
-        found: tuple[Any, Any] = jax.grad(loss, has_aux=True)(taps)
+        found: tuple[Tensor, Tensor] = jax.grad(loss, has_aux=True)(taps)
         return found
 
     errors, inputs = jax.vmap(one)(X, labels)
     return Signals(inputs, errors)
 
 
-def squared_norms(layers: Layers, found: Signals, which: slice) -> Any:
+def squared_norms(layers: Layers, found: Signals, which: slice) -> Tensor:
     """Every example's squared gradient norm over some of the layers."""
     total = 0.0
     for layer, a, e in zip(layers[which], found.inputs[which], found.errors[which], strict=True):
@@ -88,7 +90,7 @@ def squared_norms(layers: Layers, found: Signals, which: slice) -> Any:
     return total
 
 
-def weighted_sums(layers: Layers, found: Signals, which: slice, weights: Any) -> Layers:
+def weighted_sums(layers: Layers, found: Signals, which: slice, weights: Tensor) -> Layers:
     """sum_i weights_i gradient_i of some of the layers."""
     sums: Layers = []
     for layer, a, e in zip(layers[which], found.inputs[which], found.errors[which], strict=True):
@@ -100,7 +102,7 @@ def weighted_sums(layers: Layers, found: Signals, which: slice, weights: Any) ->
     return sums
 
 
-def _outer_sum(a: Any, b: Any) -> Any:
+def _outer_sum(a: Tensor, b: Tensor) -> Tensor:
     """a' b. Small ones as a fused sum: a matrix product per training does not vectorise."""
     if a.shape[1] * b.shape[1] <= _SMALL:
         return jnp.sum(a[:, :, None] * b[:, None, :], axis=0)

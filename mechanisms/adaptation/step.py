@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms.adaptation.lazy_jax import jax, jnp
+from dpcheck.mechanisms.adaptation.lazy_jax import Tensor, jax, jnp
 from dpcheck.mechanisms.adaptation.network import (
     Layers,
     Signals,
@@ -34,9 +34,9 @@ class Weights(NamedTuple):
 class Batch(NamedTuple):
     """Rows padded to a fixed size; `mask` is 1 for rows that were sampled."""
 
-    X: Any
-    y: Any
-    mask: Any
+    X: Tensor
+    y: Tensor
+    mask: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class StepRules:
 
 
 def release(
-    layers: Layers, features: int, batch: Batch, rule: NoisyGradient, key: Any
+    layers: Layers, features: int, batch: Batch, rule: NoisyGradient, key: Tensor
 ) -> tuple[Layers, Layers]:
     """The noisy gradient sums of the extractor (the first `features` layers) and of the head.
 
@@ -84,7 +84,7 @@ def release(
     return _noised(weighted_sums(layers, found, low, shares[0]), spread, keys[0]), head
 
 
-def _noised(sums: Layers, spread: Any, key: Any) -> Layers:
+def _noised(sums: Layers, spread: Tensor, key: Tensor) -> Layers:
     leaves, shape = jax.tree.flatten(sums)
     keys = jax.random.split(key, len(leaves))
     noisy = [
@@ -106,14 +106,14 @@ def _plain(layers: Layers, features: int, batch: Batch) -> tuple[Layers, Layers]
 
 
 def _gradients(
-    layers: Layers, features: int, batch: Batch, rule: NoisyGradient | None, key: Any
+    layers: Layers, features: int, batch: Batch, rule: NoisyGradient | None, key: Tensor
 ) -> tuple[Layers, Layers]:
     if rule is None:
         return _plain(layers, features, batch)
     return release(layers, features, batch, rule, key)
 
 
-def _moved(layers: Layers, gradient: Layers, step: Any) -> Layers:
+def _moved(layers: Layers, gradient: Layers, step: Tensor) -> Layers:
     moved: Layers = jax.tree.map(lambda w, g: w - step * g, layers, gradient)
     return moved
 
@@ -134,10 +134,10 @@ class Updates(NamedTuple):
     target: Update | None = None
 
 
-Watch = Callable[[Updates], Any]  # what an observer keeps of a step, in jax
+Watch = Callable[[Updates], Tensor]  # what an observer keeps of a step, in jax
 
 
-def step(rules: StepRules, *arguments: Any) -> Weights:
+def step(rules: StepRules, *arguments: Tensor) -> Weights:
     """The weights after one step; the arguments are those of `watched_step`."""
     return watched_step(rules, *arguments)[0]
 
@@ -148,8 +148,8 @@ def watched_step(
     label: Batch,
     source: Batch,
     target: Batch,
-    nu: Any,
-    key: Any,
+    nu: Tensor,
+    key: Tensor,
 ) -> tuple[Weights, Updates]:
     """One step: phase 1 on `label`, then phase 2 on `source` and `target`, [Wang2020] (11)-(15).
 
@@ -191,18 +191,19 @@ def watched_step(
 
 
 @cache
-def _compiled(function: Any) -> Any:
+def _compiled(function: Callable[..., object]) -> Callable[..., Tensor]:
     """A function of rules and arrays, compiled once for every set of rules and shapes."""
-    return jax.jit(function, static_argnums=0)
+    compiled: Callable[..., Tensor] = jax.jit(function, static_argnums=0)
+    return compiled
 
 
-def jitted_step(rules: StepRules, *arguments: Any) -> Weights:
+def jitted_step(rules: StepRules, *arguments: Tensor) -> Weights:
     """`step` as one compiled call."""
     moved: Weights = _compiled(step)(rules, *arguments)
     return moved
 
 
-def gather(X: Any, y: Any, rows: Any) -> Batch:
+def gather(X: Tensor, y: Tensor, rows: Tensor) -> Batch:
     """The batch that row numbers stand for; a number beyond the last row is padding."""
     mask = (rows < X.shape[0]).astype(jnp.float32)
     safe = jnp.minimum(rows, X.shape[0] - 1)
@@ -212,25 +213,32 @@ def gather(X: Any, y: Any, rows: Any) -> Batch:
 class Data(NamedTuple):
     """Source rows and labels, target rows."""
 
-    X_source: Any
-    y_source: Any
-    X_target: Any
+    X_source: Tensor
+    y_source: Tensor
+    X_target: Tensor
 
 
-def run(rules: StepRules, weights: Weights, data: Data, rows: Any, nus: Any, key: Any) -> Weights:
+def run(
+    rules: StepRules, weights: Weights, data: Data, rows: Tensor, nus: Tensor, key: Tensor
+) -> Weights:
     """All steps of `rows` (steps, 3, padded batch): label, source and target rows of each."""
     return watched_run((rules, None), weights, data, rows, nus, key)[0]
 
 
 def watched_run(
-    how: tuple[StepRules, Watch | None], weights: Weights, data: Data, rows: Any, nus: Any, key: Any
-) -> tuple[Weights, Any]:
+    how: tuple[StepRules, Watch | None],
+    weights: Weights,
+    data: Data,
+    rows: Tensor,
+    nus: Tensor,
+    key: Tensor,
+) -> tuple[Weights, Tensor]:
     """`run`, and what an observer keeps of every step, stacked."""
     rules, watch = how
     zeros = jnp.zeros(data.X_source.shape[0], jnp.int32) + SOURCE
     ones = jnp.zeros(data.X_target.shape[0], jnp.int32) + TARGET
 
-    def one(carried: Weights, given: Any) -> tuple[Weights, Any]:
+    def one(carried: Weights, given: Tensor) -> tuple[Weights, Tensor]:
         chosen, nu, own_key = given
         moved, shown = watched_step(
             rules,
@@ -244,29 +252,31 @@ def watched_run(
         return moved, None if watch is None else watch(shown)
 
     keys = jax.random.split(key, rows.shape[0])
-    final: tuple[Weights, Any] = jax.lax.scan(one, weights, (rows, nus, keys))
+    final: tuple[Weights, Tensor] = jax.lax.scan(one, weights, (rows, nus, keys))
     return final
 
 
-def jitted_run(rules: StepRules, *arguments: Any) -> Weights:
+def jitted_run(rules: StepRules, *arguments: Tensor) -> Weights:
     """`run` as one compiled call."""
     final: Weights = _compiled(run)(rules, *arguments)
     return final
 
 
 def jitted_watched_run(
-    rules: StepRules, watch: Watch | None, *arguments: Any
-) -> tuple[Weights, Any]:
+    rules: StepRules, watch: Watch | None, *arguments: Tensor
+) -> tuple[Weights, Tensor]:
     """`watched_run` as one compiled call."""
-    final: tuple[Weights, Any] = _compiled(watched_run)((rules, watch), *arguments)
+    final: tuple[Weights, Tensor] = _compiled(watched_run)((rules, watch), *arguments)
     return final
 
 
-def _runs(rules: StepRules, weights: Weights, data: Data, rows: Any, nus: Any, keys: Any) -> Any:
+def _runs(
+    rules: StepRules, weights: Weights, data: Data, rows: Tensor, nus: Tensor, keys: Tensor
+) -> Tensor:
     return jax.vmap(lambda w, r, k: run(rules, w, data, r, nus, k))(weights, rows, keys)
 
 
-def jitted_runs(rules: StepRules, *arguments: Any) -> Weights:
+def jitted_runs(rules: StepRules, *arguments: Tensor) -> Weights:
     """Many trainings on the same data, vmapped over weights, samples and keys."""
     final: Weights = _compiled(_runs)(rules, *arguments)
     return final

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.mechanisms.common.regularizers import Floats
+
+Labels: TypeAlias = NDArray[Any]  # class labels of any type: numbers, words
+LogDensity: TypeAlias = Any  # a float for one release, an array of floats for many
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +97,7 @@ def clip_rows(X: Floats, bound: float) -> Floats:
     return np.where(longer, X * (safe / np.where(longer, norms, 1.0)), X)
 
 
-def read_classes(classes: Sequence[Any] | None, *labels: ArrayLike) -> NDArray[Any]:
+def read_classes(classes: Sequence[object] | None, *labels: ArrayLike) -> Labels:
     """The two classes, (negative, positive): as given, or the two values that occur.
 
     Reading them from the data assumes that which labels exist is public.
@@ -123,7 +126,7 @@ def read_classes(classes: Sequence[Any] | None, *labels: ArrayLike) -> NDArray[A
     return values
 
 
-def to_signs(y: ArrayLike, classes: NDArray[Any]) -> Floats:
+def to_signs(y: ArrayLike, classes: Labels) -> Floats:
     """Labels as -1 and +1."""
     y = np.asarray(y)
     known = np.isin(y, classes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,12 +18,14 @@ from dpcheck.core.errors import CannotCalibrate, InvalidParameter
 from dpcheck.core.events.training import ObjectivePerturbation, OutputPerturbation
 from dpcheck.core.validate import positive, probability
 from dpcheck.mechanisms.common.data import refuse_data_scaling
+from dpcheck.mechanisms.common.regularizers import Floats
 
 CORRECTED, PRINTED = "corrected", "printed"
 TIGHT, PAPERS = "tight", "papers"
 # With approximate_minima: the gradient the output noise covers, in units of the noise scale 2/eps'.
 _COVERED = 1e-6
 
+PerGroup: TypeAlias = float | Sequence[float] | Floats  # one number for all groups, or one each
 Noised = tuple[ObjectivePerturbation, OutputPerturbation | None]
 
 
@@ -44,22 +46,22 @@ def read_choices(variant: object, calibration: object) -> None:
         )
 
 
-def read_bounds(norm_bound: Any, blocks: int) -> tuple[float, ...]:
+def read_bounds(norm_bound: PerGroup, blocks: int) -> tuple[float, ...]:
     """The public norm bound of each block's raw rows: one number for all, or one each."""
     refuse_data_scaling(norm_bound)
-    if np.ndim(norm_bound) == 0:
+    if isinstance(norm_bound, int | float) or np.ndim(norm_bound) == 0:
         return (positive("norm_bound", norm_bound),) * blocks
     return _one_each("norm_bound", norm_bound, blocks)
 
 
-def read_regularizations(name: str, value: Any, blocks: int) -> tuple[float, ...]:
+def read_regularizations(name: str, value: PerGroup, blocks: int) -> tuple[float, ...]:
     """The regularisation of each block: one number for all, or one each."""
-    if np.ndim(value) == 0:
+    if isinstance(value, int | float) or np.ndim(value) == 0:
         return (positive(name, value),) * blocks
     return _one_each(name, value, blocks)
 
 
-def _one_each(name: str, values: Sequence[float], blocks: int) -> tuple[float, ...]:
+def _one_each(name: str, values: Sequence[float] | Floats, blocks: int) -> tuple[float, ...]:
     if len(values) != blocks:
         raise InvalidParameter(
             f"{name} must be one number, or one for each of the {blocks} groups, got "

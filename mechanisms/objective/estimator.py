@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_X_y
+from sklearn.utils import Tags, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,7 +19,15 @@ from dpcheck.core.errors import CannotCertify, InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.core.spending import Spender
 from dpcheck.core.validate import count, positive
-from dpcheck.mechanisms.common.data import Data, Labelled, Transfer, read_classes, to_signs
+from dpcheck.mechanisms.common.data import (
+    Data,
+    Labelled,
+    Labels,
+    LogDensity,
+    Transfer,
+    read_classes,
+    to_signs,
+)
 from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.objective.plan import Plan
 
@@ -78,7 +86,7 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         generator = np.random.default_rng() if rng is None else rng
         return self._snapped(self.plan(data).sample(data, size, generator, self._tolerance())[0])
 
-    def log_density(self, data: Data, releases: ArrayLike) -> Any:
+    def log_density(self, data: Data, releases: ArrayLike) -> LogDensity:
         """The exact normalised log density of whole releases given the split.
 
         `releases` is one release (width,), answered by a float, or many (size, width).
@@ -183,19 +191,19 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     def decision_function(self, X: ArrayLike) -> Floats:
         """Scores above 0 for the positive class."""
         check_is_fitted(self, "plan_")
-        return self._scores(_checked(self, X))
+        return self._scores(_checked_rows(self, X))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Probabilities of the negative and the positive class."""
         positive_share = expit(self.decision_function(X))
         return np.column_stack([1 - positive_share, positive_share])
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Labels:
         """The likelier class of each row."""
         positive_side = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive_side.astype(int)])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True
@@ -219,7 +227,7 @@ class PrivateClassifier(ObjectiveModel):
 
         With a `ledger` the release is spent on its `dataset` first.
         """
-        rows, labels = _checked(self, X, y, reset=True)
+        rows, labels = _checked_labelled(self, X, y)
         self.classes_ = read_classes(getattr(self, "classes", None), labels)
         data = Labelled(rows, to_signs(labels, self.classes_))
         self._release(data, rng, ledger, {"data": dataset})
@@ -270,20 +278,28 @@ def _shape(data: Data) -> tuple[dict[str, int], int]:
     )
 
 
-def _checked(model: ObjectiveModel, X: ArrayLike, *y: ArrayLike, reset: bool = False) -> Any:
-    """sklearn's own checks, with its words, as our error."""
+def _checked_rows(model: ObjectiveModel, X: ArrayLike) -> Floats:
+    """sklearn's own checks of rows to predict, with its words, as our error."""
     try:
-        checked = validate_data(model, X, *y, reset=reset, dtype=np.float64)
-        if y:
-            check_classification_targets(checked[1])
+        rows: Floats = validate_data(model, X, reset=False, dtype=np.float64)
+    except ValueError as error:
+        raise InvalidParameter(str(error), name="X") from None
+    return rows
+
+
+def _checked_labelled(model: ObjectiveModel, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Labels]:
+    """The same of rows and labels to train on."""
+    try:
+        checked: tuple[Floats, Labels] = validate_data(model, X, y, reset=True, dtype=np.float64)
+        check_classification_targets(checked[1])
     except ValueError as error:
         raise InvalidParameter(str(error), name="X") from None
     return checked
 
 
-def _checked_part(X: ArrayLike, y: ArrayLike, part: str) -> tuple[Floats, NDArray[Any]]:
+def _checked_part(X: ArrayLike, y: ArrayLike, part: str) -> tuple[Floats, Labels]:
     try:
-        checked: tuple[Floats, NDArray[Any]] = check_X_y(X, y, dtype=np.float64)
+        checked: tuple[Floats, Labels] = check_X_y(X, y, dtype=np.float64)
         check_classification_targets(checked[1])
     except ValueError as error:
         raise InvalidParameter(f"{part} data: {error}", name=f"X_{part}") from None

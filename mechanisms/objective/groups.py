@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count
 from dpcheck.mechanisms.common.regularizers import Floats
+
+# A number of groups, or the column numbers of each.
+GroupsSpec: TypeAlias = int | Sequence[Sequence[int] | NDArray[np.intp]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +34,7 @@ class Groups:
 
 def read_groups(
     features: int,
-    groups: Any,
+    groups: GroupsSpec,
     importances: ArrayLike | None,
     feature_importances: ArrayLike | None,
     seed: int,
@@ -67,7 +70,7 @@ def read_groups(
     return Groups(columns, tuple(float(value) for value in shares))
 
 
-def _listed(groups: Any, features: int) -> tuple[NDArray[np.intp], ...]:
+def _listed(groups: GroupsSpec, features: int) -> tuple[NDArray[np.intp], ...]:
     if isinstance(groups, str | float | bool) or not isinstance(groups, Sequence | np.ndarray):
         raise InvalidParameter(
             f"groups must be a whole number or a list of lists of column numbers, got {groups!r}.",

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from dpcheck.mechanisms.common.data import Data
+from dpcheck.mechanisms.common.data import Data, LogDensity
 
 
 class HasDensity(Protocol):
     """A mechanism with a closed-form density."""
 
-    def log_density(self, data: Data, releases: ArrayLike) -> Any:
+    def log_density(self, data: Data, releases: ArrayLike) -> LogDensity:
         """The log density of releases."""
 
 
-def exact_loss(mechanism: HasDensity, data: Data, neighbour: Data, release: ArrayLike) -> Any:
+def exact_loss(
+    mechanism: HasDensity, data: Data, neighbour: Data, release: ArrayLike
+) -> LogDensity:
     """log p(release | data) - log p(release | neighbour), for one release or many.
 
     Guarantee: exact up to rounding (about 1e-12 times the log densities). For pure epsilon-DP one

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,13 @@ from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import positive
 from dpcheck.mechanisms.common.regularizers import Floats, Ridge
-from dpcheck.mechanisms.objective.budget import Noised, noised, read_bounds, read_regularizations
+from dpcheck.mechanisms.objective.budget import (
+    Noised,
+    PerGroup,
+    noised,
+    read_bounds,
+    read_regularizations,
+)
 from dpcheck.mechanisms.objective.groups import Groups
 from dpcheck.mechanisms.objective.plan import Block, Plan
 
@@ -39,7 +44,11 @@ class FeatureBlocks:
 
     @classmethod
     def read(
-        cls, groups: Groups, norm_bound: Any, regularization: Any, name: str = "regularization"
+        cls,
+        groups: Groups,
+        norm_bound: PerGroup,
+        regularization: PerGroup,
+        name: str = "regularization",
     ) -> FeatureBlocks:
         """Blocks with one number for all groups, or one for each."""
         number = len(groups.columns)
@@ -95,7 +104,7 @@ def stacking_layer(
     where: Where,
     low: Sequence[Block],
     epsilon: float,
-    regularization: Any,
+    regularization: float,
     *,
     calibration: str,
     approximate_minima: float,

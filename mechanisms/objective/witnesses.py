@@ -7,9 +7,9 @@ every block trained on them, and leave the other blocks alone, whose densities t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dpcheck.core.errors import InvalidParameter
@@ -134,7 +134,7 @@ def _together(plan: Plan, part: str) -> list[Block]:
     return [block for block in mine if block.people == mine[0].people]
 
 
-def _columns(block: Block, number: int) -> Any:
+def _columns(block: Block, number: int) -> NDArray[np.intp]:
     assert block.columns is not None
     if len(block.columns) < number:
         raise InvalidParameter(

@@ -7,8 +7,8 @@ import numpy as np
 from dpcheck.core.validate import positive
 from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.output.bayes import bayesian_logistic, informative_prior
-from dpcheck.mechanisms.output.logistic import Rows, minimise, ridge_problem
-from dpcheck.mechanisms.output.rows import stack
+from dpcheck.mechanisms.output.logistic import minimise, ridge_problem
+from dpcheck.mechanisms.output.rows import Rows, stack
 
 _CLOSE = 1e-7  # distance to the minimiser; nothing private rests on these
 

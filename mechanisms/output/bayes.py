@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +12,8 @@ from scipy.special import expit
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import non_negative
 from dpcheck.mechanisms.common.regularizers import Floats
-from dpcheck.mechanisms.output.logistic import LogisticProblem, Rows, minimise
+from dpcheck.mechanisms.output.logistic import LogisticProblem, minimise
+from dpcheck.mechanisms.output.rows import Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,5 +120,5 @@ def bayesian_logistic(X: Rows, y: Floats, prior: Prior, *, tolerance: float = 1e
     return Posterior(mode, prior, X, shares * (1 - shares), left)
 
 
-def _full(matrix: Any) -> Floats:
+def _full(matrix: Rows) -> Floats:
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)

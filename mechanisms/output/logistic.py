@@ -8,7 +8,6 @@ norm r lies within r / min p of the minimiser: that distance is the certificate.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -16,8 +15,8 @@ from scipy.special import expit
 
 from dpcheck.core.errors import CannotCertify, InvalidParameter
 from dpcheck.mechanisms.common.regularizers import Floats
+from dpcheck.mechanisms.output.rows import Rows
 
-Rows = Any  # a dense array or a scipy CSR matrix of rows
 _DENSE_WIDTH = 300  # up to here the Hessian is formed and factorised
 _MAX_STEPS, _MAX_HALVINGS = 200, 60
 
@@ -122,5 +121,5 @@ def _sparse(X: Rows) -> bool:
     return hasattr(X, "tocsr")
 
 
-def _dense(matrix: Any) -> Any:
+def _dense(matrix: Rows) -> Rows:
     return matrix.toarray() if _sparse(matrix) else matrix

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from dpcheck.core.data import Data
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.core.spending import Spender
 from dpcheck.core.validate import count
+from dpcheck.mechanisms.common.data import LogDensity
 from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.output import noise as _output
 from dpcheck.mechanisms.output.noise import OutputBlock, Scale
@@ -29,36 +31,36 @@ class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     parts: ClassVar[tuple[str, ...]] = ("data",)
 
     @abstractmethod
-    def _blocks(self, data: Any) -> list[OutputBlock]:
+    def _blocks(self, data: Data) -> list[OutputBlock]:
         """The released vectors on this data, with their minimisers."""
 
     @abstractmethod
-    def _event(self, data: Any) -> Event:
+    def _event(self, data: Data) -> Event:
         """What is released, from public facts of the data (row counts and widths) only."""
 
     @abstractmethod
     def claimed_epsilon(self, part: str = "data") -> float:
         """The epsilon the algorithm says it spends."""
 
-    def blocks(self, data: Any) -> list[OutputBlock]:
+    def blocks(self, data: Data) -> list[OutputBlock]:
         """The released vectors; the minimisers are found once per data set and parameters."""
         return _cached_blocks(_Task(self, data))
 
     def sample_releases(
-        self, data: Any, size: int, rng: np.random.Generator | None = None
+        self, data: Data, size: int, rng: np.random.Generator | None = None
     ) -> Floats:
         """`size` independent releases on the same data, flattened: shape (size, width)."""
         size = count("size", size, at_least=0)
         generator = np.random.default_rng() if rng is None else rng
         return _output.sample(self.blocks(data), size, generator)
 
-    def log_density(self, data: Any, releases: ArrayLike) -> Any:
+    def log_density(self, data: Data, releases: ArrayLike) -> LogDensity:
         """The exact normalised log density: a float for one release, an array for many."""
         array = np.asarray(releases, dtype=float)
         values = _output.log_density(self.blocks(data), np.atleast_2d(array))
         return float(values[0]) if array.ndim == 1 else values
 
-    def noise_lengths(self, data: Any, releases: Floats) -> Floats:
+    def noise_lengths(self, data: Data, releases: Floats) -> Floats:
         """rate |noise| summed over the vectors: Gamma(width) when the noise is as stated."""
         blocks = self.blocks(data)
         found = _output.noises(blocks, releases)
@@ -67,7 +69,7 @@ class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
         ]
         return np.asarray(np.sum(lengths, axis=0))
 
-    def release_event(self, part: str = "data", data: Any = None) -> Event:
+    def release_event(self, part: str = "data", data: Data = None) -> Event:
         """What is released about a part: by the fitted model, or on data of this shape."""
         if part not in self.parts:
             raise InvalidParameter(
@@ -80,7 +82,7 @@ class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
         return event
 
     def _release(
-        self, data: Any, rng: np.random.Generator | None, ledger: Spender | None, dataset: object
+        self, data: Data, rng: np.random.Generator | None, ledger: Spender | None, dataset: object
     ) -> list[OutputBlock]:
         """Spend, then draw one release; the blocks say where each vector stands."""
         event = self._event(data)
@@ -102,7 +104,7 @@ class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
 class _Task:
     """A model with its parameters of now and a data set, compared by both."""
 
-    def __init__(self, model: OutputModel, data: Any) -> None:
+    def __init__(self, model: OutputModel, data: Data) -> None:
         self.model, self.data = model, data
         self._key = (type(model), repr(sorted(model.get_params().items())), id(data))
 

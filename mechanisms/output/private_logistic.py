@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +15,7 @@ from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.core.spending import Spender
 from dpcheck.core.validate import positive
-from dpcheck.mechanisms.common.data import read_classes, refuse_data_scaling, to_signs
+from dpcheck.mechanisms.common.data import Labels, read_classes, refuse_data_scaling, to_signs
 from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.output.logistic import minimise, ridge_problem
 from dpcheck.mechanisms.output.model import OutputModel
@@ -83,7 +82,7 @@ class OutputLogistic(ClassifierMixin, OutputModel):  # type: ignore[misc]  # skl
         regularization: float = 0.003,
         *,
         norm_bound: float = 1.0,
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.regularization = regularization
@@ -105,7 +104,7 @@ class OutputLogistic(ClassifierMixin, OutputModel):  # type: ignore[misc]  # skl
 
     def fit(
         self,
-        X: Any,
+        X: Rows,
         y: ArrayLike,
         *,
         rng: np.random.Generator | None = None,
@@ -125,17 +124,17 @@ class OutputLogistic(ClassifierMixin, OutputModel):  # type: ignore[misc]  # skl
         """The released weights for rows divided by the norm bound; shape (1, features)."""
         return np.asarray(self.release_)[None, :]
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Rows) -> Floats:
         """Scores above 0 for the positive class."""
         check_is_fitted(self, "release_")
         rows = read_rows(X, "X", self.n_features_in_)
         return np.asarray(clip_norm(rows, self.norm_bound) @ self.release_ / self.norm_bound)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Rows) -> Floats:
         """Probabilities of the negative and the positive class."""
         share = expit(self.decision_function(X))
         return np.column_stack([1 - share, share])
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Rows) -> Labels:
         """The likelier class of each row."""
         return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(int)])

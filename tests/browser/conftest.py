@@ -17,7 +17,7 @@ from dpcheck.core.audit_result import AuditReport, BudgetEntry
 from dpcheck.core.budget import Budget
 from dpcheck.execution.parallel import Workers
 from dpcheck.report import html
-from dpcheck.session.run import AuditRequest, audit
+from dpcheck.session.run import AuditRequest, run_request
 
 MECHANISM = """
 import dpcheck
@@ -35,7 +35,7 @@ HOSTILE = (
 
 
 def private(target, **request):
-    return audit(AuditRequest(target, pictures=True, workers=Workers(jobs=1), **request))
+    return run_request(AuditRequest(target, pictures=True, workers=Workers(jobs=1), **request))
 
 
 @pytest.fixture(scope="session")

@@ -245,7 +245,7 @@ def test_unknown_settings_and_variants_are_explained(shell):
         shell("audit", "plr", "--variant", "fixed")
     with pytest.raises(Exception, match="free, zero"):
         shell("audit", "plr", "--set", "center=one")
-    with pytest.raises(Exception, match="takes no --delta"):
+    with pytest.raises(Exception, match="takes no delta"):
         shell("audit", "plr", "--delta", "1e-5")
     with pytest.raises(Exception, match="replace-one"):
         shell("audit", "plr", "--adjacency", "add-remove")

@@ -11,19 +11,19 @@ import pytest
 
 from dpcheck import Budget, epsilon
 from dpcheck.auditing.auditors.likelihood import delta_lower
-from dpcheck.auditing.auditors.one_run import guess
+from dpcheck.auditing.statistics.guesses import guess
 from dpcheck.core.errors import CannotReplay, DpcheckError
 from dpcheck.core.events.training import SampledGaussian
 from dpcheck.core.verdict import Verdict
+from dpcheck.core.witness import Witness
 from dpcheck.execution.runner import Runner
 from dpcheck.families.adaptation import step as canary_module
 from dpcheck.families.adaptation import transcripts as _dpda_transcripts
-from dpcheck.families.adaptation.one_run import TrainingTrial
+from dpcheck.families.adaptation.one_run import RealTraining
 from dpcheck.families.adaptation.step import CanaryStep
 from dpcheck.mechanisms import DPDA, GDPDA
 from dpcheck.mechanisms.adaptation import step as _dpda_step
 from dpcheck.mechanisms.adaptation.plan import NoisyGradient, noisy_gradient
-from dpcheck.session import registry
 from dpcheck.session import run as session
 
 
@@ -80,7 +80,7 @@ def _audit(**changes):
             **changes,
         },
     )
-    (entry,) = session.audit(request).entries
+    (entry,) = session.run_request(request).entries
     return entry
 
 
@@ -92,7 +92,7 @@ def test_noise_by_the_wrong_divisor_is_caught(monkeypatch):
     monkeypatch.setattr(canary_module.CanaryStep, "check", lambda self, rng: {})
     entry = _audit()
     assert entry.verdict is not Verdict.HOLDS
-    assert "FAILED" in entry.tie
+    assert "FAILED" in entry.conformance
     assert entry.verdict in (Verdict.VIOLATED, Verdict.UNDECIDED)
 
 
@@ -108,16 +108,16 @@ def test_printed_equations_are_refuted_at_the_papers_settings(monkeypatch):
     request = session.AuditRequest(
         "dpda", epsilon=4.0, delta=1e-5, variant="blocks-apart", settings=("canaries=0",)
     )
-    (entry,) = session.audit(request).entries
+    (entry,) = session.run_request(request).entries
     assert entry.witness["steps"] == 5946  # 353 epochs
     assert entry.verdict is Verdict.VIOLATED
     assert entry.observed.epsilon == pytest.approx(4.88, abs=0.005)
     # The saved witness proves the same again, from its settings alone.
     saved = json.loads(json.dumps(dict(entry.witness)))
-    assert registry.replay(saved) == pytest.approx(entry.observed.epsilon, rel=1e-12)
+    assert Witness.from_json(saved).replay() == pytest.approx(entry.observed.epsilon, rel=1e-12)
     for name, value in (("steps", 9000), ("claim", 1.0), ("settings", {"rows": 3})):
         with pytest.raises(CannotReplay):
-            registry.replay({**saved, name: value})
+            Witness.from_json({**saved, name: value}).replay()
 
 
 def test_corrected_holds_for_both_parts_of_g_dpda(monkeypatch):
@@ -128,7 +128,7 @@ def test_corrected_holds_for_both_parts_of_g_dpda(monkeypatch):
         delta=1e-5,
         settings=("rows=200", "source_rows=300", "batch=8", "epochs=2", "canaries=200"),
     )
-    entries = {entry.part: entry for entry in session.audit(request).entries}
+    entries = {entry.part: entry for entry in session.run_request(request).entries}
     assert {e.verdict for e in entries.values()} == {Verdict.HOLDS}
     assert entries["source"].claim.budget == Budget(2.0, 1e-5)
     assert entries["target"].claim.budget == Budget(1.0, 5e-6)
@@ -167,10 +167,10 @@ def test_noise_in_sum_holds_and_says_what_it_would_have_caught():
     assert entry.verdict is Verdict.HOLDS
     assert not entry.notes  # canaries=0 leaves the one-run audit out
     assert 0 < entry.observed.epsilon <= entry.proved.epsilon <= 1
-    hunt = _dpda_transcripts.TranscriptHunt(
+    searched = _dpda_transcripts.TranscriptSearch(
         _canary("noise-in-sum"), SampledGaussian(1.0, 0.1), 1, 4.0, 1e-5, {}, 100, 4.6
     )
-    assert hunt.detectable == 4.6  # above the claim up to the proved bound, it could miss it
+    assert searched.detectable == 4.6  # above the claim up to the proved bound, it could miss it
 
 
 # One run -----------------------------------------------------------------------------------------
@@ -181,7 +181,7 @@ def _trial(kind=DPDA, part="target", noise=1.0, canaries=300, **settings):
     rows = {"source": 200, "target": 200}
     event = model.release_event(part, rows)
     claim = epsilon(event, delta=1e-5, adjacency="add-remove").upper
-    return TrainingTrial(model, part, rows, event, claim, 1e-5, canaries)
+    return RealTraining(model, part, rows, event, claim, 1e-5, canaries)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_target_gradients_without_noise_in_the_training_loop_are_caught(monkeypa
     entry = _audit(settings=("rows=200", "batch=20", "epochs=6", "noise=12", "canaries=400"))
     assert entry.verdict is Verdict.VIOLATED
     assert entry.observed.method.startswith("one run")
-    assert "passed" in entry.tie
+    assert "passed" in entry.conformance
     assert entry.witness["correct"] > 0.97 * entry.witness["guessed"]
     assert entry.observed.epsilon > 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpcheck.cli.ftl_data import write_example
+from dpcheck.cli.ftl.data import write_example
 from dpcheck.mechanisms.federated.crypto.cipher import PaillierCipher
 from dpcheck.mechanisms.federated.crypto.paillier import generate_key
 from dpcheck.mechanisms.federated.service.certificates import make_certificates

@@ -1,6 +1,6 @@
 """Two real processes over TLS; one is killed at a message of the second iteration, then started again.
 
-Run as a script by test_ftl_transport.py: prints one line of JSON per case. It forks, which needs a
+Run as a script by test_transport.py: prints one line of JSON per case. It forks, which needs a
 process without threads. Keys have 512 bits, for speed, in tests only.
 """
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpcheck.cli.ftl_data import read_common, read_table, scaled
+from dpcheck.cli.ftl.data import read_common, read_table, scaled
 from dpcheck.mechanisms.federated.protocol.autoencoder import initial_network
 from dpcheck.mechanisms.federated.protocol.cipher import PlainCipher
 from dpcheck.mechanisms.federated.protocol.model import Objective

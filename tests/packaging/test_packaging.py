@@ -1,5 +1,6 @@
 """The packages list, the symlinks and the lazy top level agree with the tree."""
 
+import ast
 import subprocess
 import sys
 import tomllib
@@ -47,6 +48,28 @@ def test_links_point_where_the_mapping_does():
 def test_every_public_name_resolves():
     for name in dpcheck.__all__:
         assert getattr(dpcheck, name) is not None
+
+
+def test_public_modules_are_reachable_after_import():
+    code = """
+import dpcheck
+assert {"mechanisms", "risk", "testing", "InvalidParameter", "Sequential"} <= set(dir(dpcheck))
+assert "advantage" in dir(dpcheck.risk) and "PLR" in dir(dpcheck.mechanisms)
+print(dpcheck.testing.__name__, dpcheck.mechanisms.PLR.__name__, dpcheck.risk.__name__)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["dpcheck.testing", "PLR", "dpcheck.accounting.risk"]
+
+
+def test_type_checkers_see_every_public_name():
+    tree = ast.parse((ROOT / "dpcheck" / "__init__.py").read_text())
+    exported = {
+        alias.asname
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(dpcheck.__all__) - {"__version__"} <= exported
 
 
 def test_version_is_said_once():

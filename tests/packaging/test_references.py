@@ -38,6 +38,9 @@ def test_public_accountants_state_a_guarantee():
         "objective",
         "accountants/gaussian",
         "accountants/pure",
+        "accountants/gaussian",
+        "accountants/optimal",
+        "tradeoff",
         "renyi/conversion",
         "renyi/divergence",
     ):
@@ -48,6 +51,8 @@ def test_public_accountants_state_a_guarantee():
                 "delta",
                 "rdp",
                 "tradeoff",
+                "best_tradeoff",
+                "calibrate",
                 "calibrate_noise",
                 "calibrate_steps",
                 "rdp_epsilon",
@@ -59,6 +64,8 @@ def test_public_accountants_state_a_guarantee():
                 "renyi",
                 "sampled_gaussian_theorem",
             }
+            if bounds and any(getattr(d, "id", "") == "overload" for d in node.decorator_list):
+                continue
             if bounds and "Guarantee:" not in (ast.get_docstring(node) or ""):
                 silent.append(f"{name}.{node.name}")
     assert not silent

@@ -7,10 +7,14 @@ exact up to rounding, which is enclosed.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from flint import arb
 
+from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.losses import GaussianLoss, Parts
 from dpcheck.numerics.balls import above, below, precision
+from dpcheck.numerics.enclose import enclose_root
 
 
 def _normal(x: arb) -> arb:
@@ -81,3 +85,47 @@ def gdp_false_negatives(mu: float, false_positives: float) -> float:
     from scipy.special import ndtr, ndtri
 
     return float(ndtr(-ndtri(false_positives) - mu))
+
+
+def gaussian_mu(parts: Parts) -> tuple[float, float] | None:
+    """(lower, upper) around sqrt(sum mu^2) if every part is Gaussian, else None."""
+    total = Fraction(0)
+    for loss, times in parts:
+        if not isinstance(loss, GaussianLoss):
+            return None
+        total += Fraction(loss.mu) ** 2 * times
+    return enclose_root(total)
+
+
+class GaussianAccountant(Accountant):
+    """Exact for compositions of Gaussian mechanisms; below, for the Gaussians among the parts."""
+
+    method = Method.GAUSSIAN
+
+    def supports(self, parts: Parts) -> bool:
+        """Whether every part is Gaussian."""
+        return all(isinstance(loss, GaussianLoss) for loss, _ in parts)
+
+    def epsilon(self, parts: Parts, delta: float) -> float:
+        """The exact epsilon, rounded up."""
+        mu = gaussian_mu(parts)
+        return gdp_epsilon(mu[1], delta)[1] if mu else math.inf
+
+    def delta(self, parts: Parts, epsilon: float) -> float:
+        """The exact delta, rounded up."""
+        mu = gaussian_mu(parts)
+        return gdp_delta(mu[1], epsilon)[1] if mu else 1.0
+
+    def epsilon_lower(self, parts: Parts, delta: float) -> float:
+        """The exact epsilon of the Gaussian parts, rounded down."""
+        mu = gaussian_mu(_gaussians(parts))
+        return gdp_epsilon(mu[0], delta)[0] if mu and delta > 0 else 0.0
+
+    def delta_lower(self, parts: Parts, epsilon: float) -> float:
+        """The exact delta of the Gaussian parts, rounded down."""
+        mu = gaussian_mu(_gaussians(parts))
+        return gdp_delta(mu[0], epsilon)[0] if mu else 0.0
+
+
+def _gaussians(parts: Parts) -> Parts:
+    return tuple(part for part in parts if isinstance(part[0], GaussianLoss))

@@ -1,4 +1,4 @@
-"""Pure differential privacy: the largest loss of a pair, and the optimal composition of equal ones."""
+"""Pure differential privacy: the largest loss of a pair, added up along a composition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from flint import arb
 
 from dpcheck.accounting import losses
-from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.numerics.balls import above, below, precision
 
 
@@ -108,7 +109,7 @@ def _(loss: losses.SelectedLoss) -> tuple[float, float]:
     return lower, math.nextafter((2 + loss.shape) * upper, math.inf)
 
 
-def composed_largest_loss(parts: tuple[tuple[Loss, int], ...]) -> tuple[float, float]:
+def composed_largest_loss(parts: Parts) -> tuple[float, float]:
     """Suprema of independent losses add, so basic composition is exact at delta = 0."""
     low = high = Fraction(0)
     for loss, times in parts:
@@ -124,34 +125,33 @@ def composed_largest_loss(parts: tuple[tuple[Loss, int], ...]) -> tuple[float, f
     )
 
 
-OPTIMAL_COMPOSITION_LIMIT = 2000
+class PureAccountant(Accountant):
+    """Basic composition of largest losses."""
+
+    method = Method.PURE
+
+    def supports(self, parts: Parts) -> bool:
+        """Whether every loss is bounded."""
+        return math.isfinite(composed_largest_loss(parts)[1])
+
+    def epsilon(self, parts: Parts, delta: float) -> float:  # noqa: ARG002
+        """The sum of the largest losses, at any delta."""
+        return composed_largest_loss(parts)[1]
+
+    def delta(self, parts: Parts, epsilon: float) -> float:
+        """Nothing is left beyond the largest loss; below it this accountant knows nothing."""
+        return 0.0 if composed_largest_loss(parts)[1] <= epsilon else 1.0
+
+    def epsilon_lower(self, parts: Parts, delta: float) -> float:
+        """Exact at delta 0; above it only what is not private at all is known."""
+        if delta <= 0:
+            return composed_largest_loss(parts)[0]
+        return math.inf if _unbounded(parts) else 0.0
+
+    def delta_lower(self, parts: Parts, epsilon: float) -> float:  # noqa: ARG002
+        """1 for what is not private at all."""
+        return 1.0 if _unbounded(parts) else 0.0
 
 
-def optimal_composition(epsilon: float, times: int, delta: float) -> tuple[float, float]:
-    """(lower, upper) around the epsilon of `times` adaptive epsilon-DP mechanisms at `delta`.
-
-    delta(eps) is the maximum over i of (A_i - e^eps B_i)/Z with prefix sums of
-    C(k,l) e^{(k-l) eps0} and C(k,l) e^{l eps0}, so eps(delta) is a maximum of closed forms.
-
-    Guarantee: encloses the optimum; no better bound holds for all such mechanisms.
-    Reference: [Kairouz2017] Theorem 3.3.
-
-    >>> round(optimal_composition(0.1, 100, 1e-5)[1], 4)
-    4.3068
-    """
-    if epsilon == 0:
-        return 0.0, 0.0
-    with precision(64 + 2 * times + int(3 * times * epsilon)):
-        unit = arb(epsilon).exp()
-        total = (1 + unit) ** times
-        left, right = arb(0), arb(0)
-        low = high = 0.0
-        for hits in range(times // 2 + 1):
-            ways = arb(math.comb(times, hits))
-            left += ways * unit ** (times - hits)
-            right += ways * unit**hits
-            room = left - arb(delta) * total
-            if room > 0:
-                value = (room / right).log()
-                low, high = max(low, below(value)), max(high, above(value))
-        return low, high
+def _unbounded(parts: Parts) -> bool:
+    return any(isinstance(loss, losses.UnboundedLoss) for loss, _ in parts)

@@ -1,1 +1,9 @@
-"""The certified privacy-loss distribution."""
+"""The certified privacy-loss distribution, behind two doors.
+
+Other packages import only these two modules:
+
+- `dpcheck.accounting.pld.distribution`: compose losses, then ask for epsilon, delta or the trade-off curve;
+- `dpcheck.accounting.pld.verify`: prove an answer a second time in ball arithmetic.
+
+Everything else here (pairs, lattices, windows) may change without notice.
+"""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from flint import acb, arb
@@ -57,7 +57,7 @@ def density_pair(loss: DensityLoss, side: Side) -> AtomicPair:
     return AtomicPair(Atoms(np.array(p), np.array(q), 1024 * UNIT), rest)
 
 
-def _integral(density: Any, left: float, right: float) -> arb:
+def _integral(density: Callable[[acb], acb], left: float, right: float) -> arb:
     value = acb.integral(lambda z, _: density(z), acb(left), acb(right)).real
     if not value.is_finite():
         raise CannotCertify(

@@ -1,7 +1,9 @@
-"""From Renyi divergences to (epsilon, delta), by name; any order gives a valid bound, so the best wins.
+"""From Renyi divergences to (epsilon, delta); any order gives a valid bound, so the best wins.
 
 `classic` [Mironov2017, Proposition 3], `improved` [Canonne2020, Proposition 12] and `optimal`
-[Asoodeh2021], each never looser than the one before.
+[Asoodeh2021], each never looser than the one before. Orders (and the majorant of `optimal`) are
+searched for in floating point; the value that is returned is proved at the best of them in ball
+arithmetic (`proof`), so no rounding or cancellation of the search can undercut the truth.
 """
 
 from __future__ import annotations
@@ -9,16 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from dpcheck.accounting.renyi.moments import Floats
-from dpcheck.core.errors import UnknownName
+from dpcheck.accounting.renyi.proof import (
+    classic_epsilon,
+    improved_delta,
+    improved_epsilon,
+    optimal_epsilon,
+)
 
 Curve = Callable[[Floats], Floats]
-
-# Every formula below is a few elementary functions of numbers up to about 1e3.
-_ROUNDING = 1e-12
 
 
 def classic(order: Floats, divergence: Floats, delta: float) -> Floats:
@@ -35,37 +40,40 @@ _GRID: Floats = np.linspace(0.0, 1.0, 25)
 
 
 def optimal(order: Floats, divergence: Floats, delta: float, zooms: int = 4) -> Floats:
-    """The smallest epsilon that every pair with this one divergence satisfies.
+    """The smallest epsilon that every pair with this one divergence satisfies, for searching.
 
-    Maximise E_Q (x - e^eps)_+ over likelihood ratios x with E x = 1 and E x^a = M = e^{(a-1)D}. By
-    weak duality every majorant lam x^a + mu x + nu of (x - e^eps)_+ proves
-    delta <= lam M + mu + nu. The majorant that touches 0 at t in [0, 1) and the line x - e^eps at y has
-    lam = delta / (M - a t^{a-1} + (a-1) t^a), y^{a-1} = t^{a-1} + 1/(a lam) and
-    e^eps = y (1 - 1/a) + lam (a-1) t^{a-1} (y - t); t = 0 is `improved`. Every t is valid, the best
-    is optimal (strong duality), so the search over t cannot break soundness.
+    The derivation is in `proof.optimal_epsilon`, which proves the result at one order.
     """
+    return _optimal(order, divergence, delta, zooms)[0]
+
+
+def _optimal(
+    order: Floats, divergence: Floats, delta: float, zooms: int = 4
+) -> tuple[Floats, Floats]:
+    """(epsilon, u of the best majorant) per order; u is nan where `improved` is no worse."""
     order, divergence = np.atleast_1d(order), np.atleast_1d(divergence)
-    low, high = np.full_like(order, -30.0), np.full_like(order, 30.0)
-    best = improved(order, divergence, delta)
+    # The best t is about sqrt(M - 1) below 1.
+    log_moment = np.log(np.maximum((order - 1) * divergence, 1e-300))
+    low = np.minimum(-30.0, log_moment / 2 - 5.0)
+    high = np.full_like(order, 30.0)
+    best, at = improved(order, divergence, delta), np.full_like(order, math.nan)
     for _ in range(zooms):  # t = 1/(1+e^u); zoom in on the best of a grid in u
         u = low + _GRID[:, None] * (high - low)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             values = _majorant(order, divergence, delta, u)
         values = np.where(np.isfinite(values), values, math.inf)
         where = values.argmin(axis=0)
-        best = np.minimum(best, values.min(axis=0))
         width = (high - low) / 24
         centre = np.take_along_axis(u, where[None], axis=0)[0]
+        at = np.where(values.min(axis=0) < best, centre, at)
+        best = np.minimum(best, values.min(axis=0))
         low, high = centre - width, centre + width
-    return best
+    return best, at
 
 
 def _majorant(a: Floats, divergence: Floats, delta: float, u: Floats) -> Floats:
     log_t = -np.logaddexp(0.0, u)  # log of 1/(1+e^u)
-    log_m = (a - 1) * divergence
-    power = np.exp((a - 1) * log_t)  # t^{a-1}
-    taken = power * (a - (a - 1) * np.exp(log_t))  # a t^{a-1} - (a-1) t^a, at most 1 <= M
-    log_room = log_m + np.log1p(-np.minimum(taken * np.exp(-log_m), 1.0))
+    log_room = _log_room(a, (a - 1) * divergence, u)
     log_y = np.logaddexp((a - 1) * log_t, log_room - np.log(a) - math.log(delta)) / (a - 1)
     # lam (a-1) t^{a-1} (y - t), as a log; y > t always.
     log_gap = log_y + np.log(-np.expm1(np.minimum(log_t - log_y, -1e-300)))
@@ -73,10 +81,38 @@ def _majorant(a: Floats, divergence: Floats, delta: float, u: Floats) -> Floats:
     return np.logaddexp(log_y + np.log1p(-1 / a), log_slope)
 
 
-CONVERSIONS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
-    "classic": classic,
-    "improved": improved,
-    "optimal": optimal,
+def _log_room(a: Floats, log_moment: Floats, u: Floats) -> Floats:
+    """log of M - a t^{a-1} + (a-1) t^a, also where M and t are next to 1.
+
+    With s = 1 - t what is taken from 1 is a (a-1)/2 s^2 - a (a-1) (a-2)/3 s^3 + ...
+    """
+    log_t, s = -np.logaddexp(0.0, u), np.exp(-np.logaddexp(0.0, -u))
+    power = np.exp((a - 1) * log_t)
+    near = a * s < 1e-3
+    left = np.where(
+        near,
+        a * (a - 1) / 2 * s**2 * (1 - 2 * (a - 2) / 3 * s),
+        1 - power * (1 + (a - 1) * s),
+    )
+    return np.where(
+        log_moment > 30,
+        log_moment + np.log1p(np.maximum(left - 1, -1.0) * np.exp(-log_moment)),
+        np.log(np.expm1(np.minimum(log_moment, 30.0)) + np.maximum(left, 0.0)),
+    )
+
+
+class Conversion(Enum):
+    """The three conversions, each never looser than the one before."""
+
+    CLASSIC = "classic"
+    IMPROVED = "improved"
+    OPTIMAL = "optimal"
+
+
+_FORMULAS: dict[Conversion, Callable[[Floats, Floats, float], Floats]] = {
+    Conversion.CLASSIC: classic,
+    Conversion.IMPROVED: improved,
+    Conversion.OPTIMAL: optimal,
 }
 
 
@@ -135,7 +171,9 @@ def _vertex(x: Floats, y: Floats, i: int) -> float:
     return float(x[i])
 
 
-def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Converted:
+def rdp_epsilon(
+    curve: Curve, delta: float, conversion: Conversion = Conversion.OPTIMAL
+) -> Converted:
     """The smallest epsilon the divergences prove at `delta`, over all orders.
 
     Guarantee: never below the true epsilon if `curve` is never below the true divergence.
@@ -143,7 +181,6 @@ def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Conv
     >>> round(rdp_epsilon(lambda a: a / 2, 1e-5).value, 4)  # one Gaussian, mu = 1; exact 4.3772
     4.7284
     """
-    convert = _named(conversion)
     known = math.inf
 
     def enough(divergence: float) -> bool:
@@ -158,33 +195,52 @@ def rdp_epsilon(curve: Curve, delta: float, conversion: str = "optimal") -> Conv
 
     # `optimal` costs more to evaluate and its best order is near that of `improved`, unless the
     # moment e^{(a-1)D} is small; then it is searched for on its own.
-    first = improved if conversion == "optimal" else convert
+    wanted = conversion is Conversion.OPTIMAL
+    first = improved if wanted else _FORMULAS[conversion]
     best = _best_order(divergences, lambda a, d: first(a, d, delta), enough)
-    value = best.value
-    if conversion == "optimal" and math.isfinite(value):
-        near = 1 + (best.order - 1) * np.array([0.98, 1.0, 1.02])
-        moment = (best.order - 1) * float(curve(near)[1])
-        if _optimal_gain(moment, best.order) <= 1e-7 * abs(value):
-            return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), best.order)
-        value = min(value, float(optimal(near, curve(near), delta).min()))
-        if value < best.value - 1e-4 * abs(best.value):
-            best = _best_order(divergences, lambda a, d: optimal(a, d, delta, zooms=2), enough)
-            at = np.array([best.order])
-            value = min(value, float(optimal(at, curve(at), delta)[0]))
-    return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), best.order)
+    if not math.isfinite(best.value):
+        return best
+    if not wanted:
+        return _proved(curve, best.order, delta, conversion)
+    near = 1 + (best.order - 1) * np.array([0.98, 1.0, 1.02])
+    moment = (best.order - 1) * float(curve(near)[1])
+    if _optimal_gain(moment, best.order) <= 1e-7 * abs(best.value):
+        return _proved(curve, best.order, delta, Conversion.IMPROVED)
+    found = optimal(near, curve(near), delta)
+    order = float(near[int(found.argmin())])
+    if float(found.min()) < best.value - 1e-4 * abs(best.value):
+        order = _best_order(divergences, lambda a, d: optimal(a, d, delta, zooms=2), enough).order
+    proofs = [
+        _proved(curve, order, delta, Conversion.OPTIMAL),
+        _proved(curve, best.order, delta, Conversion.IMPROVED),
+    ]
+    return min(proofs, key=lambda proof: proof.value)
 
 
-def linear_rdp_epsilon(rho: float, delta: float, conversion: str) -> Converted | None:
+def _proved(curve: Curve, order: float, delta: float, conversion: Conversion) -> Converted:
+    """The epsilon of one order, in ball arithmetic."""
+    divergence = float(curve(np.array([order]))[0])
+    if conversion is Conversion.CLASSIC:
+        return Converted(classic_epsilon(order, divergence, delta), order)
+    value = improved_epsilon(order, divergence, delta)
+    if conversion is Conversion.OPTIMAL:
+        u = float(_optimal(np.array([order]), np.array([divergence]), delta)[1][0])
+        if not math.isnan(u):
+            value = min(value, optimal_epsilon(order, divergence, delta, u))
+    return Converted(value, order)
+
+
+def linear_rdp_epsilon(rho: float, delta: float, conversion: Conversion) -> Converted | None:
     """`rdp_epsilon` for the divergences rho * order of Gaussian noise, by Newton's method.
 
     None where the optimal conversion gains more than 1e-5 on the improved one: its search is worth it.
 
-    >>> round(linear_rdp_epsilon(0.5, 1e-5, "improved").value, 4)
+    >>> round(linear_rdp_epsilon(0.5, 1e-5, Conversion.IMPROVED).value, 4)
     4.7284
     """
     log_room = -math.log(delta)
     gap = math.sqrt(log_room / rho)  # order - 1; the classic conversion is lowest here
-    if conversion != "classic":
+    if conversion is not Conversion.CLASSIC:
         # The derivative of `improved` is rho - (log(1/delta) - log a) / (a - 1)^2, with one root;
         # any order is valid, so a root that is only nearly met costs tightness, not soundness.
         for _ in range(10):
@@ -193,13 +249,14 @@ def linear_rdp_epsilon(rho: float, delta: float, conversion: str) -> Converted |
     order = 1 + gap
     if order == 1 or not math.isfinite(order):
         return None
-    if conversion == "classic":
-        value = rho * order + log_room / (order - 1)
-    else:
-        value = rho * order + math.log1p(-1 / order) + (log_room - math.log(order)) / (order - 1)
-    if conversion == "optimal" and _optimal_gain((order - 1) * rho * order, order) > 1e-5 * value:
+    divergence = math.nextafter(rho * order, math.inf)
+    if conversion is Conversion.CLASSIC:
+        return Converted(classic_epsilon(order, divergence, delta), order)
+    value = improved_epsilon(order, divergence, delta)
+    gain = _optimal_gain((order - 1) * divergence, order)
+    if conversion is Conversion.OPTIMAL and gain > 1e-5 * value:
         return None
-    return Converted(max(0.0, value * (1 + _ROUNDING) + _ROUNDING), order)
+    return Converted(value, order)
 
 
 def _optimal_gain(log_moment: float, order: float) -> float:
@@ -221,14 +278,7 @@ def rdp_delta(curve: Curve, epsilon: float) -> Converted:
 
     # Once D exceeds epsilon by log 2 the exponent grows with the order.
     best = _best_order(curve, log_delta, lambda d: math.isfinite(d) and d > epsilon + 0.7)
-    rounded = best.value + _ROUNDING * (1 + abs(best.value))
-    return Converted(math.exp(min(0.0, rounded)), best.order)
-
-
-def _named(conversion: str) -> Callable[[Floats, Floats, float], Floats]:
-    if conversion not in CONVERSIONS:
-        raise UnknownName(
-            f"unknown conversion {conversion!r}; use one of {', '.join(CONVERSIONS)}.",
-            value=conversion,
-        )
-    return CONVERSIONS[conversion]
+    if not math.isfinite(best.value):
+        return Converted(1.0, best.order)
+    divergence = float(curve(np.array([best.order]))[0])
+    return Converted(min(1.0, improved_delta(best.order, divergence, epsilon)), best.order)

@@ -14,15 +14,17 @@ from scipy.special import gammaln
 
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.pure import largest_loss
-from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.renyi.moments import (
     RELATIVE_ERROR,
     Floats,
     excess_log_moments,
     laplace_log_moment,
+    log_sum_exp,
     mixture_log_moments,
 )
 from dpcheck.core.errors import CannotCertify, TheoremConditionViolated
+from dpcheck.numerics.side import Side
 
 # Closed forms below are a handful of elementary functions: 1e-14 covers their rounding.
 _ROUND_UP = 1 + 1e-14
@@ -96,39 +98,88 @@ def _(loss: losses.BoundedRangeLoss, orders: Floats) -> Floats:
     t = np.log((a - 1) / a) + np.log(-np.expm1(-a * e)) - log_small
     heads = -np.expm1(t - e) / -np.expm1(-e) * np.exp(-t)
     moment: Floats = np.logaddexp(a * t + np.log(heads), a * (t - e) + np.log1p(-heads))
-    return np.minimum(moment / (a - 1) * (1 + 1e-9), concentrated)
+    # Exponents of up to a e err by that many units; the moment itself may be as small as (a-1) e^2/8.
+    moment = moment + 1e-13 * (1 + a * e)
+    return np.minimum(moment / (a - 1), concentrated)
 
 
 @renyi.register
 def _(loss: losses.DiscreteGaussianLoss, orders: Floats) -> Floats:
-    return orders * (loss.shift / loss.scale) ** 2 / 2 * _ROUND_UP  # [Canonne2020] Proposition 5
+    return discrete_gaussian_divergence(loss, orders, Side.UPPER)
+
+
+# From this scale on the masses of shifted noise add up to the same number within e^-78.
+_SMOOTH_SCALE = 2.0
+
+
+def discrete_gaussian_divergence(
+    loss: losses.DiscreteGaussianLoss, orders: Floats, side: Side
+) -> Floats:
+    """a s^2/(2 scale^2) + log(theta(a s)/theta(0))/(a-1), theta(c) = sum_x e^{-(x-c)^2/(2 scale^2)}.
+
+    Completing the square; theta(c) <= theta(0), equal for whole c, is [Canonne2020] Proposition 5. By
+    Poisson summation theta(c)/theta(0) >= 1 - 5 e^{-2 pi^2 scale^2}, which is 1 for large scales.
+
+    >>> wide = losses.DiscreteGaussianLoss(0.4, 1)
+    >>> round(float(discrete_gaussian_divergence(wide, np.array([1.5]), Side.UPPER)[0]), 6)
+    4.346687
+    """
+    gaussian = orders * (loss.shift / loss.scale) ** 2 / 2
+    sign = 1.0 if side is Side.UPPER else -1.0
+    if loss.scale >= _SMOOTH_SCALE or loss.shift == 0:
+        return np.asarray(gaussian * (1 + sign * 1e-14))
+    fraction = np.remainder(orders * loss.shift, 1.0)
+    reach = math.ceil(10 * loss.scale) + 2
+    x = np.arange(-reach, reach + 1, dtype=np.float64)
+    inverse = 1 / (2 * loss.scale**2)
+    moved = log_sum_exp(-((x - fraction[:, None]) ** 2) * inverse)
+    ratio = np.minimum(moved - log_sum_exp(-(x**2) * inverse), 0.0)
+    # Exponents up to the size of the ratio err by a few units of it, the fraction by one of a s.
+    rounding = 1e-14 * (1 + np.abs(ratio) + (1 + orders * loss.shift) * inverse)
+    total = gaussian * (1 + sign * 1e-14)
+    if side is Side.UPPER:
+        return np.minimum(total, total + (ratio + rounding) / (orders - 1))
+    return np.maximum(total + (ratio - rounding) / (orders - 1), 0.0)
 
 
 @renyi.register
 def _(loss: losses.DiscreteLaplaceLoss, orders: Floats) -> Floats:
+    moment, rounding = discrete_laplace_moment(loss, orders)
+    largest = loss.shift / loss.scale * _ROUND_UP
+    return np.clip((moment + rounding) / (orders - 1), 0.0, largest)
+
+
+def discrete_laplace_moment(
+    loss: losses.DiscreteLaplaceLoss, orders: Floats
+) -> tuple[Floats, Floats]:
+    """(log E_Q (P/Q)^a, bound on its error); the pair is its own mirror image."""
     # The loss is (2x - shift)/scale between the two supports' centres, constant outside.
     decay, s = math.exp(-1 / loss.scale), loss.shift
     x = np.arange(1, s)
     value = np.concatenate([(2 * x - s) / loss.scale, [s / loss.scale, -s / loss.scale]])
     mass = np.concatenate([(1 - decay) * decay**x, [decay**s, 1.0]]) / (1 + decay)
     exponents = orders[:, None] * value
-    moment: Floats = np.logaddexp.reduce(exponents + np.log(np.maximum(mass, 1e-320)), axis=1)
-    rounding = 1e-14 * (1 + orders * s / loss.scale)
-    return np.clip((moment + rounding) / (orders - 1), 0.0, s / loss.scale * _ROUND_UP)
+    moment = log_sum_exp(exponents + np.log(np.maximum(mass, 1e-320)))
+    return moment, 1e-14 * (1 + orders * s / loss.scale)
 
 
 @renyi.register
 def _(loss: losses.FiniteLoss, orders: Floats) -> Floats:
-    p, q = np.asarray(loss.p), np.asarray(loss.q)
     if loss.one_sided:
         return np.full_like(orders, math.inf)
-    p, q = p[p > 0], q[p > 0]
-    ratio = np.log(p) - np.log(q)
-    forward: Floats = np.logaddexp.reduce(orders[:, None] * ratio + np.log(q), axis=1)
-    backward: Floats = np.logaddexp.reduce(-orders[:, None] * ratio + np.log(p), axis=1)
-    rounding = 1e-13 * (1 + np.abs(ratio).max() * orders)
+    forward, rounding = finite_moment(loss, orders)
+    backward, _ = finite_moment(losses.FiniteLoss(loss.q, loss.p), orders)
     moment: Floats = np.maximum(np.maximum(forward, backward), 0.0)
     return np.asarray((moment + rounding) / (orders - 1))
+
+
+def finite_moment(loss: losses.FiniteLoss, orders: Floats) -> tuple[Floats, Floats]:
+    """(log E_Q (P/Q)^a, bound on its error) of two tables with the same support."""
+    p, q = np.asarray(loss.p), np.asarray(loss.q)
+    p, q = p[p > 0], q[p > 0]
+    ratio = np.log(p) - np.log(q)
+    moment = log_sum_exp(orders[:, None] * ratio + np.log(q))
+    return moment, 1e-13 * (1 + np.abs(ratio).max() * orders)
 
 
 @renyi.register
@@ -213,7 +264,7 @@ def _binomial_moment(order: int, q: float, log_t: Floats) -> float:
     """log(1 + sum_{j>=2} C(order, j) q^j t_j)."""
     j = np.arange(2, order + 1, dtype=float)
     choose = gammaln(order + 1) - gammaln(j + 1) - gammaln(order - j + 1)
-    total = np.logaddexp.reduce(choose + j * math.log(q) + log_t)
+    total = float(log_sum_exp(choose + j * math.log(q) + log_t))
     # gammaln is good to 1e-15 of its value, so the exponent to 1e-15 * order log(order).
     slack = 1e-14 * (1 + gammaln(order + 1))
     return float(np.log1p(np.exp(total)) if total < 30 else np.logaddexp(0.0, total)) * (
@@ -289,15 +340,22 @@ def _(loss: losses.UnboundedLoss, orders: Floats) -> Floats:
     return np.full_like(orders, math.inf)
 
 
-def composed_renyi(parts: tuple[tuple[Loss, int], ...], orders: Floats) -> Floats:
+# Divergences below this may have lost digits to underflow on the way, or be 0 by it.
+LEAST_DIVERGENCE = 1e-290
+
+
+def composed_renyi(parts: Parts, orders: Floats) -> Floats:
     """Divergences of an adaptive composition: they add [Mironov2017, Proposition 1]."""
     total = np.zeros_like(orders)
     for loss, times in parts:
-        total += times * renyi(loss, orders)
+        divergence = renyi(loss, orders)
+        if divergence.min() < LEAST_DIVERGENCE and largest_loss(loss)[1] > 0:
+            divergence = np.maximum(divergence, LEAST_DIVERGENCE)
+        total += times * divergence
     return total * (1 + 1e-14 * len(parts))
 
 
-def concentration(parts: tuple[tuple[Loss, int], ...]) -> float | None:
+def concentration(parts: Parts) -> float | None:
     """The rho of a composition whose divergence is rho * order, rounded up; None for any other.
 
     >>> round(concentration(((losses.GaussianLoss(1.0), 4), (losses.ConcentratedLoss(0.5), 2))), 9)
@@ -311,7 +369,12 @@ def concentration(parts: tuple[tuple[Loss, int], ...]) -> float | None:
             total += times * loss.rho
         else:
             return None
-    return total * (1 + 1e-14 * (2 + len(parts)))
+    total = total * (1 + 1e-14 * (2 + len(parts)))
+    return (
+        max(total, LEAST_DIVERGENCE)
+        if any(largest_loss(loss)[1] > 0 for loss, _ in parts)
+        else total
+    )
 
 
 def sampled_gaussian_theorem(noise_multiplier: float, sampling_rate: float, order: float) -> float:

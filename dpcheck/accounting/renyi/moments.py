@@ -56,7 +56,7 @@ def mixture_log_moments(
     if terms.max() > 690.0:  # too steep for plain numbers; digits near 1 are lost, so round up
         log_terms = np.logaddexp.reduce(np.log(w)[:, None] + terms, axis=0)
         log_base = np.logaddexp(np.log1p(-w.sum()), log_terms)
-        total = _log_sum_exp(t[0] * log_base - x**2 / 2) + float(np.log(norm))
+        total = float(log_sum_exp(t[0] * log_base - x**2 / 2)) + float(np.log(norm))
         return np.array([total + 1e-12 * (1 + abs(total))])
     v = w @ np.expm1(terms)
     growth = t[:, None] * np.log1p(v)
@@ -71,7 +71,7 @@ def mixture_log_moments(
     # Far above 1, the 1 + t v that is subtracted is lost in rounding anyway.
     result: Floats = np.log1p(norm * np.where(tops > 300.0, 0.0, excess))
     for row in np.flatnonzero(tops > 300.0):
-        result[row] = _log_sum_exp(height[row]) + np.log(norm)
+        result[row] = log_sum_exp(height[row]) + np.log(norm)
     return result
 
 
@@ -91,7 +91,7 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
     mass = np.concatenate([inner_mass.ravel(), [0.5 * np.exp(-ratio), 0.5]])
     height = exponent * np.log1p(rate * np.expm1(loss)) + np.log(mass)
     if height.max() > 300.0:
-        return float(_log_sum_exp(height))
+        return float(log_sum_exp(height))
     v = rate * np.expm1(loss)
     return float(np.log1p((_bernoulli_excess(v, exponent) * mass).sum()))
 
@@ -146,6 +146,7 @@ def _binomial_tail(v: Floats, t: Floats | float) -> Floats:
     return t * (t - 1) / 2 * v**2 * total
 
 
-def _log_sum_exp(values: Floats) -> float:
-    top = values.max()
-    return float(top + np.log(np.exp(values - top).sum()))
+def log_sum_exp(values: Floats) -> Floats:
+    """log of the sum of exponentials over the last axis; the sum itself errs by few units only."""
+    top = values.max(axis=-1, keepdims=True)
+    return np.asarray(top[..., 0] + np.log(np.exp(values - top).sum(axis=-1)))

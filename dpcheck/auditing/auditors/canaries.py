@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import binom
 
-from dpcheck.auditing.auditors.one_run import (
+from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.guard import guarded
+from dpcheck.auditing.outputs.encode import plain_rows
+from dpcheck.auditing.plan import TrainingResult
+from dpcheck.auditing.statistics.guesses import (
     Guesses,
     guess,
     lines_tradeoff,
@@ -21,42 +24,47 @@ from dpcheck.auditing.auditors.one_run import (
     p_value,
     refutes_curve,
 )
-from dpcheck.auditing.claims import AuditedClaim
-from dpcheck.auditing.guard import guarded
-from dpcheck.auditing.part import TrialResult
 from dpcheck.core.audit_result import Observed
+from dpcheck.core.data import Output
 from dpcheck.core.errors import BadOutput
+from dpcheck.core.method import Method
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
 
 Array = NDArray[np.float64]
+BY_GUESSES, BY_CURVE = "Steinke-Nasr-Jagielski", "f-DP"
+METHODS = {BY_GUESSES: Method.ONE_RUN_GUESSES, BY_CURVE: Method.ONE_RUN_CURVE}
 
 
 def training_batch(
-    function: Callable[..., Any], canaries: int, timeout: float | None, seed: np.random.SeedSequence
+    function: Callable[..., Output],
+    canaries: int,
+    timeout: float | None,
+    seed: np.random.SeedSequence,
 ) -> Arrays:
     """One training: the coins, and the score of every canary."""
     coins, noise = seed.spawn(2)
     included = generator(coins).random(canaries) < 0.5
     scores = guarded(function, included, 1, generator(noise), batched=False, timeout=timeout)
-    return {"included": included.astype(float), "scores": scores[0]}
+    return {"included": included.astype(float), "scores": plain_rows(scores)[0]}
 
 
 @dataclass(frozen=True, slots=True)
-class CanaryTrial:
+class CanaryTraining:
     """`function(included, rng)` trains once on the included canaries and scores all of them.
 
     Assumes: canaries are records of their own, in the data or not by their fair coin alone.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., Output]
     claim: AuditedClaim
     canaries: int
     guesses: int
     timeout: float | None = None
 
-    def run(self, alpha: float, runner: Runner) -> TrialResult:
+    def run(self, alpha: float, runner: Runner) -> TrainingResult:
         """Train, guess, and bound epsilon from below twice, each with half of the error rate.
 
         For a claim that is a curve the second bound is on how far the whole curve must be moved up,
@@ -79,7 +87,7 @@ class CanaryTrial:
             lower[best],
             self.claim.delta,
             1 - alpha,
-            f"one run, {best}",
+            METHODS[best],
             1,
             self._detectable(alpha / 2),
         )
@@ -89,15 +97,17 @@ class CanaryTrial:
             f"coins guessed rightly: epsilon at least {shown} at delta {self.claim.delta:g}. "
             "Detectable supposes guesses as good as that epsilon allows"
         )
-        witness: Mapping[str, Any] = {
-            "kind": "one run",
-            "canaries": seen.canaries,
-            "guessed": seen.guessed,
-            "correct": seen.correct,
-            "lower": lower,
-            "at_delta": self.claim.delta,
-        }
-        return TrialResult(
+        witness = Witness(
+            WitnessKind.ONE_RUN,
+            {
+                "canaries": seen.canaries,
+                "guessed": seen.guessed,
+                "correct": seen.correct,
+                "lower": lower,
+                "at_delta": self.claim.delta,
+            },
+        )
+        return TrainingResult(
             observed, witness if lower[best] > self.claim.epsilon else None, True, note
         )
 
@@ -108,8 +118,8 @@ class CanaryTrial:
             else self._moved_curve(seen, alpha)
         )
         return {
-            "Steinke-Nasr-Jagielski": one_run_lower(seen, self.claim.delta, alpha),
-            "f-DP": by_curve,
+            BY_GUESSES: one_run_lower(seen, self.claim.delta, alpha),
+            BY_CURVE: by_curve,
         }
 
     def _moved_curve(self, seen: Guesses, alpha: float) -> float:

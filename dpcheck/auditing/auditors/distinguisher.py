@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpcheck.auditing.auditors.interface import Finding, conforms, refuted
+from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.claims import AuditedClaim
-from dpcheck.auditing.learning.selection import Candidate, Learned, learn
+from dpcheck.auditing.error_budget import DIRECTIONS
+from dpcheck.auditing.learning.events import Aim
+from dpcheck.auditing.learning.selection import Candidate, Learned, fit_batches, learn
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.plain import plain
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.statistics.sequential import (
     Counts,
     average_log_e,
@@ -21,6 +28,12 @@ from dpcheck.auditing.statistics.sequential import (
     would_catch,
 )
 from dpcheck.auditing.verdicts import good_enough
+from dpcheck.core.audit_result import Observed
+from dpcheck.core.errors import TimeLimitReached
+from dpcheck.core.evidence import Spent
+from dpcheck.core.method import Method
+from dpcheck.core.witness import Witness, WitnessKind
+from dpcheck.execution.progress import duration
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
@@ -42,6 +55,13 @@ class Distinction:
     runs: int
     learning_runs: int
     notes: tuple[str, ...]
+    out_of_time: bool = False
+    earlier: tuple[Candidate, ...] = ()  # tested in another round, with less to show
+
+    @property
+    def pair(self) -> int:
+        """The pair of the best candidate."""
+        return self.candidates[self.best].pair
 
     @property
     def best(self) -> int:
@@ -63,11 +83,10 @@ def count_pairs(
         one, two = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, number)).spawn(
             2
         )
-        first = mechanism.sample(pairs[number].first, size, generator(one))
-        second = mechanism.sample(pairs[number].second, size, generator(two))
         # All events of a pair were learned on one layout.
         layout = next(c.event.layout for c in candidates if c.pair == number)
-        first, second = layout.rounded(first), layout.rounded(second)
+        first = layout.sampled(mechanism, pairs[number].first, size, generator(one))
+        second = layout.sampled(mechanism, pairs[number].second, size, generator(two))
         for index, candidate in enumerate(candidates):
             if candidate.pair == number:
                 a, b = candidate.event.hits(first), candidate.event.hits(second)
@@ -79,40 +98,126 @@ def count_pairs(
 def distinguish(
     mechanism: Mechanism, pairs: Sequence[Pair], claim: AuditedClaim, limits: Limits, runner: Runner
 ) -> Distinction:
-    """Audit a black box on the given pairs.
+    """Audit a black box on the given pairs: one round, and where runs are left a second one.
+
+    The first round ends once its event is measured well enough. That says nothing about rarer
+    events, so what is left of the runs looks for those, with a third of the error rate.
 
     Guarantee: `lower` exceeds the true epsilon at `delta` with probability at most alpha, whenever
     the audit stops and however many pairs, directions and thresholds were tried: those are chosen
     on other runs than they are tested on, and the evidence of the chosen is averaged.
     Assumes: runs are independent given the data.
     """
-    learned = learn(mechanism, pairs, claim, limits, runner)
+    mechanism = fit_batches(mechanism, pairs, runner)
+    if not limits.stop_early or limits.reach is not None:
+        return _round(mechanism, pairs, claim, limits, runner)
+    first = replace(limits, alpha=limits.alpha * (1 - _RARER))
+    found = _round(mechanism, pairs, claim, first, runner)
+    left = limits.after_game(mechanism) - found.runs - found.learning_runs
+    affordable = limits.pace.within(limits.seconds_left)
+    left = left if affordable is None else min(left, affordable // 2)
+    if found.out_of_time or found.lower > found.epsilon or left < _WORTH_A_ROUND:
+        return found
+    return _and_rarer(found, mechanism, pairs, claim, limits, left, runner)
+
+
+_RARER = 1 / 3  # of the error rate, for a second round
+_WORTH_A_ROUND = 4096  # runs a side
+
+
+def _and_rarer(
+    found: Distinction,
+    mechanism: Mechanism,
+    pairs: Sequence[Pair],
+    claim: AuditedClaim,
+    limits: Limits,
+    left: int,
+    runner: Runner,
+) -> Distinction:
+    """The better of two rounds; the second learns on as many runs as the first spent, or more."""
+    second = replace(
+        limits,
+        alpha=limits.alpha * _RARER,
+        max_runs=left,
+        learning_runs=max(1, min(_MOST_LEARNED, left // 8)),
+        sharpening_runs=max(1, left // 8),
+    )
+    try:
+        rarer = _round(
+            mechanism,
+            pairs,
+            claim,
+            second,
+            runner.within("rarer"),
+            only=found.pair,
+            aim=Aim.REFUTE,
+        )
+    except TimeLimitReached:
+        return replace(found, out_of_time=True)
+    better = max(found, rarer, key=lambda one: one.lower - one.epsilon)
+    return replace(
+        better,
+        detectable=min(found.detectable, rarer.detectable)
+        if found.delta == rarer.delta
+        else better.detectable,
+        runs=found.runs + rarer.runs,
+        learning_runs=found.learning_runs + rarer.learning_runs,
+        notes=tuple(dict.fromkeys((*found.notes, *rarer.notes))),
+        out_of_time=rarer.out_of_time,
+        earlier=rarer.candidates if better is found else found.candidates,
+    )
+
+
+_MOST_LEARNED = 1 << 18
+
+
+def _round(
+    mechanism: Mechanism,
+    pairs: Sequence[Pair],
+    claim: AuditedClaim,
+    limits: Limits,
+    runner: Runner,
+    *,
+    only: int | None = None,
+    aim: Aim = Aim.BOUND,
+) -> Distinction:
+    """Learn events, then test them until sure, or, to refute, until refuted or out of runs."""
+    began = time.perf_counter()
+    cost = limits.pace.needs(2 * limits.after_game(mechanism))
+    if cost is not None:
+        runner.progress.stage(f"{runner.prefix}: {duration(cost)} at most for a verdict")
+    learned = learn(mechanism, pairs, claim, limits, runner, only=only, aim=aim)
     candidates, bets = learned.candidates, learned.bets
     epsilon, delta = candidates[0].event.epsilon, candidates[0].event.delta
-    size = min(mechanism.batch, limits.runs_for(mechanism))
-    total = max(1, limits.runs_for(mechanism) // size)
+    most = limits.testing_for(mechanism, learned.runs)
+    sizes = _Sizes(mechanism, most)
     counts = [Counts()] * len(candidates)
-    done, ahead = 0, 1
-    while done < total:
-        upto = min(total, done + ahead)
-        for batch in runner.batches(
-            "test", range(done, upto), count_pairs, mechanism, pairs, candidates, size
-        ):
+    done, next_check, out_of_time = 0, 1, False
+    batches = _test_batches(mechanism, pairs, candidates, sizes, runner)
+    try:
+        for done, batch in enumerate(batches, 1):
             counts = [
                 old + Counts(*(int(v) for v in row))
                 for old, row in zip(counts, batch["counts"], strict=True)
             ]
-        done, ahead = upto, _next_look(upto, limits)
-        if runner.progress.on:
-            runner.progress.testing(
-                runner.prefix,
-                done * size,
-                total * size,
-                lower_epsilon(counts, delta, limits.alpha, bets),
-                average_log_e(counts, epsilon, delta, bets),
-            )
-        if _is_enough(counts, learned, limits):
-            break
+            if done < next_check:
+                continue
+            next_check = min(sizes.number, done + _until_next_check(done, limits))
+            if runner.progress.on:
+                runner.progress.testing(
+                    runner.prefix,
+                    counts[0].runs,
+                    most,
+                    lower_epsilon(counts, delta, limits.alpha, bets),
+                    average_log_e(counts, epsilon, delta, bets),
+                    limits.pace.needs(2 * (most - counts[0].runs)),
+                )
+            if _is_enough(counts, learned, limits, to_the_end=aim is Aim.REFUTE):
+                break
+    except TimeLimitReached:
+        out_of_time = True
+    batches.close()
+    limits.pace.took(2 * (counts[0].runs + learned.runs), time.perf_counter() - began)
     return Distinction(
         candidates,
         tuple(counts),
@@ -120,21 +225,81 @@ def distinguish(
         delta,
         lower_epsilon(counts, delta, limits.alpha, bets),
         average_log_e(counts, epsilon, delta, bets),
-        detectable(counts, epsilon, delta, limits.alpha, bets),
-        done * size,
+        # A part of the outputs that nobody looked at could hold any leak.
+        math.inf if learned.unread else detectable(counts, epsilon, delta, limits.alpha, bets),
+        counts[0].runs,
         learned.runs,
         learned.notes,
+        out_of_time,
     )
 
 
-def _next_look(done: int, limits: Limits) -> int:
-    """Batches until the evidence is looked at again; looking costs no confidence, only time."""
-    if limits.look_every_batch:
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """The sizes of test batches: whole ones, after a few small ones where calls may be slow.
+
+    Fixed by the number of a batch alone, so that results do not depend on how fast calls are.
+    """
+
+    mechanism: Mechanism
+    most: int
+
+    @property
+    def whole(self) -> int:
+        return min(self.mechanism.batch, self.most)
+
+    @property
+    def small(self) -> tuple[int, ...]:
+        if self.mechanism.batched:
+            return ()
+        sizes: list[int] = []
+        size = _SMALL
+        while size < self.whole and sum(sizes) + size < self.most:
+            sizes.append(size)
+            size *= 2
+        return tuple(sizes)
+
+    @property
+    def number(self) -> int:
+        rest = (self.most - sum(self.small)) // self.whole
+        return max(1, len(self.small) + rest)
+
+    def size(self, index: int) -> int:
+        return self.small[index] if index < len(self.small) else self.whole
+
+
+def _test_batches(
+    mechanism: Mechanism,
+    pairs: Sequence[Pair],
+    candidates: Sequence[Candidate],
+    sizes: _Sizes,
+    runner: Runner,
+) -> Generator[Arrays, None, None]:
+    """All batches in order; the whole ones asked for at once, so that workers need not wait."""
+    arguments = (count_pairs, mechanism, pairs, candidates)
+    small = len(sizes.small)
+    for index in range(small):
+        yield from runner.batches("test", range(index, index + 1), *arguments, sizes.size(index))
+    whole = runner.batches("test", range(small, sizes.number), *arguments, sizes.whole)
+    try:
+        yield from whole
+    finally:
+        whole.close()
+
+
+_SMALL = 16
+
+
+def _until_next_check(done: int, limits: Limits) -> int:
+    """Batches until the evidence is checked again; checking costs no confidence, only time."""
+    if limits.check_every_batch:
         return 1
     return max(1, done // 4) if limits.reach is not None else min(64, done)
 
 
-def _is_enough(counts: Sequence[Counts], learned: Learned, limits: Limits) -> bool:
+def _is_enough(
+    counts: Sequence[Counts], learned: Learned, limits: Limits, *, to_the_end: bool
+) -> bool:
     """Whether to stop: the wanted bound is reached, the claim refuted, or nothing left to catch."""
     epsilon, delta = learned.candidates[0].event.epsilon, learned.candidates[0].event.delta
     if limits.reach is not None:
@@ -143,6 +308,84 @@ def _is_enough(counts: Sequence[Counts], learned: Learned, limits: Limits) -> bo
         return False
     if average_log_e(counts, epsilon, delta, learned.bets) >= -math.log(limits.alpha):
         return True
+    if to_the_end:
+        return False
     wanted = good_enough(epsilon, limits.tolerance / 2)
     share = learned.bets[0].share / math.fsum(bet.share for bet in learned.bets)
     return would_catch(counts[:1], epsilon, delta, limits.alpha * share, wanted, learned.bets[:1])
+
+
+@dataclass(frozen=True, slots=True)
+class Distinguisher:
+    """The auditor of everything that runs on pairs; it may spend all that is left."""
+
+    limits: Limits
+    fraction: float = 1.0
+
+    def applies(self, plan: PartPlan, before: Sequence[Finding]) -> bool:
+        """Where nothing is refuted yet.
+
+        Where the loss is known exactly and the code was tied to it, it could only do worse.
+        """
+        if plan.mechanism is None or not plan.pairs or refuted(plan, before):
+            return False
+        if not self.limits.leaves_room_to_learn(plan.mechanism):
+            return False
+        return not (is_searched(plan) and conforms(before))
+
+    def run(self, plan: PartPlan, alpha: float, runner: Runner) -> Finding:
+        """What telling the sides of a pair apart proves."""
+        assert plan.mechanism is not None
+        limits = replace(self.limits, alpha=alpha)
+        found = distinguish(plan.mechanism, plan.pairs, plan.tested, limits, runner)
+        notes = list(found.notes)
+        if plan.tested.lines is not None:
+            notes.append(
+                f"the claimed curve allows epsilon {found.epsilon:.6g} at the tested delta "
+                f"{found.delta:.3g}"
+            )
+        over = tuple(
+            f"{each.event.describe()} on {plan.pairs[each.pair].label}, "
+            f"{DIRECTIONS[each.event.swapped]}"
+            for each in (*found.candidates, *found.earlier)
+        )
+        note = "evidence averaged over events, directions and pairs, valid at any stopping time"
+        best = found.candidates[found.best]
+        return Finding(
+            Spent(Method.DISTINGUISHER, alpha, over, note),
+            Observed(
+                found.lower,
+                found.delta,
+                1 - self.limits.alpha,
+                Method.DISTINGUISHER,
+                found.runs,
+                found.detectable,
+                found.learning_runs,
+            ),
+            _witness(found, plan.pairs) if found.lower > found.epsilon else None,
+            tuple(notes),
+            event=(best.pair, best.event),
+            out_of_time=found.out_of_time,
+        )
+
+
+def _witness(found: Distinction, pairs: Sequence[Pair]) -> Witness:
+    candidate, counts = found.candidates[found.best], found.counts[found.best]
+    pair = pairs[candidate.pair]
+    first, second = pair.first, pair.second
+    if candidate.event.swapped:
+        first, second = second, first
+    return Witness(
+        WitnessKind.EVENT,
+        {
+            "pair": pair.label,
+            "first": plain(first),
+            "second": plain(second),
+            "event": candidate.event.describe(),
+            "hits_first": counts.hits,
+            "hits_second": counts.other,
+            "runs": counts.runs,
+            "epsilon_claimed": found.epsilon,
+            "delta": found.delta,
+        },
+    )

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.mechanism import Mechanism
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.data import Data
 
 Array = NDArray[np.float64]
 _COLUMNS = 4
@@ -42,7 +42,7 @@ class BitReader:
 
     mechanism: Mechanism
 
-    def __call__(self, data: Any, size: int, rng: np.random.Generator) -> Array:
+    def __call__(self, data: Data, size: int, rng: np.random.Generator) -> Array:
         """Bits of `size` outputs."""
         return read_bits(self.mechanism.sample(data, size, rng))
 
@@ -61,5 +61,7 @@ def with_float_parts(plans: Sequence[PartPlan]) -> list[PartPlan]:
                 else (f"{plan.claim.part} floating-point")
             )
             claim = replace(plan.claim, part=part)
-            result.append(PartPlan(plan.name, plan.variant, claim, plan.tested, seen, plan.pairs))
+            result.append(
+                PartPlan(plan.name, plan.variant, claim, seen, plan.pairs, floating_point=True)
+            )
     return result

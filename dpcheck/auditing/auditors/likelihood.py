@@ -14,9 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from dpcheck.auditing.learning.coordinate_ascent import climb
+from dpcheck.auditing.auditors.interface import Finding, refuted
+from dpcheck.auditing.error_budget import DIRECTIONS
+from dpcheck.auditing.learning.coordinate_ascent import ascend
 from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.plain import plain
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.audit_result import Observed
 from dpcheck.core.errors import BadOutput
+from dpcheck.core.evidence import Spent
+from dpcheck.core.method import Method
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
@@ -101,7 +109,7 @@ def sample_losses(mechanism: Mechanism, pair: Pair, runs: int, runner: Runner) -
                 tops[index] = (top, batch[f"{name}-output"])
     if getattr(mechanism.log_density, "anywhere", False):
         tops = [
-            _climbed(mechanism, pair, bool(index), output, runner)
+            _ascended(mechanism, pair, bool(index), output, runner)
             if math.isfinite(loss)
             else (loss, output)
             for index, (loss, output) in enumerate(tops)
@@ -114,7 +122,7 @@ def sample_losses(mechanism: Mechanism, pair: Pair, runs: int, runner: Runner) -
 _SEEN = 512
 
 
-def _climbed(
+def _ascended(
     mechanism: Mechanism, pair: Pair, swapped: bool, output: Array, runner: Runner
 ) -> tuple[float, Array]:
     """The best output made of pieces of sampled ones, where a density promises to be right there."""
@@ -129,7 +137,7 @@ def _climbed(
         _check_densities(a, b, outputs)
         return _difference(a, b)
 
-    return climb(loss, seen, output)
+    return ascend(loss, seen, output)
 
 
 STAKES = 0.95 * 2.0 ** (-0.5 * np.arange(24))
@@ -188,3 +196,67 @@ def epsilon_lower(losses: Sequence[Array], delta: float, alpha: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if evidence(middle) >= needed else (low, middle)
     return low
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """The auditor of known densities.
+
+    For a pure claim one loss is a proof; for delta > 0 the share is split over the pairs.
+    """
+
+    fraction: float = 0.5
+
+    def applies(self, plan: PartPlan, before: Sequence[Finding]) -> bool:
+        """Where the density is known and nothing has refuted the claim yet."""
+        return (
+            plan.mechanism is not None
+            and bool(plan.pairs)
+            and plan.mechanism.log_density is not None
+            and plan.tested.lines is None
+            and not refuted(plan, before)
+        )
+
+    def run(self, plan: PartPlan, alpha: float, runner: Runner) -> Finding:
+        """The best bound over the pairs."""
+        assert plan.mechanism is not None
+        runner.progress.stage(f"{runner.prefix}: exact losses of sampled outputs")
+        spent = _spent(plan, alpha)
+        best: Finding | None = None
+        for pair in plan.pairs:
+            sample = sample_losses(plan.mechanism, pair, plan.loss_runs, runner)
+            observed = _observed(plan, sample, alpha, spent.test)
+            if best is None or best.observed is None or observed.epsilon > best.observed.epsilon:
+                above = observed.epsilon > plan.tested.epsilon
+                best = Finding(spent, observed, _witness(pair, sample) if above else None)
+        assert best is not None
+        return best
+
+
+def _spent(plan: PartPlan, alpha: float) -> Spent:
+    pairs = tuple(pair.label for pair in plan.pairs)
+    if plan.tested.delta == 0:
+        return Spent(Method.EXACT_LOSS, 0.0, pairs, "a computed loss is a proof, not a test")
+    note = "split over pairs; directions averaged"
+    return Spent(Method.SAMPLED_LOSSES, alpha, (*pairs, *DIRECTIONS), note)
+
+
+def _observed(plan: PartPlan, sample: LossSample, alpha: float, method: Method) -> Observed:
+    delta, runs, reach = plan.tested.delta, plan.loss_runs, plan.tested.epsilon
+    if delta == 0:
+        return Observed(max(0.0, sample.best), delta, 1.0, method, runs, reach)
+    lower = epsilon_lower(sample.losses, delta, alpha / len(plan.pairs))
+    return Observed(lower, delta, 1 - alpha, method, runs, reach)
+
+
+def _witness(pair: Pair, sample: LossSample) -> Witness:
+    return Witness(
+        WitnessKind.EXACT_LOSS,
+        {
+            "pair": pair.label,
+            "first": plain(pair.second if sample.swapped else pair.first),
+            "second": plain(pair.first if sample.swapped else pair.second),
+            "output": sample.output.tolist(),
+            "loss": sample.best if math.isfinite(sample.best) else "inf",
+        },
+    )

@@ -1,4 +1,4 @@
-"""Tying code to formula: does the noise behind real outputs have the scale the event says?
+"""Does code conform to its formula: does the noise behind real outputs have the scale the event says?
 
 A pivot turns an output into a number that is Gamma(shape, 1) when the noise is right:
 |x - f|/b of Laplace noise is Gamma(1), z^2/2 of Gaussian noise Gamma(1/2), (eps'/2)|b| of objective
@@ -8,34 +8,25 @@ perturbation in d dimensions Gamma(d). The sum over n runs is then Gamma(n shape
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv
 
+from dpcheck.auditing.auditors.interface import Finding
 from dpcheck.auditing.mechanism import Mechanism
+from dpcheck.auditing.plan import PartPlan, Pivot
 from dpcheck.core.errors import BadOutput
+from dpcheck.core.evidence import Spent
+from dpcheck.core.method import Method
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
-class Pivot:
-    """`values(data, outputs)` are Gamma(shape, 1) if code and event agree."""
-
-    values: Callable[[Any, Array], Array]
-    shape: float
-    what: str = "noise"
-
-
-@dataclass(frozen=True, slots=True)
-class Tie:
+class Conformance:
     """The outcome of a noise-scale test."""
 
     passed: bool
@@ -54,7 +45,7 @@ class Tie:
         )
 
 
-def judge(total: float, runs: int, shape: float, level: float) -> Tie:
+def judge(total: float, runs: int, shape: float, level: float) -> Conformance:
     """Two-sided exact test of a sum of pivots, and its power against noise 20% too small.
 
     >>> judge(total=1000.0, runs=1000, shape=1.0, level=1e-3).passed
@@ -65,7 +56,7 @@ def judge(total: float, runs: int, shape: float, level: float) -> Tie:
     low = float(gammaincinv(order, level / 2))
     high = float(gammainccinv(order, level / 2))
     power = float(gammainc(order, low / 0.8) + gammaincc(order, high / 0.8))
-    return Tie(p_value >= level, min(1.0, p_value), runs, power, total / (runs * shape))
+    return Conformance(p_value >= level, min(1.0, p_value), runs, power, total / (runs * shape))
 
 
 def pivot_batch(
@@ -81,7 +72,7 @@ def pivot_batch(
 
 def noise_scale_test(
     mechanism: Mechanism, pivot: Pivot, data: object, runner: Runner, *, level: float = 1e-3
-) -> Tie:
+) -> Conformance:
     """Run the mechanism and judge its noise.
 
     Guarantee: correct code fails with probability `level`, exactly. Failing removes the proof; it
@@ -98,3 +89,30 @@ def noise_scale_test(
         total += float(batch["total"][0])
         done += int(batch["total"][1])
     return judge(total, done, pivot.shape, level)
+
+
+_ENOUGH_POWER = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseScaleTest:
+    """Ties the code to its event; it spends nothing, since it cannot raise an alarm."""
+
+    fraction: float = 0.0
+
+    def applies(self, plan: PartPlan, before: Sequence[Finding]) -> bool:  # noqa: ARG002 - interface
+        """Where outputs have a pivot."""
+        return plan.pivot is not None and plan.mechanism is not None and bool(plan.pairs)
+
+    def run(self, plan: PartPlan, alpha: float, runner: Runner) -> Finding:  # noqa: ARG002 - interface
+        """Whether the noise has its scale."""
+        assert plan.pivot is not None
+        assert plan.mechanism is not None
+        found = noise_scale_test(plan.mechanism, plan.pivot, plan.pairs[0].first, runner)
+        note = "decides between holds and consistent; it cannot raise an alarm"
+        return Finding(
+            Spent(Method.NOISE_SCALE, 0.0, (f"{found.runs} runs",), note),
+            conforms=found.passed and found.power >= _ENOUGH_POWER,
+            contradicts_formula=not found.passed,
+            conformance=found.describe(),
+        )

@@ -8,12 +8,19 @@ Nelder-Mead from the best of each kind.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+
+from dpcheck.auditing.auditors.interface import Finding
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.audit_result import Observed
+from dpcheck.core.evidence import Spent
+from dpcheck.core.method import Method
+from dpcheck.execution.runner import Runner
 
 Vector = tuple[float, ...]
 KINDS = ("zero", "replaced", "changed", "free")  # what all the other rows are
@@ -171,3 +178,42 @@ def _rounder(point: PairPoint, name: str, keeps: Callable[[PairPoint], bool]) ->
                 continue
             break
     return point
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessSearch:
+    """The auditor of exact losses: a proof, so it needs no share of the error rate."""
+
+    fraction: float = 0.0
+
+    def applies(self, plan: PartPlan, before: Sequence[Finding]) -> bool:  # noqa: ARG002 - interface
+        """Where a search proves something at the very delta of the claim."""
+        return is_searched(plan)
+
+    def run(self, plan: PartPlan, alpha: float, runner: Runner) -> Finding:  # noqa: ARG002 - interface
+        """The largest certified loss that was found.
+
+        An exact loss has no statistical error: anything above the claim would have been seen,
+        unless the code's noise is not the formula's.
+        """
+        assert plan.search is not None
+        runner.progress.stage(f"{runner.prefix}: searching a witness")
+        epsilon, witness = plan.search.find(runner)
+        method = Method.EXACT_WITNESS if plan.tested.delta == 0 else Method.CERTIFIED_PAIR
+        reach = plan.search.detectable
+        reach = plan.tested.epsilon if reach is None else reach
+        return Finding(
+            Spent(method, 0.0, (), "certified arithmetic: a proof, not a test"),
+            Observed(epsilon, plan.tested.delta, 1.0, method, 0, reach),
+            witness,
+            of_formula=True,
+        )
+
+
+def is_searched(plan: PartPlan) -> bool:
+    """Whether a search of exact losses answers the plan's claim."""
+    return (
+        plan.search is not None
+        and plan.tested.lines is None
+        and plan.search.delta == plan.tested.delta
+    )

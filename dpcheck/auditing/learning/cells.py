@@ -36,6 +36,7 @@ class CellScore:
     name: str
     partition: Partition
     ratios: Array
+    is_local: bool = False
 
     def __call__(self, values: Array) -> Array:
         """The log ratio of each output's cell."""
@@ -156,6 +157,43 @@ def learn_outcomes(first: Array, second: Array) -> CellScore | None:
     if len(codes) > max(64, len(first) // 16):
         return None
     return _score("table of outputs", Outcomes(codes), first, second)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedValues:
+    """Each value that one column takes again and again is a cell; the last is for all others."""
+
+    column: int
+    values: Array
+
+    @property
+    def size(self) -> int:
+        """How many cells."""
+        return len(self.values) + 1
+
+    def __call__(self, values: Array) -> Cells:
+        """Each output's place in the list."""
+        return _place(self.values, values[:, self.column])
+
+
+_REPEATED, _MOST_REPEATED = 4, 256  # times; values
+
+
+def learn_repeats(first: Array, second: Array) -> list[CellScore]:
+    """Values that return among continuous ones: an answer given now and then without noise."""
+    scores = []
+    for column in range(min(_REPEAT_COLUMNS, first.shape[1])):
+        values, counts = np.unique(
+            np.concatenate([first[:, column], second[:, column]]), return_counts=True
+        )
+        often = values[counts >= _REPEATED]
+        if 0 < len(often) <= _MOST_REPEATED and len(often) < len(values) // 4:
+            cells = RepeatedValues(column, often)
+            scores.append(_score(f"repeated values of value {column}", cells, first, second))
+    return scores
+
+
+_REPEAT_COLUMNS = 8
 
 
 def learn_intervals(first: Array, second: Array, layout: Layout) -> list[CellScore]:

@@ -14,7 +14,7 @@ _CHOICES = 48  # values tried per column
 _SWEEPS = 4
 
 
-def climb(loss: Callable[[Array], Array], seen: Array, start: Array) -> tuple[float, Array]:
+def ascend(loss: Callable[[Array], Array], seen: Array, start: Array) -> tuple[float, Array]:
     """The largest loss found by changing one value, or one step between values, at a time.
 
     Values and steps come from outputs that were `seen`, and, where they are many, from beyond
@@ -24,7 +24,7 @@ def climb(loss: Callable[[Array], Array], seen: Array, start: Array) -> tuple[fl
     Assumes: `loss` is right at every output put together so, also at impossible ones, where it
     must not be above the largest possible loss (-inf will do).
 
-    >>> climb(lambda o: -((o - 2) ** 2).sum(axis=1), np.arange(8.0).reshape(4, 2), np.zeros(2))
+    >>> ascend(lambda o: -((o - 2) ** 2).sum(axis=1), np.arange(8.0).reshape(4, 2), np.zeros(2))
     (-1.0, array([2., 1.]))
     """
     choices = [_choices(column) for column in seen.T]

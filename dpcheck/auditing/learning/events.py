@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,9 @@ from scipy.stats import norm
 
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.learning.features import Layout, learn_layout
+from dpcheck.auditing.learning.guessers import growth
 from dpcheck.auditing.learning.scores import Score, TreeScore, learn_scores
+from dpcheck.auditing.outputs.reader import Reader
 from dpcheck.auditing.statistics.intervals import (
     conditional_binomial_lower,
     hockey_stick_statistics,
@@ -25,7 +28,17 @@ Array = NDArray[np.float64]
 _PENALTY, LENIENT = float(norm.cdf(-4.5)), float(norm.cdf(-3.0))
 _BEYOND_LUCK, _FIRST = 4.5, 1e4
 _NEAR = -4.0  # standard errors below a claimed line at which an event may still cross it
-_OF_ONE_COLUMN = ("value ", "difference ", "free value ")
+
+
+class Aim(Enum):
+    """What an event is wanted for: to bound epsilon well, or to refute the claim if anything can.
+
+    The event that bounds best is often one that cannot refute: at its best threshold a mechanism may
+    keep the claim by a hair while a rarer output gives everything away.
+    """
+
+    BOUND = auto()
+    REFUTE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +54,7 @@ class LearnedEvent:
     seen: tuple[float, float]  # hits under P and under P' when it was chosen
     epsilon: float  # the line P - e^epsilon P' <= delta it was chosen for
     delta: float
+    bounds_epsilon: bool = False  # chosen to bound epsilon well, where the others may be too rare
 
     def hits(self, rounded: Array) -> NDArray[np.bool_]:
         """Which outputs, rounded by the layout, are in S."""
@@ -57,56 +71,66 @@ class LearnedEvent:
     def describe(self) -> str:
         """In words."""
         sign = ">=" if self.upper else "<="
-        return f"{self.score.name} {sign} {self.threshold:.6g}"
+        name = self.score.name
+        return f"{self.layout.title(name)} {sign} {self.layout.label(name, self.threshold)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Gauge:
+class ScoreGrid:
     """A score and the thresholds it is tried at."""
 
     score: Score
     layout: Layout
-    grid: Array
+    thresholds: Array
 
     def tally(self, rounded: Array) -> Array:
         """For every threshold, how many rounded outputs score at least and at most that."""
         scores = np.sort(self.score(rounded))
-        at_least = len(scores) - np.searchsorted(scores, self.grid, side="left")
-        at_most = np.searchsorted(scores, self.grid, side="right")
+        at_least = len(scores) - np.searchsorted(scores, self.thresholds, side="left")
+        at_most = np.searchsorted(scores, self.thresholds, side="right")
         return np.stack([at_least, at_most]).astype(float)
 
 
-def learn_gauges(
-    first: Array, second: Array, claim: AuditedClaim, *, most: int, trees: bool = True
-) -> list[Gauge]:
+def learn_grids(
+    first: Array,
+    second: Array,
+    claim: AuditedClaim,
+    *,
+    most: int,
+    trees: bool = True,
+    aim: Aim = Aim.BOUND,
+    reader: Reader | None = None,
+) -> list[ScoreGrid]:
     """A shortlist of scores: learned on one half of the learning runs, ranked on the other."""
-    layout = learn_layout(np.vstack([first[: 1 << 16], second[: 1 << 16]]))
+    layout = learn_layout(np.vstack([first[: 1 << 16], second[: 1 << 16]]), reader)
     half = len(first) // 2
     a, b = layout.rounded(first[:half]), layout.rounded(second[:half])
     c, d = layout.rounded(first[half:]), layout.rounded(second[half:])
-    ranked: list[tuple[float, Gauge]] = []
+    ranked: list[tuple[float, ScoreGrid]] = []
     for score in learn_scores(a, b, layout, trees=trees):
-        gauge = Gauge(score, layout, _grid(score(a), score(b)))
-        tallies = np.stack([gauge.tally(c), gauge.tally(d)])
-        merit = max(e.merit for e in pick(gauge, tallies, len(first) - half, claim, LENIENT))
-        ranked.append((merit, gauge))
+        grid = ScoreGrid(score, layout, _thresholds(score(a), score(b)))
+        tallies = np.stack([grid.tally(c), grid.tally(d)])
+        merit = max(
+            e.merit for e in pick(grid, tallies, len(first) - half, claim, LENIENT, aim=aim)
+        )
+        ranked.append((merit, grid))
     ranked.sort(key=lambda item: -item[0])
-    return [gauge for place, (_, gauge) in enumerate(ranked) if _is_worth(place, ranked, most)]
+    return [grid for place, (_, grid) in enumerate(ranked) if _is_worth(place, ranked, most)]
 
 
-def _is_worth(place: int, ranked: Sequence[tuple[float, Gauge]], most: int) -> bool:
+def _is_worth(place: int, ranked: Sequence[tuple[float, ScoreGrid]], most: int) -> bool:
     """Whether to judge a score again: trees, being slow, only where they are clearly ahead.
 
     Scores of whole outputs always: their strength shows only on many runs.
     """
-    merit, gauge = ranked[place]
-    if isinstance(gauge.score, TreeScore):
-        next_best = max((other for other, g in ranked if g is not gauge), default=-np.inf)
+    merit, grid = ranked[place]
+    if isinstance(grid.score, TreeScore):
+        next_best = max((other for other, g in ranked if g is not grid), default=-np.inf)
         return merit > max(0.0, 1.1 * next_best)
-    return place < most or not gauge.score.name.startswith(_OF_ONE_COLUMN)
+    return place < most or not grid.score.is_local
 
 
-def _grid(one: Array, two: Array) -> Array:
+def _thresholds(one: Array, two: Array) -> Array:
     """Quantiles, and both tails on a logarithmic scale: rare events carry large losses."""
     pooled = np.sort(np.concatenate([one, two]))
     size = len(pooled)
@@ -129,7 +153,12 @@ def cell_thresholds(ratios: Array, mass: Array) -> Array:
 
 
 def choose_events(
-    gauges: Sequence[Gauge], tallies: Sequence[Array], runs: int, claim: AuditedClaim, most: int = 2
+    grids: Sequence[ScoreGrid],
+    tallies: Sequence[Array],
+    runs: int,
+    claim: AuditedClaim,
+    most: int = 2,
+    aim: Aim = Aim.BOUND,
 ) -> list[LearnedEvent]:
     """The best events by a bound that lies well below the estimate.
 
@@ -138,10 +167,10 @@ def choose_events(
     """
     found: list[LearnedEvent] = []
     steady: list[LearnedEvent] = []
-    for gauge, tally in zip(gauges, tallies, strict=True):
-        found += pick(gauge, tally, runs, claim, _PENALTY)
+    for grid, tally in zip(grids, tallies, strict=True):
+        found += pick(grid, tally, runs, claim, _PENALTY, aim=aim)
         if claim.delta > 0 and claim.lines is None:
-            steady += pick(gauge, tally, runs, claim, _PENALTY, steady=True)
+            steady += pick(grid, tally, runs, claim, _PENALTY, steady=True)
     found.sort(key=lambda event: -event.merit)
     chosen: list[LearnedEvent] = []
     for event in found:
@@ -149,21 +178,19 @@ def choose_events(
             chosen.append(event)
     if steady:
         best = max(steady, key=lambda event: event.merit)
-        chosen.append(replace(best, merit=best.merit - _LAST))
+        chosen.append(replace(best, bounds_epsilon=True))
     return chosen
 
 
-_LAST = 1e9
-
-
 def pick(
-    gauge: Gauge,
+    grid: ScoreGrid,
     tallies: Array,
     runs: int,
     claim: AuditedClaim,
     penalty: float,
     *,
     steady: bool = False,
+    aim: Aim = Aim.BOUND,
 ) -> list[LearnedEvent]:
     """The best threshold for each tail and direction; tallies are (side, tail, threshold)."""
     found = []
@@ -171,12 +198,12 @@ def pick(
         hits, other = tallies[0, tail], tallies[1, tail]
         for swapped in (False, True):
             mine, theirs = (other, hits) if swapped else (hits, other)
-            merit, epsilon, delta, index = _best(mine, theirs, runs, claim, penalty, steady)
+            merit, epsilon, delta, index = _best(mine, theirs, runs, claim, penalty, steady, aim)
             found.append(
                 LearnedEvent(
-                    gauge.score,
-                    gauge.layout,
-                    float(gauge.grid[index]),
+                    grid.score,
+                    grid.layout,
+                    float(grid.thresholds[index]),
                     upper,
                     swapped,
                     merit,
@@ -189,7 +216,13 @@ def pick(
 
 
 def _best(
-    hits: Array, other: Array, runs: int, claim: AuditedClaim, penalty: float, steady: bool
+    hits: Array,
+    other: Array,
+    runs: int,
+    claim: AuditedClaim,
+    penalty: float,
+    steady: bool,
+    aim: Aim,
 ) -> tuple[float, float, float, int]:
     """(merit, epsilon, delta, index) of the best threshold over the claim's lines.
 
@@ -197,6 +230,13 @@ def _best(
     standard errors; for a curve plus those that an epsilon a quarter larger would add, so that
     chance on a rare event does not decide which line is tested.
     """
+    if claim.lines is None and claim.delta == 0 and aim is Aim.REFUTE:
+        merits = growth(hits, other, runs, claim.epsilon)
+        # Where nothing would refute, what comes nearest is first.
+        nearest = _bound_on_epsilon(hits, other, 0.0, penalty) - claim.epsilon
+        merits = np.where(merits > 0, merits, np.minimum(nearest, 0.0) - 1e-9)
+        index = int(np.argmax(merits))
+        return float(merits[index]), claim.epsilon, claim.delta, index
     if claim.lines is None and (claim.delta == 0 or steady):
         merits = _bound_on_epsilon(hits, other, claim.delta * runs, penalty)
         index = int(np.argmax(merits))

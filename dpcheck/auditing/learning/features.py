@@ -7,10 +7,14 @@ artefacts (2^-20 of the spread), so that what is found is the mechanism's and no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.auditing.outputs.encode import plain_rows
+from dpcheck.auditing.outputs.reader import Reader
+from dpcheck.auditing.outputs.tables import Encoded
 from dpcheck.core.errors import BadOutput
 
 Array = NDArray[np.float64]
@@ -25,6 +29,31 @@ class Layout:
     grid: Array
     centre: Array
     centre_of_differences: Array
+    reader: Reader | None = None  # how outputs become rows; None where they are rows
+
+    def sampled(
+        self, mechanism: Observable, data: Any, size: int, rng: np.random.Generator
+    ) -> Array:
+        """Rows of `size` fresh outputs, on the grid."""
+        encoded = mechanism.observe(data, size, rng)
+        rows = plain_rows(encoded) if self.reader is None else self.reader.rows(encoded)
+        return self.rounded(rows)
+
+    def title(self, name: str) -> str:
+        """A feature's name, with a column's own where it has one."""
+        kind, _, index = name.rpartition(" ")
+        names = () if self.reader is None else self.reader.names
+        if not names or kind not in _TITLES:
+            return name
+        place = int(index)
+        return _TITLES[kind].format(*names[place : place + 2])
+
+    def label(self, name: str, threshold: float) -> str:
+        """A threshold of a feature as somebody would type it."""
+        kind, _, index = name.rpartition(" ")
+        if self.reader is None or kind != "value":
+            return f"{threshold:.6g}"
+        return self.reader.label(int(index), threshold)
 
     def rounded(self, outputs: Array) -> Array:
         """Outputs on the grid, so floating-point artefacts are gone."""
@@ -41,7 +70,17 @@ class Layout:
         return kept
 
 
-def learn_layout(outputs: Array) -> Layout:
+_TITLES = {"value": "{0}", "difference": "{1} - {0}", "free value": "{0} where not an atom"}
+
+
+class Observable(Protocol):
+    """What makes outputs."""
+
+    def observe(self, data: Any, size: int, rng: np.random.Generator) -> Encoded:
+        """`size` outputs, read."""
+
+
+def learn_layout(outputs: Array, reader: Reader | None = None) -> Layout:
     """Grid and centres from pooled learning runs."""
     kept = outputs[:, :_MOST_COLUMNS]
     low, high = np.quantile(kept, [0.05, 0.95], axis=0)
@@ -56,6 +95,7 @@ def learn_layout(outputs: Array) -> Layout:
         grid,
         np.median(kept, axis=0),
         np.median(differences, axis=0) if differences.size else np.zeros(0),
+        reader,
     )
 
 
@@ -64,15 +104,24 @@ def _repeats(values: Array) -> Array:
     return np.asarray(np.count_nonzero(np.diff(ordered, axis=1) == 0, axis=1), dtype=float)
 
 
-def feature_names(layout: Layout) -> list[str]:
-    """The single features of this layout."""
+def local_names(layout: Layout) -> list[str]:
+    """The features that read one value, or one difference of neighbouring ones."""
     columns = min(layout.width, _MOST_COLUMNS)
     names = [f"value {index}" for index in range(columns)]
-    if columns > 1:
-        names += [f"difference {index}" for index in range(columns - 1)]
-        names += ["sum", "smallest", "largest", "range", "where largest", "where smallest"]
-        names += ["above centre", "differences above centre", "repeats"]
-    return names
+    return names + [f"difference {index}" for index in range(columns - 1)]
+
+
+def global_names(layout: Layout) -> list[str]:
+    """The features that read the whole output."""
+    if min(layout.width, _MOST_COLUMNS) <= 1:
+        return []
+    names = ["sum", "smallest", "largest", "range", "where largest", "where smallest"]
+    return [*names, "above centre", "differences above centre", "repeats"]
+
+
+def feature_names(layout: Layout) -> list[str]:
+    """The single features of this layout."""
+    return local_names(layout) + global_names(layout)
 
 
 def feature(name: str, values: Array, layout: Layout) -> Array:
@@ -135,6 +184,5 @@ def weighted_indicators(values: Array, layout: Layout, weights: Array) -> Array:
 
 def matrix(values: Array, layout: Layout) -> Array:
     """All features at once, for learned scores; trees find indicators by themselves."""
-    names = [name for name in feature_names(layout) if not name.startswith(("value", "differenc"))]
-    columns = [feature(name, values, layout)[:, None] for name in names]
+    columns = [feature(name, values, layout)[:, None] for name in global_names(layout)]
     return np.hstack([values, np.diff(values, axis=1), *columns])

@@ -10,13 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from dpcheck.auditing.learning.cells import learn_intervals, learn_outcomes, learn_transcripts
+from dpcheck.auditing.learning.cells import (
+    learn_intervals,
+    learn_outcomes,
+    learn_repeats,
+    learn_transcripts,
+)
 from dpcheck.auditing.learning.features import (
     Layout,
     as_steps,
     feature,
-    feature_names,
+    global_names,
     indicators,
+    local_names,
     matrix,
     weighted_indicators,
 )
@@ -31,6 +37,10 @@ class Score(Protocol):
     def name(self) -> str:
         """What the score is, for reports."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it reads one place of the output only."""
+
     def __call__(self, values: Array) -> Array:
         """The scores of outputs that were rounded by the layout."""
 
@@ -41,6 +51,7 @@ class FeatureScore:
 
     name: str
     layout: Layout
+    is_local: bool
 
     def __call__(self, values: Array) -> Array:
         """The feature."""
@@ -55,6 +66,7 @@ class LinearScore:
     layout: Layout
     weights: Array
     on_indicators: bool
+    is_local: bool = False
 
     def __call__(self, values: Array) -> Array:
         """The sum."""
@@ -77,6 +89,7 @@ class ClippedScore:
     first: Array
     second: Array
     on_steps: bool
+    is_local: bool = False
 
     def __call__(self, values: Array) -> Array:
         """The sum over columns."""
@@ -96,6 +109,7 @@ class AtomScore:
     atoms: Array
     centre: Array
     weights: Array
+    is_local: bool = False
 
     def __call__(self, values: Array) -> Array:
         """The weighted sum."""
@@ -117,6 +131,7 @@ class FreeScore:
     name: str
     column: int
     atoms: Array
+    is_local: bool = True
 
     def __call__(self, values: Array) -> Array:
         """The value, or a number above all values."""
@@ -142,6 +157,7 @@ class TreeScore:
     name: str
     layout: Layout
     model: Any
+    is_local: bool = False
 
     def __call__(self, values: Array) -> Array:
         """The log odds."""
@@ -158,10 +174,13 @@ def learn_scores(first: Array, second: Array, layout: Layout, *, trees: bool = T
 
 
 def _learn_scores(first: Array, second: Array, layout: Layout, trees: bool) -> list[Score]:
-    scores: list[Score] = [FeatureScore(name, layout) for name in feature_names(layout)]
+    scores: list[Score] = [FeatureScore(name, layout, True) for name in local_names(layout)]
+    scores += [FeatureScore(name, layout, False) for name in global_names(layout)]
     table = learn_outcomes(first, second)
     if table is not None:
         scores.append(table)
+    else:
+        scores += learn_repeats(first, second)
     scores += learn_intervals(first, second, layout)
     if layout.width > 1:
         scores += _linear(first, second, layout)

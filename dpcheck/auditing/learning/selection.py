@@ -13,27 +13,30 @@ from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.learning.cells import CellScore
 from dpcheck.auditing.learning.events import (
     LENIENT,
-    Gauge,
+    Aim,
     LearnedEvent,
+    ScoreGrid,
     cell_thresholds,
     choose_events,
-    learn_gauges,
+    learn_grids,
     pick,
 )
+from dpcheck.auditing.learning.observation import Observation, fit_batches, observe_pair
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.statistics.sequential import Bet
-from dpcheck.core.errors import BadOutput
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
 
+__all__ = ["Candidate", "Learned", "fit_batches", "learn"]
 Array = NDArray[np.float64]
 _SCREEN = 1 << 16  # runs a side to learn quick scores of a pair from
 _JUDGED = 1 << 18  # and, at most, to tell promising pairs from others by them
 _KEPT = 2  # pairs
 _SHORTLIST = 10  # scores a pair
 _FINALISTS = 6  # scores, over all pairs
+_NAMED = 5  # parts of the output that were not looked at, in the notes
 _FEW_CELLS = 64  # so few are counted well enough on the learning runs
 
 
@@ -52,6 +55,7 @@ class Learned:
     candidates: tuple[Candidate, ...]
     runs: int
     notes: tuple[str, ...]
+    unread: bool = False  # whether some part of the outputs was not looked at
 
     @property
     def bets(self) -> tuple[Bet, ...]:
@@ -62,31 +66,20 @@ class Learned:
         )
 
 
-def sample_pair(
-    mechanism: Mechanism, first: object, second: object, size: int, seed: np.random.SeedSequence
-) -> Arrays:
-    """One learning batch: outputs of both sides."""
-    one, two = seed.spawn(2)
-    return {
-        "first": mechanism.sample(first, size, generator(one)),
-        "second": mechanism.sample(second, size, generator(two)),
-    }
-
-
 def cell_batch(
     mechanism: Mechanism,
     first: object,
     second: object,
-    gauges: Sequence[Gauge],
+    grids: Sequence[ScoreGrid],
     size: int,
     seed: np.random.SeedSequence,
 ) -> Arrays:
     """One counting batch: how often each cell is hit, per score by cells."""
-    sides = _rounded(mechanism, first, second, gauges, size, seed)
+    sides = _rounded(mechanism, first, second, grids, size, seed)
     return {
-        f"gauge-{index}": np.stack([gauge.score.counted(side) for side in sides])
-        for index, gauge in enumerate(gauges)
-        if isinstance(gauge.score, CellScore)
+        f"grid-{index}": np.stack([grid.score.counted(side) for side in sides])
+        for index, grid in enumerate(grids)
+        if isinstance(grid.score, CellScore)
     }
 
 
@@ -94,15 +87,15 @@ def tally_batch(
     mechanism: Mechanism,
     first: object,
     second: object,
-    gauges: Sequence[Gauge],
+    grids: Sequence[ScoreGrid],
     size: int,
     seed: np.random.SeedSequence,
 ) -> Arrays:
     """One sharpening batch: counts per score and threshold."""
-    sides = _rounded(mechanism, first, second, gauges, size, seed)
+    sides = _rounded(mechanism, first, second, grids, size, seed)
     return {
-        f"gauge-{index}": np.stack([gauge.tally(side) for side in sides])
-        for index, gauge in enumerate(gauges)
+        f"grid-{index}": np.stack([grid.tally(side) for side in sides])
+        for index, grid in enumerate(grids)
     }
 
 
@@ -110,56 +103,63 @@ def _rounded(
     mechanism: Mechanism,
     first: object,
     second: object,
-    gauges: Sequence[Gauge],
+    grids: Sequence[ScoreGrid],
     size: int,
     seed: np.random.SeedSequence,
 ) -> list[Array]:
-    found = sample_pair(mechanism, first, second, size, seed)
-    layout = gauges[0].layout  # one pair, one layout
-    return [layout.rounded(found[side]) for side in ("first", "second")]
+    layout = grids[0].layout  # one pair, one layout
+    return [
+        layout.sampled(mechanism, data, size, generator(one))
+        for data, one in zip((first, second), seed.spawn(2), strict=True)
+    ]
 
 
 def learn(
-    mechanism: Mechanism, pairs: Sequence[Pair], claim: AuditedClaim, limits: Limits, runner: Runner
+    mechanism: Mechanism,
+    pairs: Sequence[Pair],
+    claim: AuditedClaim,
+    limits: Limits,
+    runner: Runner,
+    *,
+    only: int | None = None,
+    aim: Aim = Aim.BOUND,
 ) -> Learned:
-    """Screen the pairs, learn scores, count cells, choose scores and thresholds: four stages."""
-    wanted = limits.learning_for(mechanism)
+    """Screen the pairs, learn scores, count cells, choose scores and thresholds: four stages.
+
+    With `only` the pair is known already.
+    """
     spent, constant = 0, True
+    unread: dict[str, str] = {}
     chosen = list(range(len(pairs)))
-    if len(pairs) > _KEPT and wanted > 1024:
-        merits = []
-        for index in chosen:
-            first, second = _outputs(
-                mechanism, pairs, index, min(wanted, _SCREEN), "screen", runner
-            )
-            gauges = learn_gauges(first, second, claim, most=4, trees=False)
-            runs = min(_JUDGED, limits.sharpening_for(mechanism) // 4)
-            screen = _Batches(mechanism, pairs, index, max(1, runs), runner)
-            sums = screen.summed("judge", tally_batch, gauges)
-            listed = [_Listed(index, g, sums[f"gauge-{i}"]) for i, g in enumerate(gauges)]
-            merits.append(max(one.merit(screen.total, claim) for one in listed))
-            spent += len(first) + screen.total
-        chosen = sorted(chosen, key=lambda index: -merits[index])[:_KEPT]
+    if only is not None:
+        chosen = [only]
+    elif len(pairs) > _KEPT:
+        chosen, spent = _screened(mechanism, pairs, claim, limits, runner)
+    wanted = limits.learning_for(mechanism, len(chosen))
     shortlist: list[_Listed] = []
     for index in chosen:
-        first, second = _outputs(mechanism, pairs, index, wanted, "learn", runner)
-        spent += len(first)
+        seen = _observed(mechanism, pairs, index, wanted, "learn", runner)
+        spent += seen.runs
+        unread |= seen.unread
+        first, second, reader = seen.first, seen.second, seen.reader
         constant &= bool((first == first[0]).all() and (second == first[0]).all())
-        gauges = learn_gauges(first, second, claim, most=_SHORTLIST, trees=limits.trees)
-        del first, second
-        batches = _Batches(mechanism, pairs, index, limits.sharpening_for(mechanism), runner)
-        if any(_many_cells(gauge) for gauge in gauges):
-            counts = batches.summed("cells", cell_batch, gauges)
-            gauges = [
-                _recounted(gauge, counts.get(f"gauge-{place}"))
-                for place, gauge in enumerate(gauges)
+        grids = learn_grids(
+            first, second, claim, most=_SHORTLIST, trees=limits.trees, reader=reader, aim=aim
+        )
+        del first, second, seen
+        sharpening = limits.sharpening_for(mechanism, len(chosen))
+        batches = _Batches(mechanism, pairs, index, sharpening, runner)
+        if any(_many_cells(grid) for grid in grids):
+            counts = batches.summed("cells", cell_batch, grids)
+            grids = [
+                _recounted(grid, counts.get(f"grid-{place}")) for place, grid in enumerate(grids)
             ]
             spent += batches.total
-        shortlist += batches.tallied([_Listed(index, gauge) for gauge in gauges], first_pass=True)
+        shortlist += batches.tallied([_Listed(index, grid) for grid in grids], first_pass=True)
         spent += batches.first_pass
     runs = batches.first_pass
     if batches.total > runs:
-        shortlist = sorted(shortlist, key=lambda one: -one.merit(runs, claim))[:_FINALISTS]
+        shortlist = sorted(shortlist, key=lambda one: -one.merit(runs, claim, aim))[:_FINALISTS]
         runs = batches.total
         for index in sorted({one.pair for one in shortlist}):
             batches = replace(batches, index=index)
@@ -170,12 +170,36 @@ def learn(
     found: list[Candidate] = []
     for index in sorted({one.pair for one in shortlist}):
         mine = [one for one in shortlist if one.pair == index]
-        events = choose_events([m.gauge for m in mine], [m.tally for m in mine], runs, claim)
+        events = choose_events(
+            [m.grid for m in mine], [m.tally for m in mine], runs, claim, aim=aim
+        )
         found += [Candidate(index, event) for event in events]
     notes = []
     if constant:
         notes.append("all learning runs gave one and the same output; is this the mechanism?")
-    return Learned(tuple(_kept(found)), spent, tuple(notes))
+    notes += [f"not looked at: {path}: {why}" for path, why in sorted(unread.items())[:_NAMED]]
+    if unread:
+        notes.append("since not all of the output was looked at, only a violation can be decided")
+    return Learned(tuple(_kept(found)), spent, tuple(notes), bool(unread))
+
+
+def _screened(
+    mechanism: Mechanism, pairs: Sequence[Pair], claim: AuditedClaim, limits: Limits, runner: Runner
+) -> tuple[list[int], int]:
+    """The pairs worth learning on, and the runs a side spent on finding out."""
+    merits, spent = [], 0
+    each = limits.screening_for(mechanism, len(pairs))
+    wanted = min(limits.learning_for(mechanism), each, _SCREEN)
+    judged = min(_JUDGED, limits.sharpening_for(mechanism) // 4, each)
+    for index in range(len(pairs)):
+        seen = _observed(mechanism, pairs, index, wanted, "screen", runner)
+        grids = learn_grids(seen.first, seen.second, claim, most=4, trees=False, reader=seen.reader)
+        screen = _Batches(mechanism, pairs, index, max(1, judged), runner)
+        sums = screen.summed("judge", tally_batch, grids)
+        listed = [_Listed(index, g, sums[f"grid-{i}"]) for i, g in enumerate(grids)]
+        merits.append(max(one.merit(screen.total, claim) for one in listed))
+        spent += seen.runs + screen.total
+    return sorted(range(len(pairs)), key=lambda index: -merits[index])[:_KEPT], spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,22 +207,22 @@ class _Listed:
     """A score on a pair, and its counts per side, tail and threshold so far."""
 
     pair: int
-    gauge: Gauge
+    grid: ScoreGrid
     tally: Array = field(default_factory=lambda: np.zeros(1))
 
-    def merit(self, runs: int, claim: AuditedClaim) -> float:
-        return max(e.merit for e in pick(self.gauge, self.tally, runs, claim, LENIENT))
+    def merit(self, runs: int, claim: AuditedClaim, aim: Aim = Aim.BOUND) -> float:
+        return max(e.merit for e in pick(self.grid, self.tally, runs, claim, LENIENT, aim=aim))
 
 
-def _many_cells(gauge: Gauge) -> bool:
-    return isinstance(gauge.score, CellScore) and gauge.score.partition.size > _FEW_CELLS
+def _many_cells(grid: ScoreGrid) -> bool:
+    return isinstance(grid.score, CellScore) and grid.score.partition.size > _FEW_CELLS
 
 
-def _recounted(gauge: Gauge, counts: Array | None) -> Gauge:
-    if counts is None or not isinstance(gauge.score, CellScore):
-        return gauge
-    score = gauge.score.recounted(counts[0], counts[1])
-    return Gauge(score, gauge.layout, cell_thresholds(score.ratios, counts.sum(axis=0)))
+def _recounted(grid: ScoreGrid, counts: Array | None) -> ScoreGrid:
+    if counts is None or not isinstance(grid.score, CellScore):
+        return grid
+    score = grid.score.recounted(counts[0], counts[1])
+    return ScoreGrid(score, grid.layout, cell_thresholds(score.ratios, counts.sum(axis=0)))
 
 
 def _kept(found: list[Candidate]) -> list[Candidate]:
@@ -208,8 +232,8 @@ def _kept(found: list[Candidate]) -> list[Candidate]:
     on one line, so that their evidence can be averaged.
     """
     found = sorted(found, key=lambda c: c.event.merit, reverse=True)
-    steady = [c for c in found if c.event.merit < -1e6]
-    found = [c for c in found if c.event.merit >= -1e6]
+    steady = [c for c in found if c.event.bounds_epsilon]
+    found = [c for c in found if not c.event.bounds_epsilon]
     best = found[0]
     keep = [c for c in found if c.pair == best.pair][:2]
     if best.event.merit <= 0:
@@ -235,21 +259,21 @@ class _Batches:
     @property
     def total(self) -> int:
         """Runs a side in all."""
-        return math.ceil(self.wanted / self.size) * self.size
+        return max(1, self.wanted // self.size) * self.size
 
     @property
     def first_pass(self) -> int:
         """Runs a side after which only the best scores go on."""
-        return math.ceil(self.wanted / 4 / self.size) * self.size
+        return math.ceil(self.total / 4 / self.size) * self.size
 
     def tallied(self, listed: Sequence[_Listed], *, first_pass: bool) -> list[_Listed]:
         """The scores with the counts of one of the two passes added."""
         cut = self.first_pass // self.size
         batches = range(cut) if first_pass else range(cut, self.total // self.size)
-        gauges = [one.gauge for one in listed]
-        sums = self.summed("sharpen", tally_batch, gauges, batches)
+        grids = [one.grid for one in listed]
+        sums = self.summed("sharpen", tally_batch, grids, batches)
         return [
-            replace(one, tally=one.tally + sums[f"gauge-{place}"])
+            replace(one, tally=one.tally + sums[f"grid-{place}"])
             for place, one in enumerate(listed)
         ]
 
@@ -257,7 +281,7 @@ class _Batches:
         self,
         stage: str,
         function: Callable[..., Arrays],
-        gauges: Sequence[Gauge],
+        grids: Sequence[ScoreGrid],
         batches: range | None = None,
     ) -> dict[str, Array]:
         pair = self.pairs[self.index]
@@ -270,45 +294,16 @@ class _Batches:
             self.mechanism,
             pair.first,
             pair.second,
-            gauges,
+            grids,
             self.size,
         ):
             total = {name: total[name] + part if total else part for name, part in batch.items()}
         return total
 
 
-def _outputs(
+def _observed(
     mechanism: Mechanism, pairs: Sequence[Pair], index: int, wanted: int, stage: str, runner: Runner
-) -> tuple[Array, Array]:
-    """At least `wanted` learning outputs of both sides of a pair."""
-    pair = pairs[index]
-    runner.progress.stage(f"{runner.prefix}: learning on {pair.label}")
-    size = min(mechanism.batch, wanted)
-    batches = list(
-        runner.batches(
-            f"{stage}-{index}",
-            range(math.ceil(wanted / size)),
-            sample_pair,
-            mechanism,
-            pair.first,
-            pair.second,
-            size,
-        )
-    )
-    first, second = _joined(batches, "first"), _joined(batches, "second")
-    if first.shape[1] != second.shape[1]:
-        raise BadOutput(
-            f"the mechanism returns {first.shape[1]} numbers on one dataset and {second.shape[1]} "
-            "on its neighbour; return a list where the length is part of the answer."
-        )
-    return first, second
-
-
-def _joined(batches: Sequence[Arrays], name: str) -> Array:
-    widths = {batch[name].shape[1] for batch in batches}
-    if len(widths) > 1:
-        raise BadOutput(
-            f"the mechanism changes the shape of its output: {sorted(widths)} numbers. Return a "
-            "list where the length is part of the answer."
-        )
-    return np.concatenate([batch[name] for batch in batches])
+) -> Observation:
+    """At most `wanted` learning outputs of both sides of a pair."""
+    runner.progress.stage(f"{runner.prefix}: learning on {pairs[index].label}")
+    return observe_pair(mechanism, pairs[index], f"{stage}-{index}", wanted, runner)

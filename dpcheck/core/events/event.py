@@ -78,10 +78,10 @@ class Parallel(Event):
 
 @dataclass(frozen=True, slots=True)
 class Under(Event):
-    """The event accounted under `adjacency` whatever surrounds it.
+    """The event with its guarantees stated under `adjacency`.
 
-    A split by a private key needs it: replacing a record can remove it from one part and add it to
-    another, so inside the parts the relation is add-remove.
+    Asked under another relation it is translated or refused, like a guarantee that names its own:
+    what is stated under add-remove costs two steps under replace-one.
     """
 
     adjacency: Adjacency
@@ -90,6 +90,21 @@ class Under(Event):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", as_adjacency(self.adjacency))
+        _check_events((self.event,))
+
+
+@dataclass(frozen=True, slots=True)
+class Moved(Event):
+    """A part of a split by a private key, seen by a replaced record that leaves or enters it.
+
+    Accounted under add-remove whatever surrounds it. Whoever builds it counts the part that is left
+    and the part that is entered, each once.
+    """
+
+    event: Event
+    natural: ClassVar[Adjacency | None] = None
+
+    def __post_init__(self) -> None:
         _check_events((self.event,))
 
 
@@ -131,7 +146,7 @@ def children(event: Event) -> tuple[Event, ...]:
     """The events directly inside a combination; empty for a leaf."""
     if isinstance(event, Sequential | Parallel):
         return event.events
-    if isinstance(event, Repeated | Under | Grouped | RandomStopping):
+    if isinstance(event, Repeated | Under | Moved | Grouped | RandomStopping):
         return (event.event,)
     return ()
 
@@ -150,12 +165,22 @@ def leaves(event: Event) -> frozenset[Event]:
 
 
 def natural_adjacency(event: Event) -> Adjacency:
-    """The one adjacency all leaves of `event` are usually stated under; an error if they differ."""
-    found = {leaf.natural for leaf in leaves(event)} - {None}
+    """The one adjacency all of `event` is usually stated under; an error if its parts differ."""
+    found: set[Adjacency] = set()
+    stack = [event]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Under):
+            found.add(node.adjacency)
+            continue
+        inner = children(node)
+        stack.extend(inner)
+        if not inner and node.natural is not None and not isinstance(node, Sequential | Parallel):
+            found.add(node.natural)
     if len(found) > 1:
         raise InvalidParameter(
             "this event mixes mechanisms that are usually stated under different adjacencies; "
             "pass adjacency= explicitly.",
             found=found,
         )
-    return found.pop() or Adjacency.ADD_REMOVE if found else Adjacency.ADD_REMOVE
+    return found.pop() if found else Adjacency.ADD_REMOVE

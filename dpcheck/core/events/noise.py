@@ -104,11 +104,13 @@ class FinitePair(Event):
     """A mechanism whose worst neighbouring pair is a table: masses `p` and `q` of its outcomes.
 
     Both directions are accounted. Masses must add up to 1 within 1e-9 and are renormalised by nobody:
-    what they lack beyond rounding counts as an outcome seen on one side only.
+    what they lack beyond rounding counts as an outcome seen on one side only. `adjacency` is the
+    relation the pair is the worst of; None stands for the one it is accounted under.
     """
 
     p: tuple[float, ...]
     q: tuple[float, ...]
+    adjacency: Adjacency | None = None
     natural: ClassVar[Adjacency | None] = None
 
     def __post_init__(self) -> None:
@@ -119,5 +121,7 @@ class FinitePair(Event):
                 raise InvalidParameter(
                     f"the masses {name} must add up to 1, got {sum(masses)!r}.", name=name
                 )
+        if self.adjacency is not None:
+            object.__setattr__(self, "adjacency", as_adjacency(self.adjacency))
         if len(self.p) != len(self.q):
             raise InvalidParameter("p and q must list the same outcomes in the same order.")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidEvent
 from dpcheck.core.events import event as combinations
 from dpcheck.core.events import guarantee as guarantee_events
@@ -33,13 +33,13 @@ def event_names() -> tuple[str, ...]:
     return tuple(sorted(_KINDS))
 
 
-def to_dict(event: Event) -> dict[str, Any]:
+def to_dict(event: Event) -> dict[str, Plain]:
     """The event as plain data.
 
     >>> to_dict(guarantee_events.PureDP(0.5) * 3)
     {'kind': 'Repeated', 'event': {'kind': 'PureDP', 'epsilon': 0.5, 'adjacency': None}, 'times': 3}
     """
-    data: dict[str, Any] = {"kind": type(event).__name__}
+    data: dict[str, Plain] = {"kind": type(event).__name__}
     for name in _fields(type(event)):
         data[name] = _plain(getattr(event, name))
     return data

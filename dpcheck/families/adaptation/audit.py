@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpcheck.auditing.auditors.noise_scale import Pivot
-from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.plan import PartPlan, Pivot
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import Proved
 from dpcheck.core.claim import Claim
+from dpcheck.core.data import Plain
 from dpcheck.core.validate import count
-from dpcheck.families.adaptation.one_run import TrainingTrial
+from dpcheck.families.adaptation.one_run import RealTraining
 from dpcheck.families.adaptation.step import CanaryStep
-from dpcheck.families.adaptation.transcripts import TranscriptHunt
-from dpcheck.session.registry import Parameter, Request
+from dpcheck.families.adaptation.transcripts import TranscriptSearch
+from dpcheck.session.registry import AuditSetup, Parameter
 
 PARAMETERS = (
     Parameter("rows", 539, "target rows"),
@@ -33,16 +32,16 @@ PAPER_DELTA = 1e-5  # [Wang2020] section IV-E
 
 
 def build(
-    name: str, estimator: str, claims: Mapping[str, str], request: Request
+    name: str, estimator: str, claims: Mapping[str, str], request: AuditSetup
 ) -> Sequence[PartPlan]:
     """One plan per protected part."""
     model, rows = _model(estimator, request)
     return [_part(name, model, part, rows, claims[part], request) for part in model.parts]
 
 
-def replay(estimator: str, witness: Mapping[str, Any]) -> float:
+def replay(estimator: str, witness: Mapping[str, Plain]) -> float:
     """The epsilon of a saved witness, certified anew from its settings alone."""
-    request = Request(
+    request = AuditSetup(
         epsilon=float(witness["epsilon"]),
         delta=float(witness["delta"]),
         variant=str(witness["variant"]),
@@ -50,10 +49,10 @@ def replay(estimator: str, witness: Mapping[str, Any]) -> float:
     )
     model, rows = _model(estimator, request)
     name, part = str(witness["audit"]), str(witness["part"])
-    return _hunt(name, model, part, rows, request, proved=0.0).replay(witness)
+    return _search(name, model, part, rows, request, proved=0.0).replay(witness)
 
 
-def _model(estimator: str, request: Request) -> tuple[Any, dict[str, int]]:
+def _model(estimator: str, request: AuditSetup) -> tuple[Any, dict[str, int]]:
     """The audited estimator and the rows of every part."""
     from dpcheck import mechanisms
 
@@ -73,9 +72,9 @@ def _model(estimator: str, request: Request) -> tuple[Any, dict[str, int]]:
     return model, rows
 
 
-def _hunt(
-    name: str, model: Any, part: str, rows: Mapping[str, int], request: Request, proved: float
-) -> TranscriptHunt:
+def _search(
+    name: str, model: Any, part: str, rows: Mapping[str, int], request: AuditSetup, proved: float
+) -> TranscriptSearch:
     plan, budget = model.training_plan(rows), model.budget(part)
     header = {
         "audit": name,
@@ -85,7 +84,7 @@ def _hunt(
         "delta": request.delta,
         "settings": dict(request.settings),
     }
-    return TranscriptHunt(
+    return TranscriptSearch(
         CanaryStep(model.gradient_rules()[part], rows[part]),
         plan.true[part],
         plan.steps * model.phases(part),
@@ -98,7 +97,7 @@ def _hunt(
 
 
 def _part(
-    name: str, model: Any, part: str, rows: Mapping[str, int], source: str, request: Request
+    name: str, model: Any, part: str, rows: Mapping[str, int], source: str, request: AuditSetup
 ) -> PartPlan:
     from dpcheck.accounting.api import epsilon
 
@@ -106,8 +105,8 @@ def _part(
     model = model.set_params(epochs=plan.epochs)  # calibrated once
     event = plan.true[part] * (plan.steps * model.phases(part))
     bound = epsilon(event, delta=budget.delta, adjacency=Adjacency.ADD_REMOVE)
-    hunt = _hunt(name, model, part, rows, request, bound.upper)
-    canary, noisy_batch = hunt.canary, hunt.canary.rule.noise_per_example
+    searched = _search(name, model, part, rows, request, bound.upper)
+    canary, noisy_batch = searched.canary, searched.canary.rule.noise_per_example
     assumes = [*bound.assumes, "the attacker sees every noisy gradient"]
     if noisy_batch:
         assumes.append(f"neighbours are {rows[part]:,} rows and the same without one")
@@ -118,13 +117,12 @@ def _part(
         name=name,
         variant=request.variant,
         claim=Claim(budget, Adjacency.ADD_REMOVE, source, part),
-        tested=AuditedClaim(budget.epsilon, budget.delta, Adjacency.ADD_REMOVE, source),
         mechanism=Mechanism(canary.summaries, True, request.timeout, batch_runs=1 << 12),
         pairs=[Pair(canary.data(1), canary.data(0), "a canary in gradient space")],
         proved=Proved(bound.upper, budget.delta, bound.method, tuple(assumes)),
         pivot=Pivot(canary.pivots, 1.0 if noisy_batch else canary.dimensions / 2, "gradient noise"),
-        hunt=hunt,
-        trial=None
+        search=searched,
+        training=None
         if not (canaries and seen)
-        else TrainingTrial(model, part, rows, event, budget.epsilon, budget.delta, canaries),
+        else RealTraining(model, part, rows, event, budget.epsilon, budget.delta, canaries),
     )

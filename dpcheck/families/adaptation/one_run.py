@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from dpcheck.auditing.auditors.one_run import guess, one_run_lower, one_run_lower_by_curve
-from dpcheck.auditing.part import TrialResult
+from dpcheck.auditing.auditors.canaries import BY_CURVE, BY_GUESSES, METHODS
+from dpcheck.auditing.plan import TrainingResult
+from dpcheck.auditing.statistics.guesses import guess, one_run_lower, one_run_lower_by_curve
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import Observed
 from dpcheck.core.events.event import Event
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 
@@ -93,7 +95,7 @@ class Watcher:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingTrial:
+class RealTraining:
     """A real training of the audited model on made-up domains, and what its updates give away."""
 
     model: Any  # DPDA or GDPDA
@@ -104,7 +106,7 @@ class TrainingTrial:
     delta: float
     canaries: int
 
-    def run(self, alpha: float, runner: Runner) -> TrialResult:
+    def run(self, alpha: float, runner: Runner) -> TrainingResult:
         """Train once, guess, and bound epsilon at delta; and see whether the training is its event.
 
         The two bounds hold for any mechanism. The test of the event is sharper: canaries have noise
@@ -119,8 +121,8 @@ class TrainingTrial:
         # Not all: coins fall unevenly, and a forced wrong guess costs the bounds much.
         seen = guess(scores, included, max(1, 9 * self.canaries // 10))
         found = {
-            "Steinke-Nasr-Jagielski": one_run_lower(seen, self.delta, alpha / 2),
-            "f-DP": one_run_lower_by_curve(seen, self.delta, alpha / 2),
+            BY_GUESSES: one_run_lower(seen, self.delta, alpha / 2),
+            BY_CURVE: one_run_lower_by_curve(seen, self.delta, alpha / 2),
         }
         every = guess(scores, included, self.canaries)
         p_value = float(binom.sf(every.correct - 1, self.canaries, self._best_accuracy()))
@@ -133,16 +135,18 @@ class TrainingTrial:
             f"delta {self.delta:g}, confidence {1 - alpha:.6g}; it "
             f"{'agrees with' if agrees else 'LEAKS MORE THAN'} its event (p = {p_value:.2g})"
         )
-        observed = Observed(found[best], self.delta, 1 - alpha, f"one run, {best}", 1, math.inf)
-        witness = {
-            "kind": "one run",
-            "canaries": seen.canaries,
-            "guessed": seen.guessed,
-            "correct": seen.correct,
-            "lower": found,
-            "at_delta": self.delta,
-        }
-        return TrialResult(observed, witness if found[best] > self.claim else None, agrees, note)
+        observed = Observed(found[best], self.delta, 1 - alpha, METHODS[best], 1, math.inf)
+        witness = Witness(
+            WitnessKind.ONE_RUN,
+            {
+                "canaries": seen.canaries,
+                "guessed": seen.guessed,
+                "correct": seen.correct,
+                "lower": found,
+                "at_delta": self.delta,
+            },
+        )
+        return TrainingResult(observed, witness if found[best] > self.claim else None, agrees, note)
 
     def _best_accuracy(self) -> float:
         """How often any attacker guesses one fair coin, at most, if the training is its event."""

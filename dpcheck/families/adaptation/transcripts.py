@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +11,16 @@ from scipy.stats import binom, chi2
 
 from dpcheck.auditing.auditors.likelihood import epsilon_lower
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.data import Plain
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.noise import FinitePair
 from dpcheck.core.events.training import SampledGaussian
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.families.adaptation.step import CanaryStep
 
 Array = NDArray[np.float64]
-KIND = "canary transcript"
 TRANSCRIPTS = 100_000
 _CELLS = 100_000  # the working arrays stay in cache
 
@@ -78,7 +78,7 @@ def batch_size_pair(rows: int, rate: float, dimensions: int) -> FinitePair:
 
 
 @dataclass(frozen=True, slots=True)
-class TranscriptHunt:
+class TranscriptSearch:
     """The certified epsilon of the canary's pair, once the real step was seen to be that pair."""
 
     canary: CanaryStep
@@ -86,7 +86,7 @@ class TranscriptHunt:
     steps: int
     claim: float
     delta: float
-    header: Mapping[str, Any]
+    header: Mapping[str, Plain]
     dimensions: int  # weights of the audited network, for noise drawn per example
     proved: float  # certified upper bound on the epsilon of all steps
 
@@ -109,12 +109,11 @@ class TranscriptHunt:
         steps = self.pair() * self.steps
         return epsilon(steps, delta=self.delta, adjacency=Adjacency.ADD_REMOVE).lower
 
-    def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
+    def find(self, runner: Runner) -> tuple[float, Witness]:
         """(certified lower epsilon at delta, witness)."""
         checks = self.canary.check(generator(runner.seeds("step", 0)))
         lower = self.certified()
-        witness: dict[str, Any] = {
-            "kind": KIND,
+        figures: dict[str, Plain] = {
             **self.header,
             "claim": self.claim,
             "claim_delta": self.delta,
@@ -123,13 +122,13 @@ class TranscriptHunt:
             "step_tests": checks,
         }
         if isinstance(self.step, SampledGaussian):
-            witness["noise_multiplier"] = self.step.noise_multiplier
-            witness["sampling_rate"] = self.step.sampling_rate
-            witness["transcripts"] = TRANSCRIPTS
-            witness["epsilon_from_transcripts"] = self._from_transcripts(self.step, runner)
-        return lower, witness
+            figures["noise_multiplier"] = self.step.noise_multiplier
+            figures["sampling_rate"] = self.step.sampling_rate
+            figures["transcripts"] = TRANSCRIPTS
+            figures["epsilon_from_transcripts"] = self._from_transcripts(self.step, runner)
+        return lower, Witness(WitnessKind.CANARY_TRANSCRIPT, figures)
 
-    def replay(self, witness: Mapping[str, Any]) -> float:
+    def replay(self, witness: Mapping[str, Plain]) -> float:
         """The certified epsilon anew, from the settings alone; the canary is taken as tested."""
         stated = (float(witness["claim"]), float(witness["claim_delta"]), int(witness["steps"]))
         if stated != (self.claim, self.delta, self.steps):

@@ -9,18 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.auditing.auditors.noise_scale import Pivot
-from dpcheck.auditing.claims import AuditedClaim
-from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.mechanism import Pair
+from dpcheck.auditing.plan import Named, PartPlan, Pivot, plan_part
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.audit_result import Proved
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
+from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count
 from dpcheck.session.judgement import Judgement
-from dpcheck.session.registry import Audit, Parameter, Request
+from dpcheck.session.registry import Audit, AuditSetup, Parameter
 
 ROWS = Parameter("rows", 10_000, "rows of each data set, before any split")
 FEATURES = Parameter("features", 0, "features; 0 stands for 4 times the groups")
@@ -65,15 +63,15 @@ class Family:
         return "target" in self.sources
 
 
-def _features(settings: Mapping[str, Any]) -> int:
+def _features(settings: Mapping[str, Plain]) -> int:
     groups = count("groups", settings.get("groups", 5))
     return count("features", settings["features"] or 4 * groups)
 
 
-def _arguments(family: Family, request: Request) -> dict[str, Any]:
+def _arguments(family: Family, request: AuditSetup) -> dict[str, Plain]:
     s = request.settings
     both = ("_source", "_target") if family.transfer else ("",)
-    arguments: dict[str, Any] = {f"epsilon{end}": request.epsilon for end in both}
+    arguments: dict[str, Plain] = {f"epsilon{end}": request.epsilon for end in both}
     arguments |= {f"regularization{end}": s["regularization"] for end in both}
     if family.grouped is not None:
         arguments[family.grouped] = count("groups", s["groups"])
@@ -83,13 +81,13 @@ def _arguments(family: Family, request: Request) -> dict[str, Any]:
     return arguments
 
 
-def _model(family: Family, arguments: Mapping[str, Any]) -> Any:
+def _model(family: Family, arguments: Mapping[str, Plain]) -> Any:
     from dpcheck import mechanisms
 
     return getattr(mechanisms, family.estimator)(**arguments)
 
 
-def _blank(family: Family, settings: Mapping[str, Any]) -> Any:
+def _blank(family: Family, settings: Mapping[str, Plain]) -> Any:
     from dpcheck.mechanisms import Labelled, Transfer
 
     rows, features = count("rows", settings["rows"]), _features(settings)
@@ -104,7 +102,7 @@ class _NoiseLengths:
     model: Any
     part: str
 
-    def __call__(self, data: Any, releases: np.ndarray) -> np.ndarray:
+    def __call__(self, data: Data, releases: np.ndarray) -> np.ndarray:
         plan = self.model.plan(data)
         slices = plan.slices()
         released = {name: releases[:, place] for name, place in slices.items()}
@@ -118,12 +116,12 @@ class _NoiseLengths:
         return total
 
 
-def _pivot(model: Any, blank: Any, part: str) -> Pivot:
+def _pivot(model: Any, blank: Data, part: str) -> Pivot:
     width = sum(b.width for b in model.plan(blank).blocks if b.part == part)
     return Pivot(_NoiseLengths(model, part), float(width), "objective noise")
 
 
-def _situation(family: Family, request: Request, part: str) -> Any:
+def _situation(family: Family, request: AuditSetup, part: str) -> Any:
     from dpcheck.families.objective.search import Situation
 
     model = _model(family, _arguments(family, request))
@@ -131,24 +129,22 @@ def _situation(family: Family, request: Request, part: str) -> Any:
     return Situation(model, _blank(family, request.settings), part, free)
 
 
-def _build(family: Family, request: Request) -> Sequence[PartPlan]:
+def _build(family: Family, request: AuditSetup) -> Sequence[PartPlan]:
     if request.delta:
         raise InvalidParameter(
-            f"{family.name} is a pure epsilon algorithm; it takes no --delta.", name="delta"
+            f"{family.name} is a pure epsilon algorithm; it takes no delta.", name="delta"
         )
     if request.epsilon <= 0:
         raise InvalidParameter("epsilon must be above 0.", name="epsilon")
     return [_build_part(family, request, part) for part in family.sources]
 
 
-def _build_part(family: Family, request: Request, part: str) -> PartPlan:
-    from dpcheck.accounting.api import epsilon
-    from dpcheck.families.objective.search import ObjectiveHunt
+def _build_part(family: Family, request: AuditSetup, part: str) -> PartPlan:
+    from dpcheck.families.objective.search import ObjectiveSearch
     from dpcheck.mechanisms import flip
 
     situation = _situation(family, request, part)
     model, blank = situation.model, situation.blank
-    bound = epsilon(model.release_event(part, blank), delta=0.0, adjacency="replace-one")
     claimed = Claim(Budget(request.epsilon), Adjacency.REPLACE_ONE, family.sources[part], part)
     recipe = flip(model, blank, part)
     arguments = _arguments(family, request)
@@ -160,24 +156,23 @@ def _build_part(family: Family, request: Request, part: str) -> PartPlan:
         "epsilon": request.epsilon,
         "settings": dict(request.settings),
     }
-    return PartPlan(
-        name=family.name,
-        variant=request.variant,
-        claim=claimed,
-        tested=AuditedClaim(request.epsilon, 0.0, Adjacency.REPLACE_ONE, family.sources[part]),
-        mechanism=Mechanism(model.sample_releases, True, request.timeout, model.log_density),
-        pairs=[Pair(recipe.data, recipe.neighbour, "one label flipped")],
-        proved=Proved(bound.upper, 0.0, bound.method, bound.assumes),
+    return plan_part(
+        Named(family.name, request.variant, request.timeout),
+        model,
+        part,
+        claimed,
+        [Pair(recipe.data, recipe.neighbour, "one label flipped")],
+        data=blank,
         pivot=_pivot(model, blank, part),
-        hunt=ObjectiveHunt(situation, request.epsilon, header, f"{family.estimator}({shown})"),
+        search=ObjectiveSearch(situation, request.epsilon, header, f"{family.estimator}({shown})"),
         loss_runs=50,
     )
 
 
-def _replay(family: Family, witness: Mapping[str, Any]) -> float:
+def _replay(family: Family, witness: Mapping[str, Plain]) -> float:
     from dpcheck.families.objective.search import replay
 
-    request = Request(
+    request = AuditSetup(
         epsilon=float(witness["epsilon"]),
         variant=str(witness["variant"]),
         settings=dict(witness["settings"]),
@@ -196,7 +191,7 @@ def objective_audit(
         parameters.insert(2, GROUPS)
     if family.takes_center:
         parameters.append(CENTER)
-    build: Callable[[Request], Sequence[PartPlan]] = lambda r: _build(family, r)  # noqa: E731
+    build: Callable[[AuditSetup], Sequence[PartPlan]] = lambda r: _build(family, r)  # noqa: E731
     return Audit(
         name=family.name,
         summary=family.summary,

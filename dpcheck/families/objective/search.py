@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from dpcheck.auditing.auditors.witness_search import PairPoint, PlaneDomain, search, shrink
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import CannotReplay, DpcheckError
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.families.objective.loss import certified_lower, fast_loss
 from dpcheck.mechanisms.common.data import Data, Labelled, Transfer, part_of
@@ -196,15 +198,25 @@ def simplify(situation: Situation, points: Points, claim: float) -> Points:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectiveHunt:
+class ObjectiveSearch:
     """Search, certify, confirm, shrink, render."""
 
     situation: Situation
     claim: float
-    header: Mapping[str, Any]  # audit, variant, part, epsilon, settings: what a replay needs
+    header: Mapping[str, Plain]  # audit, variant, part, epsilon, settings: what a replay needs
     constructor: str
 
-    def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
+    @property
+    def delta(self) -> float:
+        """One loss is proved."""
+        return 0.0
+
+    @property
+    def detectable(self) -> None:
+        """Everything above the claim."""
+        return
+
+    def find(self, runner: Runner) -> tuple[float, Witness]:
         """(certified loss, witness)."""
         points = search_blocks(self.situation, runner)
         proved = certified(self.situation, points)
@@ -214,15 +226,17 @@ class ObjectiveHunt:
             shown = simplify(self.situation, points, self.claim)
             loss = certified(self.situation, shown)
             confirm(self.situation, shown, loss)
-        return proved, {
-            "kind": "exact witness",
-            **self.header,
-            "claim": self.claim,
-            "loss": loss,
-            "strongest_loss": proved,
-            "blocks": {name: to_dict(point) for name, point in shown.items()},
-            "python": render(self.situation, shown, self.constructor),
-        }
+        return proved, Witness(
+            WitnessKind.EXACT_WITNESS,
+            {
+                **self.header,
+                "claim": self.claim,
+                "loss": loss,
+                "strongest_loss": proved,
+                "blocks": {name: to_dict(point) for name, point in shown.items()},
+                "python": render(self.situation, shown, self.constructor),
+            },
+        )
 
 
 def to_dict(point: PairPoint) -> dict[str, list[float]]:
@@ -235,7 +249,7 @@ def from_dict(data: Mapping[str, Sequence[float]]) -> PairPoint:
     return PairPoint(**{n: tuple(float(v) for v in data[n]) for n in PairPoint.__slots__})
 
 
-def replay(situation: Situation, witness: Mapping[str, Any]) -> float:
+def replay(situation: Situation, witness: Mapping[str, Plain]) -> float:
     """The loss of a saved witness, proved and confirmed anew."""
     points = {str(name): from_dict(point) for name, point in witness["blocks"].items()}
     proved = certified(situation, points)

@@ -9,19 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.auditors.noise_scale import Pivot
-from dpcheck.auditing.claims import AuditedClaim
-from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.mechanism import Pair
+from dpcheck.auditing.plan import Named, PartPlan, Pivot, plan_part
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.audit_result import Proved
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
+from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count, positive
 from dpcheck.families.output.loss import OutputGame, OutputPair
-from dpcheck.families.output.search import OutputHunt, OutputTarget, RowDomain
-from dpcheck.session.registry import Parameter, Request
+from dpcheck.families.output.search import OutputSearch, OutputTarget, RowDomain
+from dpcheck.session.registry import AuditSetup, Parameter
 
 Array = NDArray[np.float64]
 VARIANTS = ("corrected", "printed", "signed")
@@ -44,7 +42,7 @@ class Attack:
     """A model, blank data of the audited shape, and how the rows of a witness get into it."""
 
     model: Any
-    blank: Any
+    blank: Data
     targets: Sequence[OutputTarget]
     pair: Pair
     width: int
@@ -88,31 +86,23 @@ def expand(
     )
 
 
-def plan(name: str, part: str, source: str, request: Request, attack: Attack) -> PartPlan:
+def plan(name: str, part: str, source: str, request: AuditSetup, attack: Attack) -> PartPlan:
     """The one part of an output-perturbation audit."""
-    from dpcheck.accounting.api import epsilon
-
-    bound = epsilon(
-        attack.model.release_event(part, attack.blank), delta=0.0, adjacency="replace-one"
-    )
     claim = Claim(Budget(request.epsilon), Adjacency.REPLACE_ONE, source, part)
-    return PartPlan(
-        name=name,
-        variant=request.variant,
-        claim=claim,
-        tested=AuditedClaim(request.epsilon, 0.0, Adjacency.REPLACE_ONE, source),
-        mechanism=Mechanism(
-            attack.model.sample_releases, True, request.timeout, attack.model.log_density
-        ),
-        pairs=[attack.pair],
-        proved=Proved(bound.upper, 0.0, bound.method, bound.assumes),
+    return plan_part(
+        Named(name, request.variant, request.timeout),
+        attack.model,
+        part,
+        claim,
+        [attack.pair],
+        data=attack.blank,
         pivot=Pivot(attack.model.noise_lengths, float(attack.width), "output noise"),
-        hunt=hunt(name, part, request, attack),
+        search=search_of(name, part, request, attack),
         loss_runs=200,
     )
 
 
-def hunt(name: str, part: str, request: Request, attack: Attack) -> OutputHunt:
+def search_of(name: str, part: str, request: AuditSetup, attack: Attack) -> OutputSearch:
     """The witness search, with what a replay needs."""
     header = {
         "audit": name,
@@ -121,25 +111,25 @@ def hunt(name: str, part: str, request: Request, attack: Attack) -> OutputHunt:
         "epsilon": request.epsilon,
         "settings": dict(request.settings),
     }
-    return OutputHunt(attack.targets, request.epsilon, header)
+    return OutputSearch(attack.targets, request.epsilon, header)
 
 
-def check(name: str, request: Request) -> None:
+def check(name: str, request: AuditSetup) -> None:
     """Refuse what a pure algorithm cannot be asked."""
     if request.delta:
         raise InvalidParameter(
-            f"{name} is a pure epsilon algorithm; it takes no --delta.", name="delta"
+            f"{name} is a pure epsilon algorithm; it takes no delta.", name="delta"
         )
     positive("epsilon", request.epsilon)
     for setting in ("rows", "features"):
         count(setting, request.settings[setting])
 
 
-def request_of(witness: Mapping[str, Any]) -> Request:
+def request_of(witness: Mapping[str, Plain]) -> AuditSetup:
     """The request a saved witness was found under."""
     if float(witness["claim"]) != float(witness["epsilon"]):
         raise ValueError("the claim is not the budget the algorithm was given")
-    return Request(
+    return AuditSetup(
         epsilon=float(witness["epsilon"]),
         variant=str(witness["variant"]),
         settings=dict(witness["settings"]),

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, differential_evolution
 
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.families.output.loss import (
     OutputGame,
@@ -142,14 +144,24 @@ class OutputTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputHunt:
+class OutputSearch:
     """Search every vector of the release, certify, confirm, shrink."""
 
     targets: Sequence[OutputTarget]
     claim: float
-    header: Mapping[str, Any]
+    header: Mapping[str, Plain]
 
-    def find(self, runner: Runner) -> tuple[float, Mapping[str, Any]]:
+    @property
+    def delta(self) -> float:
+        """One loss is proved."""
+        return 0.0
+
+    @property
+    def detectable(self) -> None:
+        """Everything above the claim."""
+        return
+
+    def find(self, runner: Runner) -> tuple[float, Witness]:
         """(certified loss, witness) of the vector that leaks most."""
         best: tuple[float, OutputTarget, OutputPair] | None = None
         for index, target in enumerate(self.targets):
@@ -161,16 +173,18 @@ class OutputHunt:
         strongest, target, pair = best
         if strongest > self.claim:
             pair = shrink(pair, lambda p: self._keeps(target, p))
-        return strongest, {
-            "kind": "exact witness",
-            **self.header,
-            "claim": self.claim,
-            "loss": target.certified(pair),
-            "strongest_loss": strongest,
-            "vector": target.name,
-            "group_sizes": list(target.game.sizes),
-            "rows": {name: list(getattr(pair, name)) for name in NAMES},
-        }
+        return strongest, Witness(
+            WitnessKind.EXACT_WITNESS,
+            {
+                **self.header,
+                "claim": self.claim,
+                "loss": target.certified(pair),
+                "strongest_loss": strongest,
+                "vector": target.name,
+                "group_sizes": list(target.game.sizes),
+                "rows": {name: list(getattr(pair, name)) for name in NAMES},
+            },
+        )
 
     def _keeps(self, target: OutputTarget, pair: OutputPair) -> bool:
         # A little above the claim, so that the certified loss is above it too.
@@ -179,7 +193,7 @@ class OutputHunt:
             target.domain.contains(pair) and float(losses(target.game, as_rows(pair))[0]) > wanted
         )
 
-    def replay(self, witness: Mapping[str, Any]) -> float:
+    def replay(self, witness: Mapping[str, Plain]) -> float:
         """The loss of a saved witness, proved and confirmed anew."""
         by_name = {target.name: target for target in self.targets}
         rows = {n: tuple(float(v) for v in witness["rows"][n]) for n in NAMES}

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.core.errors import UsageError
 from dpcheck.mechanisms import DPDA, GDPDA
+from dpcheck.mechanisms.common.data import Labels
 from dpcheck.reproduce.dphtl.data import review_counts
+from dpcheck.reproduce.parameters import Parameters
 
+T = TypeVar("T")
 Echo = Callable[[str], None]
 Floats = NDArray[np.float32]
 SEED = 2020
 REVIEW_EPOCHS = 20
-REVIEW_SETTINGS: dict[str, Any] = {"noise": 8.0, "clip": 4.0, "batch": 32, "hidden": (50,)}
+REVIEW_SETTINGS: Parameters = {"noise": 8.0, "clip": 4.0, "batch": 32, "hidden": (50,)}
 REVIEWS = ("books", "dvd", "electronics", "kitchen")
 # [Wang2020] Table V, columns DANN, NN, DPDA, G-DPDA; tasks in the order of permutations(REVIEWS, 2).
 TABLE_5 = """0.809 0.804 0.809 0.769
@@ -55,12 +58,12 @@ TABLE_2 = (
 class Task:
     """A labelled source, unlabelled target rows to train on, labelled ones to test on."""
 
-    source: tuple[Floats, NDArray[Any]]
+    source: tuple[Floats, Labels]
     target: Floats
-    test: tuple[Floats, NDArray[Any]]
+    test: tuple[Floats, Labels]
 
 
-def accuracy(model: DPDA, task: Task, rng: np.random.Generator, **changes: Any) -> float:
+def accuracy(model: DPDA, task: Task, rng: np.random.Generator, **changes: bool) -> float:
     """Train by the rules of `model`, changed, and score on the target's test rows."""
     model.fit(*task.source, task.target, rng=rng, rules=model.step_rules(**changes))
     X, y = task.test
@@ -114,15 +117,18 @@ def amazon(
     echo(f"{time.perf_counter() - started:.0f} s")
 
 
-def _on_all_cores(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Any:
+def _on_all_cores(
+    function: Callable[..., T], arguments: Sequence[tuple[object, ...]]
+) -> Iterator[T]:
     """Results in order, as they come; every training has its own seed, so cores change nothing."""
     from joblib import Parallel, delayed
 
     pool = Parallel(n_jobs=-1, return_as="generator", batch_size=1)
-    return pool(delayed(function)(*each) for each in arguments)
+    results: Iterator[T] = pool(delayed(function)(*each) for each in arguments)
+    return results
 
 
-def _reviews(data_dir: Path, name: str) -> dict[str, tuple[Floats, NDArray[Any]]]:
+def _reviews(data_dir: Path, name: str) -> dict[str, tuple[Floats, Labels]]:
     parts = {}
     for split in ("train", "test"):
         X, y = review_counts(data_dir, name, (split,))
@@ -136,7 +142,7 @@ def _review_scores(data_dir: Path, source: str, target: str, epochs: int) -> dic
     ours, theirs = _reviews(data_dir, source), _reviews(data_dir, target)
     task = Task(ours["train"], theirs["train"][0], theirs["test"])
     common = {**REVIEW_SETTINGS, "epochs": epochs}
-    runs: dict[str, tuple[DPDA, dict[str, Any]]] = {
+    runs: dict[str, tuple[DPDA, dict[str, bool]]] = {
         "DANN": (DPDA(8.0, **common), {"noisy": False}),
         "NN": (DPDA(8.0, **common), {"adapt": False}),
         "DPDA printed": (DPDA(8.0, **common, variant="blocks-apart"), {}),
@@ -202,11 +208,11 @@ def _image_scores(
     order = np.random.default_rng(SEED).permutation(len(X))
     cut = 2 * len(X) // 3
     task = Task(data[source], X[order[:cut]], (X[order[cut:]], y[order[cut:]]))
-    settings: dict[str, Any] = {"hidden": (256, 128), "domain_hidden": (64,), "noise": 6.0}
-    plain: dict[str, Any] = {"epochs": epochs, **settings}
+    settings: Parameters = {"hidden": (256, 128), "domain_hidden": (64,), "noise": 6.0}
+    plain: Parameters = {"epochs": epochs, **settings}
     right = DPDA(epsilon, **settings)
     allowed = right.training_plan({"source": len(data[source][0]), "target": cut}).steps * 32 // cut
-    runs: dict[str, tuple[DPDA, dict[str, Any]]] = {
+    runs: dict[str, tuple[DPDA, dict[str, bool]]] = {
         "printed": (DPDA(epsilon, epochs=epochs, variant="blocks-apart", **settings), {}),
         "corrected": (right, {}),
         "DANN": (DPDA(epsilon, **plain), {"noisy": False}),
@@ -219,6 +225,6 @@ def _image_scores(
     return {**scores, "allowed": allowed}
 
 
-def _images(features: NDArray[Any]) -> Floats:
+def _images(features: Labels) -> Floats:
     rows = features.astype(np.float32)
     return np.asarray(10 * rows / np.linalg.norm(rows, axis=1, keepdims=True))

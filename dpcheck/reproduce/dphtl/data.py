@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 
 from dpcheck.core.errors import UsageError
+from dpcheck.mechanisms.output.rows import Rows
 from dpcheck.reproduce.stacking.data import load_posts
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ REVIEW_DOMAINS = ("books", "dvd", "kitchen", "electronics")
 class Domain:
     """The rows of one source domain and their labels in {-1, +1}."""
 
-    X: Any
+    X: Rows
     y: Floats
 
 
@@ -51,10 +51,10 @@ class Sizes:
 class Draw:
     """One random draw of all data sets of an experiment."""
 
-    sources: list[tuple[Any, Floats, Any]]  # X, y, unlabelled
-    public: Any
-    target: tuple[Any, Floats]
-    test: tuple[Any, Floats]
+    sources: list[tuple[Rows, Floats, Rows]]  # X, y, unlabelled
+    public: Rows
+    target: tuple[Rows, Floats]
+    test: tuple[Rows, Floats]
 
 
 def load_news(data_dir: Path | None) -> list[Domain]:
@@ -98,7 +98,9 @@ def load_reviews(data_dir: Path | None) -> list[Domain]:
     return [Domain(scaler.transform(X[:, columns]).tocsr(), y) for X, y in counts]
 
 
-def review_counts(data_dir: Path, domain: str, splits: Sequence[str] = ("train", "test")) -> Any:
+def review_counts(
+    data_dir: Path, domain: str, splits: Sequence[str] = ("train", "test")
+) -> tuple[Rows, Floats]:
     """Counts of 5,000 terms and labels in {-1, +1} of a review domain."""
     path = data_dir / "amazon_reviews" / "amazon_bow5000.npz"
     if not path.is_file():
@@ -140,7 +142,7 @@ def draw(
     )
 
 
-def _mixed(parts: list[tuple[Any, Floats]], rng: np.random.Generator) -> tuple[Any, Floats]:
+def _mixed(parts: list[tuple[Rows, Floats]], rng: np.random.Generator) -> tuple[Rows, Floats]:
     X = sparse.vstack([x for x, _ in parts], format="csr")
     order = rng.permutation(X.shape[0])
     return X[order], np.concatenate([y for _, y in parts])[order]

@@ -30,6 +30,7 @@ from dpcheck.mechanisms.output.baselines import (
 )
 from dpcheck.mechanisms.output.noise import spherical_noise
 from dpcheck.mechanisms.output.private_logistic import SignedRows, source_block, source_scale
+from dpcheck.mechanisms.output.rows import Rows
 from dpcheck.reproduce.dphtl.data import Domain, Draw, Floats, Sizes, draw, load_news, load_reviews
 
 Echo = Callable[[str], None]
@@ -110,7 +111,7 @@ class WeightCenters:
 
     betas: Floats
     target: Floats
-    public: Any
+    public: Rows
     rows: int
 
     def project(self, epsilon: float, noise: str, rng: np.random.Generator) -> Floats:
@@ -133,7 +134,7 @@ def weight_centers(data: Draw) -> WeightCenters:
     """Solve the weight models; tf-idf rows are non-negative and of norm 1, so no bound moves them."""
     bound = row_bound("positive-ball", data.public.shape[1], 1.0)
 
-    def solve(X: Any) -> Floats:
+    def solve(X: Rows) -> Floats:
         return weight_model(TwoSamples(X, data.public), WEIGHT_LAM, bound, 1e-6).point
 
     betas = np.array([solve(unlabelled) for _, _, unlabelled in data.sources])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +86,7 @@ def load_credit(data_dir: Path | None) -> Table:
     )
 
 
-def standardised(X: Any) -> Floats:
+def standardised(X: Floats) -> Floats:
     """Columns of mean 0 and deviation 1; constant ones are 0."""
     spread = X.std(axis=0)
     scaled: Floats = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

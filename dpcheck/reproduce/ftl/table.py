@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from dpcheck.mechanisms import Federation, PrivateFederatedTransfer
-from dpcheck.mechanisms.federated.protocol.autoencoder import Pretraining
+from dpcheck.mechanisms.federated.protocol.autoencoder import Network, Pretraining
 from dpcheck.reproduce.ftl.data import Split, Table, load_credit, load_nuswide, split
 from dpcheck.reproduce.ftl.training import (
     Recipe,
@@ -193,7 +193,7 @@ def _clients(table: Table, partition: int, common: int, labelled: int, test: int
 def _validated(
     k: int,
     drawn: Sequence[Split],
-    starts: Sequence[object],
+    starts: Sequence[tuple[Network, Network]],
     recipes: Sequence[Recipe],
     tested: Sequence[Sequence[float]],
     echo: Echo,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.svm import SVC
@@ -66,12 +66,12 @@ def all_rows(split: Split) -> Rows:
     return Rows(np.arange(len(split.y)), np.arange(split.common), known, split.y[known])
 
 
-def weighted_f1(truth: Floats, predicted: Any) -> float:
+def weighted_f1(truth: Floats, predicted: ArrayLike) -> float:
     """F1 of both labels, weighted by how often each is true."""
     return float(f1_score(truth, predicted, average="weighted", zero_division=0))
 
 
-def signs(scores: Any) -> Floats:
+def signs(scores: Floats) -> Floats:
     """+1 where the score is at least 0."""
     return np.where(scores >= 0, 1.0, -1.0)
 
@@ -112,7 +112,9 @@ def train(
     return a, b
 
 
-def transfer_f1(split: Split, recipe: Recipe, networks: Any, loss: Loss) -> float:
+def transfer_f1(
+    split: Split, recipe: Recipe, networks: tuple[Network, Network], loss: Loss
+) -> float:
     """Weighted F1 on the test rows after training from these networks."""
     a, b = train(split, recipe, networks, all_rows(split), loss)
     phi = translator(forward(a, split.X_a).hidden, split.y)
@@ -122,7 +124,7 @@ def transfer_f1(split: Split, recipe: Recipe, networks: Any, loss: Loss) -> floa
 def alone_f1(split: Split, encoder: Network, seed: int) -> dict[str, float]:
     """B's features alone on the labelled rows: logistic regression, SVM, and on top of the SAE."""
     X, y = split.X_b[: split.labelled], split.y[: split.labelled]
-    logistic: Any = LogisticRegression(max_iter=5000)
+    logistic = LogisticRegression(max_iter=5000)
     found = {}
     for name, model, rows, test in (
         ("LR", logistic, X, split.X_test),
@@ -139,7 +141,10 @@ def folds(rows: int, number: int, rng: np.random.Generator) -> list[NDArray[np.i
 
 
 def transfer_validation(
-    split: Split, recipe: Recipe, networks: Any, shares: Sequence[NDArray[np.int64]]
+    split: Split,
+    recipe: Recipe,
+    networks: tuple[Network, Network],
+    shares: Sequence[NDArray[np.int64]],
 ) -> float:
     """Algorithm 3: train without a fold of A, label B, train again with those labels, and let B
     predict the fold by (10)."""
@@ -161,7 +166,10 @@ def transfer_validation(
 
 
 def plain_validation(
-    split: Split, recipe: Recipe, networks: Any, shares: Sequence[NDArray[np.int64]]
+    split: Split,
+    recipe: Recipe,
+    networks: tuple[Network, Network],
+    shares: Sequence[NDArray[np.int64]],
 ) -> float:
     """Cross-validation on the few labelled rows of B."""
     whole, found = all_rows(split), []

@@ -7,12 +7,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.core.errors import UsageError
+from dpcheck.mechanisms.common.data import Labels
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class Posts:
     """Newsgroup posts: text, group, and whether they are in the training split."""
 
     texts: list[str]
-    groups: NDArray[Any]
+    groups: Labels
     train: NDArray[np.bool_]
 
 

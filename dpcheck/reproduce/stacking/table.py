@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from dpcheck.mechanisms import PLR, PPTLFS, PSTF, PSTS, Direct, SimComb, SourceD
+from dpcheck.reproduce.parameters import Parameter
 from dpcheck.reproduce.stacking.data import Digits, load_digits, load_posts
 from dpcheck.reproduce.stacking.trials import Floats, Method, Space, Trial, cell
 
@@ -166,7 +168,7 @@ def _pst_table(
 
 def _pptl(which: str) -> Callable[..., Any]:
     def make(
-        epsilon: float, space: Space, source: float, target: float, high: float, **choice: Any
+        epsilon: float, space: Space, source: float, target: float, high: float, **choice: Parameter
     ) -> PPTLFS:
         keywords = getattr(space, which)()
         return PPTLFS(
@@ -176,30 +178,32 @@ def _pptl(which: str) -> Callable[..., Any]:
     return make
 
 
-def _simcomb(epsilon: float, space: Space, source: float, target: float, **choice: Any) -> SimComb:
+def _simcomb(
+    epsilon: float, space: Space, source: float, target: float, **choice: Parameter
+) -> SimComb:
     return SimComb(epsilon, epsilon, source, target, norm_bound=space.bound, **choice)
 
 
 def _alone(kind: type[SourceD] | type[Direct]) -> Callable[..., Any]:
-    def make(epsilon: float, space: Space, lam: float, **choice: Any) -> SourceD | Direct:
+    def make(epsilon: float, space: Space, lam: float, **choice: Parameter) -> SourceD | Direct:
         return kind(epsilon, lam, norm_bound=space.bound, **choice)
 
     return make
 
 
 def _pstf(which: str) -> Callable[..., Any]:
-    def make(epsilon: float, space: Space, lam: float, high: float, **choice: Any) -> PSTF:
+    def make(epsilon: float, space: Space, lam: float, high: float, **choice: Parameter) -> PSTF:
         keywords = getattr(space, which)()
         return PSTF(epsilon, lam, high_regularization=high, **keywords, **choice)
 
     return make
 
 
-def _psts(epsilon: float, space: Space, lam: float, high: float, **choice: Any) -> PSTS:
+def _psts(epsilon: float, space: Space, lam: float, high: float, **choice: Parameter) -> PSTS:
     return PSTS(epsilon, lam, high_regularization=high, norm_bound=space.bound, **choice)
 
 
-def _plr(epsilon: float, space: Space, lam: float, **choice: Any) -> PLR:
+def _plr(epsilon: float, space: Space, lam: float, **choice: Parameter) -> PLR:
     return PLR(epsilon, lam, norm_bound=space.bound, **choice)
 
 
@@ -255,7 +259,7 @@ def _digit_trial(
 
 
 def _post_trials(
-    X: Floats, y: Floats, train: Any, known: Floats, *, keep_bounds: bool
+    X: Floats, y: Floats, train: NDArray[np.bool_], known: Floats, *, keep_bounds: bool
 ) -> list[Trial]:
     """The paper's sizes: 4321 training rows and 643 testing rows, drawn anew each time."""
     trials = []

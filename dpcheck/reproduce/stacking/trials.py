@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from dpcheck.mechanisms.objective.estimator import ObjectiveModel
+from dpcheck.reproduce.parameters import Parameters
 
 Floats = NDArray[np.float64]
 GROUPS = 5
@@ -48,11 +48,11 @@ class Space:
             (shares / shares.sum()).tolist(),
         )
 
-    def random(self) -> dict[str, Any]:
+    def random(self) -> Parameters:
         """Keywords of the uniform variant."""
         return {"groups": self.random_groups, "norm_bound": self.random_bounds}
 
-    def weighted(self) -> dict[str, Any]:
+    def weighted(self) -> Parameters:
         """Keywords of the importance-weighted variant."""
         return {
             "groups": self.sorted_groups,

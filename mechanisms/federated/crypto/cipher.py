@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dpcheck.core.errors import CorruptValue, WireError
 from dpcheck.mechanisms.federated.crypto import paillier
 from dpcheck.mechanisms.federated.crypto.encrypted_array import Encoding, EncryptedArray, Ring
+from dpcheck.mechanisms.federated.crypto.paillier import Integer
 from dpcheck.mechanisms.federated.crypto.randomness import Randomness
 from dpcheck.mechanisms.federated.protocol.cipher import Floats, check_shape
-from dpcheck.mechanisms.federated.protocol.messages import BigIntegers, Party, Sealed
+from dpcheck.mechanisms.federated.protocol.messages import BigIntegers, Computed, Party, Sealed
 
 LEVELS = (1, 2, 3)
 
@@ -113,15 +114,15 @@ class PaillierCipher:
     def _other_party(self) -> Party:
         return "b" if self.party == "a" else "a"
 
-    def seal(self, computed: Any) -> tuple[Sealed, Secret]:
+    def seal(self, computed: Computed) -> tuple[Sealed, Secret]:
         """Fresh randomness, no mask."""
         return self._blinded(computed, masked=False)
 
-    def mask(self, computed: Any) -> tuple[Sealed, Secret]:
+    def mask(self, computed: Computed) -> tuple[Sealed, Secret]:
         """A uniform mask and fresh randomness."""
         return self._blinded(computed, masked=True)
 
-    def _blinded(self, computed: Any, *, masked: bool) -> tuple[Sealed, Secret]:
+    def _blinded(self, computed: Computed, *, masked: bool) -> tuple[Sealed, Secret]:
         randomness, ring = self._other(), self._ring
         assert ring is not None
         if not isinstance(computed, EncryptedArray):  # no parameters, no gradient
@@ -197,7 +198,7 @@ def _check_units(numbers: list[int], key: paillier.PublicKey) -> None:
 
 
 def _pack(
-    owner: Party, shape: tuple[int, ...], exponent: int, width: int, numbers: list[Any]
+    owner: Party, shape: tuple[int, ...], exponent: int, width: int, numbers: list[Integer]
 ) -> BigIntegers:
     data = b"".join(int(number).to_bytes(width, "big") for number in numbers)
     return BigIntegers(owner, tuple(shape), exponent, width, data)

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from numpy.typing import NDArray
 
 from dpcheck.core.errors import EncodingOverflow
 from dpcheck.mechanisms.federated.crypto.paillier import PublicKey, combine, require
-
-Array = NDArray[Any]
+from dpcheck.mechanisms.federated.protocol.autoencoder import Array
+from dpcheck.mechanisms.federated.protocol.messages import Computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +116,14 @@ class EncryptedArray(NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def _moved(self, move: Callable[[Array], Any]) -> EncryptedArray:
+    def _moved(self, move: Callable[[Array], Computed]) -> EncryptedArray:
         factor = None if self.factor is None else np.asarray(move(self.factor))
         return replace(self, numbers=_object_array(move(self.numbers)), factor=factor)
 
-    def __getitem__(self, index: Any) -> EncryptedArray:
+    def __getitem__(self, index: Computed) -> EncryptedArray:
         return self._moved(lambda array: array[index])
 
-    def reshape(self, *shape: Any) -> EncryptedArray:
+    def reshape(self, *shape: int | tuple[int, ...]) -> EncryptedArray:
         """As in numpy."""
         return self._moved(lambda array: array.reshape(*shape))
 
@@ -140,7 +138,9 @@ class EncryptedArray(NDArrayOperatorsMixin):
 
     # --- numpy's doors ---------------------------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Computed, **options: Computed
+    ) -> Computed:
         if method == "reduceat" and ufunc is np.add and inputs[0] is self:
             return self._segment_sums(inputs[1], options.get("axis", 0))
         if method != "__call__" or options or ufunc not in _OPERATIONS:
@@ -149,11 +149,11 @@ class EncryptedArray(NDArrayOperatorsMixin):
 
     def __array_function__(
         self,
-        function: Any,
-        types: Any,
-        arguments: Any,
-        options: Any,
-    ) -> Any:
+        function: Callable[..., object],
+        types: object,
+        arguments: tuple[Computed, ...],
+        options: object,
+    ) -> Computed:
         if function is not np.concatenate or options:
             return NotImplemented
         return _concatenate(*arguments)
@@ -197,7 +197,7 @@ class EncryptedArray(NDArrayOperatorsMixin):
         numbers = [powmod(c, shift, squared) for c in self.numbers.ravel()]
         return EncryptedArray(self.ring, _objects(numbers, self.shape), exponent, bound)
 
-    def _plus_plain(self, values: Any) -> EncryptedArray:
+    def _plus_plain(self, values: Computed) -> EncryptedArray:
         left, values = self.applied(), np.asarray(values, dtype=float)
         shape = np.broadcast_shapes(left.shape, values.shape)
         plain = whole_numbers(values, left.exponent)
@@ -226,7 +226,7 @@ class EncryptedArray(NDArrayOperatorsMixin):
         numbers = [a * b % squared for a, b in pairs]
         return EncryptedArray(self.ring, _objects(numbers, shape), exponent, bound)
 
-    def _times(self, values: Any) -> EncryptedArray:
+    def _times(self, values: Computed) -> EncryptedArray:
         values = np.asarray(values, dtype=float)
         shape = np.broadcast_shapes(self.shape, values.shape)
         factor = values if self.factor is None else self.factor * values
@@ -261,13 +261,13 @@ class EncryptedArray(NDArrayOperatorsMixin):
         )
 
 
-def _objects(numbers: Sequence[Any], shape: tuple[int, ...]) -> Array:
+def _objects(numbers: Sequence[Computed], shape: tuple[int, ...]) -> Array:
     array = np.empty(len(numbers), dtype=object)
     array[:] = numbers
     return array.reshape(shape)
 
 
-def _object_array(value: Any) -> Array:
+def _object_array(value: Computed) -> Array:
     """An object array also of one number, which numpy hands out bare."""
     if isinstance(value, np.ndarray):
         return value
@@ -309,7 +309,7 @@ def _contract_many(plain: Array, encrypted: EncryptedArray) -> EncryptedArray:
     return EncryptedArray(ring, numbers, encrypted.exponent + bits, bound)
 
 
-def _matmul(left: Any, right: Any) -> Any:
+def _matmul(left: Computed, right: Computed) -> Computed:
     if isinstance(left, EncryptedArray):
         if isinstance(right, EncryptedArray) or left.ndim > 2 or np.ndim(right) > 2:
             return NotImplemented
@@ -331,7 +331,7 @@ def _matmul(left: Any, right: Any) -> Any:
     return _contract_many(plain, encrypted).reshape(tuple(shape))
 
 
-def _add(left: Any, right: Any) -> Any:
+def _add(left: Computed, right: Computed) -> Computed:
     if not isinstance(left, EncryptedArray):
         left, right = right, left
     if isinstance(right, EncryptedArray):
@@ -339,7 +339,7 @@ def _add(left: Any, right: Any) -> Any:
     return left._plus_plain(right)
 
 
-def _multiply(left: Any, right: Any) -> Any:
+def _multiply(left: Computed, right: Computed) -> Computed:
     if isinstance(left, EncryptedArray) and isinstance(right, EncryptedArray):
         return NotImplemented  # Paillier cannot multiply two ciphertexts
     if isinstance(left, EncryptedArray):
@@ -347,11 +347,11 @@ def _multiply(left: Any, right: Any) -> Any:
     return right._times(left)
 
 
-def _subtract(left: Any, right: Any) -> Any:
+def _subtract(left: Computed, right: Computed) -> Computed:
     return _add(left, _multiply(right, -1.0) if isinstance(right, EncryptedArray) else -right)
 
 
-def _concatenate(parts: Sequence[Any], axis: int = 0) -> EncryptedArray:
+def _concatenate(parts: Sequence[Computed], axis: int = 0) -> EncryptedArray:
     """Along the first axis; plain parts are not allowed."""
     assert axis == 0
     applied = [part.applied() for part in parts]
@@ -361,7 +361,7 @@ def _concatenate(parts: Sequence[Any], axis: int = 0) -> EncryptedArray:
     return EncryptedArray(raised[0].ring, numbers, exponent, max(part.bound for part in raised))
 
 
-_OPERATIONS: dict[Any, Callable[..., Any]] = {
+_OPERATIONS: dict[Computed, Callable[..., Computed]] = {
     np.add: _add,
     np.subtract: _subtract,
     np.multiply: _multiply,

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.core.errors import InvalidParameter, MissingExtra
 
-Integer = Any  # gmpy2.mpz
+T = TypeVar("T")
+Integer: TypeAlias = Any  # gmpy2.mpz
 SECURE_BITS = (1024, 2048, 3072)
 
 
@@ -102,8 +103,8 @@ def private_key(p: int, q: int) -> PrivateKey:
 
 
 def spread(
-    function: Callable[..., list[Any]], parts: Sequence[tuple[Any, ...]], jobs: int
-) -> list[Any]:
+    function: Callable[..., list[T]], parts: Sequence[tuple[object, ...]], jobs: int
+) -> list[T]:
     """All results of `function` on the parts, in order, on `jobs` processes."""
     if jobs == 1 or len(parts) <= 1:
         results = [function(*part) for part in parts]
@@ -114,7 +115,7 @@ def spread(
     return [item for result in results for item in result]
 
 
-def chunks(items: Sequence[Any], jobs: int, smallest: int) -> list[Sequence[Any]]:
+def chunks(items: Sequence[T], jobs: int, smallest: int) -> list[Sequence[T]]:
     """The items in one piece per process, none of fewer than `smallest`."""
     pieces = max(1, min(jobs, len(items) // smallest))
     edges = np.linspace(0, len(items), pieces + 1).astype(int).tolist()

@@ -6,13 +6,20 @@ encryption, for audits and as the yardstick of the encrypted run.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from dpcheck.core.errors import CorruptValue, WireError
-from dpcheck.mechanisms.federated.protocol.messages import BigIntegers, Party, Sealed
+from dpcheck.mechanisms.federated.protocol.autoencoder import Array
+from dpcheck.mechanisms.federated.protocol.messages import (
+    BigIntegers,
+    Computed,
+    Mask,
+    Party,
+    Sealed,
+)
 
 Floats = NDArray[np.float64]
 
@@ -36,13 +43,13 @@ class Cipher(Protocol):
     def encrypt(self, values: Floats, level: int = 1) -> Sealed:
         """Under the own key; `level` is how many factors later sums are scaled by."""
 
-    def load(self, sealed: Sealed, shape: tuple[int, ...]) -> Any:
+    def load(self, sealed: Sealed, shape: tuple[int, ...]) -> Computed:
         """The other party's ciphertexts, to compute with. They must have this shape."""
 
-    def seal(self, computed: Any) -> tuple[Sealed, Any]:
+    def seal(self, computed: Computed) -> tuple[Sealed, Mask]:
         """A computed value for its key's owner to read, and what is needed to read it back."""
 
-    def mask(self, computed: Any) -> tuple[Sealed, Any]:
+    def mask(self, computed: Computed) -> tuple[Sealed, Mask]:
         """A computed value under a fresh mask that hides it wholly, and what removes the mask."""
 
     def open(self, sealed: Sealed, shape: tuple[int, ...]) -> Sealed:
@@ -51,7 +58,7 @@ class Cipher(Protocol):
     def read(self, opened: Sealed) -> Floats:
         """The numbers in something this party opened that was not masked."""
 
-    def unmask(self, opened: Sealed, secret: Any, shape: tuple[int, ...]) -> Floats:
+    def unmask(self, opened: Sealed, secret: Mask, shape: tuple[int, ...]) -> Floats:
         """The numbers behind what the other party opened, by the secret of `mask` or `seal`."""
 
 
@@ -84,11 +91,11 @@ class PlainCipher:
         """The values themselves."""
         return _checked(sealed, np.float64, shape)
 
-    def seal(self, computed: Any) -> tuple[Sealed, None]:
+    def seal(self, computed: Computed) -> tuple[Sealed, None]:
         """The value itself."""
         return self.encrypt(computed), None
 
-    def mask(self, computed: Any) -> tuple[Sealed, NDArray[np.uint64]]:
+    def mask(self, computed: Computed) -> tuple[Sealed, NDArray[np.uint64]]:
         """The bits of the values, xor-ed with as many random ones."""
         values = np.array(computed, dtype=np.float64)
         pad = self._rng.integers(0, 2**64, size=values.shape, dtype=np.uint64)
@@ -104,7 +111,7 @@ class PlainCipher:
         assert isinstance(opened, np.ndarray)
         return opened
 
-    def unmask(self, opened: Sealed, secret: Any, shape: tuple[int, ...]) -> Floats:
+    def unmask(self, opened: Sealed, secret: Mask, shape: tuple[int, ...]) -> Floats:
         """Remove the pad, if there is one."""
         if secret is None:
             return _checked(opened, np.float64, shape)
@@ -123,13 +130,13 @@ def check_shape(sealed: Sealed, shape: tuple[int, ...]) -> None:
         )
 
 
-def _checked(sealed: Sealed, kind: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+def _checked(sealed: Sealed, kind: DTypeLike, shape: tuple[int, ...]) -> Array:
     if isinstance(sealed, BigIntegers) or sealed.dtype != kind:
         raise WireError("the other party sent numbers of another kind than are due.")
     check_shape(sealed, shape)
     return sealed
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+def _frozen(array: Array) -> Array:
     array.flags.writeable = False
     return array

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from dpcheck.core.errors import WireError
+from dpcheck.mechanisms.federated.protocol.autoencoder import Array
 from dpcheck.mechanisms.federated.protocol.link import BytesLink, ObjectLink, Runner
 from dpcheck.mechanisms.federated.protocol.messages import Learned, Message, Party
 from dpcheck.mechanisms.federated.protocol.party import Program
@@ -27,7 +28,7 @@ class Transcript:
     received: dict[Party, list[Message]] = field(default_factory=lambda: {"a": [], "b": []})
     learned: list[Learned] = field(default_factory=list)
 
-    def view(self, party: Party, name: str, task: str | None = None) -> list[Any]:
+    def view(self, party: Party, name: str, task: str | None = None) -> list[Array]:
         """The values of one name a party learned, iteration by iteration."""
         return [
             np.asarray(item.value)
@@ -38,7 +39,7 @@ class Transcript:
 
 def converse(
     a: Program[T],
-    b: Program[Any],
+    b: Program[object],
     links: tuple[LocalLink, LocalLink],
     transcript: Transcript | None = None,
 ) -> T:
@@ -46,7 +47,10 @@ def converse(
     record = Transcript() if transcript is None else transcript
     runner_a = Runner(a, links[0], heard=record.received["a"].append, watch=record.learned.append)
     runner_b = Runner(b, links[1], heard=record.received["b"].append, watch=record.learned.append)
-    sides: list[tuple[Runner[Any], LocalLink]] = [(runner_a, links[0]), (runner_b, links[1])]
+    sides: list[tuple[Runner[T] | Runner[object], LocalLink]] = [
+        (runner_a, links[0]),
+        (runner_b, links[1]),
+    ]
     while not (runner_a.result and runner_b.result):
         moved = False
         for runner, link in sides:

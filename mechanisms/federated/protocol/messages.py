@@ -8,10 +8,12 @@ between the parties.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpcheck.mechanisms.federated.protocol.autoencoder import Array
 
 Party = Literal["a", "b"]
 
@@ -32,7 +34,11 @@ class BigIntegers:
 
 # A plain run has float64 arrays where an encrypted one has ciphertexts, and uint64 arrays (floats
 # under a one-time pad) where an encrypted one has masked residues.
-Sealed = BigIntegers | NDArray[Any]
+Sealed = BigIntegers | Array
+Computed: TypeAlias = (
+    Any  # numbers to compute with: a plain array, or ciphertexts that act like one
+)
+Mask: TypeAlias = Any  # what the party that masked a value needs to unmask it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -251,7 +257,7 @@ class Learned:
     task: str
     iteration: int
     name: str  # gradient, loss, scores, labels
-    value: NDArray[Any]
+    value: Array
 
 
 _ALL: tuple[type[Message], ...] = (

@@ -18,9 +18,10 @@ lambda `regularization`, N_c labelled rows of B, N_AB rows both parties have.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from dpcheck.core.errors import InvalidParameter
@@ -35,6 +36,7 @@ from dpcheck.mechanisms.federated.protocol.autoencoder import (
     scale,
     squared_norm,
 )
+from dpcheck.mechanisms.federated.protocol.messages import Computed
 
 LOG_2 = float(np.log(2.0))
 
@@ -102,7 +104,7 @@ class SentByB(NamedTuple):
     products: Array  # (N_c, d, d)    u_i' u_i
     hidden: Array  # (N_c, d)         u_i
     aligned: Array  # (N_AB, d)       kappa u_i^B
-    local_loss: Any  # a number       lambda/2 L_3^B + gamma sum l_2^B
+    local_loss: Computed  # a number       lambda/2 L_3^B + gamma sum l_2^B
 
 
 class KnownToA(NamedTuple):
@@ -120,12 +122,12 @@ class KnownToB(NamedTuple):
     common: Array  # (N_AB,) row numbers of B, in the order of KnownToA.common
 
 
-def check_labels(y: Array, name: str = "y") -> Array:
+def check_labels(y: ArrayLike, name: str = "y") -> Array:
     """Labels as floats; they must be +1 or -1, so that D(y) = y^2 = 1."""
-    y = np.asarray(y, float)
-    if y.ndim != 1 or not np.isin(y, (-1.0, 1.0)).all():
+    labels: Array = np.asarray(y, float)
+    if labels.ndim != 1 or not np.isin(labels, (-1.0, 1.0)).all():
         raise InvalidParameter(f"{name} must hold labels +1 and -1 only.", name=name)
-    return y
+    return labels
 
 
 # --- A alone -------------------------------------------------------------------------------------
@@ -193,7 +195,7 @@ def gradient_of_a(
 
 def loss_seen_by_a(
     objective: Objective, network: Network, hidden: Array, known: KnownToA, sent: SentByB
-) -> Any:
+) -> Computed:
     """(7): the loss of both parties. `sent` may be ciphertexts; then so is the loss."""
     phi = translator(hidden, known.y)
     own = hidden[known.common]

@@ -8,15 +8,17 @@ them; the programs know of no socket, and never see the other party's object.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Generator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Generator
+from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpcheck.core.errors import InvalidParameter, WireError
 from dpcheck.mechanisms.federated.protocol.autoencoder import Array, Network, flatten, unflatten
 from dpcheck.mechanisms.federated.protocol.cipher import Cipher
 from dpcheck.mechanisms.federated.protocol.messages import (
+    Computed,
     Hello,
     Learned,
     Message,
@@ -47,6 +49,14 @@ def receive(kind: type[M]) -> Program[M]:
     return message
 
 
+class HasIteration(Protocol):
+    """A message of one training iteration."""
+
+    @property
+    def iteration(self) -> int:
+        """Its number."""
+
+
 class PartyBase:
     """Rows, network, key and checkpoints of one party."""
 
@@ -54,8 +64,8 @@ class PartyBase:
 
     def __init__(
         self,
-        X: Any,
-        common: Sequence[int] | Array,
+        X: ArrayLike,
+        common: ArrayLike,
         network: Network,
         *,
         settings: Settings,
@@ -148,18 +158,18 @@ class PartyBase:
             raise WireError(f"no training named {task[:40]!r} was finished on this connection.")
         return self.networks[task]
 
-    def learned(self, task: str, iteration: int, name: str, value: Any) -> Learned:
+    def learned(self, task: str, iteration: int, name: str, value: ArrayLike) -> Learned:
         """A record of something that became readable."""
         return Learned(self.party, task, iteration, name, np.asarray(value))
 
 
-def upper_triangles(matrices: Any) -> Any:
+def upper_triangles(matrices: Computed) -> Computed:
     """Symmetric matrices (n, d, d) without what they say twice: (n, d(d+1)/2)."""
     rows, columns = np.triu_indices(matrices.shape[1])
     return matrices[:, rows, columns]
 
 
-def from_triangles(packed: Any, d: int) -> Any:
+def from_triangles(packed: Computed, d: int) -> Computed:
     """The symmetric matrices again; ciphertexts too."""
     place = np.zeros((d, d), dtype=np.int64)
     rows, columns = np.triu_indices(d)
@@ -167,7 +177,7 @@ def from_triangles(packed: Any, d: int) -> Any:
     return packed[:, place]
 
 
-def check_iteration(message: Any, iteration: int) -> None:
+def check_iteration(message: HasIteration, iteration: int) -> None:
     """Refuse a message of another iteration."""
     if message.iteration != iteration:
         raise WireError(
@@ -175,7 +185,7 @@ def check_iteration(message: Any, iteration: int) -> None:
         )
 
 
-def check_rows(X: Any) -> Array:
+def check_rows(X: ArrayLike) -> Array:
     """A finite table with at least one row."""
     rows = np.array(X, dtype=float)
     if rows.ndim != 2 or not rows.size:
@@ -185,7 +195,7 @@ def check_rows(X: Any) -> Array:
     return rows
 
 
-def check_numbers(name: str, numbers: Any, rows: int) -> Array:
+def check_numbers(name: str, numbers: ArrayLike, rows: int) -> Array:
     """Distinct row numbers below `rows`."""
     array = np.array(numbers, dtype=np.int64).reshape(-1)
     if array.size and (array.min() < 0 or array.max() >= rows):

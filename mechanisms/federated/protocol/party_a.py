@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpcheck.core.errors import InvalidParameter, WireError
 from dpcheck.mechanisms.federated.protocol.autoencoder import (
@@ -15,6 +15,7 @@ from dpcheck.mechanisms.federated.protocol.autoencoder import (
     flatten,
     forward,
 )
+from dpcheck.mechanisms.federated.protocol.cipher import Cipher
 from dpcheck.mechanisms.federated.protocol.messages import (
     ComponentsA,
     ComponentsB,
@@ -50,7 +51,7 @@ from dpcheck.mechanisms.federated.protocol.party import (
     receive,
     upper_triangles,
 )
-from dpcheck.mechanisms.federated.protocol.state import State
+from dpcheck.mechanisms.federated.protocol.state import Checkpoints, Settings, State
 
 _MOST_ROWS = 10**8
 
@@ -80,15 +81,27 @@ class PartyA(PartyBase):
 
     party = "a"
 
-    def __init__(self, X: Any, y: Any, common: Any, network: Network, **options: Any) -> None:
-        super().__init__(X, common, network, **options)
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        common: ArrayLike,
+        network: Network,
+        *,
+        settings: Settings,
+        cipher: Cipher,
+        checkpoints: Checkpoints | None = None,
+    ) -> None:
+        super().__init__(
+            X, common, network, settings=settings, cipher=cipher, checkpoints=checkpoints
+        )
         self.y = check_labels(y)
         if len(self.y) != len(self.X):
             raise InvalidParameter(f"{len(self.y)} labels for {len(self.X)} rows.", name="y")
         self.tasks: dict[str, Task] = {}
         self.rows_of_b = 0  # known once B is ready
 
-    def whole_task(self, name: str, common_of_b: Any, labelled: int | None = None) -> Task:
+    def whole_task(self, name: str, common_of_b: ArrayLike, labelled: int | None = None) -> Task:
         """All rows and pairs; labels for the first `labelled` pairs (None: all of them)."""
         partners = np.asarray(common_of_b, dtype=np.int64)
         known = slice(None, labelled)
@@ -192,7 +205,9 @@ class PartyA(PartyBase):
 
     # --- Algorithm 2 -----------------------------------------------------------------------------
 
-    def predict(self, task_name: str, rows_of_b: Any = None) -> Program[tuple[Array, Array]]:
+    def predict(
+        self, task_name: str, rows_of_b: ArrayLike | None = None
+    ) -> Program[tuple[Array, Array]]:
         """Scores and labels of rows of B (None: of all); A learns both, B the labels."""
         task, network = self.tasks[task_name], self.trained(task_name)
         phi = translator(self._trace(task, network).hidden, self._known(task).y)
@@ -211,7 +226,7 @@ class PartyA(PartyBase):
         yield Labels(labels)
         return scores, labels
 
-    def predict_own(self, task_name: str, rows: Any) -> Program[Array]:
+    def predict_own(self, task_name: str, rows: ArrayLike) -> Program[Array]:
         """(10): B predicts held-out rows of A; A learns the labels, B the scores."""
         network = self.trained(task_name)
         numbers = check_numbers("rows", rows, len(self.X))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpcheck.core.errors import InvalidParameter, WireError
 from dpcheck.mechanisms.federated.protocol.autoencoder import (
@@ -14,6 +13,7 @@ from dpcheck.mechanisms.federated.protocol.autoencoder import (
     forward,
     initial_network,
 )
+from dpcheck.mechanisms.federated.protocol.cipher import Cipher
 from dpcheck.mechanisms.federated.protocol.messages import (
     ComponentsA,
     ComponentsB,
@@ -50,7 +50,7 @@ from dpcheck.mechanisms.federated.protocol.party import (
     upper_triangles,
 )
 from dpcheck.mechanisms.federated.protocol.party_a import sign_labels
-from dpcheck.mechanisms.federated.protocol.state import State
+from dpcheck.mechanisms.federated.protocol.state import Checkpoints, Settings, State
 
 
 class PartyB(PartyBase):
@@ -62,8 +62,19 @@ class PartyB(PartyBase):
 
     party = "b"
 
-    def __init__(self, X: Any, common: Any, network: Network, **options: Any) -> None:
-        super().__init__(X, common, network, **options)
+    def __init__(
+        self,
+        X: ArrayLike,
+        common: ArrayLike,
+        network: Network,
+        *,
+        settings: Settings,
+        cipher: Cipher,
+        checkpoints: Checkpoints | None = None,
+    ) -> None:
+        super().__init__(
+            X, common, network, settings=settings, cipher=cipher, checkpoints=checkpoints
+        )
         # Self-learning puts two more units on top; their difference is the score.
         head = initial_network([self.settings.hidden[-1], 2], np.random.default_rng(0))
         self.initial_self = (*network, *head)

@@ -13,12 +13,15 @@ from __future__ import annotations
 import hashlib
 import struct
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from dpcheck.core.errors import WireError
 from dpcheck.mechanisms.federated.protocol.messages import KINDS, BigIntegers, Message
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 MAGIC = b"DPF1"
 HEADER = struct.Struct(">4sB16sQI")
@@ -44,7 +47,7 @@ _LONGEST_INT, _LONGEST_TEXT, _MOST_AXES = 4096, 2**16, 3
 # --- fields --------------------------------------------------------------------------------------
 
 
-def encode_fields(record: Any) -> bytes:
+def encode_fields(record: DataclassInstance) -> bytes:
     """The fields of a dataclass, in order; each must hold what it is declared to."""
     parts = []
     for item in fields(record):
@@ -55,7 +58,7 @@ def encode_fields(record: Any) -> bytes:
     return b"".join(parts)
 
 
-def _encode(value: Any) -> bytes:
+def _encode(value: object) -> bytes:
     if isinstance(value, bool | np.bool_):
         return struct.pack(">BB", FLAG, int(value))
     if isinstance(value, int | np.integer):
@@ -132,7 +135,7 @@ def decode_fields(kind: type[R], data: bytes) -> R:
     return kind(*values)
 
 
-def _decode(tag: int, reader: _Reader) -> Any:
+def _decode(tag: int, reader: _Reader) -> object:
     if tag == FLAG:
         (flag,) = reader.unpack(">B")
         if flag > 1:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dpcheck.core.errors import InvalidParameter, MissingExtra
 from dpcheck.core.validate import count
 from dpcheck.mechanisms.federated.protocol.messages import Party
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec
 
 CERTIFICATE, KEY, AUTHORITY = "certificate.pem", "key.pem", "authority.pem"
 
@@ -54,7 +58,13 @@ def make_certificates(directory: Path, days: int = 365) -> list[Path]:
     return written
 
 
-def _signed(name: str, public_key: Any, issuer: Any, issuer_key: Any, days: int) -> Any:
+def _signed(
+    name: str,
+    public_key: ec.EllipticCurvePublicKey,
+    issuer: x509.Certificate | None,
+    issuer_key: ec.EllipticCurvePrivateKey,
+    days: int,
+) -> x509.Certificate:
     """A certificate; without an issuer, the authority's own."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
@@ -76,7 +86,7 @@ def _signed(name: str, public_key: Any, issuer: Any, issuer_key: Any, days: int)
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
-        .issuer_name(subject if root else issuer.subject)
+        .issuer_name(subject if issuer is None else issuer.subject)
         .public_key(public_key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(minutes=5))
@@ -103,14 +113,14 @@ def _signed(name: str, public_key: Any, issuer: Any, issuer_key: Any, days: int)
     return builder.sign(issuer_key, hashes.SHA256())
 
 
-def _private_bytes(key: Any) -> bytes:
+def _private_bytes(key: ec.EllipticCurvePrivateKey) -> bytes:
     from cryptography.hazmat.primitives import serialization as s
 
     data: bytes = key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption())
     return data
 
 
-def _pem(certificate: Any) -> bytes:
+def _pem(certificate: x509.Certificate) -> bytes:
     from cryptography.hazmat.primitives.serialization import Encoding
 
     data: bytes = certificate.public_bytes(Encoding.PEM)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from dpcheck.core.errors import ConnectionLost, DpcheckError, InvalidParameter
 from dpcheck.mechanisms.federated.protocol.link import Link, Watch, drive
@@ -20,7 +20,7 @@ from dpcheck.mechanisms.federated.service.tls import Address, accept, connect, l
 T = TypeVar("T")
 
 
-def _silent(_: Any) -> None:
+def _silent(_: object) -> None:
     """Say nothing."""
 
 

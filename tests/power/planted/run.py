@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
-from dpcheck.auditing.part import PartPlan
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
-from dpcheck.session.claims import audited_claim
-from dpcheck.session.run import AuditRequest, audit, run_plans
+from dpcheck.session.run import AuditRequest, run_plans, run_request
 
 from .base import Planted, Registered
 
@@ -30,13 +29,12 @@ def audit_row(row: Planted, which: str, seed: int, jobs: int = 1) -> tuple[Audit
             seed=seed,
             workers=workers,
         )
-        return audit(request).entries
+        return run_request(request).entries
     assert row.claim is not None
     plan = PartPlan(
         row.name,
         which,
         row.claim,
-        audited_claim(row.claim),
         as_mechanism(target),
         as_pairs(row.pairs),
     )

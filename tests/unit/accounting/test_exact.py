@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 import dpcheck
 from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_epsilon
-from dpcheck.accounting.accountants.pure import optimal_composition
+from dpcheck.accounting.accountants.optimal import optimal_composition
 from dpcheck.core import errors
 
 

@@ -7,25 +7,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcheck.accounting.renyi.conversion import CONVERSIONS, linear_rdp_epsilon, rdp_epsilon
+from dpcheck.accounting.renyi.conversion import Conversion, linear_rdp_epsilon, rdp_epsilon
 
 
-@pytest.mark.parametrize("conversion", CONVERSIONS)
+@pytest.mark.parametrize("conversion", Conversion)
 @settings(max_examples=60, deadline=None)
 @given(rho=st.floats(1e-8, 1e4), log_delta=st.floats(-300.0, -0.01))
 def test_no_looser_than_the_search_over_orders(conversion, rho, log_delta):
     delta = 10.0**log_delta
     found = linear_rdp_epsilon(rho, delta, conversion)
     if found is None:  # the optimal conversion has something to gain here
-        assert conversion == "optimal"
+        assert conversion is Conversion.OPTIMAL
         return
     searched = rdp_epsilon(lambda orders: rho * orders, delta, conversion)
-    slack = 1e-5 if conversion == "optimal" else 1e-9
+    slack = 1e-5 if conversion is Conversion.OPTIMAL else 1e-9
     assert found.value <= searched.value * (1 + slack) + 1e-11
     with mpmath.workdps(50):  # and what it claims is what its order proves
         a, target = mpmath.mpf(found.order), -mpmath.log(mpmath.mpf(delta))
         proved = rho * a + target / (a - 1)
-        if conversion != "classic":
+        if conversion is not Conversion.CLASSIC:
             proved += mpmath.log1p(-1 / a) - mpmath.log(a) / (a - 1)
     assert found.value >= proved
     assert found.value == pytest.approx(max(0.0, float(proved)), rel=1e-10, abs=1e-11)
@@ -46,6 +46,6 @@ def test_improved_is_the_minimum_over_orders(rho, delta):
             solver="anderson",
         )
         exact = cost(order)
-    found = linear_rdp_epsilon(rho, delta, "improved")
+    found = linear_rdp_epsilon(rho, delta, Conversion.IMPROVED)
     assert found.value == pytest.approx(max(0.0, float(exact)), rel=1e-10, abs=1e-11)
     assert found.value >= exact

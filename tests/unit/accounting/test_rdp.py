@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 import dpcheck
 from dpcheck.accounting import losses
 from dpcheck.accounting.renyi.conversion import (
-    CONVERSIONS,
+    Conversion,
     improved,
     optimal,
     rdp_delta,
@@ -237,7 +237,7 @@ def test_optimal_conversion_matches_the_primal_problem(order, divergence, delta)
 
 
 def test_conversions_are_ordered_and_orders_are_continuous():
-    values = [rdp_epsilon(lambda a: a / 2, 1e-5, name).value for name in CONVERSIONS]
+    values = [rdp_epsilon(lambda a: a / 2, 1e-5, name).value for name in Conversion]
     assert values == sorted(values, reverse=True)
     # Classic: D = a/2, minimise a/2 + L/(a-1): a = 1 + sqrt(2L), value (1 + 2 sqrt(2L))/2.
     log = math.log(1e5)
@@ -245,13 +245,13 @@ def test_conversions_are_ordered_and_orders_are_continuous():
 
 
 def test_delta_inverts_epsilon():
-    epsilon = rdp_epsilon(lambda a: a / 2, 1e-5, "improved").value
+    epsilon = rdp_epsilon(lambda a: a / 2, 1e-5, Conversion.IMPROVED).value
     assert rdp_delta(lambda a: a / 2, epsilon).value == pytest.approx(1e-5, rel=1e-5)
 
 
 def test_unknown_conversion():
-    with pytest.raises(UnknownName, match="classic"):
-        rdp_epsilon(lambda a: a, 1e-5, "best")
+    with pytest.raises(UnknownName, match="rdp-classic"):
+        dpcheck.epsilon(dpcheck.Gaussian(1.0), delta=1e-5, method="rdp-best")
 
 
 @pytest.mark.parametrize(

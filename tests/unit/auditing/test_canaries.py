@@ -10,14 +10,14 @@ from click.testing import CliRunner
 from scipy.stats import binom
 
 import dpcheck
-from dpcheck.auditing.auditors.canaries import CanaryTrial
-from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.auditors.canaries import CanaryTraining
+from dpcheck.auditing.claims import AuditedClaim, audited_claim
 from dpcheck.auditing.mechanism import declaration
 from dpcheck.cli.main import main
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import BadOutput, InvalidParameter, UnsupportedAdjacency
 from dpcheck.execution.runner import Runner
-from dpcheck.session.claims import audited_claim, read_claim
+from dpcheck.session.claims import read_claim
 
 PURE = AuditedClaim(1.0, 0.0, Adjacency.ADD_REMOVE)
 MANY = 1000
@@ -33,7 +33,7 @@ def gaussian(sigma):
 
 
 def trial(function, claim=PURE, alpha=1e-3, seed=0, guesses=MANY // 4):
-    return CanaryTrial(function, claim, MANY, guesses).run(alpha, Runner(seed=seed))
+    return CanaryTraining(function, claim, MANY, guesses).run(alpha, Runner(seed=seed))
 
 
 def test_a_training_that_is_tight_is_seldom_refuted():
@@ -73,7 +73,7 @@ def test_detectable_is_the_epsilon_that_is_caught_nine_times_in_ten():
 
     caught = sum(trial(leaky, seed=seed).witness is not None for seed in range(50))
     assert 38 <= caught <= 50
-    assert CanaryTrial(leaky, PURE, 20, 6).run(1e-3, Runner()).observed.detectable == math.inf
+    assert CanaryTraining(leaky, PURE, 20, 6).run(1e-3, Runner()).observed.detectable == math.inf
 
 
 def test_one_score_per_canary_or_a_clear_error():

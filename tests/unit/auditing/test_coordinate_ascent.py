@@ -13,7 +13,7 @@ from scipy.stats import expon, laplace
 
 import dpcheck
 from dpcheck.auditing.auditors.likelihood import sample_losses
-from dpcheck.auditing.learning.coordinate_ascent import climb
+from dpcheck.auditing.learning.coordinate_ascent import ascend
 from dpcheck.auditing.mechanism import Mechanism, Pair, as_mechanism
 from dpcheck.core.errors import BadOutput
 from dpcheck.execution.runner import Runner
@@ -24,8 +24,8 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 @pytest.fixture
 def suite(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    cases = {case.name: case for case in import_module("auditor_suite").CASES}
-    return cases, import_module("auditor_densities").DENSITIES
+    cases = {case.name: case for case in import_module("suite.cases").CASES}
+    return cases, import_module("suite.densities").DENSITIES
 
 
 def exact(suite, name):
@@ -134,7 +134,7 @@ def test_impossible_outputs_are_no_gain_and_a_density_of_nan_is_an_error():
     def loss(outputs):
         return np.where(outputs[:, 0] > 2, -np.inf, outputs[:, 0])
 
-    best, output = climb(loss, np.linspace(0, 5, 60)[:, None], np.array([1.0]))
+    best, output = ascend(loss, np.linspace(0, 5, 60)[:, None], np.array([1.0]))
     assert 1.9 < best <= 2
     assert output[0] == best
 

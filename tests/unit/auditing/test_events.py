@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
-from dpcheck.auditing.learning.events import choose_events, learn_gauges
+from dpcheck.auditing.learning.events import choose_events, learn_grids
 from dpcheck.auditing.learning.scores import find_atoms
 from dpcheck.auditing.statistics.intervals import hockey_stick_statistics
 from dpcheck.core.adjacency import Adjacency
@@ -21,11 +21,11 @@ RUNS = 40_000
 def best(sample, claim=PURE, runs=RUNS):
     """The best event between sample(True) and sample(False), judged on fresh runs of its own."""
     rng = np.random.default_rng(0)
-    gauges = learn_gauges(sample(True, runs, rng), sample(False, runs, rng), claim, most=8)
-    layout = gauges[0].layout
+    grids = learn_grids(sample(True, runs, rng), sample(False, runs, rng), claim, most=8)
+    layout = grids[0].layout
     one, two = (layout.rounded(sample(side, runs, rng)) for side in (True, False))
-    tallies = [np.stack([g.tally(one), g.tally(two)]) for g in gauges]
-    event = choose_events(gauges, tallies, runs, claim, 1)[0]
+    tallies = [np.stack([g.tally(one), g.tally(two)]) for g in grids]
+    event = choose_events(grids, tallies, runs, claim, 1)[0]
     fresh = [layout.rounded(sample(side, runs, rng)) for side in (True, False)]
     hits = [event.hits(side).mean() for side in (fresh[::-1] if event.swapped else fresh)]
     return event, hits
@@ -66,8 +66,8 @@ def test_a_sum_cut_at_both_medians_is_the_loss_of_laplace_noise():
 
     claim, runs = PURE, 200_000
     rng = np.random.default_rng(0)
-    gauges = learn_gauges(sample(True, runs, rng), sample(False, runs, rng), claim, most=8)
-    score = next(g.score for g in gauges if g.score.name == "clipped sum of steps")
+    grids = learn_grids(sample(True, runs, rng), sample(False, runs, rng), claim, most=8)
+    score = next(g.score for g in grids if g.score.name == "clipped sum of steps")
     outputs = sample(True, 1000, rng)
     steps = np.diff(outputs, axis=1, prepend=0.0)
     loss = (np.abs(steps) - np.abs(steps - 1)).sum(axis=1) / 10
@@ -106,9 +106,9 @@ def test_differences_and_repeats():
 
 def test_outputs_of_another_width_are_named():
     rng = np.random.default_rng(1)
-    gauges = learn_gauges(rng.normal(size=(2000, 2)), rng.normal(size=(2000, 2)), PURE, most=2)
+    grids = learn_grids(rng.normal(size=(2000, 2)), rng.normal(size=(2000, 2)), PURE, most=2)
     with pytest.raises(BadOutput, match="changes the shape"):
-        gauges[0].layout.rounded(np.zeros((5, 3)))
+        grids[0].layout.rounded(np.zeros((5, 3)))
 
 
 def test_atoms_are_values_that_repeat_among_others_that_do_not():

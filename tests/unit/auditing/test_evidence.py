@@ -1,4 +1,4 @@
-"""Evidence: bands cover the exact curve, memory is bounded, the bill adds up, verdicts are untouched."""
+"""Evidence: bands cover the curve, memory is bounded, error budgets add up, verdicts stay."""
 
 import json
 import math
@@ -9,20 +9,22 @@ import pytest
 from scipy.stats import beta, binom, laplace, norm
 
 import dpcheck
-from dpcheck.auditing.auditors.distinguisher import Limits
-from dpcheck.auditing.auditors.noise_scale import Tie
-from dpcheck.auditing.error_budget import bill
+from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import _ascending, gather
+from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.part import PartPlan, audit_part
+from dpcheck.auditing.part import audit_part
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.statistics.bands import clopper_pearson, convex, tradeoff_band
 from dpcheck.auditing.statistics.loss_bands import _envelope, loss_band, mean_lower
 from dpcheck.core.audit_result import AuditReport
+from dpcheck.core.evidence import Spent
+from dpcheck.core.method import Method
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
-from dpcheck.session.claims import audited_claim, claimed_curve, read_claim
+from dpcheck.session.claims import claimed_curve, read_claim
 from dpcheck.session.provenance import rerun_command, rerun_python
-from dpcheck.session.run import AuditRequest, audit
+from dpcheck.session.run import AuditRequest, run_request
 
 RATES = np.linspace(0, 1, 401)
 
@@ -201,7 +203,7 @@ def plan(pictures_seed=0, scale=1.0, density=None, claim=1.0):
 
     stated = read_claim(claim, "zero-out", "a test")
     mechanism = Mechanism(noisy, True, None, density)
-    return PartPlan("noisy", "as given", stated, audited_claim(stated), mechanism, PAIRS[1:])
+    return PartPlan("noisy", "as given", stated, mechanism, PAIRS[1:])
 
 
 LIMITS = Limits(max_runs=40_000, trees=False)
@@ -237,22 +239,15 @@ def test_few_values_are_pooled_until_their_ratios_ascend():
     assert other.tolist() == [9, 14, 14, 1]
 
 
-def test_the_bill_adds_up():
+def test_the_error_budget_adds_up():
     for entry in (audited(plan(), False), audited(plan(density=laplace_density), False)):
         assert sum(line.share for line in entry.spending) == pytest.approx(LIMITS.alpha)
         assert any(line.test == "distinguisher" and line.over for line in entry.spending)
-    tie = Tie(True, 0.5, 150, 1.0, 1.0)
-    lines = bill(
-        1e-3,
-        tie=tie,
-        witness="exact witness",
-        losses="importance-sampled delta",
-        pairs=("p",),
-        distinguisher=5e-4,
-        events=("value 0 >= 1",),
-    )
-    assert [line.share for line in lines] == pytest.approx([0, 0, 5e-4, 5e-4])
-    assert lines[-1].over == ("value 0 >= 1",)
+    spent = [Spent(Method.SAMPLED_LOSSES, 5e-4), Spent(Method.DISTINGUISHER, 5e-4)]
+    assert error_budget(1e-3, spent) == tuple(spent)
+    kept = error_budget(2e-3, spent)
+    assert [line.share for line in kept] == pytest.approx([5e-4, 5e-4, 1e-3])
+    assert kept[-1].test is Method.NOT_SPENT
 
 
 def test_claimed_curves():
@@ -299,8 +294,9 @@ def test_the_command_repeats_the_request():
         "dpcheck audit 'my file.py:f' --eps 0.5 --delta 1e-06 --confidence 0.99 --max-runs 10 "
         "--tolerance 0.1 --timeout 2.0 --floating-point --seed 4"
     )
-    assert "AuditRequest('my file.py:f', epsilon=0.5, delta=1e-06, confidence=0.99" in rerun_python(
-        request, "data"
+    assert (
+        "dpcheck.audit('my file.py:f', epsilon=0.5, delta=1e-06, confidence=0.99"
+        in rerun_python(request, "data")
     )
 
 
@@ -319,7 +315,7 @@ def leaky(data, size, rng):
 def test_a_witness_of_runs_comes_with_python_that_repeats_it(tmp_path, capsys):
     (tmp_path / "leaky.py").write_text(TARGET)
     request = AuditRequest(f"{tmp_path / 'leaky.py'}:leaky", max_runs=20_000, workers=Workers(1))
-    witness = audit(request).entries[0].witness
+    witness = run_request(request).entries[0].witness
     exec(witness["python"], {})
     printed = capsys.readouterr().out
     assert witness["hits_first"] > 2.8 * witness["hits_second"]

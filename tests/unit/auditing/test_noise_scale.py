@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from dpcheck.auditing.auditors.noise_scale import Pivot, judge, noise_scale_test
+from dpcheck.auditing.auditors.noise_scale import judge, noise_scale_test
 from dpcheck.auditing.mechanism import Mechanism
+from dpcheck.auditing.plan import Pivot
 from dpcheck.execution.runner import Runner
 
 

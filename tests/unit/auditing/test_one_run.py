@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpcheck.auditing.auditors.one_run import (
+from dpcheck.auditing.statistics.guesses import (
     Guesses,
     audit_one_run,
     guess,

@@ -11,9 +11,9 @@ import pytest
 
 from dpcheck.core.errors import CannotReplay, DpcheckError, InvalidParameter
 from dpcheck.core.verdict import Verdict
+from dpcheck.core.witness import Witness
 from dpcheck.families.output import search as _output_hunt
 from dpcheck.families.output.loss import OutputGame, OutputPair, as_rows, certified_lower, losses
-from dpcheck.session import registry
 from dpcheck.session import run as session
 
 SMALL = ("rows=1000", "features=4")
@@ -28,7 +28,7 @@ def _audit(target, *settings, variant=None, epsilon=1.0, delta=None, max_runs=No
         settings=(*SMALL, *settings),
         max_runs=max_runs,
     )
-    (entry,) = session.audit(request).entries
+    (entry,) = session.run_request(request).entries
     return entry
 
 
@@ -110,7 +110,7 @@ def test_signed_rows_are_refuted_beyond_the_theorys_pair():
     entry = _audit("dpiw", "rows=10000", "features=2", variant="signed")
     assert entry.verdict is Verdict.VIOLATED
     assert 1.68 < entry.observed.epsilon < 2
-    assert registry.replay(entry.witness) == pytest.approx(entry.witness["loss"], rel=1e-12)
+    assert entry.witness.replay() == pytest.approx(entry.witness["loss"], rel=1e-12)
     assert entry.witness["loss"] > 1
 
 
@@ -128,11 +128,11 @@ def test_dphtl_names_the_vector_that_leaks():
     assert entry.part == "source"
     assert entry.verdict is Verdict.VIOLATED
     assert entry.witness["vector"] == "unlabelled"
-    assert registry.replay(entry.witness) > 1
+    assert entry.witness.replay() > 1
     damaged = copy.deepcopy(dict(entry.witness))
     damaged["rows"]["changed"] = [1e9, 0.0]
     with pytest.raises(CannotReplay):
-        registry.replay(damaged)
+        Witness.from_json(damaged).replay()
 
 
 def test_dphtl_corrected_holds():
@@ -158,7 +158,7 @@ def test_wrong_noise_breaks_the_tie(monkeypatch):
     monkeypatch.setattr(_output, "spherical_noise", lambda rate, *rest: honest(1.25 * rate, *rest))
     entry = _audit("dpiw", max_runs=2000)
     assert entry.verdict is not Verdict.HOLDS
-    assert "FAILED" in entry.tie
+    assert "FAILED" in entry.conformance
 
 
 def test_search_stays_inside_its_domain():

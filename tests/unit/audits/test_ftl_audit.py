@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from dpcheck.audits.ftl.accumulate import Equations, accumulate
 from dpcheck.audits.ftl.attacks import own_steps, rows_seen_by_a, signals_seen_by_b
 from dpcheck.audits.ftl.audit import AUDIT, PARTS
-from dpcheck.audits.ftl.leaks import LEAKS, LeakHunt, Neighbours
+from dpcheck.audits.ftl.leaks import LEAKS, LeakSearch, Neighbours
 from dpcheck.audits.ftl.scenario import Scenario, read_scenario
 from dpcheck.cli.audit import command
 from dpcheck.core.errors import InvalidParameter
@@ -59,13 +59,13 @@ def test_every_part_is_told_apart_for_sure(part: str) -> None:
     leak = LEAKS[part]
     if part == "a sees b: training":  # the long solution has its own test
         leak = replace(leak, rebuild=LEAKS["b sees a: prediction"].rebuild)
-    epsilon, witness = LeakHunt(leak, case, 1e-5, {"part": part}).find(Runner(seed=3))
+    epsilon, witness = LeakSearch(leak, case, 1e-5, {"part": part}).find(Runner(seed=3))
     assert epsilon == math.inf
     starts = witness["starting_weights_unknown"]
     assert starts["largest_gap_first"] < 1e-9 < 1e-6 < starts["smallest_gap_second"]
     assert witness["same_data_twice_differs_by"] == 0.0
     assert witness["neighbours_differ_by"] > 1e-6
-    json.dumps(witness, allow_nan=False)
+    json.dumps(witness.to_json(), allow_nan=False)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -77,7 +77,7 @@ def test_the_same_data_is_no_leak(part: str) -> None:
         return replace(pair, second=pair.first)
 
     quiet = replace(leak, pair=alike, rebuild=LEAKS["b sees a: prediction"].rebuild)
-    epsilon, witness = LeakHunt(quiet, case, 0.0, {}).find(Runner(seed=3))
+    epsilon, witness = LeakSearch(quiet, case, 0.0, {}).find(Runner(seed=3))
     assert epsilon == 0.0
     assert witness["neighbours_differ_by"] == 0.0
 

@@ -8,7 +8,14 @@ import pytest
 import dpcheck
 from dpcheck.core import errors
 from dpcheck.core.adjacency import Adjacency, as_adjacency
-from dpcheck.core.events.event import Parallel, Repeated, Sequential, leaves, natural_adjacency
+from dpcheck.core.events.event import (
+    Moved,
+    Parallel,
+    Repeated,
+    Sequential,
+    leaves,
+    natural_adjacency,
+)
 from dpcheck.core.events.serialize import event_names, from_dict, from_json, to_dict, to_json
 
 EXAMPLES = {
@@ -37,6 +44,7 @@ EXAMPLES = {
     "Repeated": dpcheck.PureDP(1.0) * 3,
     "Parallel": dpcheck.PureDP(1.0) | dpcheck.PureDP(2.0),
     "Under": dpcheck.Under("add-remove", dpcheck.Gaussian(1.0)),
+    "Moved": Moved(dpcheck.Gaussian(1.0)),
     "Grouped": dpcheck.Grouped(dpcheck.Gaussian(1.0), 3),
     "RandomStopping": dpcheck.RandomStopping(dpcheck.PureDP(0.1), 1.0, 0.1),
 }

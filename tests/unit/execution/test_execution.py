@@ -17,7 +17,8 @@ from dpcheck.core.errors import RunTimedOut, StoreBroken, UnknownName
 from dpcheck.execution.parallel import Workers, run
 from dpcheck.execution.seeds import generator, stream
 from dpcheck.execution.store import MemoryStore, SqliteStore, audit_key
-from dpcheck.session.run import AuditRequest, audit
+from dpcheck.execution.tasks import Stage
+from dpcheck.session.run import AuditRequest, run_request
 
 MECHANISM = """
 import numpy as np
@@ -36,8 +37,11 @@ def draw(size, seed):
     return {"x": generator(seed).normal(size=size)}
 
 
+STAGE = Stage(draw, (5,))
+
+
 def batches(number):
-    return [(f"batch/{i}", draw, (5, stream(3, "part", i))) for i in range(number)]
+    return [(f"batch/{i}", stream(3, "part", i)) for i in range(number)]
 
 
 def test_streams_depend_on_the_path_only():
@@ -48,8 +52,8 @@ def test_streams_depend_on_the_path_only():
 
 
 def test_two_processes_give_what_one_gives():
-    one = [r["x"] for r in run(batches(6), Workers(1), MemoryStore())]
-    two = [r["x"] for r in run(batches(6), Workers(2), MemoryStore())]
+    one = [r["x"] for r in run(STAGE, batches(6), Workers(1), MemoryStore())]
+    two = [r["x"] for r in run(STAGE, batches(6), Workers(2), MemoryStore())]
     assert np.array_equal(one, two)
 
 
@@ -64,12 +68,8 @@ def never(seconds, seed):
 
 
 def test_a_batch_that_never_ends_is_a_hang():
-    forever = [(f"{i}", never, (60, None)) for i in range(2)]
     with pytest.raises(RunTimedOut, match="no run finished"):
-        list(run(forever, Workers(2, timeout=1.0), MemoryStore()))
-    from joblib.externals.loky import get_reusable_executor
-
-    get_reusable_executor().shutdown(kill_workers=True, wait=True)
+        list(run(Stage(never, (60,)), batches(2), Workers(2, timeout=1.0), MemoryStore()))
 
 
 def test_store_gives_back_what_was_put_and_forgets_without_resume(tmp_path):
@@ -108,7 +108,7 @@ def request(folder: Path, store: Path | None, **changes) -> AuditRequest:
 
 
 def report_of(folder: Path, store: Path | None, **changes) -> str:
-    return json.dumps(audit(request(folder, store, **changes)).to_dict(), sort_keys=True)
+    return json.dumps(run_request(request(folder, store, **changes)).to_dict(), sort_keys=True)
 
 
 def in_child(folder: Path, store: Path | None, out: Path) -> int:

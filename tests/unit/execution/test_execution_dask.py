@@ -12,7 +12,7 @@ import time
 import pytest
 
 from dpcheck.execution.parallel import Workers
-from dpcheck.session.run import AuditRequest, audit
+from dpcheck.session.run import AuditRequest, run_request
 
 MECHANISM = """
 import time
@@ -94,7 +94,7 @@ def test_a_killed_worker_does_not_change_the_report(cluster, tmp_path):
     target = f"{tmp_path / 'mech.py'}:slow"
     with Client(address, timeout=60, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
-    serial = audit(AuditRequest(target, seed=9, max_runs=16_384)).to_dict()
+    serial = run_request(AuditRequest(target, seed=9, max_runs=16_384)).to_dict()
     state = {}
 
     def kill_soon():
@@ -105,7 +105,7 @@ def test_a_killed_worker_does_not_change_the_report(cluster, tmp_path):
     killer = threading.Thread(target=kill_soon)
     killer.start()
     spread = Workers(2, "dask", address)
-    report = audit(AuditRequest(target, seed=9, max_runs=16_384, workers=spread)).to_dict()
+    report = run_request(AuditRequest(target, seed=9, max_runs=16_384, workers=spread)).to_dict()
     state["done"] = True
     killer.join()
     assert report == serial

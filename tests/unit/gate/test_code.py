@@ -12,8 +12,10 @@ from dpcheck.core.claim import Claim
 from dpcheck.core.errors import InvalidProject, StoreBroken
 from dpcheck.core.events.noise import Gaussian
 from dpcheck.core.evidence import Histogram, RunEvidence, Spent, TradeoffBand
+from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
-from dpcheck.gate import code
+from dpcheck.core.witness import Witness, WitnessKind
+from dpcheck.execution import code
 from dpcheck.gate.codec import decode, encode
 from dpcheck.gate.results import Kept, Results
 
@@ -96,13 +98,13 @@ def full_entry():
         "source",
         claim,
         Proved(float("inf"), 1e-5, "pld", ("honest",)),
-        Observed(1.2, 1e-5, 0.999, "distinguisher", 10, float("inf"), 5),
+        Observed(1.2, 1e-5, 0.999, Method.DISTINGUISHER, 10, float("inf"), 5),
         Verdict.VIOLATED,
-        {"kind": "event", "first": [1.0, [2]], "note": None},
+        Witness(WitnessKind.EVENT, {"first": [1.0, [2]], "note": None}),
         ("a", "b"),
         "tied",
         Location("f.py", 3),
-        spending=(Spent("distinguisher", 0.001, ("event",)),),
+        spending=(Spent(Method.DISTINGUISHER, 0.001, ("event",)),),
         evidence=evidence,
     )
 

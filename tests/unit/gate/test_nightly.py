@@ -6,19 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcheck.auditing.auditors.distinguisher import Limits
+from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
-from dpcheck.auditing.part import PartPlan, audit_part
+from dpcheck.auditing.part import audit_part
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.verdict import Verdict
+from dpcheck.execution import imports
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.store import SqliteStore
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
-from dpcheck.gate.running import Settings, night_limits, run_audit
+from dpcheck.gate.running import CheckSettings, night_limits, run_audit
 from dpcheck.session import run as session
-from dpcheck.session import targets
-from dpcheck.session.claims import audited_claim, read_claim
+from dpcheck.session.claims import read_claim
 
 SOURCE = """
 import dpcheck
@@ -38,9 +39,9 @@ def night(tmp_path, monkeypatch):
 
     def night(*, scale=1.0, nightly=True, alpha=ALPHA):
         (tmp_path / "mech.py").write_text(SOURCE.format(scale=scale))
-        targets._module.cache_clear()
+        imports.forget_all()
         request = session.AuditRequest("mech.py:noisy", max_runs=3000, seed=5)
-        settings = Settings(alpha, tmp_path / "kept", nightly=nightly)
+        settings = CheckSettings(alpha, tmp_path / "kept", nightly=nightly)
         project = Project(tmp_path, None)
         (entry,) = run_audit(spec, request, settings, project, results, Progress(quiet=True))
         return entry
@@ -52,8 +53,8 @@ def night(tmp_path, monkeypatch):
 def test_three_nights_are_one_long_test(night):
     nights = [night() for _ in range(3)]
     assert [entry.origin for entry in nights] == ["run", "continued", "continued"]
-    # 3000 wanted runs are six batches of 512.
-    assert [entry.observed.runs for entry in nights] == [3072, 6144, 9216]
+    # 3000 wanted runs: batches of 16, 32, ..., 256, then five of 512.
+    assert [entry.observed.runs for entry in nights] == [3056, 6128, 9200]
     assert len({entry.observed.learning_runs for entry in nights}) == 1
     assert len({entry.observed.confidence for entry in nights}) == 1
     assert len({entry.spending for entry in nights}) == 1  # the same events, at the same share
@@ -66,7 +67,6 @@ def test_three_nights_are_one_long_test(night):
         "noise",
         "as given",
         claim,
-        audited_claim(claim),
         as_mechanism(noisy),
         as_pairs([([0.0], [1.0])]),
     )
@@ -80,14 +80,14 @@ def test_three_nights_are_one_long_test(night):
 def test_an_ordinary_check_between_nights_uses_their_runs(night):
     night(), night()
     entry = night(nightly=False)
-    assert (entry.origin, entry.observed.runs) == ("cached", 6144)
-    assert night().observed.runs == 9216
+    assert (entry.origin, entry.observed.runs) == ("cached", 6128)
+    assert night().observed.runs == 9200
 
 
 def test_changed_code_starts_another_process_and_drops_the_old_runs(night, tmp_path):
     night(), night()
     entry = night(scale=1.01)
-    assert (entry.origin, entry.observed.runs) == ("run", 3072)
+    assert (entry.origin, entry.observed.runs) == ("run", 3056)
     file = sqlite3.connect(tmp_path / "kept/batches.sqlite")
     assert file.execute("SELECT COUNT(DISTINCT audit) FROM batches").fetchone() == (1,)
     file.close()
@@ -100,7 +100,7 @@ def test_what_was_found_stays_found_and_costs_no_more_runs(night):
     assert (again.origin, again.observed) == ("cached", first.observed)
     # With less error to give, the finding has to be made again, from the same runs and more.
     stricter = night(scale=0.5, alpha=1e-6)
-    assert (stricter.origin, stricter.observed.runs) == ("continued", 6144)
+    assert (stricter.origin, stricter.observed.runs) == ("continued", 6128)
     assert stricter.observed.confidence == pytest.approx(1 - 1e-6)
 
 
@@ -108,7 +108,7 @@ def test_a_part_without_an_e_process_is_not_run_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     spec = AuditSpec("plr", "plr", settings=("rows=400",))
     request = session.AuditRequest("plr", settings=spec.settings)
-    settings, results = Settings(ALPHA, tmp_path, nightly=True), Results(tmp_path)
+    settings, results = CheckSettings(ALPHA, tmp_path, nightly=True), Results(tmp_path)
     project, quiet = Project(tmp_path, None), Progress(quiet=True)
     (first,) = run_audit(spec, request, settings, project, results, quiet)
     (again,) = run_audit(spec, request, settings, project, results, quiet)
@@ -123,7 +123,7 @@ def test_fresh_runs_are_not_the_old_ones(night, tmp_path):
     rows = file.execute("SELECT audit, name FROM batches WHERE name LIKE 'noise/data/test/%'")
     names = sorted(rows.fetchall(), key=lambda row: int(row[1].rsplit("/", 1)[1]))
     file.close()
-    assert [int(name.rsplit("/", 1)[1]) for _, name in names] == list(range(12))
+    assert [int(name.rsplit("/", 1)[1]) for _, name in names] == list(range(16))
     store = SqliteStore(tmp_path / "kept", names[0][0], resume=True)
     counts = [store.get(name)["counts"] for _, name in names]
     store.close()

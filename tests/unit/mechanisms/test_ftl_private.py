@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck.auditing.auditors.distinguisher import Limits
 from dpcheck.auditing.auditors.noise_scale import noise_scale_test
+from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.part import audit_part
 from dpcheck.audits.ftl.audit import AUDIT, private_plan
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter
@@ -23,7 +23,7 @@ from dpcheck.mechanisms.federated.protocol import model as maths
 from dpcheck.mechanisms.federated.protocol import private
 from dpcheck.mechanisms.ftl import Federation
 from dpcheck.mechanisms.private_ftl import PrivateFederatedTransfer
-from dpcheck.session.registry import Request
+from dpcheck.session.registry import AuditSetup
 
 
 def federation(rows: int = 600, seed: int = 0) -> Federation:
@@ -186,7 +186,7 @@ def test_it_learns_within_the_budget() -> None:
 
 def verdict(model: Any, part: Any, epsilon: float = 8.0) -> Any:
     settings = AUDIT.settings(["iterations=5", "rows_a=10"])
-    request = Request(epsilon, 1e-5, "private", settings=settings)
+    request = AuditSetup(epsilon, 1e-5, "private", settings=settings)
     plan = replace(private_plan(model, part, request), loss_runs=40)
     return audit_part(plan, Limits(alpha=1e-3, max_runs=400), Runner(seed=1))
 
@@ -248,7 +248,7 @@ def test_the_right_code_holds_and_the_attack_comes_close(part: str) -> None:
     entry = verdict(PrivateFederatedTransfer(8.0, 1e-5, **SETTINGS), part)
     assert entry.verdict is Verdict.HOLDS
     assert 6.5 < entry.observed.epsilon <= entry.proved.epsilon <= 8.0
-    assert "passed" in entry.tie
+    assert "passed" in entry.conformance
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_planted_faults_are_caught(kind: Any, part: str) -> None:
 
 
 def test_less_noise_than_stated_loses_the_tie() -> None:
-    request = Request(8.0, 1e-5, "private", settings=AUDIT.settings(["iterations=5"]))
+    request = AuditSetup(8.0, 1e-5, "private", settings=AUDIT.settings(["iterations=5"]))
     for kind, passes in ((PrivateFederatedTransfer, True), (Quiet, False)):
         plan = private_plan(kind(8.0, 1e-5, **SETTINGS), "b", request)
         assert plan.mechanism is not None
@@ -273,4 +273,4 @@ def test_less_noise_than_stated_loses_the_tie() -> None:
 
 def test_the_private_audit_needs_a_delta() -> None:
     with pytest.raises(InvalidParameter, match="--delta"):
-        AUDIT.build(Request(8.0, 0.0, "private", settings=AUDIT.settings([])))
+        AUDIT.build(AuditSetup(8.0, 0.0, "private", settings=AUDIT.settings([])))

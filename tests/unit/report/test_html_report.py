@@ -16,6 +16,7 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.evidence import Histogram, RunEvidence, Spent, TradeoffBand
 from dpcheck.core.verdict import Verdict
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.report import html, palette
 from dpcheck.report.drawing import INK
 
@@ -55,7 +56,7 @@ def entry(verdict=Verdict.HOLDS, name="laplace", **changes):
         proved=Proved(0.99, 0.0, "pure", ("public n",)),
         observed=Observed(0.87, 0.0, 0.999, "distinguisher", 1000, 1.1, 500, 1.0),
         verdict=verdict,
-        tie="noise-scale test passed",
+        conformance="noise-scale test passed",
         spending=SPENDING,
         evidence=SEEN,
     )
@@ -110,7 +111,7 @@ def page():
     violated = entry(
         Verdict.VIOLATED,
         evidence=replace(SEEN, exact=True, scores=None),
-        witness={"kind": "exact witness", "loss": 1.2, "python": "print(1 < 2)\n"},
+        witness=Witness(WitnessKind.EXACT_WITNESS, {"loss": 1.2, "python": "print(1 < 2)\n"}),
     )
     return Reader(html.render(report(entry(), violated)))
 
@@ -163,12 +164,14 @@ def test_hostile_names_are_text():
         variant=EVIL,
         part=EVIL,
         notes=(EVIL,),
-        tie=EVIL,
+        conformance=EVIL,
         claim=Claim(Budget(1.0), Adjacency.ZERO_OUT, EVIL),
         accepted=EVIL,
         proved=Proved(2.0, 0.0, EVIL, (EVIL,)),
         observed=Observed(1.5, 0.0, 0.999, EVIL, 10, 1.1),
-        witness={EVIL: EVIL, "python": EVIL, "nested": {EVIL: [EVIL] * 20}},
+        witness=Witness(
+            WitnessKind.EVENT, {EVIL: EVIL, "python": EVIL, "nested": {EVIL: [EVIL] * 20}}
+        ),
         spending=(Spent(EVIL, 1e-3, (EVIL,), EVIL),),
         evidence=replace(
             SEEN,
@@ -321,7 +324,9 @@ def test_many_parts_and_audits():
 
 
 def test_long_witnesses_are_shortened():
-    long = entry(Verdict.VIOLATED, witness={"rows": list(range(20_000))})
+    long = entry(
+        Verdict.VIOLATED, witness=Witness(WitnessKind.EVENT, {"rows": list(range(20_000))})
+    )
     assert "… shortened" in html.render(report(long))
 
 

@@ -9,9 +9,10 @@ import pytest
 import dpcheck
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry, AuditReport, Observed, Proved
+from dpcheck.core.card import Card, Meter
 from dpcheck.core.claim import Claim
-from dpcheck.core.display import ACCENTS, Meter, card
 from dpcheck.core.verdict import Verdict
+from dpcheck.report.notebook import ACCENTS, PLAIN, html
 from dpcheck.report.palette import contrast
 
 EVIL = '<img src=x onerror="alert(1)">'
@@ -74,7 +75,7 @@ def test_bounds_and_ledgers():
     assert "<i>" not in html
 
 
-@pytest.mark.parametrize("field", ["name", "variant", "part", "tie"])
+@pytest.mark.parametrize("field", ["name", "variant", "part", "conformance"])
 def test_hostile_texts_are_escaped(field):
     html = entry(**{field: EVIL})._repr_html_()
     assert "<img" not in html
@@ -83,11 +84,11 @@ def test_hostile_texts_are_escaped(field):
 
 def test_bars_stay_inside():
     for share, width in ((-1.0, "width:0.0%"), (7.0, "width:100.0%")):
-        assert width in card("t", ["h"], [[Meter("x", share)]])
+        assert width in html([Card("t", ["h"], [[Meter("x", share)]])])
 
 
 def test_accents_are_seen_on_light_and_dark_notebooks():
-    for name, colour in ACCENTS.items():
+    for name, colour in (*ACCENTS.items(), ("plain", PLAIN)):
         for ground in ("#ffffff", "#111111", "#1e1e1e"):
             assert contrast(colour, ground) >= 3.0, (name, ground)
-    assert {str(verdict) for verdict in Verdict} <= ACCENTS.keys()
+    assert set(Verdict) == ACCENTS.keys()

@@ -18,6 +18,7 @@ from dpcheck.core.audit_result import (
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.verdict import Verdict
+from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.report import sarif
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas/sarif-2.1.0.json").read_text())
@@ -76,7 +77,8 @@ def test_everything_has_a_place():
 
 
 def test_a_violation_shows_its_witness_at_its_line():
-    witness = {"kind": "event", "first": [0.0], "second": [1.0], "hits_first": 31353}
+    figures = {"first": [0.0], "second": [1.0], "hits_first": 31353}
+    witness = Witness(WitnessKind.EVENT, figures)
     found = entry(Verdict.VIOLATED, location=Location("src/my mech.py", 7), witness=witness)
     (result,) = log_of(found)["runs"][0]["results"]
     assert "31353" in result["message"]["text"]

@@ -9,7 +9,7 @@ import random
 import pytest
 
 import dpcheck
-from dpcheck.accounting.accountants.pure import optimal_composition
+from dpcheck.accounting.accountants.optimal import optimal_composition
 from dpcheck.accounting.losses import ResponseLoss
 from dpcheck.accounting.pld.distribution import pld_delta, pld_epsilon
 from dpcheck.numerics.side import Side

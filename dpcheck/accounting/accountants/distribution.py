@@ -1,0 +1,142 @@
+"""The certified privacy-loss distribution as an accountant: the worse of the two directions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+from dpcheck.accounting import losses
+from dpcheck.accounting.accountants.gaussian import gaussian_mu
+from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.accountants.pure import largest_loss
+from dpcheck.accounting.losses import Loss, Parts
+from dpcheck.accounting.pld.distribution import ComposedLoss, pld_tradeoff, supports
+from dpcheck.accounting.pld.distribution import compose as compose_pld
+from dpcheck.accounting.sides import OneSide
+from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.side import Side
+
+# Losses below this are not worth a lattice.
+NEGLIGIBLE = 1e-10
+
+
+class DistributionAccountant(Accountant):
+    """Certified on both sides; says nothing where no lattice fits into memory."""
+
+    method = Method.DISTRIBUTION
+
+    def supports(self, parts: Parts) -> bool:
+        """Whether every loss that matters can be put on a lattice from above."""
+        kept = _without_choices(_without_negligible(parts)[0])
+        return all(supports(loss, Side.UPPER) for loss, _ in kept)
+
+    def epsilon(self, parts: Parts, delta: float) -> float:
+        """The least certified epsilon; none at delta 0."""
+        if delta <= 0:
+            return math.inf
+        kept, negligible = _without_negligible(parts)
+        return negligible + _worse_direction(
+            kept, Side.UPPER, lambda composed: composed.epsilon(delta), math.inf
+        )
+
+    def delta(self, parts: Parts, epsilon: float) -> float:
+        """The least certified delta."""
+        kept, negligible = _without_negligible(parts)
+        point = math.nextafter(epsilon - negligible, -math.inf) if negligible else epsilon
+        return _worse_direction(
+            kept, Side.UPPER, lambda composed: float(composed.delta(point)[0]), 1.0
+        )
+
+    def epsilon_lower(self, parts: Parts, delta: float) -> float:
+        """The largest certified epsilon of the parts that have a lower lattice."""
+        known = _with_lower_lattice(parts)
+        if delta <= 0 or not known:
+            return 0.0
+        return _worse_direction(known, Side.LOWER, lambda composed: composed.epsilon(delta), 0.0)
+
+    def delta_lower(self, parts: Parts, epsilon: float) -> float:
+        """The largest certified delta of the parts that have a lower lattice."""
+        known = _with_lower_lattice(parts)
+        if not known:
+            return 0.0
+        return _worse_direction(
+            known, Side.LOWER, lambda composed: float(composed.delta(epsilon)[0]), 0.0
+        )
+
+    def explain(self, parts: Parts, delta: float) -> None:
+        """Raise why no distribution could be certified; silent where the answer is infinite."""
+        kept = tuple(_without_choices(_without_negligible(parts)[0]))
+        if kept and delta > 0:
+            compose_pld(kept, Side.UPPER).epsilon(delta)
+
+
+def tradeoff_by_pld(side: OneSide, false_positives: float, bound: Side) -> float | None:
+    """The trade-off function of the worse direction; None where no distribution can be certified."""
+    lattice = Side.UPPER if bound is Side.LOWER else Side.LOWER
+    usable = all(supports(loss, lattice) for loss, _ in side.parts)
+    if side.leak or side.failure or not side.parts or not usable:
+        return None
+    try:
+        return min(
+            float(pld_tradeoff(way, [false_positives], bound)[0]) for way in _ways(side.parts)
+        )
+    except CannotCertify:
+        return None
+
+
+def _worse_direction(
+    parts: Parts, side: Side, ask: Callable[[ComposedLoss], float], otherwise: float
+) -> float:
+    """The answer of the worse direction, or `otherwise` where no distribution can be certified."""
+    parts = tuple(_without_choices(parts)) if side is Side.UPPER else parts
+    if not parts:
+        return 0.0
+    if not all(supports(loss, side) for loss, _ in parts):
+        return otherwise
+    try:
+        return max(ask(compose_pld(way, side)) for way in _ways(parts))
+    except CannotCertify:
+        return otherwise
+
+
+def _ways(parts: Parts) -> Iterable[Parts]:
+    """The composition in both directions; one where they are the same."""
+    backwards = tuple((losses.reverse(loss), times) for loss, times in parts)
+    return dict.fromkeys((parts, backwards))
+
+
+def _without_negligible(parts: Parts) -> tuple[Parts, float]:
+    """The parts worth a lattice, and the epsilon of pure ones too small for it, which just adds.
+
+    Gaussians that are too small together are raised to the smallest that is worth one.
+    """
+    kept: list[tuple[Loss, int]] = []
+    negligible = 0.0
+    for loss, times in parts:
+        largest = times * largest_loss(loss)[1]
+        if isinstance(loss, losses.GaussianLoss) and math.sqrt(times) * loss.mu < NEGLIGIBLE:
+            kept.append((losses.GaussianLoss(NEGLIGIBLE), 1))
+        elif largest > NEGLIGIBLE:
+            kept.append((loss, times))
+        elif largest > 0:
+            negligible = math.nextafter(negligible + largest, math.inf)
+    return tuple(kept), negligible
+
+
+def _without_choices(parts: Parts) -> Iterable[tuple[Loss, int]]:
+    """Every option of a choice at once: costs more, but is one composition."""
+    for loss, times in parts:
+        if isinstance(loss, losses.WorstLoss):
+            for option in loss.options:
+                yield from ((inner, count * times) for inner, count in _without_choices(option))
+        else:
+            yield loss, times
+
+
+def _with_lower_lattice(parts: Parts) -> Parts:
+    """The parts a lower lattice exists for; none where the closed form is exact already."""
+    if gaussian_mu(parts):
+        return ()
+    # Negligible parts are dropped, raised Gaussians are not among the parts.
+    kept = set(_without_negligible(parts)[0])
+    return tuple(part for part in parts if part in kept and supports(part[0], Side.LOWER))

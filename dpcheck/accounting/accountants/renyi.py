@@ -1,0 +1,71 @@
+"""Renyi differential privacy as accountants: one divergence curve, three conversions to epsilon."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.losses import Parts
+from dpcheck.accounting.renyi.conversion import (
+    Conversion,
+    linear_rdp_epsilon,
+    rdp_delta,
+    rdp_epsilon,
+)
+from dpcheck.accounting.renyi.divergence import composed_renyi, concentration
+
+
+class RenyiAccountant(Accountant):
+    """Divergences add along a composition; a conversion turns their sum into epsilon."""
+
+    conversion: ClassVar[Conversion]
+    by_name_only = True
+
+    def supports(self, parts: Parts) -> bool:  # noqa: ARG002
+        """Every loss has a divergence, if only an infinite one."""
+        return True
+
+    def epsilon(self, parts: Parts, delta: float) -> float:
+        """The smallest epsilon over all orders; none at delta 0."""
+        if delta <= 0:
+            return math.inf
+        rho = concentration(parts)
+        known = linear_rdp_epsilon(rho, delta, self.conversion) if rho else None
+        if known:
+            return known.value
+        found = rdp_epsilon(lambda orders: composed_renyi(parts, orders), delta, self.conversion)
+        # Where the optimal conversion is searched for, the improved one in closed form may still
+        # find an order beyond the search.
+        closed = linear_rdp_epsilon(rho, delta, Conversion.IMPROVED) if rho else None
+        return min(found.value, closed.value if closed else math.inf)
+
+    def delta(self, parts: Parts, epsilon: float) -> float:  # noqa: ARG002
+        """Only the optimal conversion is solved for delta."""
+        return 1.0
+
+
+class RenyiClassic(RenyiAccountant):
+    """[Mironov2017] Proposition 3."""
+
+    method = Method.RENYI_CLASSIC
+    conversion = Conversion.CLASSIC
+
+
+class RenyiImproved(RenyiAccountant):
+    """[Canonne2020] Proposition 12."""
+
+    method = Method.RENYI_IMPROVED
+    conversion = Conversion.IMPROVED
+
+
+class RenyiOptimal(RenyiAccountant):
+    """[Asoodeh2021]: the tightest conversion of one divergence."""
+
+    method = Method.RENYI_OPTIMAL
+    conversion = Conversion.OPTIMAL
+    by_name_only = False
+
+    def delta(self, parts: Parts, epsilon: float) -> float:
+        """The smallest delta over all orders."""
+        return rdp_delta(lambda orders: composed_renyi(parts, orders), epsilon).value

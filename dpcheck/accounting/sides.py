@@ -1,0 +1,59 @@
+"""The two sides of a composition: the pairs that dominate it, and the pairs it contains.
+
+Two kinds of probability are taken out first. A *leak* (the delta of ApproxDP) reveals everything: with
+total leak D, delta(eps) = D + (1-D) delta_0(eps) [Kairouz2017, Theorem 3.3]. A *failure* is a total
+variation distance t to the pair that is accounted, on both sides: it adds (1 + e^eps) t.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpcheck.accounting.compose import Profile
+from dpcheck.accounting.losses import Loss, Parts, ResponseLoss
+from dpcheck.numerics.side import Side
+
+
+@dataclass(frozen=True, slots=True)
+class OneSide:
+    """A composition without leaks: what is left to account, and the probabilities taken out."""
+
+    parts: Parts
+    leak: Fraction
+    failure: float
+
+
+def upper_side(profile: Profile) -> OneSide:
+    """The dominating pairs of a composition."""
+    failure = math.fsum(bounds.failure * times for bounds, times in profile) * (1 + 1e-14)
+    return _without_leaks(((bounds.upper, times) for bounds, times in profile), failure, Side.UPPER)
+
+
+def lower_side(profile: Profile) -> OneSide:
+    """The pairs the composition contains; leaves without a known one are dropped, which only lowers."""
+    known = ((b.lower, t) for b, t in profile if b.lower is not None and not b.failure)
+    return _without_leaks(known, 0.0, Side.LOWER)
+
+
+def _without_leaks(parts: Iterable[tuple[Loss, int]], failure: float, side: Side) -> OneSide:
+    kept: Counter[Loss] = Counter()
+    safe = Fraction(1)
+    for loss, times in parts:
+        if isinstance(loss, ResponseLoss) and loss.delta > 0:
+            safe *= _no_leak(loss.delta, times, side)
+            loss = replace(loss, delta=0.0)
+        if times:
+            kept[loss] += times
+    return OneSide(tuple(kept.items()), 1 - safe, failure)
+
+
+def _no_leak(delta: float, times: int, side: Side) -> Fraction:
+    """(1 - delta)^times, exactly for few times; beyond, from a leak rounded to its side."""
+    if times <= 64:
+        return (1 - Fraction(delta)) ** times
+    slip = 1e-12 if side is Side.UPPER else -1e-12
+    return 1 - Fraction(min(1.0, -math.expm1(times * math.log1p(-delta)) * (1 + slip)))

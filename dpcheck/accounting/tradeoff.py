@@ -1,0 +1,56 @@
+"""The trade-off function of a composition, bounded by the accountant that fits it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpcheck.accounting.accountants.best import ACCOUNTANTS, delta_upper
+from dpcheck.accounting.accountants.distribution import tradeoff_by_pld
+from dpcheck.accounting.accountants.gaussian import gaussian_mu, gdp_false_negatives
+from dpcheck.accounting.accountants.interface import Method
+from dpcheck.accounting.compose import Profile
+from dpcheck.accounting.sides import OneSide, lower_side, upper_side
+from dpcheck.core.bound import Bound
+from dpcheck.numerics.side import Side
+
+# The accountants whose delta is cheap enough for a whole curve of points.
+_CHEAP = (Method.PURE, Method.RENYI_OPTIMAL)
+
+
+def best_tradeoff(profile: Profile, false_positives: float) -> Bound:
+    """Bounds on the least false-negative rate at `false_positives`.
+
+    Guarantee: no test misses less often than `lower`.
+    Reference: [Dong2022] Proposition 2.13 for the step from (epsilon, delta) to f.
+    """
+    above, below = upper_side(profile), lower_side(profile)
+    mu = gaussian_mu(above.parts)
+    if mu and not above.leak and not above.failure:
+        # The pairs the composition contains may be smaller than those that dominate it.
+        reached = gaussian_mu(below.parts)
+        least = gdp_false_negatives(mu[1], false_positives)
+        most = gdp_false_negatives(reached[0], false_positives) if reached else 1.0
+        return Bound(
+            max(0.0, least - 1e-14), min(1 - false_positives, most + 1e-14), Method.GAUSSIAN.value
+        )
+    least = tradeoff_by_pld(above, false_positives, Side.LOWER)
+    most = tradeoff_by_pld(below, false_positives, Side.UPPER)
+    method = Method.DISTRIBUTION.value
+    if least is None:
+        least, method = _by_deltas(above, false_positives), "epsilon-delta"
+    return Bound(least, max(least, 1 - false_positives if most is None else most), method)
+
+
+def _by_deltas(side: OneSide, false_positives: float) -> float:
+    """f(a) >= 1 - delta(eps) - e^eps a and its mirror image, for any set of epsilons."""
+    best = 0.0
+    for point in (0.0, *np.geomspace(1e-3, 50.0, 60)):
+        least = min(delta_upper(side, point, ACCOUNTANTS[method]) for method in _CHEAP)
+        best = max(
+            best,
+            1 - least - math.exp(point) * false_positives,
+            math.exp(-point) * (1 - least - false_positives),
+        )
+    return max(0.0, best - 1e-15)

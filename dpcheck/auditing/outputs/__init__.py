@@ -1,0 +1,1 @@
+"""Outputs of any kind, read into rows of finite numbers whose columns have names."""

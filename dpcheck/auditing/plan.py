@@ -1,0 +1,127 @@
+"""What is to be audited of one protected part: its claim, its code, its pairs, what else is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.auditing.claims import AuditedClaim, audited_claim
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.core.audit_result import Observed, Proved
+from dpcheck.core.claim import Claim
+from dpcheck.core.data import Data
+from dpcheck.core.reference import Describes, ReferenceMechanism
+from dpcheck.core.witness import Witness
+from dpcheck.execution.runner import Runner
+
+Array = NDArray[np.float64]
+
+
+class LossSearch(Protocol):
+    """Searches the output and the pair with the largest exact loss, and proves that loss."""
+
+    @property
+    def delta(self) -> float:
+        """0 where one loss is proved; above 0 what is proved is an epsilon at that delta."""
+
+    @property
+    def detectable(self) -> float | None:
+        """What it would have found; None for everything above the claim."""
+
+    def find(self, runner: Runner) -> tuple[float, Witness]:
+        """(certified lower bound, its witness)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingResult:
+    """What one training showed; `agrees` is whether it fits the event that is bounded."""
+
+    observed: Observed
+    witness: Witness | None
+    agrees: bool
+    note: str
+
+
+class TrainingAudit(Protocol):
+    """A whole training with many canaries, each in the data by its own fair coin."""
+
+    def run(self, alpha: float, runner: Runner) -> TrainingResult:
+        """What it found; wrong with probability at most alpha."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pivot:
+    """`values(data, outputs)` are Gamma(shape, 1) if code and event agree."""
+
+    values: Callable[[Data, Array], Array]
+    shape: float
+    what: str = "noise"
+
+
+@dataclass(frozen=True, slots=True)
+class PartPlan:
+    """Everything about one part; `tested` is the claim as auditors test it."""
+
+    name: str
+    variant: str
+    claim: Claim
+    mechanism: Mechanism | None
+    pairs: Sequence[Pair] = ()
+    proved: Proved | None = None
+    pivot: Pivot | None = None
+    search: LossSearch | None = None
+    training: TrainingAudit | None = None
+    loss_runs: int = 20_000
+    floating_point: bool = False  # the mechanism's outputs are the bits of another one's
+    tested: AuditedClaim = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tested", audited_claim(self.claim))
+
+
+def certified(model: Describes, part: str, claim: Claim, data: Data, *assumes: str) -> Proved:
+    """What the accountant proves of the event a model describes, at the claim's delta."""
+    from dpcheck.accounting.api import epsilon
+
+    delta = claim.budget.delta
+    bound = epsilon(model.release_event(part, data), delta=delta, adjacency=claim.adjacency)
+    return Proved(bound.upper, delta, bound.method, (*bound.assumes, *assumes))
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Which audit and variant a plan belongs to."""
+
+    audit: str
+    variant: str
+    timeout: float | None = None
+
+
+def plan_part(
+    named: Named,
+    model: ReferenceMechanism,
+    part: str,
+    claim: Claim,
+    pairs: Sequence[Pair],
+    *,
+    data: Data,
+    pivot: Pivot,
+    search: LossSearch,
+    loss_runs: int,
+) -> PartPlan:
+    """The plan of a reference mechanism: proved from its event, run and weighed by its own code."""
+    return PartPlan(
+        name=named.audit,
+        variant=named.variant,
+        claim=claim,
+        mechanism=Mechanism(model.sample_releases, True, named.timeout, model.log_density),
+        pairs=pairs,
+        proved=certified(model, part, claim, data),
+        pivot=pivot,
+        search=search,
+        loss_runs=loss_runs,
+    )

@@ -1,0 +1,3 @@
+"""`dpcheck ftl`: secure federated transfer learning between two processes."""
+
+from dpcheck.cli.ftl.command import command as command

@@ -1,0 +1,206 @@
+"""`dpcheck ftl`: secure federated transfer learning between two processes [Liu2018]."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from dpcheck.cli.flags import Flag
+from dpcheck.cli.ftl.data import read_common, read_table, scaled, write_example, write_rows
+from dpcheck.cli.ftl.options import FOLDER, OUT, shared_options
+from dpcheck.cli.ftl.party import connection, make_party, say, seed_of, write_networks
+from dpcheck.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpcheck.mechanisms.federated.protocol.autoencoder import Array
+    from dpcheck.mechanisms.federated.protocol.party import Program
+    from dpcheck.mechanisms.federated.protocol.party_a import PartyA
+    from dpcheck.mechanisms.federated.protocol.validation import Validation
+
+HERE = "127.0.0.1:7071"
+
+
+@click.group(name="ftl", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Train one model on two parties' data, encrypted [Liu2018].
+
+    Party A has features and labels, party B other features of some of the same people. What they
+    exchange is encrypted; the model's gradients are not private: see 'dpcheck audit ftl'.
+
+    \b
+    Try it on made-up data, in two terminals:
+      dpcheck ftl example demo
+      dpcheck ftl certificates demo/keys
+      dpcheck ftl serve --party b --listen 127.0.0.1:7071 --data demo/b.csv \\
+          --common demo/common.txt --certificates demo/keys/b --labels demo/labels.csv
+      dpcheck ftl train --party a --connect 127.0.0.1:7071 --data demo/a.csv \\
+          --common demo/common.txt --certificates demo/keys/a
+    """
+
+
+@command.command()
+@click.argument("directory", type=FOLDER)
+@click.option("--days", default=365, show_default=True, help="How long they are valid.")
+def certificates(directory: Path, days: int) -> None:
+    """Make DIRECTORY/a and DIRECTORY/b, each with a certificate and key for one party.
+
+    Hand each party its folder. The authority that signed both is forgotten, so there is never a
+    third.
+    """
+    from dpcheck.mechanisms.federated.service.certificates import make_certificates
+
+    for folder in make_certificates(directory, days):
+        click.echo(f"party {folder.name}: {folder}")
+
+
+@command.command()
+@click.argument("directory", type=FOLDER)
+@click.option("--rows", default=60, show_default=True, help="Rows of each party.")
+@click.option("--common", default=30, show_default=True, help="People both have.")
+@click.option("--seed", default=0, show_default=True)
+def example(directory: Path, rows: int, common: int, seed: int) -> None:
+    """Write made-up data of two parties to DIRECTORY: a.csv, b.csv, common.txt."""
+    for path in write_example(directory, rows, common, seed):
+        click.echo(str(path))
+
+
+@command.command()
+@click.option("--party", type=click.Choice(["b"]), required=True, help="Party B serves.")
+@click.option("--listen", default=HERE, show_default=True, help="HOST:PORT to listen on.")
+@click.option("--labels", type=OUT, default=None, help="Write predicted labels here (CSV).")
+@shared_options
+def serve(party: str, listen: str, labels: Path | None, **options: Flag) -> None:  # noqa: ARG001
+    """Wait for party A and answer it until it has finished.
+
+    \b
+    dpcheck ftl serve --party b --listen 127.0.0.1:7071 --data demo/b.csv \\
+        --common demo/common.txt --certificates demo/keys/b --labels demo/labels.csv
+    """
+    from dpcheck.mechanisms.federated.protocol.party_b import PartyB
+    from dpcheck.mechanisms.federated.service import run as service
+
+    table = read_table(options["data"], labelled=False)
+    common = read_common(options["common"], table)
+    # The other party counts B's rows from the common ones on, since it knows no others.
+    order = np.concatenate([common, np.setdiff1d(np.arange(len(table.ids)), common)])
+    X = (scaled(table.X) if options["scale"] else table.X)[order]
+    b = make_party(
+        "b",
+        lambda network, settings, cipher: PartyB(
+            X, np.arange(len(common)), network, settings=settings, cipher=cipher
+        ),
+        X,
+        options,
+    )
+    service.serve(b, connection(listen, options))
+    write_networks(options["out"], b.networks)
+    if labels is not None and b.predicted is not None:
+        rows, predicted = b.predicted
+        named = [
+            [table.ids[order[row]], int(label)] for row, label in zip(rows, predicted, strict=True)
+        ]
+        write_rows(labels, ["id", "label"], named)
+    say("party A has finished")
+
+
+@command.command()
+@click.option("--party", type=click.Choice(["a"]), required=True, help="Party A leads.")
+@click.option("--connect", default=HERE, show_default=True, help="HOST:PORT of party B.")
+@click.option(
+    "--labelled",
+    type=int,
+    default=None,
+    help="Use the labels of the first so many common rows only.",
+)
+@click.option(
+    "--folds",
+    type=int,
+    default=None,
+    help="Cross-validate (Algorithm 3) in so many folds instead of training.",
+)
+@click.option(
+    "--scores",
+    type=OUT,
+    default=None,
+    help="Write the scores of B's rows here (CSV); B numbers its rows, common ones first.",
+)
+@click.option("--retries", default=5, show_default=True, help="Calls after a lost connection.")
+@shared_options
+def train(
+    party: str,  # noqa: ARG001 - stands on the command line to say which side this is
+    connect: str,
+    labelled: int | None,
+    folds: int | None,
+    scores: Path | None,
+    retries: int,
+    **options: Flag,
+) -> None:
+    """Train with party B, predict its rows, and tell it their labels.
+
+    \b
+    dpcheck ftl train --party a --connect 127.0.0.1:7071 --data demo/a.csv \\
+        --common demo/common.txt --certificates demo/keys/a
+    """
+    from dpcheck.mechanisms.federated.protocol.party_a import PartyA
+    from dpcheck.mechanisms.federated.protocol.validation import Validation, cross_validate
+    from dpcheck.mechanisms.federated.service import run as service
+
+    if folds is not None and scores is not None:
+        raise UsageError("--scores belongs to a training; --folds only validates one.")
+    table = read_table(options["data"], labelled=True)
+    assert table.labels is not None
+    labels, common = table.labels, read_common(options["common"], table)
+    if labelled is not None and not 1 <= labelled <= len(common):
+        raise UsageError(f"--labelled must be between 1 and the {len(common)} common rows.")
+    X = scaled(table.X) if options["scale"] else table.X
+    a = make_party(
+        "a",
+        lambda network, settings, cipher: PartyA(
+            X, labels, common, network, settings=settings, cipher=cipher
+        ),
+        X,
+        options,
+    )
+    partners = np.arange(len(common))
+    fold_seed = seed_of(options, "a") + 1
+
+    def program(leader: PartyA) -> Program[Validation | tuple[Array, Array]]:
+        if folds is not None:
+            rng = np.random.default_rng(fold_seed)
+            return (
+                yield from cross_validate(leader, partners, folds=folds, rng=rng, labelled=labelled)
+            )
+        yield from leader.train(leader.whole_task("train", partners, labelled), partners)
+        return (yield from leader.predict("train"))
+
+    result = service.lead(a, program, connection(connect, options, retries))
+    write_networks(options["out"], a.networks)
+    if isinstance(result, Validation):
+        _echo_validation(result)
+        return
+    losses, (scored, predicted) = a.losses["train"], result
+    if scores is not None:
+        rows = [[row, float(score)] for row, score in enumerate(scored)]
+        write_rows(scores, ["row", "score"], rows)
+    click.echo(f"trained for {len(losses)} iterations; loss {losses[0]:.6g} -> {losses[-1]:.6g}")
+    click.echo(
+        f"told party B the labels of its {len(predicted)} rows: {int((predicted > 0).sum())} of "
+        f"them 1, {int((predicted < 0).sum())} of them -1"
+    )
+
+
+def _echo_validation(result: Validation) -> None:
+    click.echo("weighted F1 per fold")
+    for name, values, mean in (
+        ("transfer", result.transfer, result.transfer_score),
+        ("B alone", result.alone, result.alone_score),
+    ):
+        click.echo(f"  {name:<10}" + "".join(f"{v:8.4f}" for v in values) + f"   mean {mean:.4f}")
+    click.echo(
+        "transfer is no worse than B's features alone: transfer"
+        if result.transfers
+        else "B's features alone do better: do not transfer (the safeguard of Algorithm 3)"
+    )

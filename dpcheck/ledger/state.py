@@ -1,0 +1,291 @@
+"""What a ledger's journal adds up to: datasets, splits, overlaps, counts, plans.
+
+Nothing here is kept: a state is rebuilt from the journal whenever a change of it did not end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.budget import Budget
+from dpcheck.core.events.event import Event, Repeated, Sequential
+from dpcheck.ledger.account import Account, Batch
+from dpcheck.ledger.allocation import Allocation
+from dpcheck.ledger.costs import INFINITE, ZERO, Cost, View, event_cost, nothing
+from dpcheck.ledger.filters import Filter
+from dpcheck.ledger.loop import repeats_of, unit_of
+from dpcheck.ledger.provenance import (
+    Counts,
+    Node,
+    Price,
+    Split,
+    SplitKind,
+    commit,
+    cost_of,
+    derived_event,
+    descendants,
+    proposed,
+    recount,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSpec:
+    """A dataset as it was declared."""
+
+    name: str
+    rows: int | None
+    budget: Budget | None
+    unit: str
+    max_rows_per_unit: int
+
+
+@dataclass(slots=True, eq=False)
+class PlanState:
+    """A schedule, paid in full when it was declared; `counts` is what was taken of `limits`."""
+
+    name: str
+    node: Node
+    event: Event
+    batch: int
+    limits: dict[Event, int]
+    counts: dict[Event, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a ledger was opened on."""
+
+    budget: Budget
+    adjacency: Adjacency
+    filter: Filter
+    reserve: Decimal | None
+
+
+Prices = dict[tuple[Event, View], Cost]
+
+
+@dataclass(slots=True)
+class State:
+    """The sum of a journal's entries, changed only by the methods below."""
+
+    terms: Terms
+    prices: Prices  # what events cost; outlives a state, since it depends on the terms alone
+    specs: dict[str, DatasetSpec] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=dict)
+    edges: set[frozenset[str]] = field(default_factory=set)
+    accounts: list[Account] = field(default_factory=list)
+    accounts_by_root: dict[Node, list[Account]] = field(default_factory=dict)
+    batches: dict[Node, list[Batch]] = field(default_factory=dict)
+    plans: dict[str, PlanState] = field(default_factory=dict)
+
+    def price(self, event: Event, view: View) -> Cost:
+        """What one release of `event` costs, computed once; its `repeats` are not known here."""
+        found = self.prices.get((event, view))
+        if found is None:
+            filter_ = self.terms.filter
+            found = event_cost(event, view, filter_.measure, filter_.size)
+            self.prices[event, view] = found
+        return found
+
+    def prices_for(self, root: Node, first: Event | None = None) -> Price:
+        """Prices on a dataset whose loop repeats its first event, or `first` if it has none yet."""
+        unit, main = root.first or first, root.views[0]
+        known: Prices = {}
+
+        def price(event: Event, view: View) -> Cost:
+            found = known.get((event, view))
+            if found is None:
+                base = self.price(event, view)
+                repeats = INFINITE
+                if not base.pure and not base.failure and not base.slip:
+                    repeats = ZERO  # reveals nothing
+                elif unit is not None and view == main:
+                    repeats = repeats_of(event, unit, view)
+                found = known[event, view] = base._replace(repeats=repeats)
+            return found
+
+        return price
+
+    # Structure -----------------------------------------------------------------------------------
+
+    def add_dataset(self, spec: DatasetSpec) -> Node:
+        """A new tree and its account."""
+        views = (View(self.terms.adjacency, spec.max_rows_per_unit),)
+        root = Node(spec.name, spec.rows, views, nothing(self.terms.filter.size))
+        self.specs[spec.name], self.nodes[spec.name] = spec, root
+        self._add(self._account((root,), spec.budget))
+        return root
+
+    def add_split(
+        self, node: Node, name: str, kind: SplitKind, labels: Iterable[str], rows: list[int | None]
+    ) -> Split:
+        """Parts below a node."""
+        split = Split(node, name, kind)
+        for number, (label, size) in enumerate(zip(labels, rows, strict=True)):
+            path = f"{node.path}/{name}[{label}]"
+            part = Node(path, size, split.part_views(), node.nothing, split, number)
+            split.parts.append(part)
+            self.nodes[path] = part
+        node.splits[name] = split
+        return split
+
+    def accounts_with(self, names: Iterable[str]) -> list[Account]:
+        """The accounts that would be new if people may be in all of `names`."""
+        names, known = list(names), {account.name for account in self.accounts}
+        edges = self.edges | {frozenset((a, b)) for a in names for b in names if a != b}
+        found = [
+            self._account(tuple(self.nodes[name] for name in self.specs if name in clique))
+            for clique in maximal_cliques(list(self.specs), edges)
+            if len(clique) > 1
+        ]
+        return [account for account in found if account.name not in known]
+
+    def add_overlap(self, names: Iterable[str]) -> None:
+        """People may be in all of `names`; accounts of several datasets follow."""
+        names = list(names)
+        for account in self.accounts_with(names):
+            self._add(account)
+        self.edges |= {frozenset((a, b)) for a in names for b in names if a != b}
+        # An account within a larger one is kept; it asks for less than the larger one does.
+
+    def _account(self, roots: tuple[Node, ...], budget: Budget | None = None) -> Account:
+        terms = self.terms
+        limits = budget or terms.budget
+        return Account(roots, limits, terms.filter, terms.reserve, self.batches)
+
+    def _add(self, account: Account) -> None:
+        self.accounts.append(account)
+        for root in account.roots:
+            self.accounts_by_root.setdefault(root, []).append(account)
+
+    def accounts_of(self, root: Node) -> list[Account]:
+        """Every account that covers the dataset."""
+        return self.accounts_by_root[root]
+
+    # Releases ------------------------------------------------------------------------------------
+
+    def released(self, root: Node) -> bool:
+        """Whether anything was released from the dataset."""
+        spent = any(any(node.counts.values()) for node in descendants(root))
+        return spent or any(any(plan.counts.values()) for plan in self.plans_of(root))
+
+    def proposal(self, node: Node, event: Event, times: int) -> Proposal:
+        """What `times` more releases would cost the dataset, and how delta would be divided."""
+        root = node.root
+        first = root.first or unit_of(event)
+        price = self.prices_for(root, first)
+        changed = proposed(node, event, times, price)[-1][1][root.views[0]]
+        one = price(first, root.views[0])
+        divided = [a.allocation_for(root, first, one) for a in self.accounts_of(root)]
+        return Proposal(self, root, first, changed, divided)
+
+    def count(self, node: Node, event: Event, times: int) -> None:
+        """More releases of `event`, or fewer that were counted ahead; totals follow."""
+        root = node.root
+        if root.first is None:
+            root.first = unit_of(event)
+        price = self.prices_for(root)
+        node.counts[event] = node.counts.get(event, 0) + times
+        if times > 0:
+            commit(proposed(node, event, times, price))
+        else:
+            recount(root, price)
+
+    def cost(self, root: Node, counts: Counts) -> Cost:
+        """What the dataset costs if `counts` were released; changes nothing."""
+        return cost_of(root, root.views[0], self.prices_for(root), counts)
+
+    # Plans ---------------------------------------------------------------------------------------
+
+    def plans_of(self, root: Node) -> list[PlanState]:
+        """The plans on a dataset and its parts."""
+        return [plan for plan in self.plans.values() if plan.node.root is root]
+
+    def planned_event(self, root: Node, batch: int, extra: tuple[Node, Event] | None) -> Event:
+        """One event for all plans of a batch, with `extra` added."""
+        found: dict[Node, list[Event]] = {}
+        for plan in self.plans_of(root):
+            if plan.batch == batch:
+                found.setdefault(plan.node, []).append(plan.event)
+        if extra is not None:
+            found.setdefault(extra[0], []).append(extra[1])
+        return derived_event(root, lambda node: _together(found.get(node, [])))
+
+    def spent_event(self, root: Node, counts: Counts) -> Event:
+        """One event for all adaptive releases and all plans."""
+        plans = self.plans_of(root)
+
+        def own(node: Node) -> Event | None:
+            events = [Repeated(event, times) for event, times in counts(node).items() if times]
+            return _together([*events, *(plan.event for plan in plans if plan.node is node)])
+
+        return derived_event(root, own)
+
+    def set_batch(self, root: Node, index: int, batch: Batch) -> None:
+        """A new batch of plans, or the newest one with another plan in it."""
+        batches = self.batches.setdefault(root, [])
+        batches[index:] = [batch]
+
+    def set_allocation(self, name: str, allocation: Allocation) -> None:
+        """How an account divided delta with its first release."""
+        for account in self.accounts:
+            if account.name == name:
+                account.allocation = allocation
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A dataset with some releases more."""
+
+    state: State
+    root: Node
+    first: Event
+    cost: Cost
+    allocations: list[Allocation]
+
+    def refused_by(self) -> tuple[Account, Allocation, Cost] | None:
+        """The first account that cannot bear it, and the total it cannot bear."""
+        accounts = self.state.accounts_of(self.root)
+        for account, allocation in zip(accounts, self.allocations, strict=True):
+            total = account.total_with(self.root, self.first, self.cost)
+            if not account.accepts(total, allocation):
+                return account, allocation, total
+        return None
+
+    def new_allocations(self) -> list[tuple[Account, Allocation]]:
+        """Those that would be decided now."""
+        accounts = self.state.accounts_of(self.root)
+        pairs = zip(accounts, self.allocations, strict=True)
+        return [(account, found) for account, found in pairs if account.allocation is None]
+
+
+def _together(events: list[Event]) -> Event | None:
+    return None if not events else events[0] if len(events) == 1 else Sequential(tuple(events))
+
+
+def maximal_cliques(names: list[str], edges: set[frozenset[str]]) -> list[frozenset[str]]:
+    """Every largest group whose members pairwise overlap [Bron1973].
+
+    >>> maximal_cliques(["a", "b", "c"], {frozenset("ab"), frozenset("bc")}) == [
+    ...     frozenset("ab"), frozenset("bc")]
+    True
+    """
+    near = {a: {b for b in names if frozenset((a, b)) in edges and a != b} for a in names}
+    found: list[frozenset[str]] = []
+
+    def extend(clique: set[str], candidates: set[str], done: set[str]) -> None:
+        if not candidates and not done:
+            found.append(frozenset(clique))
+            return
+        pivot = max(candidates | done, key=lambda name: len(near[name] & candidates))
+        for name in sorted(candidates - near[pivot]):
+            extend(clique | {name}, candidates & near[name], done & near[name])
+            candidates = candidates - {name}
+            done = done | {name}
+
+    extend(set(), set(names), set())
+    return sorted(found, key=sorted)

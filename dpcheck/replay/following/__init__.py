@@ -1,0 +1,1 @@
+"""Values that know which draws they are made of."""

@@ -1,0 +1,69 @@
+"""The accountants behind one interface: names, coverage of methods, and the doors of the PLD package."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import dpcheck
+from dpcheck.accounting.accountants.best import ACCOUNTANTS, METHODS, accountants
+from dpcheck.accounting.accountants.interface import Method
+from dpcheck.accounting.calibrate import calibrate, calibrate_epochs, calibrate_noise
+from dpcheck.core.errors import InvalidParameter, UnknownName
+
+ROOT = Path(dpcheck.__file__).parent
+DOORS = {"dpcheck.accounting.pld.distribution", "dpcheck.accounting.pld.verify"}
+
+
+def test_every_method_has_its_accountant():
+    assert list(ACCOUNTANTS) == list(Method)
+    assert all(accountant.method is method for method, accountant in ACCOUNTANTS.items())
+    assert METHODS == (
+        "pure",
+        "gdp",
+        "optimal-composition",
+        "rdp-classic",
+        "rdp-improved",
+        "rdp-optimal",
+        "pld",
+    )
+
+
+def test_methods_by_name():
+    assert [a.method for a in accountants("rdp")] == [Method.RENYI_OPTIMAL]
+    assert Method.RENYI_CLASSIC not in [a.method for a in accountants()]
+    with pytest.raises(UnknownName, match="optimal-composition"):
+        accountants("moments")
+
+
+def test_what_is_not_supported_is_not_answered():
+    event = dpcheck.Gaussian(1.0)
+    for method in ("pure", "optimal-composition"):
+        assert dpcheck.epsilon(event, delta=1e-5, method=method).upper == float("inf")
+
+
+def test_other_packages_use_the_two_doors_of_the_pld():
+    strangers = []
+    for path in ROOT.rglob("*.py"):
+        if "pld" in path.relative_to(ROOT).parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            for name in names:
+                if name.startswith("dpcheck.accounting.pld") and name not in DOORS:
+                    strangers.append(f"{path.relative_to(ROOT)}: {name}")
+    assert not strangers
+
+
+def test_one_entry_for_calibration():
+    budget = dpcheck.Budget(2.0, 1e-5)
+    assert calibrate(dpcheck.Gaussian, budget) == calibrate_noise(dpcheck.Gaussian, budget)
+    step = dpcheck.SampledGaussian(1.0, 0.01)
+    assert calibrate(step, budget).value >= 1000
+    found = calibrate(step, budget, steps_per_epoch=100)
+    assert found == calibrate_epochs(step, 100, budget)
+    for wrong in ({"target": 3.0}, {"target": dpcheck.Gaussian, "steps_per_epoch": 10}):
+        with pytest.raises(InvalidParameter, match="function of the noise"):
+            calibrate(budget=budget, **wrong)
