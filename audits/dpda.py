@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.families.adaptation.audit import PARAMETERS, build, replay
+from dpcheck.mechanisms.adaptation.plan import FORMER_NAMES
 from dpcheck.session.judgement import Exhibit, Grade, Judgement
 from dpcheck.session.registry import Audit
 
@@ -20,7 +21,7 @@ AUDIT = Audit(
         "dpda", "DPDA", {"target": "[Wang2020] section IV-E, target"}, request
     ),
     variants=("corrected", "printed-algorithm", "noise-in-sum", "blocks-apart"),
-    aliases={"printed-equations": "blocks-apart"},
+    aliases=FORMER_NAMES,
     parameters=PARAMETERS,
     replay=lambda witness: replay("DPDA", witness),
     judgement=Judgement(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.families.adaptation.audit import PARAMETERS, SOURCE_ROWS, build, replay
+from dpcheck.mechanisms.adaptation.plan import FORMER_NAMES
 from dpcheck.session.judgement import Exhibit, Grade, Judgement
 from dpcheck.session.registry import Audit
 
@@ -27,7 +28,7 @@ AUDIT = Audit(
         request,
     ),
     variants=("corrected", "noise-in-sum", "blocks-apart"),
-    aliases={"printed-equations": "blocks-apart"},
+    aliases=FORMER_NAMES,
     parameters=(*PARAMETERS, SOURCE_ROWS),
     replay=lambda witness: replay("GDPDA", witness),
     judgement=Judgement(
