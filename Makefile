@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BARE := $(VENV)/.bare
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
@@ -10,13 +11,20 @@ READY := $(VENV)/.ready
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
 
-$(READY): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpcheck needs Python 3.11 or later; set PYTHON=python3.11")'
-	$(PYTHON) -m venv $(VENV)
+$(BARE): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpcheck needs Python 3.11 or later; set PYTHON=python3.11")'
+	@echo "setting up $(VENV): dpcheck and what it needs to account and audit (about 250 MB, once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --editable . | grep -E '^(Collecting|Successfully|ERROR)' || true
+	@$(BIN)/dpcheck --version
+	@touch $(BARE)
+
+$(READY): $(BARE)
+	@echo "adding what tests, documentation and benchmarks need (some minutes, once)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(READY)
 
-audit: $(READY)  ## Audit PPTL-FS at epsilon 1: the demonstration
+audit: $(BARE)  ## Audit PPTL-FS at epsilon 1: the demonstration
 	$(BIN)/dpcheck audit pptl_fs --eps 1
 
 test: lint types layers unit test-slow docs wheel  ## Style, types, layers, fast and slow tests, docs, wheel

@@ -17,6 +17,7 @@ from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
 from dpcheck.core.card import SIGNS
 from dpcheck.core.data import Plain
 from dpcheck.core.evidence import Spent
+from dpcheck.core.extras import need
 from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import WitnessKind
 from dpcheck.report import figures, palette
@@ -63,6 +64,7 @@ def render(report: AuditReport) -> str:
     Guarantee: the same report gives the same bytes; nothing in it is fetched or run but its own
     script, which copies text and opens what is folded before printing.
     """
+    need("jinja2", "report")
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     several = _several(report)
