@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.families.adaptation.audit import PARAMETERS, SOURCE_ROWS, build, replay
-from dpcheck.mechanisms.adaptation.plan import FORMER_NAMES
+from dpcheck.mechanisms.adaptation.noisy_steps import FORMER_NAMES
 from dpcheck.session.judgement import Exhibit, Grade, Judgement
 from dpcheck.session.registry import Audit
 

@@ -11,8 +11,8 @@ from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.validate import positive
 from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.objective.budget import noised, read_bounds, read_choices
+from dpcheck.mechanisms.objective.design import Block, ReleaseDesign
 from dpcheck.mechanisms.objective.estimator import TransferClassifier
-from dpcheck.mechanisms.objective.plan import Block, Plan
 
 
 class _OnePart(TransferClassifier):
@@ -45,7 +45,7 @@ class _OnePart(TransferClassifier):
         """The whole budget."""
         return positive("epsilon", self.epsilon)
 
-    def _plan(self, rows: Mapping[str, int], features: int) -> Plan:
+    def _design(self, rows: Mapping[str, int], features: int) -> ReleaseDesign:
         read_choices(self.variant, self.calibration)
         (part,) = self.parts
         (clip,) = read_bounds(self.norm_bound, 1)
@@ -59,10 +59,10 @@ class _OnePart(TransferClassifier):
         block = Block(
             part, part, "all", np.arange(rows[part]), event, np.arange(features), clip, cover=cover
         )
-        return Plan((block,))
+        return ReleaseDesign((block,))
 
     def _scores(self, X: Floats) -> Floats:
-        return np.asarray(self.plan_.blocks[0].low_features(X) @ self.release_)
+        return np.asarray(self.design_.blocks[0].low_features(X) @ self.release_)
 
 
 class SourceD(_OnePart):

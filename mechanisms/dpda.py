@@ -17,7 +17,7 @@ from dpcheck.core.events.event import Event
 from dpcheck.core.spending import Spender
 from dpcheck.core.validate import count, finite, open_probability, positive
 from dpcheck.mechanisms.adaptation.lazy_jax import Tensor
-from dpcheck.mechanisms.adaptation.plan import (
+from dpcheck.mechanisms.adaptation.noisy_steps import (
     NoisyGradient,
     epochs_for,
     epochs_to_steps,

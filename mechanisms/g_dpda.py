@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.mechanisms.adaptation.plan import NoisyGradient, noisy_gradient
+from dpcheck.mechanisms.adaptation.noisy_steps import NoisyGradient, noisy_gradient
 from dpcheck.mechanisms.dpda import DPDA
 
 

@@ -18,8 +18,8 @@ from dpcheck.mechanisms.common.regularizers import (
     read_regularizer,
 )
 from dpcheck.mechanisms.objective.budget import noised, read_bounds, read_choices
+from dpcheck.mechanisms.objective.design import Block, ReleaseDesign
 from dpcheck.mechanisms.objective.estimator import PrivateClassifier
-from dpcheck.mechanisms.objective.plan import Block, Plan
 
 
 class PLR(PrivateClassifier):
@@ -75,7 +75,7 @@ class PLR(PrivateClassifier):
         """The whole budget."""
         return positive("epsilon", self.epsilon)
 
-    def _plan(self, rows: Mapping[str, int], features: int) -> Plan:
+    def _design(self, rows: Mapping[str, int], features: int) -> ReleaseDesign:
         read_choices(self.variant, self.calibration)
         (clip,) = read_bounds(self.norm_bound, 1)
         lam = positive("regularization", self.regularization)
@@ -92,7 +92,7 @@ class PLR(PrivateClassifier):
             regularizer=self._read_regularizer(features),
             cover=cover,
         )
-        return Plan((block,))
+        return ReleaseDesign((block,))
 
     def _read_regularizer(self, features: int) -> Regularizer:
         center = read_center(self.center, features)
@@ -110,4 +110,4 @@ class PLR(PrivateClassifier):
         return np.asarray(self.release_)[None, :]
 
     def _scores(self, X: Floats) -> Floats:
-        return np.asarray(self.plan_.blocks[0].low_features(X) @ self.release_)
+        return np.asarray(self.design_.blocks[0].low_features(X) @ self.release_)

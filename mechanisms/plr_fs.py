@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from dpcheck.core.validate import positive
 from dpcheck.mechanisms.common.regularizers import Floats, read_center
 from dpcheck.mechanisms.objective.budget import PRINTED, PerGroup, noised, printed_guo, read_choices
+from dpcheck.mechanisms.objective.design import ReleaseDesign
 from dpcheck.mechanisms.objective.estimator import PrivateClassifier
 from dpcheck.mechanisms.objective.groups import GroupsSpec, read_groups
-from dpcheck.mechanisms.objective.plan import Plan
 from dpcheck.mechanisms.objective.stacking import FeatureBlocks, Where, block_margins
 
 
@@ -74,7 +74,7 @@ class PLRFS(PrivateClassifier):
         """The whole budget."""
         return positive("epsilon", self.epsilon)
 
-    def _plan(self, rows: Mapping[str, int], features: int) -> Plan:
+    def _design(self, rows: Mapping[str, int], features: int) -> ReleaseDesign:
         read_choices(self.variant, self.calibration)
         groups = read_groups(
             features, self.groups, self.importances, self.feature_importances, self.split_seed
@@ -88,11 +88,11 @@ class PLRFS(PrivateClassifier):
         )
         where = Where("data", "all", np.arange(n))
         center = read_center(self.center, features)
-        return Plan(blocks.blocks("block", where, noise, center=center))
+        return ReleaseDesign(blocks.blocks("block", where, noise, center=center))
 
     def block_margins(self, X: Floats) -> Floats:
         """The margin of each row under each block, shape (n, blocks)."""
-        return block_margins(self.plan_, self.release_, np.asarray(X, dtype=float), "block")
+        return block_margins(self.design_, self.release_, np.asarray(X, dtype=float), "block")
 
     def _scores(self, X: Floats) -> Floats:
         return np.asarray(self.block_margins(X).mean(axis=1))

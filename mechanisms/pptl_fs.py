@@ -17,9 +17,9 @@ from dpcheck.mechanisms.objective.budget import (
     printed_guo,
     read_choices,
 )
+from dpcheck.mechanisms.objective.design import ReleaseDesign
 from dpcheck.mechanisms.objective.estimator import TransferClassifier
 from dpcheck.mechanisms.objective.groups import GroupsSpec, read_groups, split_rows
-from dpcheck.mechanisms.objective.plan import Plan
 from dpcheck.mechanisms.objective.stacking import (
     FeatureBlocks,
     Where,
@@ -96,7 +96,7 @@ class PPTLFS(TransferClassifier):
             return printed_guo(epsilon, blocks.family(rows))
         return noised(epsilon, blocks.family(rows), self.calibration, self.approximate_minima)
 
-    def _plan(self, rows: Mapping[str, int], features: int) -> Plan:
+    def _design(self, rows: Mapping[str, int], features: int) -> ReleaseDesign:
         read_choices(self.variant, self.calibration)
         centred = read_meta(self.meta_features, self.variant)
         own_share = share("eta", self.eta)
@@ -131,7 +131,7 @@ class PPTLFS(TransferClassifier):
             approximate_minima=self.approximate_minima,
             centred=centred,
         )
-        return Plan((*source, *target, top))
+        return ReleaseDesign((*source, *target, top))
 
     def _scores(self, X: Floats) -> Floats:
-        return stacked_scores(self.plan_, self.release_, X)
+        return stacked_scores(self.design_, self.release_, X)

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from dpcheck.core.validate import positive
 from dpcheck.mechanisms.common.regularizers import Floats, read_center
 from dpcheck.mechanisms.objective.budget import PRINTED, PerGroup, noised, printed_yao, read_choices
+from dpcheck.mechanisms.objective.design import ReleaseDesign
 from dpcheck.mechanisms.objective.estimator import PrivateClassifier
 from dpcheck.mechanisms.objective.groups import GroupsSpec, read_groups, split_rows
-from dpcheck.mechanisms.objective.plan import Plan
 from dpcheck.mechanisms.objective.stacking import (
     FeatureBlocks,
     Where,
@@ -39,7 +39,7 @@ class PSTF(PrivateClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((400, 10)) / 4
     >>> model = PSTF(2.0, 0.01, groups=2).fit(X, X[:, 0] > 0)
-    >>> [block.name for block in model.plan_.blocks]
+    >>> [block.name for block in model.design_.blocks]
     ['low0', 'low1', 'high']
     """
 
@@ -86,7 +86,7 @@ class PSTF(PrivateClassifier):
         """The whole budget."""
         return positive("epsilon", self.epsilon)
 
-    def _plan(self, rows: Mapping[str, int], features: int) -> Plan:
+    def _design(self, rows: Mapping[str, int], features: int) -> ReleaseDesign:
         read_choices(self.variant, self.calibration)
         centred = read_meta(self.meta_features, self.variant)
         groups = read_groups(
@@ -112,7 +112,7 @@ class PSTF(PrivateClassifier):
             approximate_minima=self.approximate_minima,
             centred=centred,
         )
-        return Plan((*layer, top))
+        return ReleaseDesign((*layer, top))
 
     def _scores(self, X: Floats) -> Floats:
-        return stacked_scores(self.plan_, self.release_, X)
+        return stacked_scores(self.design_, self.release_, X)

@@ -20,9 +20,9 @@ from dpcheck.mechanisms.objective.budget import (
     printed_yao,
     read_choices,
 )
+from dpcheck.mechanisms.objective.design import Block, ReleaseDesign
 from dpcheck.mechanisms.objective.estimator import TransferClassifier
 from dpcheck.mechanisms.objective.groups import GroupsSpec, read_groups, split_rows
-from dpcheck.mechanisms.objective.plan import Block, Plan
 from dpcheck.mechanisms.objective.stacking import (
     FeatureBlocks,
     Where,
@@ -116,7 +116,7 @@ class PSTH(TransferClassifier):
             noise = noised_apart(epsilon, families, self.calibration, self.approximate_minima)
         return blocks.blocks("source", where, noise)
 
-    def _plan(self, rows: Mapping[str, int], features: int) -> Plan:
+    def _design(self, rows: Mapping[str, int], features: int) -> ReleaseDesign:
         read_choices(self.variant, self.calibration)
         centred = read_meta(self.meta_features, self.variant)
         groups = read_groups(
@@ -154,7 +154,7 @@ class PSTH(TransferClassifier):
             approximate_minima=self.approximate_minima,
             centred=centred,
         )
-        return Plan((*source, *target, top))
+        return ReleaseDesign((*source, *target, top))
 
     def _scores(self, X: Floats) -> Floats:
-        return stacked_scores(self.plan_, self.release_, X)
+        return stacked_scores(self.design_, self.release_, X)

@@ -17,9 +17,9 @@ from dpcheck.mechanisms.objective.budget import (
     read_choices,
     read_regularizations,
 )
+from dpcheck.mechanisms.objective.design import Block, ReleaseDesign
 from dpcheck.mechanisms.objective.estimator import PrivateClassifier
 from dpcheck.mechanisms.objective.groups import split_rows
-from dpcheck.mechanisms.objective.plan import Block, Plan
 from dpcheck.mechanisms.objective.stacking import Where, read_meta, stacked_scores, stacking_layer
 
 
@@ -69,7 +69,7 @@ class PSTS(PrivateClassifier):
         """The whole budget."""
         return positive("epsilon", self.epsilon)
 
-    def _plan(self, rows: Mapping[str, int], features: int) -> Plan:
+    def _design(self, rows: Mapping[str, int], features: int) -> ReleaseDesign:
         read_choices(self.variant, self.calibration)
         centred = read_meta(self.meta_features, self.variant)
         number = count("partitions", self.partitions)
@@ -113,7 +113,7 @@ class PSTS(PrivateClassifier):
             approximate_minima=self.approximate_minima,
             centred=centred,
         )
-        return Plan((*blocks, top))
+        return ReleaseDesign((*blocks, top))
 
     def _scores(self, X: Floats) -> Floats:
-        return stacked_scores(self.plan_, self.release_, X)
+        return stacked_scores(self.design_, self.release_, X)

@@ -10,8 +10,8 @@ from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.validate import positive
 from dpcheck.mechanisms.common.regularizers import Floats, share
 from dpcheck.mechanisms.objective.budget import noised, read_bounds, read_choices
+from dpcheck.mechanisms.objective.design import Block, ReleaseDesign
 from dpcheck.mechanisms.objective.estimator import TransferClassifier
-from dpcheck.mechanisms.objective.plan import Block, Plan
 
 
 class SimComb(TransferClassifier):
@@ -58,7 +58,7 @@ class SimComb(TransferClassifier):
         name = f"epsilon_{part}"
         return positive(name, getattr(self, name))
 
-    def _plan(self, rows: Mapping[str, int], features: int) -> Plan:
+    def _design(self, rows: Mapping[str, int], features: int) -> ReleaseDesign:
         read_choices(self.variant, self.calibration)
         own_share = share("eta", self.eta)
         (clip,) = read_bounds(self.norm_bound, 1)
@@ -83,7 +83,7 @@ class SimComb(TransferClassifier):
                     cover=cover,
                 )
             )
-        return Plan(tuple(blocks))
+        return ReleaseDesign(tuple(blocks))
 
     def _scores(self, X: Floats) -> Floats:
-        return np.asarray(self.plan_.block("target").low_features(X) @ self._weights("target"))
+        return np.asarray(self.design_.block("target").low_features(X) @ self._weights("target"))

@@ -17,7 +17,7 @@ class MajorityVote(PLRFS):
     """
 
     def _vote_weights(self) -> Floats:
-        blocks = len(self.plan_.blocks)
+        blocks = len(self.design_.blocks)
         return np.full(blocks, 1 / blocks)
 
     def _scores(self, X: Floats) -> Floats:
@@ -31,4 +31,4 @@ class WeightedVote(MajorityVote):
     """
 
     def _vote_weights(self) -> Floats:
-        return np.array([block.event.norm_bound for block in self.plan_.blocks])
+        return np.array([block.event.norm_bound for block in self.design_.blocks])

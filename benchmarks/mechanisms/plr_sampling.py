@@ -99,12 +99,12 @@ def sampling() -> None:
     print("| solver | fits timed | CPU ms per fit | worst gradient norm | times ours |")
     print("|---|---|---|---|---|")
     costs = {}
-    plan = model.plan(data)
+    design = model.design(data)
     for tolerance in (GRADIENT_NORM * event.noise_epsilon / 2, model.tolerance):
         costs[tolerance] = best_of(
-            3, lambda t=tolerance: plan.sample(data, FITS, np.random.default_rng(SEED), t)
+            3, lambda t=tolerance: design.sample(data, FITS, np.random.default_rng(SEED), t)
         )
-        _, norms = plan.sample(data, FITS, np.random.default_rng(SEED), tolerance)
+        _, norms = design.sample(data, FITS, np.random.default_rng(SEED), tolerance)
         cost, worst = costs[tolerance] / FITS * 1e3, norms.max()
         which = "default tolerance" if tolerance == model.tolerance else "one batch"
         print(f"| dpcheck, {which} | {FITS} | {cost:.4f} | {worst:.1e} | |")

@@ -17,7 +17,7 @@ from dpcheck.mechanisms.adaptation.network import (
     squared_norms,
     weighted_sums,
 )
-from dpcheck.mechanisms.adaptation.plan import NoisyGradient
+from dpcheck.mechanisms.adaptation.noisy_steps import NoisyGradient
 
 SOURCE, TARGET = 0, 1  # domain labels
 

@@ -29,7 +29,7 @@ from dpcheck.mechanisms.common.data import (
     to_signs,
 )
 from dpcheck.mechanisms.common.regularizers import Floats
-from dpcheck.mechanisms.objective.plan import Plan
+from dpcheck.mechanisms.objective.design import ReleaseDesign
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class Release:
 
 
 class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
-    """A classifier whose release is a plan of objective-perturbed logistic regressions.
+    """A classifier whose release is made of objective-perturbed logistic regressions.
 
-    A fitted model has `release_` (all weights, flattened), `plan_` (public), `releases_` (what was
+    A fitted model has `release_` (all weights, flattened), `design_` (public), `releases_` (what was
     released about which part, as events) and `gradient_norm_`, a diagnostic of the solver that is
     not part of the private release: keep it to yourself. `snap` rounds the released weights to its
     multiples, which hides what the low bits of floats betray.
@@ -56,7 +56,7 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     # What an algorithm defines -------------------------------------------------------------------
 
     @abstractmethod
-    def _plan(self, rows: Mapping[str, int], features: int) -> Plan:
+    def _design(self, rows: Mapping[str, int], features: int) -> ReleaseDesign:
         """The release for so many rows of each part; nothing else about the data may enter."""
 
     @abstractmethod
@@ -69,40 +69,40 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     # For auditors --------------------------------------------------------------------------------
 
-    def plan(self, data: Data) -> Plan:
+    def design(self, data: Data) -> ReleaseDesign:
         """The blocks of the release on data of this shape; the split is public and fixed."""
         rows, features = _shape(data)
         self._check_parts(rows)
-        return self._plan(rows, features)
+        return self._design(rows, features)
 
     def sample_releases(
         self, data: Data, size: int, rng: np.random.Generator | None = None
     ) -> Floats:
         """`size` independent releases on the same data, flattened: shape (size, width).
 
-        One batched solve; blocks stand in the order of `plan(data).slices()`.
+        One batched solve; blocks stand in the order of `design(data).slices()`.
         """
         size = count("size", size, at_least=0)
         generator = np.random.default_rng() if rng is None else rng
-        return self._snapped(self.plan(data).sample(data, size, generator, self._tolerance())[0])
+        return self._snapped(self.design(data).sample(data, size, generator, self._tolerance())[0])
 
     def log_density(self, data: Data, releases: ArrayLike) -> LogDensity:
         """The exact normalised log density of whole releases given the split.
 
         `releases` is one release (width,), answered by a float, or many (size, width).
         """
-        plan = self.plan(data)
+        design = self.design(data)
         if self._snap() is not None:
             raise CannotCertify("a rounded release has no density; use snap=None to audit it.")
         array = np.asarray(releases, dtype=float)
-        if array.ndim not in (1, 2) or array.shape[-1] != plan.width:
+        if array.ndim not in (1, 2) or array.shape[-1] != design.width:
             raise InvalidParameter(
-                f"releases must have {plan.width} columns for this data, got shape {array.shape}.",
+                f"releases must have {design.width} columns for this data, got shape {array.shape}.",
                 name="releases",
             )
         if not np.isfinite(array).all():
             raise InvalidParameter("releases must be finite.", name="releases")
-        values = plan.log_density(data, np.atleast_2d(array))
+        values = design.log_density(data, np.atleast_2d(array))
         return float(values[0]) if array.ndim == 1 else values
 
     def release_event(self, part: str = "data", data: Data | None = None) -> Event:
@@ -112,9 +112,9 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
                 f"part must be one of {', '.join(self.parts)}, got {part!r}.", name="part"
             )
         if data is not None:
-            return self.plan(data).event(part)
-        check_is_fitted(self, "plan_")
-        return self.plan_.event(part)
+            return self.design(data).event(part)
+        check_is_fitted(self, "design_")
+        return self.design_.event(part)
 
     # Fitting -------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         ledger: Spender | None,
         datasets: Mapping[str, object],
     ) -> None:
-        plan = self.plan(data)
+        design = self.design(data)
         for part in self.parts if ledger is not None else ():
             if datasets.get(part) is None:
                 raise InvalidParameter(
@@ -133,19 +133,19 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
                     name="dataset",
                 )
             # Spent before any noise is drawn: an overspending fit releases nothing.
-            ledger.spend(datasets[part], plan.event(part))  # type: ignore[union-attr]
+            ledger.spend(datasets[part], design.event(part))  # type: ignore[union-attr]
         generator = np.random.default_rng() if rng is None else rng
-        releases, norms = plan.sample(data, 1, generator, self._tolerance())
-        self.plan_ = plan
+        releases, norms = design.sample(data, 1, generator, self._tolerance())
+        self.design_ = design
         self.release_ = self._snapped(releases)[0]
         self.gradient_norm_ = float(norms.max(initial=0.0))
         self.releases_ = tuple(
-            Release(part, plan.event(part), self.claimed_epsilon(part), self._assumptions(plan))
+            Release(part, design.event(part), self.claimed_epsilon(part), self._assumptions(design))
             for part in self.parts
         )
 
-    def _assumptions(self, plan: Plan) -> tuple[str, ...]:
-        covered = all(block.cover is not None for block in plan.blocks)
+    def _assumptions(self, design: ReleaseDesign) -> tuple[str, ...]:
+        covered = all(block.cover is not None for block in design.blocks)
         minimiser = (
             "a gradient within what the output noise covers" if covered else ("the exact minimiser")
         )
@@ -181,16 +181,16 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
                 )
 
     def _weights(self, name: str) -> Floats:
-        return np.asarray(self.release_[self.plan_.slices()[name]])
+        return np.asarray(self.release_[self.design_.slices()[name]])
 
     def _weight_map(self) -> dict[str, Floats]:
-        return {name: self.release_[None, s] for name, s in self.plan_.slices().items()}
+        return {name: self.release_[None, s] for name, s in self.design_.slices().items()}
 
     # Predicting ----------------------------------------------------------------------------------
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Scores above 0 for the positive class."""
-        check_is_fitted(self, "plan_")
+        check_is_fitted(self, "design_")
         return self._scores(_checked_rows(self, X))
 
     def predict_proba(self, X: ArrayLike) -> Floats:

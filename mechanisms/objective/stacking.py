@@ -19,8 +19,8 @@ from dpcheck.mechanisms.objective.budget import (
     read_bounds,
     read_regularizations,
 )
+from dpcheck.mechanisms.objective.design import Block, ReleaseDesign
 from dpcheck.mechanisms.objective.groups import Groups
-from dpcheck.mechanisms.objective.plan import Block, Plan
 
 Indices = NDArray[np.intp]
 
@@ -144,20 +144,20 @@ def read_meta(meta_features: object, variant: str) -> bool:
     return meta_features == "centred" and variant == "corrected"
 
 
-def stacked_scores(plan: Plan, release: Floats, X: Floats) -> Floats:
+def stacked_scores(design: ReleaseDesign, release: Floats, X: Floats) -> Floats:
     """The stacking layer's scores on rows X."""
-    weights = {name: release[None, place] for name, place in plan.slices().items()}
-    high = plan.block("high")
-    return np.asarray(plan.features(high, X, weights)[0] @ weights["high"][0])
+    weights = {name: release[None, place] for name, place in design.slices().items()}
+    high = design.block("high")
+    return np.asarray(design.features(high, X, weights)[0] @ weights["high"][0])
 
 
-def block_margins(plan: Plan, release: Floats, X: Floats, prefix: str) -> Floats:
+def block_margins(design: ReleaseDesign, release: Floats, X: Floats, prefix: str) -> Floats:
     """The margin of each row under each block of that prefix, shape (n, blocks)."""
-    slices = plan.slices()
+    slices = design.slices()
     return np.column_stack(
         [
             block.low_features(X) @ release[slices[block.name]]
-            for block in plan.blocks
+            for block in design.blocks
             if block.columns is not None and block.name.startswith(prefix)
         ]
     )

@@ -15,9 +15,9 @@ from sklearn.base import clone
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.mechanisms.common.data import Data, Labelled, Transfer, part_of
 from dpcheck.mechanisms.common.regularizers import Floats
+from dpcheck.mechanisms.objective.design import Block, ReleaseDesign
 from dpcheck.mechanisms.objective.estimator import ObjectiveModel
 from dpcheck.mechanisms.objective.loss import exact_loss
-from dpcheck.mechanisms.objective.plan import Block, Plan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,14 +41,14 @@ def flip(model: ObjectiveModel, blank: Data, part: str = "data", output: float =
     At an output above the non-private minimiser every block loses eps' q / 2: label flips alone
     see half of the loss. `blank` gives the shape only.
     """
-    plan = model.plan(blank)
-    blocks = _together(plan, part)
+    design = model.design(blank)
+    blocks = _together(design, part)
     X = np.zeros_like(part_of(blank, part).X)
     for block in blocks:
         X[:, _columns(block, 1)[0]] = block.clip
-    release = np.zeros(plan.width)
+    release = np.zeros(design.width)
     for block in blocks:
-        release[plan.slices()[block.name].start] = output / block.event.norm_bound
+        release[design.slices()[block.name].start] = output / block.event.norm_bound
     data = _with_part(blank, part, X, np.ones(len(X)))
     flipped = np.ones(len(X))
     flipped[blocks[0].rows[0]] = -1
@@ -73,21 +73,21 @@ def fork(
     """
     rows = part_of(blank, part)
     X, other = np.zeros_like(rows.X), np.zeros_like(rows.X)
-    plan = model.plan(blank)
-    blocks = _together(plan, part)
+    design = model.design(blank)
+    blocks = _together(design, part)
     record = blocks[0].rows[0]
-    release = np.zeros(plan.width)
+    release = np.zeros(design.width)
     for block in blocks:
         first, second = _columns(block, 2)
         X[record, [first, second]] = block.clip * np.array([-np.sin(angle), np.cos(angle)])
         other[record, [first, second]] = block.clip * np.array([-np.sin(angle), -np.cos(angle)])
         q = block.event.norm_bound
-        start = plan.slices()[block.name].start
+        start = design.slices()[block.name].start
         release[start] = -(margin + neighbour_margin) / (2 * q * np.sin(angle))
         release[start + 1] = (margin - neighbour_margin) / (2 * q * np.cos(angle))
     data = _with_part(blank, part, X, np.ones(len(X)))
     neighbour = _with_part(blank, part, other, np.ones(len(X)))
-    model, release = _centred(model, plan, blocks, data, release)
+    model, release = _centred(model, design, blocks, data, release)
     return Witness(model, data, neighbour, release)
 
 
@@ -105,18 +105,18 @@ def fork_zero(
     The output is in units of 1/q in every block. Angle and output are to be searched.
     """
     rows = part_of(blank, part)
-    plan = model.plan(blank)
-    blocks = _together(plan, part)
+    design = model.design(blank)
+    blocks = _together(design, part)
     X = np.zeros_like(rows.X)
     other = np.zeros_like(rows.X)
-    release = np.zeros(plan.width)
+    release = np.zeros(design.width)
     record = blocks[0].rows[0]
     for block in blocks:
         both = list(_columns(block, 2))
         other[:, both] = block.clip * np.array([-np.sin(angle), -np.cos(angle)])
         X[:, both] = other[:, both]
         X[record, both] = block.clip * np.array([-np.sin(angle), np.cos(angle)])
-        start = plan.slices()[block.name].start
+        start = design.slices()[block.name].start
         release[start : start + 2] = np.array([along, across]) / block.event.norm_bound
     return Witness(
         model,
@@ -126,9 +126,9 @@ def fork_zero(
     )
 
 
-def _together(plan: Plan, part: str) -> list[Block]:
+def _together(design: ReleaseDesign, part: str) -> list[Block]:
     """The blocks of the first people of a part, all of which see the same record."""
-    mine = [block for block in plan.blocks if block.part == part and block.columns is not None]
+    mine = [block for block in design.blocks if block.part == part and block.columns is not None]
     if not mine:
         raise InvalidParameter(f"nothing is released about {part!r}.", name="part")
     return [block for block in mine if block.people == mine[0].people]
@@ -154,20 +154,20 @@ def _with_part(blank: Data, part: str, X: Floats, y: Floats) -> Data:
 
 
 def _centred(
-    model: ObjectiveModel, plan: Plan, blocks: list[Block], data: Data, release: Floats
+    model: ObjectiveModel, design: ReleaseDesign, blocks: list[Block], data: Data, release: Floats
 ) -> tuple[ObjectiveModel, Floats]:
     """Set the public centre u = -b(w; u=0)/(n lam) of every block, in the model or the release."""
     centers = {}
     for block in blocks:
-        place = plan.slices()[block.name]
-        bare = plan.objective(replace(block, regularizer=None, center=None), data, {})
+        place = design.slices()[block.name]
+        bare = design.objective(replace(block, regularizer=None, center=None), data, {})
         weights = release[None, place]
         noise = bare.noise(weights, bare.pulls(weights))[0]
         centers[block.name] = -noise / (block.event.rows * block.event.regularization)
     release = release.copy()
     if all(block.center is not None for block in blocks):
         for block in blocks:
-            place = plan.slices()[str(block.center)]
+            place = design.slices()[str(block.center)]
             release[place] = centers[block.name] / block.center_scale
         return model, release
     if "center" not in model.get_params():

@@ -23,7 +23,7 @@ from dpcheck.families.adaptation.one_run import RealTraining
 from dpcheck.families.adaptation.step import CanaryStep
 from dpcheck.mechanisms import DPDA, GDPDA
 from dpcheck.mechanisms.adaptation import step as _dpda_step
-from dpcheck.mechanisms.adaptation.plan import NoisyGradient, noisy_gradient
+from dpcheck.mechanisms.adaptation.noisy_steps import NoisyGradient, noisy_gradient
 from dpcheck.session import run as session
 
 

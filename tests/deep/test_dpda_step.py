@@ -14,7 +14,7 @@ from dpcheck.core.events.training import SampledGaussian
 from dpcheck.mechanisms import DPDA, GDPDA
 from dpcheck.mechanisms.adaptation import step as _dpda_step
 from dpcheck.mechanisms.adaptation.network import apply, cross_entropy, initial_layers
-from dpcheck.mechanisms.adaptation.plan import NoisyGradient, noisy_gradient
+from dpcheck.mechanisms.adaptation.noisy_steps import NoisyGradient, noisy_gradient
 from dpcheck.mechanisms.adaptation.step import (
     Batch,
     StepRules,

@@ -103,13 +103,13 @@ class _NoiseLengths:
     part: str
 
     def __call__(self, data: Data, releases: np.ndarray) -> np.ndarray:
-        plan = self.model.plan(data)
-        slices = plan.slices()
+        design = self.model.design(data)
+        slices = design.slices()
         released = {name: releases[:, place] for name, place in slices.items()}
         total = np.zeros(len(releases))
-        for block in plan.blocks:
+        for block in design.blocks:
             if block.part == self.part:
-                objective = plan.objective(block, data, released)
+                objective = design.objective(block, data, released)
                 weights = released[block.name]
                 noise = objective.noise(weights, objective.pulls(weights))
                 total += block.event.noise_epsilon / 2 * np.linalg.norm(noise, axis=1)
@@ -117,7 +117,7 @@ class _NoiseLengths:
 
 
 def _pivot(model: Any, blank: Data, part: str) -> Pivot:
-    width = sum(b.width for b in model.plan(blank).blocks if b.part == part)
+    width = sum(b.width for b in model.design(blank).blocks if b.part == part)
     return Pivot(_NoiseLengths(model, part), float(width), "objective noise")
 
 

@@ -20,8 +20,8 @@ from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.families.objective.loss import certified_lower, fast_loss
 from dpcheck.mechanisms.common.data import Data, Labelled, Transfer, part_of
+from dpcheck.mechanisms.objective.design import Block, ReleaseDesign
 from dpcheck.mechanisms.objective.loss import exact_loss
-from dpcheck.mechanisms.objective.plan import Block, Plan
 
 Points = dict[str, PairPoint]  # by block; rows in raw units, centre as it is released
 
@@ -36,14 +36,14 @@ class Situation:
     free_center: bool
 
     @property
-    def plan(self) -> Plan:
+    def design(self) -> ReleaseDesign:
         """The blocks of the release."""
-        plan: Plan = self.model.plan(self.blank)
-        return plan
+        design: ReleaseDesign = self.model.design(self.blank)
+        return design
 
     def blocks(self) -> list[Block]:
         """The blocks of the people who are worst off: those with fewest rows."""
-        mine = [b for b in self.plan.blocks if b.part == self.part and b.columns is not None]
+        mine = [b for b in self.design.blocks if b.part == self.part and b.columns is not None]
         fewest = min(mine, key=lambda block: len(block.rows)).people
         return [block for block in mine if block.people == fewest]
 
@@ -114,10 +114,10 @@ def certified(situation: Situation, points: Points) -> float:
 
 def materialise(situation: Situation, points: Points) -> tuple[Any, Data, Data, np.ndarray]:
     """(model, D, D', release) as the mechanism itself takes them."""
-    plan, slices = situation.plan, situation.plan.slices()
+    design, slices = situation.design, situation.design.slices()
     rows = part_of(situation.blank, situation.part)
     first, second = np.zeros_like(rows.X), np.zeros_like(rows.X)
-    release = np.zeros(plan.width)
+    release = np.zeros(design.width)
     own_center = np.zeros(rows.X.shape[1])
     blocks = situation.blocks()
     record = blocks[0].rows[0]
@@ -274,7 +274,7 @@ def render(situation: Situation, points: Points, constructor: str) -> str:
     where = ":" if whole else "group"
     if not whole:
         lines.append(
-            f"group = [b for b in model.plan(BLANK).blocks if b.name == {group.name!r}][0].rows"
+            f"group = [b for b in model.design(BLANK).blocks if b.name == {group.name!r}][0].rows"
         )
     record = int(group.rows[0])
     center = getattr(model, "center", None)

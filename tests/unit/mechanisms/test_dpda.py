@@ -17,7 +17,7 @@ from dpcheck.core.events.training import SampledGaussian
 from dpcheck.mechanisms import DPDA, GDPDA
 from dpcheck.mechanisms.adaptation import lazy_jax as _jax
 from dpcheck.mechanisms.adaptation.batch_noise import batch_noise_pair
-from dpcheck.mechanisms.adaptation.plan import noisy_gradient, nu_schedule
+from dpcheck.mechanisms.adaptation.noisy_steps import noisy_gradient, nu_schedule
 from dpcheck.mechanisms.adaptation.sampling import joined, poisson_batches
 
 PAPER = {"source": 2817, "target": 539}

@@ -112,13 +112,15 @@ class WithNoise(PLR):
         super().__init__(1.0, 0.1)
         self.noise_epsilon = noise_epsilon
 
-    def _plan(self, rows, features):
+    def _design(self, rows, features):
         from dataclasses import replace
 
-        from dpcheck.mechanisms.objective.plan import Plan
+        from dpcheck.mechanisms.objective.design import ReleaseDesign
 
-        (block,) = super()._plan(rows, features).blocks
-        return Plan((replace(block, event=replace(block.event, noise_epsilon=self.noise_epsilon)),))
+        (block,) = super()._design(rows, features).blocks
+        return ReleaseDesign(
+            (replace(block, event=replace(block.event, noise_epsilon=self.noise_epsilon)),)
+        )
 
 
 def test_log_density_takes_one_or_many() -> None:

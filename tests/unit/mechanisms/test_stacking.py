@@ -134,21 +134,21 @@ def make(rng: np.random.Generator, features: int, transfer: int):
 
 def naive_blocks(model, data, release: np.ndarray) -> list[tuple[float, np.ndarray, float]]:
     """(eps', b, log det A) of each block, written out row by row with no shared code."""
-    plan, found = model.plan(data), []
-    weights = {name: release[place] for name, place in plan.slices().items()}
+    design, found = model.design(data), []
+    weights = {name: release[place] for name, place in design.slices().items()}
 
     def seen(block, x: np.ndarray) -> np.ndarray:
         if block.stacks:
             p = []
             for name in block.stacks:
-                low = next(b for b in plan.blocks if b.name == name)
+                low = next(b for b in design.blocks if b.name == name)
                 z = np.tanh(seen(low, x) @ weights[name] / 2)
                 p.append(z if block.centred else (z + 1) / 2)
             return np.array(p) / len(p) ** 0.5
         v = x[block.columns]
         return v * min(1.0, block.clip / np.linalg.norm(v)) * block.event.norm_bound / block.clip
 
-    for block in plan.blocks:
+    for block in design.blocks:
         X = (
             getattr(data, "X", None)
             if isinstance(data, Labelled)
@@ -249,11 +249,11 @@ def test_events_say_who_is_where() -> None:
 
 def test_every_record_is_in_exactly_one_set_of_people_of_the_stack() -> None:
     for model in (PSTS(partitions=3), PSTF(groups=2), PSTF(groups=2, high_share=0.2)):
-        plan = model.plan(blank(101, 6))
-        people = {block.people: block.rows for block in plan.blocks}
+        design = model.design(blank(101, 6))
+        people = {block.people: block.rows for block in design.blocks}
         together = np.concatenate(list(people.values()))
         np.testing.assert_array_equal(np.sort(together), np.arange(101))
-        for block in plan.blocks:
+        for block in design.blocks:
             np.testing.assert_array_equal(block.rows, people[block.people])
             assert block.event.rows == len(block.rows)
 
@@ -262,26 +262,26 @@ def test_the_split_depends_on_the_seed_and_the_number_of_rows_only() -> None:
     rng = np.random.default_rng(0)
     one, two = random_labelled(rng, 50, 4), random_labelled(rng, 50, 4)
     for model in (PSTF(groups=2), PSTS(partitions=2)):
-        for a, b in zip(model.plan(one).blocks, model.plan(two).blocks, strict=True):
+        for a, b in zip(model.design(one).blocks, model.design(two).blocks, strict=True):
             np.testing.assert_array_equal(a.rows, b.rows)
-    other = PSTF(groups=2, split_seed=1).plan(one).blocks[0].rows
-    assert not np.array_equal(other, PSTF(groups=2).plan(one).blocks[0].rows)
+    other = PSTF(groups=2, split_seed=1).design(one).blocks[0].rows
+    assert not np.array_equal(other, PSTF(groups=2).design(one).blocks[0].rows)
 
 
 def test_stacking_features_have_norm_at_most_one() -> None:
     data = random_labelled(np.random.default_rng(0), 40, 6)
     for meta in ("centred", "probability"):
         model = PSTF(groups=3, meta_features=meta)
-        plan = model.plan(data)
+        design = model.design(data)
         weights = {name: np.full((2, 2), 1e6) for name in ("low0", "low1", "low2")}
-        seen = plan.features(plan.block("high"), data.X, weights)
+        seen = design.features(design.block("high"), data.X, weights)
         assert np.linalg.norm(seen, axis=-1).max() <= 1
 
 
 def test_blocks_are_clipped_to_their_own_bound_and_scaled_to_their_importance() -> None:
     data = random_labelled(np.random.default_rng(0), 30, 4)
     model = PLRFS(groups=[[0, 1], [2, 3]], importances=[0.9, 0.1], norm_bound=[0.5, 2.0])
-    for block, q, bound in zip(model.plan(data).blocks, (0.9, 0.1), (0.5, 2.0), strict=True):
+    for block, q, bound in zip(model.design(data).blocks, (0.9, 0.1), (0.5, 2.0), strict=True):
         seen = block.low_features(data.X)
         assert np.linalg.norm(seen, axis=1).max() <= q
         short = np.linalg.norm(data.X[:, block.columns], axis=1) < bound
@@ -290,7 +290,7 @@ def test_blocks_are_clipped_to_their_own_bound_and_scaled_to_their_importance() 
 
 def test_feature_importances_sort_the_groups() -> None:
     model = PSTF(groups=2, feature_importances=[1.0, 4.0, 2.0, 3.0])
-    low = model.plan(blank(10, 4)).blocks[:2]
+    low = model.design(blank(10, 4)).blocks[:2]
     assert [sorted(block.columns) for block in low] == [[1, 3], [0, 2]]
     assert [block.event.norm_bound for block in low] == pytest.approx([0.7, 0.3])
 
@@ -298,10 +298,10 @@ def test_feature_importances_sort_the_groups() -> None:
 def test_psth_corrected_centre_is_in_the_targets_unit() -> None:
     """A source block on rows of norm 1 and a target block on rows of norm q predict alike."""
     data = random_transfer(np.random.default_rng(0), 30, 30, 4)
-    plan = PSTH(groups=2, importances=[0.8, 0.2]).plan(data)
+    design = PSTH(groups=2, importances=[0.8, 0.2]).design(data)
     w = np.array([0.3, -0.7])
     for k in (0, 1):
-        source, target = plan.block(f"source{k}"), plan.block(f"target{k}")
+        source, target = design.block(f"source{k}"), design.block(f"target{k}")
         np.testing.assert_allclose(
             source.low_features(data.X_target) @ w,
             target.low_features(data.X_target) @ (target.center_scale * w),

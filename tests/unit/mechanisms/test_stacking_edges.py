@@ -26,7 +26,7 @@ def test_zero_importance_drops_the_block_in_both_branches() -> None:
     for lam in (0.1, 1e-4):
         model = PSTF(1.0, lam, groups=[[0, 1], [2, 3], [4, 5]], importances=[0.5, 0.0, 0.5])
         model.fit(X, y)
-        assert [block.name for block in model.plan_.blocks] == ["low0", "low2", "high"]
+        assert [block.name for block in model.design_.blocks] == ["low0", "low2", "high"]
         assert model.predict(X).shape == (30,)
     # One group left is PLR on that group ([Yao2019] Remark 1).
     alone = PLRFS(1.0, 0.1, groups=[[0, 1], [2, 3, 4, 5]], importances=[1.0, 0.0])
@@ -46,7 +46,7 @@ def test_one_group_and_as_many_groups_as_features() -> None:
 
 def test_branch_two_gives_half_the_budget_and_extra_regularisation() -> None:
     for model in (PLR(0.1, 1e-4), PLRFS(0.1, 1e-4, groups=2), PSTF(0.1, 1e-4, groups=2)):
-        event = model.plan(blank(40, 4)).blocks[0].event
+        event = model.design(blank(40, 4)).blocks[0].event
         assert event.noise_epsilon == pytest.approx(0.05)
         assert event.extra_regularization > 0
 
@@ -56,7 +56,7 @@ def test_printed_and_corrected_differ_only_where_the_paper_slips() -> None:
     transfer = blank_transfer(100, 100, 4)
 
     def events(model, where) -> list[ObjectivePerturbation]:
-        return [block.event for block in model.plan(where).blocks]
+        return [block.event for block in model.design(where).blocks]
 
     for lam in (0.1, 1e-4):
         for kind in (PLR, PSTS):
@@ -74,7 +74,7 @@ def test_printed_and_corrected_differ_only_where_the_paper_slips() -> None:
     slip = events(PSTF(1.0, 1e-4, groups=2, variant="printed"), data)[0]
     assert (slip.noise_epsilon, slip.extra_regularization) == (0.5, 0.0)
     for variant, expected in (("printed", 1.0), ("corrected", 0.5)):
-        source = PSTH(1, 1, 0.1, 0.1, groups=2, variant=variant).plan(transfer).blocks[0].event
+        source = PSTH(1, 1, 0.1, 0.1, groups=2, variant=variant).design(transfer).blocks[0].event
         assert source.noise_epsilon == pytest.approx(expected - 2 * np.log1p(1 / 40))
 
 

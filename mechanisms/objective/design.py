@@ -65,7 +65,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class ReleaseDesign:
     """All blocks of a release, in the order they are trained and concatenated."""
 
     blocks: tuple[Block, ...]
