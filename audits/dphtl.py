@@ -13,6 +13,7 @@ from dpcheck.families.output import audit as _output
 from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputGame, OutputPair
 from dpcheck.families.output.search import OutputTarget, RowDomain
+from dpcheck.mechanisms.dpiw import RowShape
 from dpcheck.mechanisms.output.model import OutputModel
 from dpcheck.session.judgement import Exhibit, Grade, Judgement
 from dpcheck.session.registry import Audit, AuditSetup, Parameter
@@ -32,7 +33,7 @@ def _attack(request: AuditSetup) -> Attack:
     # Sources release independently of each other: one stands for any.
     blank = SourcesData((Source(zeros, ones, zeros),), np.zeros((1, features)))
     source_rate, weight_rate = (block.scale.rate for block in model.blocks(blank))
-    labelled = RowDomain("ball", 1.0, features)
+    labelled = RowDomain(RowShape.BALL, 1.0, features)
     unlabelled = _output.weight_domain(model, features, s["largest_row"])
 
     def data(X: Array, extra: Array, public: Array) -> Data:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from scipy.special import logsumexp
@@ -28,7 +30,6 @@ from dpcheck.mechanisms.output.rows import (
 )
 
 VARIANTS = ("corrected", "printed", "signed")
-BOUNDS = ("box", "ball", "positive-ball")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,21 +50,35 @@ class TwoSamples:
         object.__setattr__(self, "public", read_rows(self.public, "public", X.shape[1]))
 
 
+class RowShape(StrEnum):
+    """The set every row is clipped to."""
+
+    BOX = "box"
+    BALL = "ball"
+    POSITIVE_BALL = "positive-ball"
+    NONE = "none"
+
+
+BOUNDS = (RowShape.BOX, RowShape.BALL, RowShape.POSITIVE_BALL)
+_CLIP: dict[RowShape, Callable[[Rows, float], Rows]] = {
+    RowShape.BOX: lambda X, _: clip_box(X),
+    RowShape.BALL: clip_norm,
+    RowShape.POSITIVE_BALL: clip_positive_norm,
+    RowShape.NONE: lambda X, _: X,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class RowBound:
     """What is done to every row, and how far one replaced row then moves the gradient, times n."""
 
-    kind: str  # of BOUNDS, or "none"
+    kind: RowShape
     radius: float
     reach: float
 
     def apply(self, X: Rows) -> Rows:
         """The clipped rows."""
-        if self.kind == "none":
-            return X
-        if self.kind == "box":
-            return clip_box(X)
-        return (clip_norm if self.kind == "ball" else clip_positive_norm)(X, self.radius)
+        return _CLIP[self.kind](X, self.radius)
 
 
 def row_bound(kind: str, width: int, radius: float | None = None) -> RowBound:
@@ -73,15 +88,19 @@ def row_bound(kind: str, width: int, radius: float | None = None) -> RowBound:
     ball: the two rows have no negative inner product, so sqrt(2) R. The default R is sqrt(d).
     """
     root = math.sqrt(width)
-    if kind not in (*BOUNDS, "none"):
+    if kind not in list(RowShape):
         raise InvalidParameter(f"bound must be one of {', '.join(BOUNDS)}, got {kind!r}.")
-    if kind == "box":
-        if radius is not None:
-            raise InvalidParameter("norm_bound belongs to a ball; the box is [0, 1].")
-        return RowBound(kind, root, root)
+    shape = RowShape(kind)
+    if shape is RowShape.BOX and radius is not None:
+        raise InvalidParameter("norm_bound belongs to a ball; the box is [0, 1].")
     size = root if radius is None else positive("norm_bound", radius)
-    reach = {"ball": 2 * size, "positive-ball": math.sqrt(2) * size, "none": math.inf}[kind]
-    return RowBound(kind, size, reach)
+    reach = {
+        RowShape.BOX: size,
+        RowShape.BALL: 2 * size,
+        RowShape.POSITIVE_BALL: math.sqrt(2) * size,
+        RowShape.NONE: math.inf,
+    }
+    return RowBound(shape, size, reach[shape])
 
 
 def weight_scale(
@@ -211,4 +230,4 @@ def variant_bound(variant: str, bound: str, norm_bound: float | None, width: int
         )
     if variant == "corrected":
         return row_bound(bound, width, norm_bound)
-    return row_bound("ball" if variant == "signed" else "none", width)
+    return row_bound(RowShape.BALL if variant == "signed" else RowShape.NONE, width)

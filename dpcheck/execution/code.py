@@ -20,9 +20,9 @@ _PACKAGE = Path(__file__).parents[1]  # dpcheck's own source
 _MOST_FILES = 5000
 
 
-def key(facts: Mapping[str, Plain]) -> str:
+def key(dependencies: Mapping[str, Plain]) -> str:
     """A digest of everything that decides a result."""
-    text = json.dumps(facts, sort_keys=True, default=str, allow_nan=False)
+    text = json.dumps(dependencies, sort_keys=True, default=str, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

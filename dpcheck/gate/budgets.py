@@ -29,7 +29,7 @@ def claimed_event(claim: Claim, adjacency: Adjacency) -> Event:
 
 
 def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry]]) -> BudgetEntry:
-    """The bill of one dataset.
+    """What one dataset spends.
 
     Guarantee: `upper` is never below what the listed releases spend, if the audited claims are true
     and nothing else is released.

@@ -110,9 +110,9 @@ def check(
             )
             for spec in project.audits
         ]
-        bills = [check_budget(spec, spenders(spec, audited)) for spec in project.budgets]
+        spent = [check_budget(spec, spenders(spec, audited)) for spec in project.budgets]
         entries = [entry for _, found in audited for entry in found]
-        found = findings(entries, bills)
+        found = findings(entries, spent)
         results.put_last(
             [
                 {
@@ -133,7 +133,7 @@ def check(
         tuple(replace(e, accepted=why.get(finding_name(e))) for e in entries),
         request.confidence,
         versions(),
-        budgets=tuple(replace(b, accepted=why.get(f"budgets/{b.dataset}")) for b in bills),
+        budgets=tuple(replace(b, accepted=why.get(f"budgets/{b.dataset}")) for b in spent),
         complaints=tuple(complaints),
         command=f"dpcheck check --seed {request.seed} --no-cache",
         file=from_checkout(project.file, project.root) or "" if project.file is not None else "",
@@ -146,7 +146,7 @@ def finding_name(entry: AuditEntry) -> str:
     return f"{entry.name}/{entry.part}"
 
 
-def findings(entries: Sequence[AuditEntry], bills: Sequence[BudgetEntry]) -> list[Finding]:
+def findings(entries: Sequence[AuditEntry], spent: Sequence[BudgetEntry]) -> list[Finding]:
     """Everything a baseline can speak of."""
     return [
         Finding(
@@ -156,7 +156,7 @@ def findings(entries: Sequence[AuditEntry], bills: Sequence[BudgetEntry]) -> lis
             e.verdict is not Verdict.UNDECIDED,
         )
         for e in entries
-    ] + [Finding(f"budgets/{b.dataset}", b.upper, not b.within) for b in bills]
+    ] + [Finding(f"budgets/{b.dataset}", b.upper, not b.within) for b in spent]
 
 
 def _plain(value: float) -> float | str:

@@ -104,7 +104,7 @@ def result_key(
     spec: AuditSpec, request: session.AuditRequest, plans: Sequence[PartPlan], project: Project
 ) -> str | None:
     """A digest of code, data and parameters; None where the data has none."""
-    facts: dict[str, Plain] = {
+    dependencies: dict[str, Plain] = {
         "environment": code.environment(),
         "name": spec.name,
         "target": spec.target,
@@ -123,12 +123,14 @@ def result_key(
         "inputs": code.inputs(project.root, spec.inputs),
     }
     if not request.is_registered:
-        facts["sources"] = code.sources(_source_of(spec.target), project.root)
-        facts["data"] = [fingerprint((p.first, p.second)) for plan in plans for p in plan.pairs]
-        facts["claims"] = [repr(plan.claim) for plan in plans]
-        if None in facts["data"]:
+        dependencies["sources"] = code.sources(_source_of(spec.target), project.root)
+        dependencies["data"] = [
+            fingerprint((p.first, p.second)) for plan in plans for p in plan.pairs
+        ]
+        dependencies["claims"] = [repr(plan.claim) for plan in plans]
+        if None in dependencies["data"]:
             return None
-    return code.key(facts)
+    return code.key(dependencies)
 
 
 def run_audit(

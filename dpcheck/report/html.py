@@ -47,7 +47,7 @@ class Part:
     verdict: Mark
     cells: list[tuple[str, str]]
     sentence: str
-    facts: list[tuple[str, Sequence[str]]]
+    details: list[tuple[str, Sequence[str]]]
     drawings: list[Drawing]
     no_pictures: str
     witness: str
@@ -195,7 +195,7 @@ def _part(entry: AuditEntry, key: str, several: bool) -> Part:
         verdict=_mark(entry.verdict),
         cells=list(zip(labels, cells, strict=True)),
         sentence=_alone(entry),
-        facts=_facts(entry),
+        details=_details(entry),
         drawings=_drawings(entry, key),
         no_pictures=_NOT_SAMPLED if entry.observed.runs else _NO_RUNS,
         witness=_data(data) if data else "",
@@ -232,28 +232,28 @@ def _drawings(entry: AuditEntry, key: str) -> list[Drawing]:
     return [*found, extra] if extra is not None else found
 
 
-def _facts(entry: AuditEntry) -> list[tuple[str, Sequence[str]]]:
+def _details(entry: AuditEntry) -> list[tuple[str, Sequence[str]]]:
     seen = entry.observed
     how = f"by {seen.method}, confidence {seen.confidence:.6g}"
     if seen.runs:
         how += f", {seen.runs:,} runs a side after {seen.learning_runs:,} to learn"
-    facts: list[tuple[str, Sequence[str]]] = [
+    details: list[tuple[str, Sequence[str]]] = [
         ("claim", [f"{entry.claim.source}; {entry.claim.adjacency} neighbours"])
     ]
     if entry.proved is not None:
-        facts.append(("proof", [f"by the accountant “{entry.proved.method}”"]))
+        details.append(("proof", [f"by the accountant “{entry.proved.method}”"]))
         if entry.proved.assumes:
-            facts.append(("assumes", entry.proved.assumes))
+            details.append(("assumes", entry.proved.assumes))
     if entry.conformance is not None:
-        facts.append(("tied", [entry.conformance]))
-    facts.append(("observed", [how]))
+        details.append(("tied", [entry.conformance]))
+    details.append(("observed", [how]))
     if entry.origin != "run":
-        facts.append(("origin", [entry.origin]))
+        details.append(("origin", [entry.origin]))
     if entry.location is not None:
-        facts.append(("code", [f"{entry.location.path}:{entry.location.line}"]))
+        details.append(("code", [f"{entry.location.path}:{entry.location.line}"]))
     if entry.notes:
-        facts.append(("notes", entry.notes))
-    return facts
+        details.append(("notes", entry.notes))
+    return details
 
 
 def _spent(line: Spent) -> dict[str, Plain]:

@@ -19,6 +19,7 @@ from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count, positive
 from dpcheck.families.output.loss import OutputGame, OutputPair
 from dpcheck.families.output.search import OutputSearch, OutputTarget, RowDomain
+from dpcheck.mechanisms.dpiw import RowShape
 from dpcheck.session.registry import AuditSetup, Parameter
 
 Array = NDArray[np.float64]
@@ -51,8 +52,8 @@ class Attack:
 def weight_domain(model: Any, features: int, largest_row: float) -> RowDomain:
     """The rows of the weight model: what the variant clips to, or all up to the attacker's reach."""
     bound = model.row_bound(features)
-    if bound.kind == "none":
-        return RowDomain("ball", positive("largest_row", largest_row), features)
+    if bound.kind is RowShape.NONE:
+        return RowDomain(RowShape.BALL, positive("largest_row", largest_row), features)
     return RowDomain(bound.kind, bound.radius, features)
 
 

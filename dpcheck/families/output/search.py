@@ -22,6 +22,7 @@ from dpcheck.families.output.loss import (
     certified_lower,
     losses,
 )
+from dpcheck.mechanisms.dpiw import RowShape
 
 Array = NDArray[np.float64]
 NAMES = ("changed", "replaced", "background", "public")
@@ -35,14 +36,14 @@ class RowDomain:
     no feature and a public row across both.
     """
 
-    kind: str  # "box", "ball" or "positive-ball"
+    kind: RowShape
     radius: float
     features: int
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The features behind every coordinate that is searched."""
-        if self.kind != "box":
+        if self.kind is not RowShape.BOX:
             return (1,) * min(2, self.features)
         groups = np.array_split(np.arange(self.features), min(4, self.features))
         return tuple(len(group) for group in groups)
@@ -50,13 +51,13 @@ class RowDomain:
     def decode(self, points: Array) -> Array:
         """The rows (batch, 4, groups) that numbers in [-1, 1] stand for."""
         rows = points.reshape(len(points), 4, len(self.sizes))
-        if self.kind == "box":
+        if self.kind is RowShape.BOX:
             # Numbers beyond +-1/2 are corners, where the best rows are.
             return np.clip(rows + 0.5, 0.0, 1.0)
         limit = self.radius * (1 - 1e-12)
         # Cubed, so that short rows are tried as often as long ones.
         scaled = limit * np.sign(rows) * np.abs(rows) ** 3
-        if self.kind == "positive-ball":
+        if self.kind is RowShape.POSITIVE_BALL:
             scaled = np.maximum(scaled, 0.0)
         length = np.linalg.norm(scaled, axis=2, keepdims=True)
         return np.asarray(
@@ -66,10 +67,10 @@ class RowDomain:
     def contains(self, pair: OutputPair) -> bool:
         """Whether every row is allowed, so that the mechanism's clipping leaves it alone."""
         rows = [np.array(getattr(pair, name)) for name in NAMES]
-        if self.kind == "box":
+        if self.kind is RowShape.BOX:
             return all(((row >= 0) & (row <= 1)).all() for row in rows)
         short = all(np.linalg.norm(row) <= self.radius * (1 - 1e-13) for row in rows)
-        return short and (self.kind == "ball" or all((row >= 0).all() for row in rows))
+        return short and (self.kind is RowShape.BALL or all((row >= 0).all() for row in rows))
 
 
 def search(game: OutputGame, domain: RowDomain, seed: np.random.SeedSequence) -> OutputPair:

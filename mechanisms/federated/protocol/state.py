@@ -41,8 +41,8 @@ class Settings:
 
     def text(self, scheme: str, pairs: int) -> str:
         """Canonical text of the settings, the encryption and the number of common rows."""
-        facts = {**asdict(self), "scheme": scheme, "common rows": pairs}
-        return json.dumps(facts, sort_keys=True, separators=(",", ":"))
+        settings = {**asdict(self), "scheme": scheme, "common rows": pairs}
+        return json.dumps(settings, sort_keys=True, separators=(",", ":"))
 
 
 def check_agreement(mine: str, theirs: str) -> None:

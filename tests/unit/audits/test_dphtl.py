@@ -14,6 +14,7 @@ from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import Witness
 from dpcheck.families.output import search as _output_hunt
 from dpcheck.families.output.loss import OutputGame, OutputPair, as_rows, certified_lower, losses
+from dpcheck.mechanisms.dpiw import RowShape
 from dpcheck.session import run as session
 
 SMALL = ("rows=1000", "features=4")
@@ -164,7 +165,7 @@ def test_wrong_noise_breaks_the_tie(monkeypatch):
 def test_search_stays_inside_its_domain():
     rng = np.random.default_rng(0)
     for kind, radius, features in (("box", 1.0, 7), ("ball", 3.0, 2), ("positive-ball", 2.0, 1)):
-        domain = _output_hunt.RowDomain(kind, radius, features)
+        domain = _output_hunt.RowDomain(RowShape(kind), radius, features)
         for rows in domain.decode(rng.uniform(-1, 1, (200, 4 * len(domain.sizes)))):
             pair = OutputPair(*(tuple(row) for row in rows.tolist()))
             assert domain.contains(pair)
