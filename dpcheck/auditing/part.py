@@ -42,6 +42,8 @@ def audit_part(
     Guarantee: violated wrongly with probability at most `limits.alpha`: each auditor is given a
     fraction of what the ones before it left.
     """
+    if plan.pair_search is not None and plan.mechanism is not None:
+        plan = replace(plan, pairs=plan.pair_search.find(plan.mechanism, runner))
     findings: list[Finding] = []
     left = limits.alpha
     for auditor in standard_auditors(limits) if auditors is None else auditors:
@@ -72,7 +74,7 @@ def audit_part(
         observed,
         decide(evidence),
         witness,
-        tuple(note for finding in findings for note in finding.notes),
+        (*plan.notes, *(note for finding in findings for note in finding.notes)),
         told[0] if told else None,
         spending=error_budget(limits.alpha, [finding.spent for finding in findings]),
         evidence=_pictures(plan, findings, limits, runner) if pictures else None,
