@@ -54,6 +54,8 @@ def audit_part(
     Guarantee: violated wrongly with probability at most `limits.alpha`: each auditor is given a
     fraction of what the ones before it left.
     """
+    if plan.pair_search is not None and plan.mechanism is not None:
+        plan = replace(plan, pairs=plan.pair_search.find(plan.mechanism, runner))
     findings: list[Finding] = []
     left, late = limits.alpha, False
     if plan.mechanism is not None and not math.isinf(limits.deadline):
@@ -94,7 +96,7 @@ def audit_part(
         observed,
         decide(evidence),
         witness,
-        tuple(note for finding in findings for note in finding.notes),
+        (*plan.notes, *(note for finding in findings for note in finding.notes)),
         told[0] if told else None,
         spending=error_budget(limits.alpha, [finding.spent for finding in findings]),
         evidence=_pictures(plan, findings, limits, runner) if pictures and not late else None,
