@@ -366,6 +366,7 @@ class Distinguisher:
             tuple(notes),
             event=(best.pair, best.event),
             out_of_time=found.out_of_time,
+            pair=found.pair,
         )
 
 

@@ -137,6 +137,7 @@ class Game:
     pair: int
     rule: Rule | None
     finished: bool
+    seen: tuple[Sequence[Encoded], Sequence[Encoded]]  # the outputs on that pair, by side
 
 
 def lines_to_play(claim: AuditedClaim) -> tuple[Line, ...]:
@@ -296,6 +297,7 @@ class _State:
             int(np.argmax(self.told)),
             self.last,
             finished,
+            self.tables[int(np.argmax(self.told))].parts,
         )
 
 
@@ -333,6 +335,8 @@ class GuessingGame:
             observed,
             _witness(game, plan.pairs[game.pair]) if game.lower > epsilon else None,
             out_of_time=not game.finished,
+            pair=game.pair,
+            seen=game.seen,
         )
 
 
