@@ -5,8 +5,8 @@
 
 The noise sqrt(2 log(1.25 / delta)) / epsilon is proved for one record of norm 1 and epsilon below 1;
 two clipped updates of clients differ by twice the clipping norm. Runs the library's own clipping and
-noise on two opposite updates with sensitivity 1 as its examples have it, and prints what replay saw
-and the exact epsilon of two Gaussians that far apart. Exits 1 when the budget is overspent.
+noise on two opposite updates, with a sensitivity equal to the clipping norm, and prints what replay
+saw and the exact epsilon of two Gaussians that far apart. Exits 1 when the budget is overspent.
 """
 
 import sys

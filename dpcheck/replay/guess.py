@@ -60,7 +60,10 @@ def _fitted(first: Run, other: Run, outputs: list[Array], draws: list[Array]) ->
         if atom is None:
             return None
         scale = float(moved[:, index] @ drawn[:, atom] / (drawn[:, atom] @ drawn[:, atom]))
-        for made, run, y, z in ((one, first, outputs[0], draws[0]), (two, other, outputs[3], draws[3])):
+        for made, run, y, z in (
+            (one, first, outputs[0], draws[0]),
+            (two, other, outputs[3], draws[3]),
+        ):
             base = float(y[index] - scale * z[atom])
             # What float32 and the estimate of the scale may hide.
             slack = 1e-5 * (abs(float(y[index])) + abs(scale * float(z[atom])))

@@ -114,7 +114,7 @@ def _guessed(
         return ()
     atoms = sorted(a for part in seen.comparison.parts for a in part.atoms)
     words = (
-        f"all {seen.judged} outputs moved in proportion to one draw each in four runs; if that is all "
+        f"each of {seen.judged} outputs moved in proportion to one draw in four runs; if that is all "
         f"there is to it, epsilon is {epsilon:.6g} at delta {delta:g} (not followed, so no proof)"
     )
     return (Hint(HintKind.ADDITIVE, line_of(run, atoms[0]) if atoms else UNKNOWN, words),)

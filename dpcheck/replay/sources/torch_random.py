@@ -82,9 +82,13 @@ class Torch(Source):
         def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **kwargs: Any) -> Any:
             shape = size
             if size is None:
-                shape = torch.broadcast_tensors(torch.as_tensor(mean), torch.as_tensor(std))[0].shape
+                shape = torch.broadcast_tensors(torch.as_tensor(mean), torch.as_tensor(std))[
+                    0
+                ].shape
             tensors = [x for x in (mean, std) if isinstance(x, torch.Tensor) and x.dim()]
-            noise = self._noise(torch, "normal", Family.NORMAL, shape, tensors[0] if tensors else None)
+            noise = self._noise(
+                torch, "normal", Family.NORMAL, shape, tensors[0] if tensors else None
+            )
             del kwargs
             return noise * std + mean
 
