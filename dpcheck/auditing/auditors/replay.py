@@ -25,6 +25,7 @@ SECONDS = 20.0  # a pair: following makes code slower, and slow code has the oth
 # What is worth a line in a report even where nothing is refuted.
 TELLING = frozenset(
     {
+        HintKind.ADDITIVE,
         HintKind.FIXED_SEED,
         HintKind.NO_DRAW,
         HintKind.PATH,
