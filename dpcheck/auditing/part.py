@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import numpy as np
-
 from dpcheck.auditing.auditors.distinguisher import Distinction, Limits, distinguish
 from dpcheck.auditing.auditors.likelihood import epsilon_lower, sample_losses
 from dpcheck.auditing.auditors.noise_scale import Pivot, noise_scale_test
@@ -16,6 +14,7 @@ from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.error_budget import DIRECTIONS, bill
 from dpcheck.auditing.evidence import evidence_runs, gather
 from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.verdicts import Evidence, decide
 from dpcheck.core.audit_result import AuditEntry, Observed, Proved
 from dpcheck.core.claim import Claim
@@ -158,7 +157,7 @@ def audit_part(
         observed,
         decide(evidence),
         shown,
-        tuple(notes),
+        (*notes, *runner.store.facts.notes()),
         tie.describe() if tie is not None else None,
         spending=spending,
         evidence=_pictures(plan, distinction, limits, runner) if pictures else None,
@@ -217,11 +216,12 @@ def _likelihood(plan: PartPlan, alpha: float, runner: Runner) -> Finding:
         observed = Observed(
             epsilon, plan.tested.delta, confidence, method, plan.loss_runs, plan.tested.epsilon
         )
+        shown = plain_pair(pair.first, pair.second)
         witness = {
             "kind": "exact loss",
             "pair": pair.label,
-            "first": plain(pair.second if sample.swapped else pair.first),
-            "second": plain(pair.first if sample.swapped else pair.second),
+            "first": shown[sample.swapped],
+            "second": shown[not sample.swapped],
             "output": sample.output.tolist(),
             "loss": sample.best if math.isfinite(sample.best) else "inf",
         }
@@ -249,11 +249,12 @@ def _observed(distinction: Distinction, plan: PartPlan, limits: Limits) -> Findi
     first, second = pair.first, pair.second
     if candidate.event.swapped:
         first, second = second, first
+    shown = plain_pair(first, second)
     return observed, {
         "kind": "event",
         "pair": pair.label,
-        "first": plain(first),
-        "second": plain(second),
+        "first": shown[0],
+        "second": shown[1],
         "event": candidate.event.describe(),
         "hits_first": counts.hits,
         "hits_second": counts.other,
@@ -261,18 +262,3 @@ def _observed(distinction: Distinction, plan: PartPlan, limits: Limits) -> Findi
         "epsilon_claimed": distinction.epsilon,
         "delta": distinction.delta,
     }
-
-
-def plain(value: Any, limit: int = 2000) -> Any:
-    """Data as JSON can carry it; large things as a short description."""
-    if isinstance(value, np.ndarray):
-        return value.tolist() if value.size <= limit else f"array of shape {value.shape}"
-    if isinstance(value, tuple | list):
-        return [plain(item, limit) for item in value]
-    if isinstance(value, dict):
-        return {str(key): plain(item, limit) for key, item in value.items()}
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, int | float | str | bool) or value is None:
-        return value
-    return repr(value)[:200]

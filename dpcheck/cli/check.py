@@ -86,6 +86,8 @@ def command(context: click.Context, /, **options: Any) -> None:
     reports = [type(file)(file.kind, file.path.absolute()) for file in options["reports"]]
     with own_stdout(), chdir(project.root):
         report = check(project, request, datetime.now(UTC).date(), Progress())
+    if options["no_data"]:
+        report = report.without_data()
     click.echo(_render(report, options["style"]))
     from dpcheck.report.files import write
 

@@ -10,6 +10,7 @@ from dpcheck.auditing.auditors.distinguisher import Limits
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
 from dpcheck.auditing.part import PartPlan, audit_part
 from dpcheck.core.verdict import Verdict
+from dpcheck.execution import imports
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.store import SqliteStore
@@ -17,7 +18,6 @@ from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
 from dpcheck.gate.running import Settings, night_limits, run_audit
 from dpcheck.session import run as session
-from dpcheck.execution import imports
 from dpcheck.session.claims import audited_claim, read_claim
 
 SOURCE = """
