@@ -19,28 +19,11 @@ from dpcheck.core.verdict import Verdict
 SCHEMA = "dpcheck.report/1"
 # What of a witness is neither a dataset nor an output.
 _FIGURES = frozenset(
-    [
-        "kind",
-        "pair",
-        "event",
-        "hits_first",
-        "hits_second",
-        "runs",
-        "epsilon_claimed",
-        "delta",
-        "loss",
-        "python",
-        "audit",
-        "variant",
-        "part",
-        "claim",
-        "claim_delta",
-        "canaries",
-        "guessed",
-        "correct",
-        "lower",
-        "at_delta",
-    ]
+    {
+        *("kind", "audit", "variant", "part", "pair", "event", "python"),
+        *("hits_first", "hits_second", "runs", "loss", "delta", "lower", "at_delta"),
+        *("claim", "claim_delta", "epsilon_claimed", "canaries", "guessed", "correct"),
+    }
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import threading
 import time
@@ -85,6 +86,7 @@ def _unpack(parcel: Parcel) -> Stage:
 def work(parcel: Parcel, around: Surroundings, seeds: Sequence[np.random.SeedSequence]) -> Done:
     """Run some batches of a stage, in a worker."""
     began = time.perf_counter()
+    faulthandler.disable()  # loky's; how a worker died is said once, by whoever waits for it
     results: list[Arrays] = []
     error: DpcheckError | None = None
     try:
