@@ -99,7 +99,11 @@ def audit_part(
         observed,
         verdict,
         best.witness if verdict is not Verdict.VIOLATED else _shown(plan, best, limits, runner),
-        (*plan.notes, *(note for finding in findings for note in finding.notes)),
+        (
+            *plan.notes,
+            *(note for finding in findings for note in finding.notes),
+            *runner.store.facts.notes(),
+        ),
         told[0] if told else None,
         spending=error_budget(limits.alpha, [finding.spent for finding in findings]),
         evidence=_pictures(plan, findings, limits, runner) if pictures and not late else None,
