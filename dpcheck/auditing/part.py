@@ -14,6 +14,7 @@ from dpcheck.auditing.auditors.noise_scale import NoiseScaleTest
 from dpcheck.auditing.auditors.one_run import OneRun
 from dpcheck.auditing.auditors.replay import Replay
 from dpcheck.auditing.auditors.witness_search import WitnessSearch
+from dpcheck.auditing.counterexample.build import readable
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
 from dpcheck.auditing.limits import Limits
@@ -23,6 +24,7 @@ from dpcheck.core.audit_result import AuditEntry, Observed
 from dpcheck.core.errors import NothingToAudit, TimeLimitReached
 from dpcheck.core.evidence import RunEvidence, Spent
 from dpcheck.core.method import Method
+from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import Witness
 from dpcheck.execution.interrupts import until
 from dpcheck.execution.runner import Runner
@@ -54,6 +56,8 @@ def audit_part(
     Guarantee: violated wrongly with probability at most `limits.alpha`: each auditor is given a
     fraction of what the ones before it left.
     """
+    if plan.pair_search is not None and plan.mechanism is not None:
+        plan = replace(plan, pairs=plan.pair_search.find(plan.mechanism, runner))
     findings: list[Finding] = []
     left, late = limits.alpha, False
     if plan.mechanism is not None and not math.isinf(limits.deadline):
@@ -74,7 +78,7 @@ def audit_part(
     seen = _observations(findings)
     if not seen:
         raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
-    observed, witness = max(seen, key=lambda one: _weight(one[0], plan))
+    observed, best = max(seen, key=lambda one: _weight(one[0], plan))
     observed = replace(observed, allowed=plan.tested.at(observed.delta))
     evidence = Evidence(
         epsilon=plan.tested.at(observed.delta),
@@ -84,6 +88,7 @@ def audit_part(
         tied=conforms(findings),
         tolerance=limits.tolerance,
     )
+    verdict = decide(evidence)
     told = [finding.conformance for finding in findings if finding.conformance is not None]
     return AuditEntry(
         plan.name,
@@ -92,9 +97,13 @@ def audit_part(
         plan.claim,
         plan.proved,
         observed,
-        decide(evidence),
-        witness,
-        tuple(note for finding in findings for note in finding.notes),
+        verdict,
+        best.witness if verdict is not Verdict.VIOLATED else _shown(plan, best, limits, runner),
+        (
+            *plan.notes,
+            *(note for finding in findings for note in finding.notes),
+            *runner.store.facts.notes(),
+        ),
         told[0] if told else None,
         spending=error_budget(limits.alpha, [finding.spent for finding in findings]),
         evidence=_pictures(plan, findings, limits, runner) if pictures and not late else None,
@@ -103,7 +112,7 @@ def audit_part(
     )
 
 
-def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Witness | None]]:
+def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Finding]]:
     """What was observed; a formula says nothing about code that was seen not to follow it."""
     contradicted = any(finding.contradicts_formula for finding in findings)
     return [
@@ -111,11 +120,20 @@ def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Witness |
             replace(each.observed, detectable=math.inf)
             if contradicted and each.of_formula
             else each.observed,
-            each.witness,
+            each,
         )
         for each in findings
         if each.observed is not None
     ]
+
+
+def _shown(plan: PartPlan, found: Finding, limits: Limits, runner: Runner) -> Witness | None:
+    """The witness of a violation; one of runs is made readable, within the time that is left."""
+    try:
+        with until(limits.deadline):
+            return readable(plan, found, limits, runner)
+    except TimeLimitReached:
+        return found.witness
 
 
 def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, float]:

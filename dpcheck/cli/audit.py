@@ -85,9 +85,12 @@ def command(**options: Flag) -> None:
         return
     with own_stdout():
         report = session.run_plans(plans, request, identity, progress=Progress())
+    if options["no_data"]:
+        report = report.without_data()
     click.echo(render(report, options["style"]))
     write(report, options["reports"])
-    _save_witnesses(report, options["store"])
+    if not options["no_data"]:
+        _save_witnesses(report, options["store"])
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
 
 

@@ -89,6 +89,8 @@ def command(context: click.Context, /, **options: Flag) -> None:
     reports = [type(file)(file.kind, file.path.absolute()) for file in options["reports"]]
     with own_stdout(), chdir(project.root):
         report = check(project, request, datetime.now(UTC).date(), Progress())
+    if options["no_data"]:
+        report = report.without_data()
     click.echo(render(report, options["style"]))
     write(report, reports)
     _summarise(report)

@@ -122,6 +122,12 @@ _AUDIT_OPTIONS = (
         help="How far above the claim the detectable epsilon may be.",
     ),
     click.option(
+        "--no-data",
+        is_flag=True,
+        envvar="DPCHECK_NO_DATA",
+        help="Show nothing of the datasets, also not the records that convict.",
+    ),
+    click.option(
         "--allow-undecided",
         is_flag=True,
         envvar="DPCHECK_ALLOW_UNDECIDED",

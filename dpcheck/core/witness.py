@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -50,6 +50,10 @@ class Witness(Mapping[str, Plain]):
     def extended(self, **figures: Plain) -> Witness:
         """The witness with further figures."""
         return Witness(self.kind, {**self.figures, **figures})
+
+    def only(self, names: Collection[str]) -> Witness:
+        """The witness with no other figures than these."""
+        return Witness(self.kind, {k: v for k, v in self.figures.items() if k in names})
 
     def to_json(self) -> dict[str, Plain]:
         """One plain object."""

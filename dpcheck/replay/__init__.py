@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpcheck.replay.findings import FindingKind, Hint, HintKind, ReplayFinding
     from dpcheck.replay.pair import examine
+    from dpcheck.replay.search import Scorer
 
 _HOMES = {
     "FindingKind": "findings",
     "Hint": "findings",
     "HintKind": "findings",
     "ReplayFinding": "findings",
+    "Scorer": "search",
     "examine": "pair",
 }
 
-__all__ = ["FindingKind", "Hint", "HintKind", "ReplayFinding", "examine"]
+__all__ = ["FindingKind", "Hint", "HintKind", "ReplayFinding", "Scorer", "examine"]
 
 
 def __getattr__(name: str) -> Any:

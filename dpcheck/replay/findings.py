@@ -33,6 +33,7 @@ class HintKind(StrEnum):
     FIXED_SEED = "the seed is fixed in the code"
     UNUSED = "a draw never reaches the output"
     SHIFT = "the output moves when the data changes and the noise stays"
+    ADDITIVE = "the output looks additive in the noise, and its loss would be above the claim"
     NOT_FOLLOWED = "the noise was not followed to the end"
     UNREPEATABLE = "two runs with the same draws differ"
 

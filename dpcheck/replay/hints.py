@@ -98,8 +98,8 @@ def _reused(run: Run) -> list[Hint]:
 
 
 def _unused(run: Run) -> list[Hint]:
-    if any(mark.kind is MarkKind.LEFT for mark in run.recorder.marks):
-        return []
+    if not run.recorder.clean:
+        return []  # it may have reached the output unseen
     reached: set[int] = set()
     for value in run.flat.scalars:
         if isinstance(value, Followed):

@@ -10,7 +10,8 @@ from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.replay.checks import confirmed
 from dpcheck.replay.draws import UNKNOWN, Line
-from dpcheck.replay.findings import FindingKind, ReplayFinding
+from dpcheck.replay.findings import FindingKind, Hint, HintKind, ReplayFinding
+from dpcheck.replay.guess import guess
 from dpcheck.replay.hints import hints_of, line_of, suggested
 from dpcheck.replay.laws import Comparison, compare_runs
 from dpcheck.replay.losses.parts import Part, epsilon_of
@@ -71,6 +72,7 @@ def examine(
     hints = hints_of(recorded, replayed, start_of(function))
     event = suggested(recorded, replayed)
     if compared is None:
+        hints = (*_guessed(observer, (first, second), seed, calls, claim, recorded), *hints)
         found = FindingKind.HINT if hints or event else FindingKind.NOTHING
         return ReplayFinding(found, label, observer.calls, hints=hints, event=event, adjacency=kind)
     delta = claim.delta if claim is not None else 0.0
@@ -95,6 +97,27 @@ def start_of(function: Any) -> Line:
         return Line(code.co_filename, code.co_firstlineno)
     except AttributeError:
         return UNKNOWN
+
+
+def _guessed(
+    observer: Observer, data: tuple[Any, Any], seed: int, calls: int, claim: Budget | None, run: Run
+) -> tuple[Hint, ...]:
+    """What the loss would be if noise that was not followed is additive, where that matters."""
+    if calls - observer.calls < 4 or any(m.kind is MarkKind.FAILED for m in run.recorder.marks):
+        return ()
+    seen = guess(observer, data, seed)
+    if seen is None or not seen.comparison.parts:
+        return ()
+    delta = 0.0 if claim is None else claim.delta
+    epsilon = seen.epsilon(delta)
+    if claim is not None and epsilon <= claim.epsilon:
+        return ()
+    atoms = sorted(a for part in seen.comparison.parts for a in part.atoms)
+    words = (
+        f"each of {seen.judged} outputs moved in proportion to one draw in four runs; if that is all "
+        f"there is to it, epsilon is {epsilon:.6g} at delta {delta:g} (not followed, so no proof)"
+    )
+    return (Hint(HintKind.ADDITIVE, line_of(run, atoms[0]) if atoms else UNKNOWN, words),)
 
 
 def _by_laws(

@@ -45,13 +45,13 @@ class Observer:
     def run(self, data: Any, seed: int, forced: Sequence[int] = ()) -> Run:
         """One followed call on a copy of `data`, with every hook in place and removed again."""
         recorder = Recorder(seed, forced)
-        return self._run(data, recorder, self.modules)
+        return self._run(data, recorder)
 
     def check(self, data: Any, seed: int, given: Sequence[float] = ()) -> Run:
         """One call with plain numbers, the first of them `given`."""
-        return self._run(data, Recorder(seed, plain=True, given=given), [])
+        return self._run(data, Recorder(seed, plain=True, given=given))
 
-    def _run(self, data: Any, recorder: Recorder, modules: list[dict[str, Any]]) -> Run:
+    def _run(self, data: Any, recorder: Recorder) -> Run:
         self.calls += 1
         own = copy.deepcopy(data)
         before = fingerprint(own)
@@ -61,7 +61,7 @@ class Observer:
         with recording(recorder):
             try:
                 handed = FollowedGenerator(recorder)
-                with following(modules, recorder), installed(recorder), Outside(recorder):
+                with following(self.modules, recorder), installed(recorder), Outside(recorder):
                     output = self.function(own, handed)
             except (Exception, SystemExit) as raised:
                 error = type(raised).__name__

@@ -223,18 +223,20 @@ def users_modules(function: Any) -> list[dict[str, Any]]:
 
 
 def _replacement(value: Any, recorder: Recorder) -> Any:
+    if type(value) is np.random.Generator:
+        return FollowedGenerator(recorder, 7)
+    if recorder.plain:
+        return None
     if value is np:
         return NUMPY
     if value is math:
         return MATH
-    if type(value) is np.random.Generator:
-        return FollowedGenerator(recorder, 7)
     return _FUNCTIONS.get(id(value))
 
 
 @contextmanager
 def following(modules: list[dict[str, Any]], recorder: Recorder) -> Iterator[None]:
-    """Replace names in the user's modules for the time of the block."""
+    """Replace names in the user's modules for the time of the block; for a plain run generators only."""
     undo: list[tuple[dict[str, Any], str, Any]] = []
     try:
         for names in modules:
@@ -246,7 +248,7 @@ def following(modules: list[dict[str, Any]], recorder: Recorder) -> Iterator[Non
                     undo.append((names, name, value))
                     names[name] = new
             for name, value in _BUILTINS.items():
-                if name not in names:
+                if name not in names and not recorder.plain:
                     undo.append((names, name, _MISSING))
                     names[name] = value
         yield

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Standing
 from dpcheck.core.card import SIGNS
 from dpcheck.core.data import Plain
 from dpcheck.core.evidence import Spent
@@ -104,7 +104,7 @@ def _mark(verdict: Verdict) -> Mark:
 def _overall(report: AuditReport) -> Verdict:
     """The worst verdict; a budget that is not proved to be kept leaves a report undecided."""
     found = {entry.verdict for entry in report.entries}
-    if any(not entry.within for entry in report.budgets):
+    if any(entry.standing is not Standing.WITHIN for entry in report.budgets):
         found.add(Verdict.UNDECIDED)
     return next((verdict for verdict in _WORST_FIRST if verdict in found), Verdict.HOLDS)
 
@@ -134,9 +134,9 @@ def _lead(report: AuditReport) -> list[str]:
     if rest and worst is Verdict.VIOLATED:
         sentences.append(f"{rest} other {'part is' if rest == 1 else 'parts are'} not violated.")
     sentences += [
-        f"Budget of {entry.dataset}: not proved to be kept."
+        f"Budget of {entry.dataset}: {entry.standing}, not proved to be kept."
         for entry in report.budgets
-        if not entry.within
+        if entry.standing is not Standing.WITHIN
     ]
     return sentences + [f"Baseline: {text}" for text in report.complaints[:3]]
 
@@ -266,7 +266,10 @@ def _budget(entry: BudgetEntry) -> dict[str, str]:
         "budget": budget(entry.budget.epsilon, entry.budget.delta),
         "spent": f"{figure(entry.lower)} to {figure(entry.upper)} ({entry.method})",
         "releases": "; ".join(entry.releases),
-        "within": "yes" if entry.within else entry.accepted or "not proved",
+        "vouched": entry.vouched,
+        "verdict": str(entry.standing)
+        if entry.accepted is None
+        else f"{entry.standing}, accepted: {entry.accepted}",
     }
 
 

@@ -85,7 +85,7 @@ def check_states_its_claim(mechanism: object) -> None:
 
 def check_pairs_are_neighbours(mechanism: object) -> None:
     """Every pair differs in exactly one record, as the adjacency says."""
-    from dpcheck.testing.shrink import records
+    from dpcheck.auditing.shrink import records
 
     declared: Declaration = declaration(mechanism)
     relation = as_adjacency(declared.adjacency)

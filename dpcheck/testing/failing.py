@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from dpcheck.auditing.mechanism import Pair, as_pairs
+from dpcheck.auditing.shrink import shrink_pair
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.data import Data, Plain
@@ -15,7 +16,6 @@ from dpcheck.core.verdict import Verdict
 from dpcheck.session.assertion import audit_function, explain, require_decision
 from dpcheck.testing import replay
 from dpcheck.testing.run_budget import TestBudget, current
-from dpcheck.testing.shrink import shrink_pair
 
 
 def audit_in_test(

@@ -18,7 +18,7 @@ from dpcheck.auditing.mechanism import Pair
 from dpcheck.core.errors import CannotReplay
 from dpcheck.session.assertion import audit_function
 from dpcheck.testing.replay import load, save
-from dpcheck.testing.shrink import shrink_pair
+from dpcheck.auditing.shrink import shrink_pair
 
 pytest_plugins = ["pytester"]
 

@@ -22,7 +22,7 @@ from dpcheck.auditing.limits import Limits, Pace
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.outputs.reader import Reader, learn_reader
 from dpcheck.auditing.outputs.tables import Encoded, pack, unpack
-from dpcheck.auditing.plain import plain
+from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.statistics.game import score_guesses
 from dpcheck.auditing.statistics.sequential import (
@@ -137,6 +137,7 @@ class Game:
     pair: int
     rule: Rule | None
     finished: bool
+    seen: tuple[Sequence[Encoded], Sequence[Encoded]]  # the outputs on that pair, by side
 
 
 def lines_to_play(claim: AuditedClaim) -> tuple[Line, ...]:
@@ -296,6 +297,7 @@ class _State:
             int(np.argmax(self.told)),
             self.last,
             finished,
+            self.tables[int(np.argmax(self.told))].parts,
         )
 
 
@@ -333,17 +335,20 @@ class GuessingGame:
             observed,
             _witness(game, plan.pairs[game.pair]) if game.lower > epsilon else None,
             out_of_time=not game.finished,
+            pair=game.pair,
+            seen=game.seen,
         )
 
 
 def _witness(game: Game, pair: Pair) -> Witness:
     best = max(game.counts, key=lambda one: one.first - one.second)
+    shown = plain_pair(pair.first, pair.second)
     return Witness(
         WitnessKind.GUESSES,
         {
             "pair": pair.label,
-            "first": plain(pair.first),
-            "second": plain(pair.second),
+            "first": shown[0],
+            "second": shown[1],
             "guessed_by": "" if game.rule is None else game.rule.name,
             "right": best.first,
             "wrong": best.second,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dpcheck.auditing.learning.events import LearnedEvent
+from dpcheck.auditing.outputs.tables import Encoded
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import Observed
 from dpcheck.core.evidence import Spent
@@ -34,6 +35,8 @@ class Finding:
     conformance: str | None = None
     event: tuple[int, LearnedEvent] | None = None
     out_of_time: bool = False  # cut short by the time limit
+    pair: int | None = None  # the one that told most
+    seen: tuple[Sequence[Encoded], Sequence[Encoded]] | None = None  # outputs on it, by side
 
     @property
     def method(self) -> Method:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcheck.auditing.auditors.interface import Finding, refuted
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.plain import plain
+from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import Observed
 from dpcheck.core.errors import RunTimedOut
@@ -25,6 +25,7 @@ SECONDS = 20.0  # a pair: following makes code slower, and slow code has the oth
 # What is worth a line in a report even where nothing is refuted.
 TELLING = frozenset(
     {
+        HintKind.ADDITIVE,
         HintKind.FIXED_SEED,
         HintKind.NO_DRAW,
         HintKind.PATH,
@@ -122,12 +123,13 @@ def _told(findings: Sequence[ReplayFinding]) -> tuple[str, ...]:
 
 def _witness(pair: Pair, finding: ReplayFinding, epsilon: float, delta: float) -> Witness:
     line = finding.lines[0] if finding.lines else None
+    shown = plain_pair(pair.first, pair.second)
     return Witness(
         WitnessKind.REPLAY,
         {
             "pair": pair.label,
-            "first": plain(pair.first),
-            "second": plain(pair.second),
+            "first": shown[0],
+            "second": shown[1],
             "epsilon": "inf" if math.isinf(epsilon) else epsilon,
             "delta": delta,
             "exact": finding.kind is FindingKind.EXACT,

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import binom
 
 from dpcheck.auditing.statistics.sequential import Counts
 
@@ -27,3 +29,20 @@ def score_guesses(guesses: NDArray[np.int8], sides: NDArray[np.bool_]) -> Counts
     right = int(np.count_nonzero(~passed & ((guesses == 1) == sides)))
     made = int(np.count_nonzero(~passed))
     return Counts(0, right, made - right, len(guesses) - made)
+
+
+def exact_p_value(right: int, wrong: int, calls: int, epsilon: float, delta: float = 0.0) -> float:
+    """How likely so many right guesses are in `calls` tosses under (epsilon, delta)-DP, at most.
+
+    The guess is "first" on a set S fixed before, and nothing elsewhere: then R <= e^eps W + delta/2.
+    Given that a call fell into S, it was right with probability at most e^eps/(1+e^eps), but for
+    calls that delta/2 excuses; more than `excused` of those have probability 1e-9.
+
+    >>> round(exact_p_value(20, 0, 40, 1.0), 5)
+    0.0019
+    """
+    excused, surplus = 0, 0.0
+    if delta > 0:
+        excused, surplus = int(binom.ppf(1 - 1e-9, calls, delta / 2)), 1e-9
+    best = float(expit(epsilon))
+    return min(1.0, surplus + float(binom.sf(right - excused - 1, right + wrong, best)))

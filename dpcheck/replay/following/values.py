@@ -214,6 +214,11 @@ class Followed:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         return on_ufunc(ufunc, method, inputs, keywords)
 
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:  # noqa: ARG002
+        from dpcheck.replay.following.functions import on_function
+
+        return on_function(function, args, kwargs)
+
     def item(self) -> Followed:
         """Itself: it is a scalar."""
         return self

@@ -7,9 +7,14 @@ from contextlib import ExitStack, contextmanager
 
 from dpcheck.replay.recorder import Recorder
 from dpcheck.replay.sources import (  # noqa: F401 - each registers itself
+    diffprivlib_samplers,
     generators,
+    jax_random,
     legacy,
+    opendp_samplers,
+    scipy_stats,
     standard_library,
+    torch_random,
 )
 from dpcheck.replay.sources.base import SOURCES, Source
 

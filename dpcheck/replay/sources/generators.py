@@ -260,7 +260,7 @@ def living_generators() -> list[Any]:
 
 def state_of(generator: Any) -> str:
     """Where a generator stands."""
-    if isinstance(generator, np.random.RandomState):
+    if isinstance(generator, _KINDS[1]):
         return repr(generator.get_state(legacy=False))
     return repr(generator.bit_generator.state)
 

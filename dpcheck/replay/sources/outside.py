@@ -49,13 +49,15 @@ _IDENTITIES = frozenset({"id", "hash"})
 COMPILED = frozenset(
     {
         "ctypes", "_ctypes", "cffi", "_cffi_backend", "numba", "cupy", "tensorflow", "torch",
-        "jax", "jaxlib", "opendp", "mxnet", "polars", "rpy2", "pythonnet", "clr", "duckdb",
+        "jax", "jaxlib", "mxnet", "polars", "rpy2", "pythonnet", "clr", "duckdb",
         "secrets", "uuid", "multiprocessing", "subprocess", "concurrent", "mpi4py", "ray", "dask",
         "numexpr", "pyximport", "cython", "Cython", "pybind11", "sage", "cryptography", "Crypto",
     }
 )  # fmt: skip
 
 
+# Compiled packages all of whose randomness passes through an adapter of ours.
+ADAPTED = frozenset({"opendp"})
 _OWN = str(Path(__file__).parent.parent)
 
 
@@ -97,6 +99,9 @@ class Outside(Source):
     def _entered(self, frame: FrameType) -> None:
         """Python code is looked through once for names of compiled packages."""
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package in ADAPTED:
+            self._ours.add(frame.f_code)
+            return
         users = is_users(frame.f_code.co_filename)
         if not users and (package in DETERMINISTIC or package in sys.stdlib_module_names):
             return

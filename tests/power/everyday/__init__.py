@@ -1,6 +1,6 @@
 """Functions as people write them for a job: broken, and right."""
 
-from . import arrays, globals, models, plain, tables
+from . import arrays, generators, models, plain, tables
 from .base import Everyday
 from .optional import ROWS as OPTIONAL
 
@@ -11,7 +11,7 @@ CORPUS: dict[str, Everyday] = {
         ("arrays", arrays.ROWS),
         ("tables", tables.ROWS),
         ("models", models.ROWS),
-        ("globals", globals.ROWS),
+        ("globals", generators.ROWS),
         ("optional", OPTIONAL),
     )
     for row in rows

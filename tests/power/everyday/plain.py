@@ -157,7 +157,8 @@ def money_in_decimals(ages, rng):
 
 
 def money_with_noise(ages, rng):
-    return Decimal(sum(clipped(ages))) + Decimal(repr(rng.laplace(scale=100.0)))
+    # Rounded: all digits of a float would tell how large the noise was.
+    return round(Decimal(sum(clipped(ages))) + Decimal(repr(rng.laplace(scale=100.0))), 2)
 
 
 def earliest_birth(ages, rng):

@@ -1,0 +1,193 @@
+"""After a verdict: shrink the pair, learn a readable event, confirm it on fresh runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.auditing.auditors.guessing_game import Game, play
+from dpcheck.auditing.auditors.interface import Finding
+from dpcheck.auditing.counterexample.literals import pair_source
+from dpcheck.auditing.counterexample.rules import Rule, learn_rule
+from dpcheck.auditing.learning.observation import observe_pair
+from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.outputs.reader import Reader, learn_reader
+from dpcheck.auditing.outputs.tables import Encoded
+from dpcheck.auditing.plain import plain_pair
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.auditing.shrink import shrink_pair
+from dpcheck.auditing.statistics.game import exact_p_value
+from dpcheck.core.data import Plain
+from dpcheck.core.errors import DpcheckError, TimeLimitReached
+from dpcheck.core.witness import Witness
+from dpcheck.execution.runner import Runner
+from dpcheck.execution.seeds import generator
+from dpcheck.execution.store import Arrays
+
+Array = NDArray[np.float64]
+_SURE = math.log(1e5)  # nats that fresh runs should give
+_LEARNED = 16_384  # runs a side to learn a rule from, at most
+_CHEAP = 5.0  # seconds that shrinking may take
+_ATTEMPTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Outputs of both sides of a pair, read."""
+
+    pair: Pair
+    first: Array
+    second: Array
+    reader: Reader
+
+
+def readable(plan: PartPlan, finding: Finding, limits: Limits, runner: Runner) -> Witness | None:
+    """The witness with a rule, fresh counts and an exact p-value; as it was where none is found.
+
+    Nothing here changes the verdict: it was given before, at the error rate of the audit.
+    """
+    witness, mechanism = finding.witness, plan.mechanism
+    if witness is None or mechanism is None or finding.pair is None or finding.observed is None:
+        return witness
+    runner = runner.within("counterexample")
+    runner.progress.stage(f"{runner.prefix}: a counterexample that can be run")
+    epsilon, delta = float(witness["epsilon_claimed"]), float(witness["delta"])
+    try:
+        sides = _sides(mechanism, plan, finding, limits, runner)
+        rule = learn_rule(sides.first, sides.second, sides.reader, epsilon)
+        if rule is None:
+            return witness
+        spent = 2 * (finding.observed.runs + finding.observed.learning_runs)
+        right, wrong, calls = _confirm(mechanism, sides, rule, max(400, 4 * spent), runner)
+    except TimeLimitReached:
+        return witness
+    p_value = exact_p_value(right, wrong, calls, epsilon, delta)
+    return witness.extended(**_figures(sides, rule, (right, wrong, calls), p_value))
+
+
+def _figures(
+    sides: _Sides, rule: Rule, counts: tuple[int, int, int], p_value: float
+) -> dict[str, Plain]:
+    right, wrong, calls = counts
+    pair = sides.pair
+    source = pair_source(pair.first, pair.second)
+    shown = plain_pair(pair.first, pair.second)
+    return {
+        "pair": pair.label,
+        "first": shown[0],
+        "second": shown[1],
+        "rule": rule.as_python(sides.reader),
+        "likelier_on": "second" if rule.swapped else "first",
+        "confirmed_calls": calls,
+        "confirmed_likelier": right,
+        "confirmed_other": wrong,
+        "p_value": p_value,
+        **({} if source is None else {"source": list(source)}),
+    }
+
+
+def _sides(
+    mechanism: Mechanism, plan: PartPlan, finding: Finding, limits: Limits, runner: Runner
+) -> _Sides:
+    """What a rule is learned on: the calls that were guessed, or fresh runs where those are many."""
+    assert finding.pair is not None
+    assert finding.observed is not None
+    pair = plan.pairs[finding.pair]
+    if finding.seen is None:
+        wanted = max(64, min(_LEARNED, finding.observed.learning_runs))
+        seen = observe_pair(mechanism, pair, "rule", wanted, runner)
+        return _Sides(pair, seen.first, seen.second, seen.reader)
+    pair, parts = _shrunk(mechanism, plan, pair, finding.seen, limits, runner)
+    reader = learn_reader(*parts)
+    rows = [np.concatenate([reader.rows(part) for part in side]) for side in parts]
+    return _Sides(pair, rows[0], rows[1], reader)
+
+
+Parts = tuple[Sequence[Encoded], Sequence[Encoded]]
+
+
+def _shrunk(
+    mechanism: Mechanism,
+    plan: PartPlan,
+    pair: Pair,
+    seen: Parts,
+    limits: Limits,
+    runner: Runner,
+) -> tuple[Pair, Parts]:
+    """The smallest pair on which the game is still won, where playing it a few times is cheap."""
+    calls = sum(part.size for side in seen for part in side)
+    cost = limits.pace.needs(2 * _ATTEMPTS * calls)
+    if cost is None or cost > min(_CHEAP, limits.seconds_left / 4):
+        return pair, seen
+    quick = replace(limits, max_runs=max(64, calls), deadline=limits.deadline)
+    won: dict[int, Game] = {}
+
+    def still_fails(candidate: Pair) -> bool:
+        own = runner.within(f"shrink {len(won)} {candidate.label} {len(repr(candidate))}")
+        try:
+            game = play(mechanism, [candidate], plan.tested, 0.01, quick, own)
+        except TimeLimitReached:
+            raise
+        except DpcheckError:  # outside of what the mechanism takes
+            return False
+        if game.lower > game.line[0]:
+            won[id(candidate)] = game
+            return True
+        return False
+
+    small = shrink_pair(pair, still_fails, _ATTEMPTS)
+    return (pair, seen) if small is pair else (small, won[id(small)].seen)
+
+
+def hit_batch(
+    mechanism: Mechanism,
+    first: object,
+    second: object,
+    reader: Reader,
+    rule: Rule,
+    size: int,
+    seed: np.random.SeedSequence,
+) -> Arrays:
+    """Tosses of a fair coin, each with one call: how many outputs in the event, by side."""
+    tosses, one, two = seed.spawn(3)
+    sides = generator(tosses).random(size) < 0.5
+    hits = []
+    for data, number, noise in (
+        (first, int(sides.sum()), one),
+        (second, int((~sides).sum()), two),
+    ):
+        if number == 0:
+            hits.append(0)
+            continue
+        rows = reader.rows(mechanism.observe(data, number, generator(noise)))
+        hits.append(int(rule.holds(rows).sum()))
+    right, wrong = reversed(hits) if rule.swapped else hits
+    return {"hits": np.array([right, wrong, size], dtype=float)}
+
+
+def _confirm(
+    mechanism: Mechanism, sides: _Sides, rule: Rule, most: int, runner: Runner
+) -> tuple[int, int, int]:
+    """(hits on the likelier side, on the other, calls), with a number of calls fixed before."""
+    calls = int(min(most, max(40, math.ceil(_SURE / rule.worth))))
+    size = min(calls, mechanism.batch) if mechanism.batched else min(512, max(4, calls // 16))
+    total = np.zeros(3)
+    for batch in runner.batches(
+        "confirm",
+        range(-(-calls // size)),
+        hit_batch,
+        mechanism,
+        sides.pair.first,
+        sides.pair.second,
+        sides.reader,
+        rule,
+        size,
+    ):
+        total += batch["hits"]
+    right, wrong, done = (int(v) for v in total)
+    return right, wrong, done
