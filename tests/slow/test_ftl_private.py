@@ -272,5 +272,5 @@ def test_less_noise_than_stated_loses_the_tie() -> None:
 
 
 def test_the_private_audit_needs_a_delta() -> None:
-    with pytest.raises(InvalidParameter, match="--delta"):
+    with pytest.raises(InvalidParameter, match="delta above 0"):
         AUDIT.build(AuditSetup(8.0, 0.0, "private", settings=AUDIT.settings([])))
