@@ -223,11 +223,19 @@ def _(event: training.SampledGaussian, adjacency: Adjacency, group: int = 1) -> 
     )
 
 
+# Draws of a group rarer than this are counted with the largest (above) or as none (below).
+_RARE_DRAW = Fraction(1, 10**40)
+
+
 def _mixture(shift: float, rate: float, group: int, side: int) -> GaussianMixtureLoss:
+    """Shifts and weights of how many of a group's records are drawn; more of them dominate fewer."""
     q = Fraction(rate)
     weights = [math.comb(group, j) * q**j * (1 - q) ** (group - j) for j in range(1, group + 1)]
-    shifts = tuple(_scaled(shift, j)[side] for j in range(1, group + 1))
-    return GaussianMixtureLoss(shifts, tuple(enclose(w)[side] for w in weights))
+    kept = {j: w for j, w in enumerate(weights, 1) if w >= _RARE_DRAW or group <= 8}
+    if side:
+        kept[group] = kept.get(group, Fraction(0)) + sum(weights) - sum(kept.values())
+    shifts = tuple(_scaled(shift, j)[side] for j in kept)
+    return GaussianMixtureLoss(shifts, tuple(enclose(w)[side] for w in kept.values()))
 
 
 def _replaced(
