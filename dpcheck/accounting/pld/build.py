@@ -10,6 +10,7 @@ import numpy as np
 from dpcheck.accounting.losses import (
     AllocationLoss,
     BoundedLoss,
+    CoinLoss,
     DensityLoss,
     DiscreteGaussianLoss,
     DiscreteLaplaceLoss,
@@ -18,6 +19,7 @@ from dpcheck.accounting.losses import (
     GaussianMixtureLoss,
     LaplaceLoss,
     Loss,
+    OppositeMixtureLoss,
     OppositeSampleLoss,
     ReplacedSampleLoss,
     ResponseLoss,
@@ -25,6 +27,7 @@ from dpcheck.accounting.losses import (
     WithoutReplacementLoss,
 )
 from dpcheck.accounting.pld.allocation import AllocationPair
+from dpcheck.accounting.pld.coin import CoinPair
 from dpcheck.accounting.pld.densities import density_pair
 from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
 from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, Pair, common_span
@@ -48,6 +51,8 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
         return side is Side.UPPER
     if isinstance(loss, OppositeSampleLoss):
         return side is Side.LOWER
+    if isinstance(loss, CoinLoss):
+        return side is Side.UPPER and all(supports(option) for _, option in loss.options)
     return isinstance(
         loss,
         GaussianLoss
@@ -57,6 +62,7 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
         | FiniteLoss
         | ResponseLoss
         | SampledLaplaceLoss
+        | OppositeMixtureLoss
         | DensityLoss,
     )
 
@@ -65,8 +71,10 @@ def _scale(loss: Loss) -> float:
     """The largest shift of a loss in units of its noise."""
     if isinstance(loss, OppositeSampleLoss | ReplacedSampleLoss):
         return _scale(loss.base)
-    if isinstance(loss, GaussianMixtureLoss):
+    if isinstance(loss, GaussianMixtureLoss | OppositeMixtureLoss):
         return max(map(abs, loss.shifts), default=0.0)
+    if isinstance(loss, CoinLoss):
+        return max(_scale(option) for _, option in loss.options)
     if isinstance(loss, GaussianLoss | WithoutReplacementLoss | AllocationLoss):
         return loss.mu
     if isinstance(loss, LaplaceLoss | SampledLaplaceLoss):
@@ -105,6 +113,11 @@ def build(loss: Loss, side: Side) -> Pair:
         if loss.backwards:
             return LaplacePair(Mixture(), Mixture((-loss.ratio,), (loss.rate,)))
         return LaplacePair(Mixture((loss.ratio,), (loss.rate,)), Mixture())
+    if isinstance(loss, OppositeMixtureLoss):
+        mirrored = Mixture(tuple(-shift for shift in loss.shifts), loss.weights)
+        return NormalPair(Mixture(loss.shifts, loss.weights), mirrored)
+    if isinstance(loss, CoinLoss):
+        return CoinPair([(share, build(option, side)) for share, option in loss.options if share])
     if isinstance(loss, OppositeSampleLoss):
         if isinstance(loss.base, GaussianLoss):
             mean = loss.base.mu

@@ -312,6 +312,35 @@ def _interpolate(moment: Callable[[int], float], orders: Floats) -> Floats:
 
 
 @renyi.register
+def _(loss: losses.OppositeMixtureLoss, orders: Floats) -> Floats:
+    # One record: the bound on all pairs of a replaced record. A group: by group privacy of that.
+    one = losses.ReplacedSampleLoss(losses.GaussianLoss(loss.shifts[0]), _drawn_once(loss))
+    return renyi(
+        one if len(loss.shifts) == 1 else losses.GroupedLoss(one, len(loss.shifts)), orders
+    )
+
+
+def _drawn_once(loss: losses.OppositeMixtureLoss) -> float:
+    """The sampling rate of a group's records, from the weight of none being drawn, rounded up."""
+    if len(loss.weights) == 1:
+        return loss.weights[0]
+    none = 1 - math.fsum(loss.weights)
+    return min(1.0, -math.expm1(math.log(none) / len(loss.weights)) * (1 + 1e-12))
+
+
+@renyi.register
+def _(loss: losses.CoinLoss, orders: Floats) -> Floats:
+    # The coin is public: E (P/Q)^a is the mean of the options' moments.
+    terms = [
+        math.log(share) + (orders - 1) * renyi(option, orders)
+        for share, option in loss.options
+        if share > 0
+    ]
+    moment = np.maximum(log_sum_exp(np.stack(terms, axis=-1)), 0.0)
+    return np.asarray((moment * (1 + 1e-12) + 1e-14) / (orders - 1))
+
+
+@renyi.register
 def _(loss: losses.GroupedLoss, orders: Floats) -> Floats:
     # [Mironov2017] Proposition 2: halving the order c times pays for a group of 2^c.
     doublings = (loss.size - 1).bit_length()
