@@ -91,7 +91,7 @@ def float_below(value: Decimal) -> float:
     return near if literal(near) <= value else math.nextafter(near, -math.inf)
 
 
-def _above(values: Floats) -> Floats:
+def above(values: Floats) -> Floats:
     """Sums and products of non-negative floats, at or above the exact ones."""
     return np.nextafter(values, math.inf, where=values > 0, out=values)
 
@@ -100,7 +100,7 @@ def plus(a: Cost, b: Cost) -> Cost:
     """One after the other on the same person."""
     add = UP.add
     return Cost(
-        add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2]), add(a[3], b[3]), _above(a[4] + b[4])
+        add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2]), add(a[3], b[3]), above(a[4] + b[4])
     )
 
 
@@ -119,7 +119,7 @@ def minus(a: Cost, b: Cost) -> Cost:
     """How much `a` exceeds `b`, where it does; both may be infinite."""
     exact = (ZERO if x <= y else UP.subtract(x, y) for x, y in zip(a[:4], b[:4], strict=True))
     rises = a[4] > b[4]
-    return Cost(*exact, _above(np.subtract(a[4], b[4], where=rises, out=np.zeros_like(a[4]))))
+    return Cost(*exact, above(np.subtract(a[4], b[4], where=rises, out=np.zeros_like(a[4]))))
 
 
 def scaled(cost: Cost, times: int | Decimal) -> Cost:
@@ -130,7 +130,7 @@ def scaled(cost: Cost, times: int | Decimal) -> Cost:
         return nothing(len(cost.divergences))
     count = Decimal(times)
     exact = (UP.multiply(part, count) for part in cost[:4])
-    return Cost(*exact, _above(cost[4] * as_float(count)))
+    return Cost(*exact, above(cost[4] * as_float(count)))
 
 
 def event_cost(event: Event, view: View, measure: Measure, size: int) -> Cost:

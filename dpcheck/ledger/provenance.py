@@ -28,6 +28,7 @@ from dpcheck.ledger.costs import (
     Cost,
     Floats,
     View,
+    above,
     minus,
     peak,
     plus,
@@ -180,8 +181,7 @@ class Split:
         top_two = [sorted((c[i] for c in moved), reverse=True)[:2] for i in range(4)]
         exact = (reduce(UP.add, pair, ZERO) for pair in top_two)
         divergences = np.sort([c.divergences for c in moved], axis=0)[-2:].sum(axis=0)
-        apart = Cost(*exact, np.nextafter(divergences, np.inf))
-        return peak(worst, apart)
+        return peak(worst, Cost(*exact, above(divergences)))
 
 
 def _two_largest(

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from dpcheck import Budget, Gaussian, Ledger, PureDP
-from dpcheck.ledger import store as ledger_store
+from dpcheck.ledger import file as ledger_file
 
 EVENTS = (PureDP(1e-7), Gaussian(1e4))
 
@@ -71,7 +71,7 @@ def one_round(folder: Path, number: int, processes: int, block: int, most: int) 
 
 if __name__ == "__main__":
     # A killed process loses nothing it has handed to the kernel; only power does. So no fsync here.
-    ledger_store.SYNCHRONOUS = "OFF"
+    ledger_file.SYNCHRONISE = lambda file: None
     folder, rounds, processes, block, most = Path(sys.argv[1]), *map(int, sys.argv[2:])
     for number in range(rounds):
         print(json.dumps(one_round(folder, number, processes, block, most)), flush=True)
