@@ -256,6 +256,7 @@ class Ledger:
             raise LedgerMisuse(
                 "a plan in a shared ledger needs name=..., so that others can find it."
             )
+        self._spending.give_back()  # a plan may use what was only counted ahead
         with self._spending.transaction() as transaction:
             state = transaction.state
             name = checked_name("plan name", name or f"plan-{len(state.plans) + 1}")
