@@ -103,7 +103,9 @@ def _entries(facts: Facts, header: dict[str, float], at: float) -> list[Entry]:
         (path, name), (how, labels, sizes) = json.loads(key), json.loads(text)
         found.append(SplitDeclared(path, name, SplitKind(how), tuple(labels), tuple(sizes), at))
     found += [OverlapDeclared(tuple(json.loads(key)), at) for key in facts["overlap"]]
-    found += sorted(_plans(facts, at), key=lambda plan: plan.batch)
+    plans = _plans(facts, at)
+    ordered: list[PlanDeclared] = sorted(plans, key=lambda plan: plan.batch)
+    found += ordered
     counts = [(json.loads(key), int(text)) for key, text in facts["count"].items()]
     for name, share in facts["aside"].items():
         found.append(DeltaDivided(name, _division(name, Decimal(share), facts, header, counts), at))

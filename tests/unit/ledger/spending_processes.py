@@ -21,10 +21,20 @@ EVENTS = (PureDP(1e-7), Gaussian(1e4))
 def spend_until_killed(path: Path, log: Path, block: int, seed: int) -> None:
     """Releases until the process is killed; an interrupt anywhere is caught and work goes on."""
     rng = random.Random(seed)
+    armed = False
+
+    def interrupt(*_):
+        nonlocal armed
+        if armed:  # not while the last one is being caught
+            armed = False
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
     writer = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     ledger = None
     while True:
         try:
+            armed = True
             if ledger is None:
                 ledger = Ledger.open(path, block=block)
                 parts = ledger.dataset("d", rows=100).split_rows(2, name="halves")
