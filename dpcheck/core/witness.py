@@ -50,6 +50,10 @@ class Witness(Mapping[str, Plain]):
         """The witness with further figures."""
         return Witness(self.kind, {**self.figures, **figures})
 
+    def without(self, *names: str) -> Witness:
+        """The witness without some of its figures."""
+        return Witness(self.kind, {k: v for k, v in self.figures.items() if k not in names})
+
     def to_json(self) -> dict[str, Plain]:
         """One plain object."""
         return dict(self)

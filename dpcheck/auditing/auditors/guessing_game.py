@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dpcheck.auditing.auditors.interface import Finding, conforms, refuted
 from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.dependence import signs_of_dependence
 from dpcheck.auditing.learning.guessers import KINDS, Rule, fit, worth
 from dpcheck.auditing.limits import Limits, Pace
 from dpcheck.auditing.mechanism import Mechanism, Pair
@@ -334,10 +335,28 @@ class GuessingGame:
             Spent(method, alpha, tuple(pair.label for pair in plan.pairs), note),
             observed,
             _witness(game, plan.pairs[game.pair]) if game.lower > epsilon else None,
+            _dependence(game.seen),
             out_of_time=not game.finished,
             pair=game.pair,
             seen=game.seen,
         )
+
+
+def _dependence(seen: tuple[Sequence[Encoded], Sequence[Encoded]]) -> tuple[str, ...]:
+    """Signs that calls were not independent; a constant answer may be a kept one."""
+    if not all(seen):
+        return ()
+    reader = learn_reader(*seen)
+    rows = [np.concatenate([reader.rows(part) for part in side]) for side in seen]
+    found = [note for side in rows for note in signs_of_dependence(side)]
+    constant = all(len(side) >= _FIRST and bool((side == side[0]).all()) for side in rows)
+    if constant and bool((rows[0][0] != rows[1][0]).any()):
+        found.append(
+            "every call on a dataset gave one and the same output: there is no noise, or an answer "
+            "is kept and given again (then audit the function without its cache, since runs that "
+            "share their noise are not independent)"
+        )
+    return tuple(dict.fromkeys(found))
 
 
 def _witness(game: Game, pair: Pair) -> Witness:

@@ -63,7 +63,9 @@ def readable(plan: PartPlan, finding: Finding, limits: Limits, runner: Runner) -
         if rule is None:
             return witness
         spent = 2 * (finding.observed.runs + finding.observed.learning_runs)
-        right, wrong, calls = _confirm(mechanism, sides, rule, max(400, 4 * spent), runner)
+        right, wrong, calls = _confirm(
+            mechanism, sides, rule, max(400, 4 * spent), runner, approximate=delta > 0
+        )
     except TimeLimitReached:
         return witness
     p_value = exact_p_value(right, wrong, calls, epsilon, delta)
@@ -170,10 +172,10 @@ def hit_batch(
 
 
 def _confirm(
-    mechanism: Mechanism, sides: _Sides, rule: Rule, most: int, runner: Runner
+    mechanism: Mechanism, sides: _Sides, rule: Rule, most: int, runner: Runner, *, approximate: bool
 ) -> tuple[int, int, int]:
     """(hits on the likelier side, on the other, calls), with a number of calls fixed before."""
-    calls = int(min(most, max(40, math.ceil(_SURE / rule.worth))))
+    calls = int(min(most, max(40, math.ceil((2 if approximate else 1) * _SURE / rule.worth))))
     size = min(calls, mechanism.batch) if mechanism.batched else min(512, max(4, calls // 16))
     total = np.zeros(3)
     for batch in runner.batches(
