@@ -22,7 +22,7 @@ from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 from dpcheck.session.claims import read_claim
-from dpcheck.session.script import origin_of_function, render
+from dpcheck.session.script import origin_of_mechanism, render
 
 
 def audit_function(
@@ -51,7 +51,7 @@ def audit_function(
     entry = audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
     if entry.witness is None or "rule" not in entry.witness:
         return entry
-    program = render(entry, origin_of_function(getattr(mechanism, "function", mechanism)), seed)
+    program = render(entry, origin_of_mechanism(target), seed)
     witness = entry.witness.without("source")
     return replace(entry, witness=witness.extended(python=program) if program else witness)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from dpcheck.auditing.mechanism import Mechanism, as_mechanism
 from dpcheck.auditing.signatures import Adapted
 from dpcheck.core.audit_result import AuditEntry
-from dpcheck.core.data import Output
 from dpcheck.core.witness import Witness
 from dpcheck.session import targets
 
@@ -106,8 +104,11 @@ def origin_of_target(text: str) -> Origin:
     return Origin(load, _call(as_mechanism(target)), pairs)
 
 
-def origin_of_function(function: Callable[..., Output]) -> Origin:
+def origin_of_mechanism(mechanism: Mechanism) -> Origin:
     """A function that was passed in: imported if it can be, else a place to put it."""
+    function = mechanism.function
+    if isinstance(function, Adapted):
+        function = function.function
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
     found = bool(module) and module != "__main__" and "<" not in name and _exists(module)
     load = (
@@ -116,7 +117,7 @@ def origin_of_function(function: Callable[..., Output]) -> Origin:
         else f"# The audited function {name or function!r} cannot be imported; put it here.\n"
         "function = ..."
     )
-    return Origin(load, _call(as_mechanism(function)))
+    return Origin(load, _call(mechanism))
 
 
 def _exists(module: str) -> bool:
