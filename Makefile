@@ -2,24 +2,32 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BARE := $(VENV)/.bare
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test lint types layers test-browser test-deep test-integrations unit coverage docs wheel bench-accounting bench bench-quick bench-tables clean
+.PHONY: help audit test lint types layers test-browser test-deep test-integrations unit test-slow coverage docs wheel bench-accounting bench bench-quick bench-tables clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
 
-$(READY): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpcheck needs Python 3.11 or later; set PYTHON=python3.11")'
-	$(PYTHON) -m venv $(VENV)
+$(BARE): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpcheck needs Python 3.11 or later; set PYTHON=python3.11")'
+	@echo "setting up $(VENV): dpcheck and what it needs to account and audit (about 250 MB, once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --editable . | grep -E '^(Collecting|Successfully|ERROR)' || true
+	@$(BIN)/dpcheck --version
+	@touch $(BARE)
+
+$(READY): $(BARE)
+	@echo "adding what tests, documentation and benchmarks need (some minutes, once)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(READY)
 
-audit: $(READY)  ## Audit PPTL-FS at epsilon 1: the demonstration
+audit: $(BARE)  ## Audit PPTL-FS at epsilon 1: the demonstration
 	$(BIN)/dpcheck audit pptl_fs --eps 1
 
-test: lint types layers unit docs wheel  ## Style, types, layers, tests, docs, wheel
+test: lint types layers unit test-slow docs wheel  ## Style, types, layers, fast and slow tests, docs, wheel
 	@echo "left out: torch, OpenDP and diffprivlib (make test-integrations), jax (make test-deep), browsers (make test-browser) and the papers' data sets"
 
 lint: $(READY)  ## Style
@@ -33,13 +41,20 @@ layers: $(READY)  ## Imports go one way, and only where the allow-list says
 	$(BIN)/lint-imports
 	$(BIN)/python tests/layers/check_imports.py
 
-UNIT := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
+FAST := tests/unit tests/property tests/layers tests/packaging dpcheck
+SLOW := tests/slow tests/differential tests/power tests/cli tests/ftl tests/contribute
 
-unit: $(READY)  ## Tests, doctests included
-	$(UNIT)
+unit: $(READY)  ## Fast tests, doctests included: minutes
+	@echo "fast tests: $(FAST)"
+	$(PYTEST) $(FAST)
+
+test-slow: $(READY)  ## Slow tests: statistics with power, killed processes, whole commands and pages
+	@echo "slow tests: $(SLOW)"
+	$(PYTEST) $(SLOW)
 
 coverage: $(READY)  ## The same with the lines they reach; a third slower
-	$(UNIT) --cov --cov-report=term
+	$(PYTEST) $(FAST) $(SLOW) --cov --cov-report=term
 
 docs: $(READY)  ## Build the documentation, warnings as errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

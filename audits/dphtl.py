@@ -14,7 +14,8 @@ from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputGame, OutputPair
 from dpcheck.families.output.search import OutputTarget, RowDomain
 from dpcheck.mechanisms.output.model import OutputModel
-from dpcheck.session.registry import Audit, AuditSetup, Exhibit, Parameter
+from dpcheck.session.judgement import Exhibit, Grade, Judgement
+from dpcheck.session.registry import Audit, AuditSetup, Parameter
 
 CLAIM = "[Wang2018] Theorem 1"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the source models")
@@ -89,13 +90,15 @@ AUDIT = Audit(
         _output.REACH,
     ),
     replay=_replay,
-    exhibits=(
-        Exhibit(
-            "corrected", "Each source pays for its model and for its weight model; the claim holds."
+    judgement=Judgement(
+        Grade.GAP,
+        "The proof of Theorem 1 takes the weight model of DPIW as proved elsewhere; that proof "
+        "needs rows in the box [0, 1]^d, a condition this paper does not state.",
+        literal=Exhibit(
+            "printed", "No bound on rows: the loss of the weight model grows with them."
         ),
-        Exhibit(
-            "printed",
-            "Inherits the weight model of DPIW, which puts no bound on rows: the loss grows with them.",
-        ),
+        favourable=Exhibit("corrected", "With rows in the box the claim holds."),
+        inferred=("rows in the box [0, 1]^d, which non-negative normalised term weights satisfy",),
+        places=("[Wang2018] Algorithm 1 steps 1 and 2, Theorem 1 and its proof sketch",),
     ),
 )

@@ -14,7 +14,8 @@ from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputPair
 from dpcheck.families.output.search import OutputTarget
 from dpcheck.mechanisms.output.model import OutputModel
-from dpcheck.session.registry import Audit, AuditSetup, Exhibit, Parameter
+from dpcheck.session.judgement import Exhibit, Grade, Judgement
+from dpcheck.session.registry import Audit, AuditSetup, Parameter
 
 SOURCE = "[Wang2018] Algorithm 2, [Ji2013]"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the weight model")
@@ -68,14 +69,22 @@ AUDIT = Audit(
         _output.REACH,
     ),
     replay=_replay,
-    exhibits=(
-        Exhibit(
-            "corrected",
-            "Rows clipped to the box that the printed rate is right for; the claim holds.",
-        ),
-        Exhibit("signed", "Rows of norm at most sqrt(d), with signs: up to twice the sensitivity."),
-        Exhibit(
+    judgement=Judgement(
+        Grade.GAP,
+        "The noise rate eps N lambda / sqrt(d) is right for rows in the box [0, 1]^d; Algorithm 2 "
+        "states no bound on rows at all.",
+        literal=Exhibit(
             "printed", "No bound on rows: the loss grows with them, and with the number of rows."
         ),
+        favourable=Exhibit("corrected", "Rows clipped to the box: the claim holds."),
+        others=(
+            Exhibit(
+                "signed",
+                "Rows of norm at most sqrt(d) with signs, the other bound one may have in mind: "
+                "up to twice the sensitivity.",
+            ),
+        ),
+        inferred=("rows in the box [0, 1]^d, which non-negative normalised term weights satisfy",),
+        places=("[Wang2018] Algorithm 2 steps 2 and 3",),
     ),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpcheck.families.objective.audit import Family, objective_audit
-from dpcheck.session.registry import Exhibit
+from dpcheck.families.objective.audit import PUBLIC_ROWS, Family, objective_audit
+from dpcheck.session.judgement import Exhibit, Grade, Judgement
 
 AUDIT = objective_audit(
     Family(
@@ -13,17 +13,21 @@ AUDIT = objective_audit(
         paper="Guo2018",
         sources={"data": "[Guo2018] Proposition 1, [Yao2019] Proposition 1"},
         takes_center=True,
-        exhibits=(
-            Exhibit(
-                "corrected",
-                "What is published as epsilon 1 costs at most 0.950615 here: the determinant "
-                "term of the papers is paid twice.",
-            ),
-            Exhibit(
+        judgement=Judgement(
+            Grade.MISPRINT,
+            "The noise density is printed with a plus sign, which is no density; the Gamma "
+            "distribution of [Guo2018] footnote 3 and the mean 2d/eps' of [Yao2019] mean a minus.",
+            literal="h(b) proportional to exp(+eps'|b|/2) cannot be normalised: there is nothing to run.",
+            favourable=Exhibit(
                 "printed",
-                "The print has a plus sign in the noise density (which then is none) and scales"
-                " rows by their own maximum; read with a minus and public bounds it is the "
-                "corrected algorithm.",
+                "With the minus sign and public bounds on rows the claim holds. What is published "
+                "as epsilon 1 costs at most 0.950615 here: the determinant term of the papers is "
+                "paid twice.",
+            ),
+            inferred=(PUBLIC_ROWS,),
+            places=(
+                "[Guo2018] Algorithm 1 lines 7 and 8, footnote 3, Proposition 1",
+                "[Yao2019] Algorithm 1 steps 7 and 8, equation 2, Proposition 1",
             ),
         ),
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dpcheck.families.objective.audit import Family, objective_audit
-from dpcheck.session.registry import Exhibit
+from dpcheck.families.objective.audit import PUBLIC_ROWS, Family, objective_audit
+from dpcheck.session.judgement import Exhibit, Grade, Judgement
+
+# Where the literal reading fails.
+SMALL = "--eps 1 --set rows=100 --set features=10 --set regularization=0.0015"
 
 AUDIT = objective_audit(
     Family(
@@ -14,17 +17,27 @@ AUDIT = objective_audit(
         sources={"data": "[Guo2018] Algorithm 3, Proposition 3"},
         grouped="groups",
         takes_center=True,
-        exhibits=(
-            Exhibit(
-                "corrected",
-                "Line 6 set to eps' instead of eps; the claim holds.",
-            ),
-            Exhibit(
+        judgement=Judgement(
+            Grade.MISPRINT,
+            "Line 6 gives every block eps, while line 2 computes eps' for exactly this and "
+            "nothing else would use it; the companion paper prints eps' there ([Yao2019] "
+            "Algorithm 3 step 7).",
+            literal=Exhibit(
                 "printed",
-                "Algorithm 3 line 6 gives every block eps instead of eps', so the determinant "
-                "is not paid for. Violated where eps n lambda_k < 2 q_k.",
-                "--eps 1 --set rows=100 --set features=10 --set regularization=0.0015",
+                "With eps the determinant is not paid for: violated where eps n lambda_k < 2 q_k.",
+                SMALL,
             ),
+            favourable=Exhibit(
+                "corrected",
+                "With eps' in line 6 the claim holds.",
+                SMALL,
+            ),
+            inferred=(
+                "lambda^(k) in line 11, where the index is dropped as well",
+                PUBLIC_ROWS,
+                "100 rows and lambda 0.0015: chosen by us, where the literal reading fails",
+            ),
+            places=("[Guo2018] Algorithm 3 lines 2, 4, 6, 8 and 11, Proposition 3",),
         ),
     )
 )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dpcheck.families.objective.audit import Family, objective_audit
-from dpcheck.session.registry import Exhibit
+from dpcheck.families.objective.audit import PUBLIC_ROWS, Family, objective_audit
+from dpcheck.session.judgement import Exhibit, Grade, Judgement
+
+# Where the literal reading fails.
+SMALL = "--eps 1 --set rows=200 --set features=10 --set regularization=0.0015"
 
 AUDIT = objective_audit(
     Family(
@@ -16,17 +19,27 @@ AUDIT = objective_audit(
             "target": "[Guo2018] Theorem 5, target",
         },
         grouped="groups",
-        exhibits=(
-            Exhibit(
-                "corrected",
-                "Both parts hold.",
-            ),
-            Exhibit(
+        judgement=Judgement(
+            Grade.MISPRINT,
+            "Inherits PLR-FS and its line 6; nothing else is wrong.",
+            literal=Exhibit(
                 "printed",
-                "Inherits PLR-FS: the target, whose centre is the source's model, is violated "
-                "for small n lambda.",
-                "--eps 1 --set rows=200 --set features=10 --set regularization=0.0015",
+                "The target, whose centre is the source's model, is violated for small n lambda; "
+                "the source is not refuted.",
+                SMALL,
             ),
+            favourable=Exhibit(
+                "corrected",
+                "With eps' in PLR-FS both parts hold.",
+                SMALL,
+            ),
+            inferred=(
+                "meta-features are divided by sqrt(K), which 'scale' in PLR asks for without "
+                "saying how",
+                PUBLIC_ROWS,
+                "200 rows and lambda 0.0015: chosen by us, where the literal reading fails",
+            ),
+            places=("[Guo2018] Algorithm 4 steps 1 to 4, Theorem 5",),
         ),
     )
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpcheck.families.objective.audit import Family, objective_audit
-from dpcheck.session.registry import Exhibit
+from dpcheck.families.objective.audit import PUBLIC_ROWS, Family, objective_audit
+from dpcheck.session.judgement import Exhibit, Grade, Judgement
 
 AUDIT = objective_audit(
     Family(
@@ -16,16 +16,24 @@ AUDIT = objective_audit(
             "target": "[Yao2019] Algorithm 4 and Corollary 6, target",
         },
         grouped="groups",
-        exhibits=(
-            Exhibit(
-                "corrected",
-                "The source budget divided over the blocks; both parts hold.",
+        judgement=Judgement(
+            Grade.FALSE,
+            "Step 3 trains a PLR with the whole budget eps_src on every one of the K feature "
+            "blocks of the same people: by sequential composition, and in fact, this costs almost "
+            "K eps_src.",
+            literal=Exhibit(
+                "printed", "Almost K times the claim for the source; the target holds."
             ),
-            Exhibit(
-                "printed",
-                "Algorithm 4 trains all K blocks on every source record at the full budget: "
-                "almost K times the claim.",
+            favourable="None that we can find: the text beside the algorithm says the same as step 3 "
+            '("PLR is trained on each source domain data subset"), and no step divides eps_src.',
+            others=(
+                Exhibit("corrected", "The source budget divided over the blocks; both parts hold."),
             ),
+            inferred=(
+                PUBLIC_ROWS,
+                "K = 5, as in the paper's experiments; 10,000 rows and lambda 0.001, ours",
+            ),
+            places=("[Yao2019] Algorithm 4 steps 1 to 5, Corollary 6, section 3.3",),
         ),
     )
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpcheck.families.objective.audit import Family, objective_audit
-from dpcheck.session.registry import Exhibit
+from dpcheck.families.objective.audit import PUBLIC_ROWS, Family, objective_audit
+from dpcheck.session.judgement import Exhibit, Grade, Judgement
 
 AUDIT = objective_audit(
     Family(
@@ -15,11 +15,14 @@ AUDIT = objective_audit(
             "source": "[Guo2018] Proposition 1 on the source",
             "target": "[Guo2018] Proposition 1 on the target",
         },
-        exhibits=(
-            Exhibit(
-                "printed",
-                "Two private regressions; each data set pays for its own.",
-            ),
+        judgement=Judgement(
+            Grade.HOLDS,
+            "Two private regressions; each data set pays for its own. The sign of the noise is "
+            "PLR's misprint.",
+            literal=Exhibit("printed", "Each part holds."),
+            favourable=Exhibit("printed", "Each part holds."),
+            inferred=(PUBLIC_ROWS,),
+            places=("[Guo2018] Algorithm 2, equations 5 and 6",),
         ),
     )
 )

@@ -3,7 +3,7 @@
     python benchmarks/verdict_board.py                # audit what is missing, then write the page
     python benchmarks/verdict_board.py --only pst_h   # audit this one anew
 
-The registry says what to show (`Audit.exhibits`); the figures come from running the audits. Results are
+The registry says what to show (`Audit.judgement`); the figures come from running the audits. Results are
 kept in docs/verdicts.json, so a run that is interrupted goes on where it was.
 """
 
@@ -20,19 +20,15 @@ from pathlib import Path
 
 import dpcheck
 from dpcheck.session import registry
+from dpcheck.session.judgement import Exhibit, Grade, Judgement
 
 DOCS = Path(__file__).parents[1] / "docs"
 DATA, PAGE = DOCS / "verdicts.json", DOCS / "verdicts.md"
 SEED = 2018
-WORDS = {
-    "holds": "holds",
-    "consistent": "not refuted",
-    "violated": "**violated**",
-    "undecided": "?",
-}
+BOLD = {"violated"}  # what a reader must not miss
 
 
-def command(name: str, exhibit: registry.Exhibit) -> list[str]:
+def command(name: str, exhibit: Exhibit) -> list[str]:
     return ["audit", name, "--variant", exhibit.variant, *shlex.split(exhibit.arguments)]
 
 
@@ -62,47 +58,103 @@ def page(results: dict[str, dict]) -> str:
         "# Verdicts on the papers",
         "",
         "Made by `python benchmarks/verdict_board.py` from the registry and from runs of the audits, seed "
-        f"{SEED}; do not edit. *proved* bounds what the described algorithm spends from above, *observed* "
-        "what the code leaks from below. A violated claim has a counterexample that the command prints.",
+        f"{SEED}; do not edit. Every claim is read twice: to the letter, and as favourably as the text "
+        "allows. *proved* bounds from above what the described algorithm spends, *observed* bounds from "
+        "below what its code leaks; a violated claim has a counterexample that the command prints. The "
+        "grade is the worst that may fairly be said:",
+        "",
+        *(f"- **{grade}**: {grade.meaning}" for grade in Grade),
     ]
     by_paper: dict[str, list[registry.Audit]] = {}
     for name in registry.names():
         audit = registry.get(name)
-        if audit.exhibits:
+        if audit.judgement is not None:
             by_paper.setdefault(audit.paper, []).append(audit)
     for paper, audits in sorted(by_paper.items()):
         lines += ["", f"## [{paper}]", ""]
         lines += [
-            "| algorithm | variant | claim | proved | observed | verdict |",
-            "|---|---|---|---|---|---|",
+            "| algorithm | grade | to the letter | most favourable reading |",
+            "|---|---|---|---|",
+            *(_summary(audit, results) for audit in audits),
         ]
-        notes = []
         for audit in audits:
-            for exhibit in audit.exhibits:
-                result = results["dpcheck " + shlex.join(command(audit.name, exhibit))]
-                for part in result["parts"]:
-                    lines.append(_row(audit.name, exhibit.variant, part))
-                notes += _note(audit.name, exhibit, result)
-        lines += ["", *notes[:-1]]
+            lines += ["", *_details(audit, results)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _row(name: str, variant: str, part: dict) -> str:
+def _result(audit: registry.Audit, exhibit: Exhibit, results: dict[str, dict]) -> dict:
+    return results["dpcheck " + shlex.join(command(audit.name, exhibit))]
+
+
+def _summary(audit: registry.Audit, results: dict[str, dict]) -> str:
+    judged = audit.judgement
+    cells = []
+    for reading in (judged.literal, judged.favourable):
+        if isinstance(reading, str):
+            cells.append("cannot be run" if "nothing to run" in reading else "none")
+            continue
+        parts = _result(audit, reading, results)["parts"]
+        verdicts = dict.fromkeys(part["verdict"] for part in parts)
+        if len(verdicts) == 1 or len(parts) > 2:
+            cells.append(_word(next(iter(verdicts))))
+        else:
+            cells.append(", ".join(f"{p['part']} {_word(p['verdict'])}" for p in parts))
+    return f"| [{audit.name}](#{audit.name.replace('_', '-')}) | {judged.grade} | {cells[0]} | {cells[1]} |"
+
+
+def _word(verdict: str) -> str:
+    return f"**{verdict}**" if verdict in BOLD else verdict
+
+
+def _details(audit: registry.Audit, results: dict[str, dict]) -> list[str]:
+    judged = audit.judgement
+    lines = [f"### {audit.name}", "", f"*{judged.grade}.* {judged.why}", ""]
+    titles = {id(judged.literal): "To the letter", id(judged.favourable): "Most favourable reading"}
+    for reading in (judged.literal, judged.favourable):
+        if isinstance(reading, str):
+            lines += [f"{titles[id(reading)]}: {reading}", ""]
+    if judged.exhibits:
+        lines += [
+            "| reading | part | claim | proved | observed | verdict |",
+            "|---|---|---|---|---|---|",
+        ]
+    for exhibit in judged.exhibits:
+        for part in _result(audit, exhibit, results)["parts"]:
+            lines.append(_row(exhibit.variant, part))
+    lines.append("")
+    for exhibit in judged.exhibits:
+        lines += _note(_kind(judged, exhibit), exhibit, _result(audit, exhibit, results))
+    lines += ["Supplied by us, because the paper does not say:", ""]
+    lines += [f"- {text}" for text in judged.inferred]
+    lines += ["", f"Looked up in: {'; '.join(judged.places)}."]
+    return lines
+
+
+def _kind(judged: Judgement, exhibit: Exhibit) -> str:
+    kinds = []
+    if exhibit == judged.literal:
+        kinds.append("to the letter")
+    if exhibit == judged.favourable:
+        kinds.append("most favourable reading")
+    return " and ".join(kinds) or "further"
+
+
+def _row(variant: str, part: dict) -> str:
     claim, proved, observed = part["claim"], part["proved"], part["observed"]
     at = f", {claim['delta']:g}" if claim["delta"] else ""
     above = f"≤\u00a0{short(proved['epsilon'])}" if proved else "nothing"
     return (
-        f"| {name}: {part['part']} | {variant} | {short(claim['epsilon'])}{at} | {above} "
-        f"| ≥\u00a0{short(observed['epsilon'])} | {WORDS[part['verdict']]} |"
+        f"| {variant} | {part['part']} | {short(claim['epsilon'])}{at} | {above} "
+        f"| ≥\u00a0{short(observed['epsilon'])} | {_word(part['verdict'])} |"
     )
 
 
-def _note(name: str, exhibit: registry.Exhibit, result: dict) -> list[str]:
+def _note(kind: str, exhibit: Exhibit, result: dict) -> list[str]:
     sources = dict.fromkeys(part["claim"]["source"] for part in result["parts"])
     methods = dict.fromkeys(part["observed"]["method"] for part in result["parts"])
     return [
-        f"**{name}, {exhibit.variant}.** {exhibit.finding} Claimed in {'; '.join(sources)}. "
-        f"Observed by {', '.join(methods)} ({result['date']}, {result['machine']}).",
+        f"**{exhibit.variant}** ({kind}). {exhibit.finding} Tested: {'; '.join(sources)}. Observed by "
+        f"{', '.join(methods)} ({result['date']}, {result['machine']}).",
         "",
         f"    {result['command']}",
         "",
@@ -116,7 +168,8 @@ def main() -> None:
     results = json.loads(DATA.read_text()) if DATA.exists() else {}
     wanted = {}
     for name in registry.names():
-        for exhibit in registry.get(name).exhibits:
+        judged = registry.get(name).judgement
+        for exhibit in judged.exhibits if judged else ():
             wanted["dpcheck " + shlex.join(command(name, exhibit))] = command(name, exhibit)
     results = {key: value for key, value in results.items() if key in wanted}
     for key, arguments in wanted.items():

@@ -26,6 +26,7 @@ _DEFINED_IN = {
         "calibrate_steps",
     ),
     "dpcheck.auditing.mechanism": ("audited", "batched"),
+    "dpcheck.auditing.pairs.inference": ("infer_records",),
     "dpcheck.auditing.neighbours": ("neighbours", "value_pairs"),
     "dpcheck.core.adjacency": ("Adjacency",),
     "dpcheck.core.bound": ("Bound",),
@@ -62,6 +63,7 @@ _DEFINED_IN = {
         "TreeAggregation",
         "TruncatedPoissonGaussian",
     ),
+    "dpcheck.core.records": ("number", "one_of", "records", "text"),
     "dpcheck.core.verdict": ("Verdict",),
     "dpcheck.ledger.ledger": ("Ledger",),
     "dpcheck.session.assertion": ("assert_private",),
@@ -94,6 +96,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.accounting.calibrate import calibrate_steps as calibrate_steps
     from dpcheck.auditing.mechanism import audited as audited
     from dpcheck.auditing.mechanism import batched as batched
+    from dpcheck.auditing.pairs.inference import infer_records as infer_records
     from dpcheck.auditing.neighbours import neighbours as neighbours
     from dpcheck.auditing.neighbours import value_pairs as value_pairs
     from dpcheck.core.adjacency import Adjacency as Adjacency
@@ -132,6 +135,10 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.training import SampledLaplace as SampledLaplace
     from dpcheck.core.events.training import TreeAggregation as TreeAggregation
     from dpcheck.core.events.training import TruncatedPoissonGaussian as TruncatedPoissonGaussian
+    from dpcheck.core.records import number as number
+    from dpcheck.core.records import one_of as one_of
+    from dpcheck.core.records import records as records
+    from dpcheck.core.records import text as text
     from dpcheck.core.verdict import Verdict as Verdict
     from dpcheck.ledger.ledger import Ledger as Ledger
     from dpcheck.session.assertion import assert_private as assert_private

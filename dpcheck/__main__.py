@@ -1,6 +1,6 @@
 """`python -m dpcheck`: the command, also where its script is not on the path."""
 
-from dpcheck.cli.main import run
+from dpcheck.cli.entry import main
 
 if __name__ == "__main__":
-    run()
+    main()

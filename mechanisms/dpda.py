@@ -65,7 +65,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
     the certified one in "corrected".
 
     Guarantee ("corrected"): all noisy gradients together are (epsilon, delta)-DP for adding or
-    removing one target row. "printed-equations" clips two blocks apart and accounts one: its true
+    removing one target row. "blocks-apart" clips two blocks apart and accounts one: its true
     noise is sigma / sqrt(2). "printed-algorithm" does not train the extractor on the target.
     "noise-in-sum" draws noise per example, as (14) is printed.
     Reference: [Wang2020] Algorithm 1, (9)-(18); [Ganin2016].

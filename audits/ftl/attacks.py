@@ -73,7 +73,8 @@ def _last_layer(objective: Objective, step: Step) -> tuple[Array, Array, Array]:
 
 
 def _solve(designs: Array, targets: Array, rows: int) -> Recovered:
-    """Per unit, designs (d, equations, unknowns) against targets (d, equations); `rows` come last."""
+    """Per unit, designs (d, equations, unknowns) against targets (d, equations); `rows` come "
+    "last."""
     values, determined, ranks = [], np.ones(rows, dtype=bool), []
     for design, target in zip(designs, targets, strict=True):
         lengths = np.linalg.norm(design, axis=0)

@@ -14,14 +14,15 @@ from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count
 from dpcheck.mechanisms.private_ftl import PrivateFederatedTransfer
-from dpcheck.session.registry import Audit, AuditSetup, Exhibit, Parameter
+from dpcheck.session.judgement import Exhibit, Grade, Judgement
+from dpcheck.session.registry import Audit, AuditSetup, Parameter
 
 PARTS = tuple(
     f"{party}: {algorithm}"
     for algorithm in ("training", "prediction", "cross-validation")
     for party in ("a sees b", "b sees a")
 )
-SOURCE = "[Liu2018] claims no epsilon; the one given is tested"
+SOURCE = "not a claim of [Liu2018], which states no epsilon: the epsilon given to this audit"
 PRIVATE_SOURCE = "the budget given to the private variant, for all messages of a party"
 PARAMETERS = (
     Parameter("rows_a", 30, "rows of A"),
@@ -147,16 +148,29 @@ AUDIT = Audit(
     build=_build,
     variants=("protocol", "printed", "private"),
     parameters=PARAMETERS,
-    exhibits=(
-        Exhibit(
+    judgement=Judgement(
+        Grade.NO_CLAIM,
+        "The paper promises that the parties learn no more than the protocol's outputs, and no "
+        "epsilon. What those outputs are is enough to rebuild rows: encryption protects messages, "
+        "not what they say.",
+        literal=Exhibit(
             "protocol",
-            "Encryption protects messages, not what they say: gradients, loss and scores are deterministic "
-            "functions of the other party's rows, and rows are rebuilt from them.",
+            "Gradients, loss and scores are deterministic functions of the other party's rows, so "
+            "no finite epsilon holds; rows are rebuilt from them.",
         ),
-        Exhibit(
-            "private",
-            "Everything released about a record clipped as one vector and noised once, with a budget.",
-            "--eps 8 --delta 1e-5",
+        favourable="No reading gives an epsilon: nothing random is added.",
+        others=(
+            Exhibit(
+                "private",
+                "Not in the paper: everything released about a record clipped as one vector and "
+                "noised once, with a budget.",
+                "--eps 8 --delta 1e-5",
+            ),
         ),
+        inferred=(
+            "an epsilon to test against, given by whoever runs the audit",
+            "signs of the Taylor expansion that make it one (variant printed: as printed)",
+        ),
+        places=("[Liu2018] Algorithms 1 to 3, equations 1 to 8, section on security",),
     ),
 )

@@ -69,7 +69,8 @@ class Scenario:
         return replace(second, X_b=X), second
 
     def pair_in_a(self, rng: np.random.Generator) -> tuple[Federation, Federation]:
-        """Neighbours: A's last common row, which has no label at B, copies the one before or not."""
+        """Neighbours: A's last common row, which has no label at B, copies the one before or "
+        "not."""
         second = self.data(rng)
         X, y = second.X_a.copy(), second.y_a.copy()
         X[self.common - 1], y[self.common - 1] = X[self.common - 2], y[self.common - 2]

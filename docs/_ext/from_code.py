@@ -1,4 +1,4 @@
-"""Tables that are read off the code, so that they cannot go stale: errors and command-line help."""
+"""Tables that are read off the code, so that they cannot go stale: errors, words and command-line help."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from docutils.parsers.rst import Directive
 
 from dpcheck.cli.main import COMMANDS, main
 from dpcheck.core.errors import DpcheckError
+from dpcheck.core.glossary import GLOSSARY
 
 
 def _kinds(base: type[DpcheckError]) -> set[type[DpcheckError]]:
@@ -27,6 +28,21 @@ class Errors(Directive):
                 "", term, nodes.definition("", nodes.paragraph("", meaning))
             )
             found += item
+        return [found]
+
+
+class Glossary(Directive):
+    """Every word that `dpcheck explain` knows."""
+
+    def run(self) -> list[nodes.Node]:
+        """One definition per word, in alphabetical order."""
+        found = nodes.definition_list()
+        for word, meaning in sorted(GLOSSARY.items()):
+            term = nodes.term(
+                "", "", nodes.strong("", word), ids=[f"word-{word.replace(' ', '-')}"]
+            )
+            paragraph = nodes.paragraph("", meaning.replace("`", ""))
+            found += nodes.definition_list_item("", term, nodes.definition("", paragraph))
         return [found]
 
 
@@ -60,7 +76,8 @@ def _helps(command: click.Command, path: str) -> list[str]:
 
 
 def setup(app):
-    """Register both."""
+    """Register all."""
     app.add_directive("dpcheck-errors", Errors)
     app.add_directive("dpcheck-help", Help)
+    app.add_directive("dpcheck-glossary", Glossary)
     return {"parallel_read_safe": True}

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from dpcheck.auditing.guard import guarded
 from dpcheck.auditing.outputs.encode import plain_rows
 from dpcheck.auditing.outputs.tables import Encoded
+from dpcheck.auditing.pairs.forms import Form, as_form
+from dpcheck.auditing.pairs.inference import infer_records
 from dpcheck.auditing.signatures import fitted
 from dpcheck.core.data import Data, Output, Plain
 from dpcheck.core.errors import InvalidParameter, NothingToAudit
+from dpcheck.core.records import Records
 from dpcheck.core.validate import count
 
 Array = NDArray[np.float64]
@@ -27,11 +30,15 @@ _MOST_AT_ONCE = 1 << 22  # numbers of one batch
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two neighbouring datasets and how they came about."""
+    """Two neighbouring datasets and how they came about.
+
+    They differ in the rows of one person, which are at most `rows_per_person`.
+    """
 
     first: Data
     second: Data
     label: str = "pair"
+    rows_per_person: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +90,8 @@ class Declaration:
     neighbours: tuple[Pair, ...]
     canaries: int | None = None
     guesses: int | None = None
+    records: Records | None = None
+    form: Form | None = None
 
 
 def batched(function: F) -> F:
@@ -96,30 +105,43 @@ def audited(
     claim: Plain,
     adjacency: str,
     neighbours: Sequence[Data] = (),
+    records: Records | Data | None = None,
+    form: str | None = None,
+    rows_per_person: int = 1,
     canaries: int | None = None,
     guesses: int | None = None,
 ) -> Callable[[F], F]:
     """Make a function a target of `dpcheck audit file.py:name`.
 
     `claim` is an event (its whole curve is tested), a Budget, or a number (pure epsilon). With
-    `neighbours` the function is (data, rng) -> output. With `canaries` it is a training that runs
+    `neighbours` the function is (data, rng) -> output; `rows_per_person` is how many rows of them
+    one person may own. With `records`, a description of a record or a table to guess it from, the
+    audit searches neighbours itself and passes them in the `form` that is named: "pandas",
+    "polars", "dicts", "columns", "array" or "values". With `canaries` it is a training that runs
     once, (included, rng) -> scores: it adds the canaries whose entry of `included` is true to its
     data, and scores every canary, higher where it seems to have been in. `guesses` coins are then
     guessed (a quarter by default).
     """
-    if (canaries is None) == (not neighbours):
+    ways = [bool(neighbours), records is not None, canaries is not None]
+    if sum(ways) != 1:
         raise InvalidParameter(
-            "give neighbours=[(D, D2), ...], or canaries=m for an audit of one training run.",
+            "give one of neighbours=[(D, D2), ...], records=dpcheck.records(...), or canaries=m "
+            "for an audit of one training run.",
             name="neighbours",
         )
     if canaries is not None:
         count("canaries", canaries, at_least=2)
         if not 1 <= (guesses or 1) <= canaries:
             raise InvalidParameter("guesses must be between 1 and canaries.", name="guesses")
-    pairs = tuple(as_pairs(neighbours)) if neighbours else ()
+    owned = count("rows_per_person", rows_per_person)
+    pairs = tuple(as_pairs(neighbours, owned)) if neighbours else ()
+    described = (
+        records if records is None or isinstance(records, Records) else infer_records(records)
+    )
 
     def mark(function: F) -> F:
-        declared = Declaration(claim, str(adjacency), pairs, canaries, guesses)
+        shape = None if form is None else as_form(form)
+        declared = Declaration(claim, str(adjacency), pairs, canaries, guesses, described, shape)
         setattr(function, _AUDITED, declared)
         return function
 
@@ -176,7 +198,7 @@ class OutputDensity:
         return np.asarray([float(self.function(data, output)) for output in plain])
 
 
-def as_pairs(neighbours: Sequence[Data]) -> list[Pair]:
+def as_pairs(neighbours: Sequence[Data], rows_per_person: int = 1) -> list[Pair]:
     """Pairs of datasets, checked."""
     if not neighbours:
         raise NothingToAudit("no neighbouring datasets were given; pass neighbours=[(D, D2)].")
@@ -185,7 +207,7 @@ def as_pairs(neighbours: Sequence[Data]) -> list[Pair]:
         if isinstance(item, Pair):
             pairs.append(item)
         elif isinstance(item, tuple | list) and len(item) == 2:
-            pairs.append(Pair(item[0], item[1], f"pair {index}"))
+            pairs.append(Pair(item[0], item[1], f"pair {index}", rows_per_person))
         else:
             raise InvalidParameter(
                 f"neighbours[{index}] must be a pair of datasets (D, D2).", name="neighbours"

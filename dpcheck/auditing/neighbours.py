@@ -63,7 +63,8 @@ def neighbours(
     else:
         pairs = _removals(table, labels, bound, mine)
     unit = "" if users is None else "user: "
-    return [replace(p, label=unit + p.label) for p in pairs if not _same(p)]
+    owned = int(np.count_nonzero(mine))
+    return [replace(p, label=unit + p.label, rows_per_person=owned) for p in pairs if not _same(p)]
 
 
 def _dataset(rows: Array, labels: Array | None) -> Any:

@@ -12,6 +12,7 @@ from dpcheck.auditing.auditors.interface import Auditor, Finding, conforms
 from dpcheck.auditing.auditors.likelihood import Likelihood
 from dpcheck.auditing.auditors.noise_scale import NoiseScaleTest
 from dpcheck.auditing.auditors.one_run import OneRun
+from dpcheck.auditing.auditors.replay import Replay
 from dpcheck.auditing.auditors.witness_search import WitnessSearch
 from dpcheck.auditing.counterexample.build import readable
 from dpcheck.auditing.error_budget import error_budget
@@ -33,6 +34,7 @@ def standard_auditors(limits: Limits) -> tuple[Auditor, ...]:
     """Proofs first, then tests, the cheapest first; what they find is listed in this order."""
     return (
         WitnessSearch(),
+        Replay(),
         NoiseScaleTest(),
         OneRun(),
         Likelihood(),
@@ -54,6 +56,8 @@ def audit_part(
     Guarantee: violated wrongly with probability at most `limits.alpha`: each auditor is given a
     fraction of what the ones before it left.
     """
+    if plan.pair_search is not None and plan.mechanism is not None:
+        plan = replace(plan, pairs=plan.pair_search.find(plan.mechanism, runner))
     findings: list[Finding] = []
     left, late = limits.alpha, False
     if plan.mechanism is not None and not math.isinf(limits.deadline):
@@ -98,7 +102,11 @@ def audit_part(
         best.witness
         if verdict is not Verdict.VIOLATED
         else _shown(plan, best, spent, limits, runner),
-        tuple(note for finding in findings for note in finding.notes),
+        (
+            *plan.notes,
+            *(note for finding in findings for note in finding.notes),
+            *runner.store.facts.notes(),
+        ),
         told[0] if told else None,
         spending=error_budget(limits.alpha, [finding.spent for finding in findings]),
         evidence=_pictures(plan, findings, limits, runner) if pictures and not late else None,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.claims import AuditedClaim, audited_claim
 from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.core.audit_result import Observed, Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
@@ -77,6 +78,8 @@ class PartPlan:
     training: TrainingAudit | None = None
     loss_runs: int = 20_000
     floating_point: bool = False  # the mechanism's outputs are the bits of another one's
+    pair_search: PairSearch | None = None  # finds the pairs, where none are given
+    notes: tuple[str, ...] = ()  # what is known before any run
     tested: AuditedClaim = field(init=False)
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ stays one the user wrote.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,7 +48,8 @@ def _smaller(pair: Pair) -> Iterator[Pair]:
             first = _without(pair.first, [i for i, _ in drop])
             second = _without(pair.second, [j for _, j in drop])
             if _size(first) + _size(second) > 0:
-                yield Pair(first, second, f"{pair.label.removesuffix(', shrunk')}, shrunk")
+                label = f"{pair.label.removesuffix(', shrunk')}, shrunk"
+                yield replace(pair, first=first, second=second, label=label)
 
 
 def _shared(pair: Pair) -> list[tuple[int, int]] | None:

@@ -27,7 +27,7 @@ from dpcheck.cli.flags import Flag
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.data import Plain
-from dpcheck.core.errors import CannotCertify, TheoremConditionViolated
+from dpcheck.core.errors import CannotCertify, TheoremConditionViolated, UsageError
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.guarantee import NotPrivate
 from dpcheck.core.events.serialize import to_dict
@@ -89,6 +89,11 @@ def command(
     event = step if times == 1 else step * times
     relation = adjacency_or_natural(adjacency, event)
     answer = epsilon(event, delta=delta, adjacency=relation)
+    if delta == 0 and math.isinf(answer.upper) and not isinstance(step, NotPrivate):
+        raise UsageError(
+            "this mechanism has no finite epsilon at delta 0; say which delta you allow, for example "
+            "--delta 1e-5.",
+        )
     rows = by_method(event, delta, relation)
     if isinstance(step, SampledGaussian):
         rows = [theorem_row(step, times, delta, relation), *rows]

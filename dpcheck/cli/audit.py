@@ -94,16 +94,20 @@ def command(**options: Flag) -> None:
         return
     with own_stdout():
         report = session.run_plans(plans, request, identity, progress=Progress())
+    if options["no_data"]:
+        report = report.without_data()
     click.echo(render(report, options["style"]))
     write(report, options["reports"])
-    _save_witnesses(report, options["store"])
-    if options["witness"] is not None:
-        _save_program(report, options["witness"])
+    if not options["no_data"]:
+        _save_witnesses(report, options["store"])
+        if options["witness"] is not None:
+            _save_program(report, options["witness"])
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
 
 
 def _request(options: Flags) -> AuditRequest:
     from dpcheck.core.adjacency import as_adjacency
+    from dpcheck.report.formats import need_pictures
     from dpcheck.session.run import AuditRequest
 
     if options["resume"] and options["store"] is None:
@@ -127,7 +131,7 @@ def _request(options: Flags) -> AuditRequest:
         floating_point=options["floating_point"],
         store=options["store"],
         resume=options["resume"],
-        pictures=any(file.kind == "html" for file in options["reports"]),
+        pictures=need_pictures([options["style"], *(file.kind for file in options["reports"])]),
         workers=workers(
             options["jobs"],
             options["timeout"],

@@ -41,7 +41,7 @@ def command(
     options = project.options
     file = file or (Path(options["baseline"]) if "baseline" in options else None)
     path = baseline_of(project, file)
-    context.obj = (path, baseline.load(path), folder_of(project, store))
+    context.obj = (path, baseline.load(path, _today()), folder_of(project, store))
 
 
 def _last(folder: Path) -> list[Finding]:

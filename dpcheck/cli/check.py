@@ -65,6 +65,8 @@ def command(context: click.Context, /, **options: Flag) -> None:
     """
     from dpcheck.execution.progress import Progress
     from dpcheck.gate.check import TIME_LIMIT, CheckRequest, check
+    from dpcheck.report.files import write
+    from dpcheck.report.formats import need_pictures, render
 
     project = options["project"]
     request = CheckRequest(
@@ -78,7 +80,7 @@ def command(context: click.Context, /, **options: Flag) -> None:
         baseline=baseline_of(project, options["baseline"]),
         cache=not options["no_cache"],
         nightly=options["nightly"],
-        pictures=any(file.kind == "html" for file in options["reports"]),
+        pictures=need_pictures([options["style"], *(file.kind for file in options["reports"])]),
         workers=workers(options["jobs"], options["timeout"]),
         overrides=frozenset(
             n for n in ("max_runs", "timeout", "time_limit") if _was_given(context, n)
@@ -87,9 +89,9 @@ def command(context: click.Context, /, **options: Flag) -> None:
     reports = [type(file)(file.kind, file.path.absolute()) for file in options["reports"]]
     with own_stdout(), chdir(project.root):
         report = check(project, request, datetime.now(UTC).date(), Progress())
-    click.echo(_render(report, options["style"]))
-    from dpcheck.report.files import write
-
+    if options["no_data"]:
+        report = report.without_data()
+    click.echo(render(report, options["style"]))
     write(report, reports)
     _summarise(report)
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
@@ -110,13 +112,6 @@ def baseline_of(project: Project, given: Path | None) -> Path:
 def _was_given(context: click.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-
-
-def _render(report: AuditReport, style: str) -> str:
-    from dpcheck.report import summary
-    from dpcheck.report.formats import render
-
-    return summary.render(report) if style == "text" else render(report, style)
 
 
 def _summarise(report: AuditReport) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from dpcheck.core.audit_result import AuditReport
+from dpcheck.core.audit_result import AuditReport, Standing
 from dpcheck.core.verdict import Verdict
 
 
@@ -24,12 +24,13 @@ def exit_code(report: AuditReport, allow_undecided: bool, require_proof: bool) -
     longer accepts is there: then that is a violation.
     """
     verdicts = {entry.verdict for entry in report.entries if entry.accepted is None}
-    overspent = any(not b.within and b.accepted is None for b in report.budgets)
-    if Verdict.VIOLATED in verdicts or overspent:
+    budgets = {budget.standing for budget in report.budgets if budget.accepted is None}
+    if Verdict.VIOLATED in verdicts or budgets & {Standing.OVERSPENT, Standing.VIOLATED}:
         return ExitCode.VIOLATED
     if report.complaints:
         return ExitCode.ERROR
-    if Verdict.UNDECIDED in verdicts and not allow_undecided:
+    undecided = Verdict.UNDECIDED in verdicts or Standing.UNDECIDED in budgets
+    if undecided and not allow_undecided:
         return ExitCode.UNDECIDED
     if require_proof and not verdicts <= {Verdict.HOLDS}:
         return ExitCode.UNDECIDED

@@ -21,6 +21,8 @@ COMMANDS = {
     "account": "What does this mechanism spend? Proved bounds on epsilon.",
     "calibrate": "How much noise, or how many steps, for this budget?",
     "reproduce": "Print a table of a paper beside ours.",
+    "explain": "What a verdict, a word of a report or an error code means.",
+    "doctor": "What is installed, what is missing for what.",
     "ftl": "Train one model on two parties' data, encrypted; what it leaks is another matter.",
 }
 
@@ -59,13 +61,20 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(__version__, prog_name="dpcheck")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Prove what a private algorithm spends, audit what its code leaks, compare the two.
 
     Exit codes: 0 holds or consistent, 1 violated, 2 cannot be carried out, 3 undecided.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def run() -> None:

@@ -11,6 +11,7 @@ from dpcheck.accounting.api import epsilon
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import UsageError
 from dpcheck.core.events.event import Event
+from dpcheck.core.extras import need
 
 _DELTAS = np.geomspace(1e-12, 1e-1, 34)
 
@@ -19,6 +20,7 @@ def draw_curve(event: Event, adjacency: Adjacency, delta: float, title: str, pat
     """Write the curve to `path`; the asked-for delta is marked."""
     if path.suffix not in (".svg", ".png", ".pdf"):
         raise UsageError(f"--plot writes .svg, .png or .pdf files, not {path.name!r}.")
+    need("matplotlib", "report")
     import matplotlib as mpl
 
     mpl.use("Agg")

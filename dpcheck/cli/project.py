@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from dpcheck.cli.flags import Flag
+from dpcheck.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from dpcheck.execution.parallel import Workers
@@ -60,13 +61,13 @@ report_option = click.option(
     "reports",
     multiple=True,
     callback=_read_reports,
-    metavar="KIND=PATH[,...]",
-    help="Also write reports: html=…, sarif=…, junit=….",
+    metavar="FORMAT=PATH[,...]",
+    help="Also write reports, in any of the formats: html=…, sarif=…, junit=….",
 )
 format_option = click.option(
     "--format",
     "style",
-    type=click.Choice(["text", "json", "markdown", "github"]),
+    type=click.Choice(list(FORMATS)),
     default="text",
     show_default=True,
 )
@@ -119,6 +120,12 @@ _AUDIT_OPTIONS = (
         envvar="DPCHECK_TOLERANCE",
         show_default=True,
         help="How far above the claim the detectable epsilon may be.",
+    ),
+    click.option(
+        "--no-data",
+        is_flag=True,
+        envvar="DPCHECK_NO_DATA",
+        help="Show nothing of the datasets, also not the records that convict.",
     ),
     click.option(
         "--allow-undecided",

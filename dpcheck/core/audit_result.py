@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum, StrEnum
 from typing import Any
 
 from dpcheck.core.adjacency import Adjacency
@@ -18,6 +19,14 @@ from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import Witness
 
 SCHEMA = "dpcheck.report/1"
+# What of a witness is neither a dataset nor an output.
+_FIGURES = frozenset(
+    {
+        *("kind", "audit", "variant", "part", "pair", "event", "python"),
+        *("hits_first", "hits_second", "runs", "loss", "delta", "lower", "at_delta"),
+        *("claim", "claim_delta", "epsilon_claimed", "canaries", "guessed", "correct"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +137,24 @@ class AuditEntry(Displayed):
         return (_card(self),)
 
 
+class Standing(StrEnum):
+    """What can be said of a budget."""
+
+    WITHIN = "within"
+    OVERSPENT = "overspent"
+    VIOLATED = "violated"  # a claim that was added up is not true
+    UNDECIDED = "undecided"  # nobody could tell whether it is
+
+
+@dataclass(frozen=True, slots=True)
+class Voucher:
+    """An audited part whose claim counts towards a budget, and what became of the audit."""
+
+    audit: str
+    verdict: Verdict
+    observed: float
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetEntry:
     """What all releases from one dataset spend together, against its budget.
@@ -144,11 +171,32 @@ class BudgetEntry:
     method: str
     releases: tuple[str, ...]
     accepted: str | None = None
+    vouchers: tuple[Voucher, ...] = ()  # the audits whose claims were added up
 
     @property
     def within(self) -> bool:
-        """Whether the releases are proved to stay within the budget."""
+        """Whether the releases are proved to stay within the budget, if the claims are true."""
         return self.upper <= self.budget.epsilon
+
+    @property
+    def standing(self) -> Standing:
+        """The sum, as far as the audits vouch for what was added up."""
+        verdicts = {each.verdict for each in self.vouchers}
+        if not self.within:
+            return Standing.OVERSPENT
+        if Verdict.VIOLATED in verdicts:
+            return Standing.VIOLATED
+        return Standing.UNDECIDED if Verdict.UNDECIDED in verdicts else Standing.WITHIN
+
+    @property
+    def at_least(self) -> float:
+        """An epsilon it is known to reach or, by the claims, may reach; for a baseline."""
+        return max([self.upper, *(each.observed for each in self.vouchers)])
+
+    @property
+    def vouched(self) -> str:
+        """Who says so, and with which verdict."""
+        return ", ".join(f"{each.audit} {each.verdict}" for each in self.vouchers) or "-"
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -163,8 +211,17 @@ class BudgetEntry:
             },
             "releases": list(self.releases),
             "within": self.within,
+            "standing": str(self.standing),
+            "vouchers": [{"audit": v.audit, "verdict": str(v.verdict)} for v in self.vouchers],
             "accepted": self.accepted,
         }
+
+
+class Scope(Enum):
+    """What was asked for: one audit, or all of a project file."""
+
+    AUDIT = "audit"
+    PROJECT = "project"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +236,19 @@ class AuditReport(Displayed):
     complaints: tuple[str, ...] = ()  # baseline entries that no longer hold
     command: str = ""  # what to type to run it again
     file: str = ""  # the project file that asked for it, relative to the checkout
+    scope: Scope = Scope.AUDIT
+
+    def without_data(self) -> AuditReport:
+        """The same report with nothing of the datasets or of single outputs in it."""
+        return replace(
+            self,
+            entries=tuple(
+                entry
+                if entry.witness is None
+                else replace(entry, witness=entry.witness.only(_FIGURES))
+                for entry in self.entries
+            ),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""

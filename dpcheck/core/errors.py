@@ -85,6 +85,12 @@ class LedgerBroken(DpcheckError):
     code = "DPC302"
 
 
+class LedgerOutdated(LedgerBroken):
+    """A ledger file of an earlier format; the message says how to convert it."""
+
+    code = "DPC204"
+
+
 class LedgerMisuse(DpcheckError, ValueError):
     """A dataset, split or plan used against its declaration."""
 

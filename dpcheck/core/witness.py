@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -18,6 +18,7 @@ class WitnessKind(StrEnum):
     TWO_TRANSCRIPTS = "two transcripts"  # views that never occur on the same data
     SHIFTED_GAUSSIANS = "shifted Gaussians"  # a pair that is exactly Gaussian
     EXACT_LOSS = "exact loss"  # an output whose densities on both sides are known
+    REPLAY = "replay"  # a pair whose laws are known by following the noise through the code
     EVENT = "event"  # how often an event was hit on both sides
     GUESSES = "guesses"  # how often it was guessed which side a call came from
     ONE_RUN = "one run"  # coins guessed after one training
@@ -53,6 +54,10 @@ class Witness(Mapping[str, Plain]):
     def without(self, *names: str) -> Witness:
         """The witness without some of its figures."""
         return Witness(self.kind, {k: v for k, v in self.figures.items() if k not in names})
+
+    def only(self, names: Collection[str]) -> Witness:
+        """The witness with no other figures than these."""
+        return Witness(self.kind, {k: v for k, v in self.figures.items() if k in names})
 
     def to_json(self) -> dict[str, Plain]:
         """One plain object."""

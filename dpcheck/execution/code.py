@@ -55,6 +55,7 @@ def sources(start: Path, root: Path) -> dict[str, str]:
     """
     found: dict[Path, str] = {}
     waiting = [start.resolve()]
+    beside = start.resolve().parent  # where the code of a target finds modules, too
     while waiting:
         path = waiting.pop()
         if path in found:
@@ -67,7 +68,7 @@ def sources(start: Path, root: Path) -> dict[str, str]:
             tree = ast.parse(content)
         except (SyntaxError, ValueError, RecursionError):
             continue  # imported it was; whatever it is, its bytes are in the digest
-        waiting += [p for name in _imports(tree, path) for p in _files(name) if is_local(p)]
+        waiting += [p for name in _imports(tree, path) for p in _files(name, beside) if is_local(p)]
     # Relative, so that a cache serves another checkout of the same project.
     return {os.path.relpath(path, root.resolve()): content for path, content in found.items()}
 
@@ -115,7 +116,7 @@ def _with_parents(name: str) -> Iterator[str]:
     return (".".join(steps[: i + 1]) for i in range(len(steps)))
 
 
-def _files(name: str | Path) -> Iterator[Path]:
+def _files(name: str | Path, beside: Path) -> Iterator[Path]:
     """The files a module may be in: where it was loaded from, else where it would be found."""
     if isinstance(name, Path):
         yield from _as_module(name)
@@ -124,7 +125,7 @@ def _files(name: str | Path) -> Iterator[Path]:
     if isinstance(loaded, str):
         yield Path(loaded).resolve()
         return
-    for folder in sys.path:
+    for folder in (*sys.path, beside):
         yield from _as_module(Path(folder or ".").joinpath(*name.split(".")))
 
 

@@ -45,12 +45,18 @@ class Facts:
         return (ENTROPY_NOTE,) if self.entropy else ()
 
 
-def still_true(files: dict[str, str]) -> bool:
-    """Whether every file still has the content it was read with."""
+def still_true(files: dict[str, str], root: Path = Path("/")) -> bool:
+    """Whether every file still has the content it was read with; paths may be relative to a root."""
     return all(
-        seen != CHANGED and Path(path).is_file() and digest(Path(path)) == seen
+        seen != CHANGED and (root / path).is_file() and digest(root / path) == seen
         for path, seen in files.items()
     )
+
+
+def relative_to(files: dict[str, str], root: Path) -> dict[str, str]:
+    """Files of a project by their place in it, so that another checkout of it knows them again."""
+    home = str(root.resolve()) + os.sep
+    return {path.removeprefix(home): seen for path, seen in files.items()}
 
 
 class _Recorder:

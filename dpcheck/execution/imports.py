@@ -7,7 +7,6 @@ before it looks at anything it was sent.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib.util
 import os
@@ -25,6 +24,7 @@ from dpcheck.execution.facts import watched
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
 from dpcheck.execution.randomness import seeded
 from dpcheck.execution.seeds import generator, stream
+from dpcheck.execution.siblings import PREFIX, SIBLINGS, dotted_name, is_relative
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,58 +64,13 @@ def surroundings(content: bytes, *, folder: bool) -> Surroundings:
         if each.digest
         and (location.encode() in content or each.module.__name__.encode() in content)
     )
-    path = tuple(
-        os.path.abspath(place) for place in sys.path if place and place != _SIBLINGS.folder
-    )
+    path = tuple(os.path.abspath(place) for place in sys.path if place)
     return Surroundings(path, os.getcwd() if folder else None, tuple(needed))
 
 
 def add_to_path(*folders: str) -> None:
     """Last, so that no file of a project stands in for an installed package."""
     sys.path.extend(folder for folder in folders if folder not in sys.path)
-
-
-class _Siblings:
-    """The modules beside a target, importable while it is the target's turn.
-
-    Two targets in two folders may each have a helpers.py: what was imported from the one folder is
-    put away while the other is used.
-    """
-
-    def __init__(self) -> None:
-        self.folder: str | None = None
-        self._away: dict[str, dict[str, ModuleType]] = {}
-
-    def turn_to(self, folder: str | None) -> None:
-        """Make the modules of a folder importable, and those of the one before not."""
-        if folder == self.folder or folder in sys.path:
-            return
-        if self.folder is not None:
-            sys.path.remove(self.folder)
-            mine = {n: m for n, m in sys.modules.items() if self._is_below(m)}
-            self._away[self.folder] = mine
-            for name in mine:
-                del sys.modules[name]
-        self.folder = folder
-        if folder is not None:
-            sys.path.append(folder)
-            sys.modules.update(self._away.pop(folder, {}))
-
-    def _is_below(self, module: object) -> bool:
-        file = getattr(module, "__file__", None)
-        name = str(getattr(module, "__name__", ""))
-        if not isinstance(file, str) or self.folder is None or name.startswith(_PREFIX):
-            return False
-        return name != "__main__" and file.startswith(self.folder + os.sep)
-
-    def forget(self) -> None:
-        """As in a new process."""
-        self.turn_to(None)
-        self._away.clear()
-
-
-_SIBLINGS = _Siblings()
-_PREFIX = "dpcheck_target_"
 
 
 def forget(location: str) -> None:
@@ -129,13 +84,13 @@ def forget_all() -> None:
     """As in a new process."""
     for location in list(_LOADED):
         forget(location)
-    _SIBLINGS.forget()
+    SIBLINGS.forget()
 
 
 def load(location: str, timeout: float | None = None) -> ModuleType:
     """The module at `path/file.py` or `package.module`."""
     if location.endswith(".py"):
-        _SIBLINGS.turn_to(os.path.dirname(location))
+        SIBLINGS.turn_to(location)
     if location not in _LOADED:
         with _contained(location, timeout):
             is_file = location.endswith(".py")
@@ -155,7 +110,9 @@ def _existing(location: str) -> Path:
 @contextmanager
 def _contained(location: str, timeout: float | None) -> Iterator[None]:
     """Import under a fixed seed, and let nothing the code raises pass for an end of the audit."""
-    rng = generator(stream(0, "import", location))  # what it draws is the same in every worker
+    rng = generator(
+        stream(0, "import", Path(location).name)
+    )  # what it draws is the same in every worker
     try:
         with (
             seeded(None, rng),
@@ -184,16 +141,14 @@ def _hint(error: BaseException) -> str:
 
 
 def _from_file(path: Path) -> ModuleType:
-    package = _package_of(path) if _is_relative(path) else None
-    if package is not None:
-        root, name = package
-        add_to_path(str(root))
+    name = dotted_name(path) if is_relative(path) else None
+    if name is not None:
         spec = importlib.util.find_spec(name.partition(".")[0])
         # Unless an installed package of the same name is found instead.
-        if spec is not None and spec.origin and Path(spec.origin).is_relative_to(root):
+        if spec is not None and spec.origin and path.is_relative_to(Path(spec.origin).parent):
             sys.modules.pop(name, None)
             return import_module(name)
-    name = _PREFIX + hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()
+    name = PREFIX + hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -205,21 +160,3 @@ def _from_file(path: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
-
-
-def _is_relative(path: Path) -> bool:
-    """Whether a file imports from the package it lies in."""
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):
-        return False  # loading it will say what is wrong
-    return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(tree))
-
-
-def _package_of(path: Path) -> tuple[Path, str] | None:
-    """The folder above the outermost package a file lies in, and the file's dotted name."""
-    steps, folder = [path.stem], path.parent
-    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
-        steps.insert(0, folder.name)
-        folder = folder.parent
-    return (folder, ".".join(steps)) if len(steps) > 1 else None

@@ -30,8 +30,13 @@ _IDLE = 300  # seconds until an idle worker leaves
 class Pool(Protocol):
     """Runs functions elsewhere."""
 
-    width: int  # workers
-    is_local: bool  # on this machine, with its files and its working folder
+    @property
+    def width(self) -> int:
+        """Workers."""
+
+    @property
+    def is_local(self) -> bool:
+        """On this machine, with its files and its working folder."""
 
     def ship(self, parcel: Parcel) -> Any:
         """The parcel, or something that becomes it in a worker."""
@@ -54,12 +59,17 @@ class LokyPool:
     def __init__(self, jobs: int) -> None:
         from joblib.externals.loky import ProcessPoolExecutor
 
-        self.width = jobs
+        self._jobs = jobs
         share = str(max(1, (os.cpu_count() or 1) // jobs))
         threads = {name: share for name in _THREADS if name not in os.environ}
         self._executor: Any = ProcessPoolExecutor(jobs, timeout=_IDLE, env=threads)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._killed = _memory_kills()
+
+    @property
+    def width(self) -> int:
+        """Processes."""
+        return self._jobs
 
     def ship(self, parcel: Parcel) -> Parcel:
         """Large ones as a file, which each worker reads once."""
@@ -158,7 +168,7 @@ class DaskPool:
         self._shipped: dict[str, Any] = {}
 
     @property
-    def width(self) -> int:  # type: ignore[override]  # it changes while workers come and go
+    def width(self) -> int:
         """Worker processes there are now; the threads of one take turns."""
         return max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
 

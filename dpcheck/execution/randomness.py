@@ -199,7 +199,8 @@ class Seeded:
         for name, (generator, kind) in self.found.items():
             key = (*self._base.spawn_key, _TAG, zlib.crc32(name.encode()), part)
             sequence = np.random.SeedSequence(self._base.entropy, spawn_key=key)
-            kind.seed(generator, sequence.generate_state(_WORDS))
+            words: Words = sequence.generate_state(_WORDS).astype(np.uint32)
+            kind.seed(generator, words)
 
     def look_again(self) -> bool:
         """Whether a run brought new generators into being."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import threading
 import time
@@ -11,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
+import cloudpickle  # type: ignore[import-untyped]
 import numpy as np
 
 from dpcheck.core.errors import DpcheckError, NotTransferable
@@ -85,6 +86,7 @@ def _unpack(parcel: Parcel) -> Stage:
 def work(parcel: Parcel, around: Surroundings, seeds: Sequence[np.random.SeedSequence]) -> Done:
     """Run some batches of a stage, in a worker."""
     began = time.perf_counter()
+    faulthandler.disable()  # loky's; how a worker died is said once, by whoever waits for it
     results: list[Arrays] = []
     error: DpcheckError | None = None
     try:

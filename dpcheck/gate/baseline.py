@@ -57,8 +57,11 @@ class Accepted:
         return f"{self.reason} (until {self.expires}, up to epsilon {self.up_to:g})"
 
 
-def load(path: Path) -> list[Accepted]:
-    """The entries of a baseline file; none where there is no file."""
+def load(path: Path, today: date) -> list[Accepted]:
+    """The entries of a baseline file; none where there is no file.
+
+    Whoever writes it by hand is bound by what `dpcheck baseline add` allows: a year at most.
+    """
     if not path.exists():
         return []
     try:
@@ -77,6 +80,8 @@ def load(path: Path) -> list[Accepted]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidBaseline(f"{path} accepts {twice[0]!r} twice.")
+    for entry in entries:
+        _check_end(f"{path}: {entry.finding}: ", entry.expires, today)
     return entries
 
 
@@ -104,6 +109,13 @@ def read_date(value: object) -> date:
         return date.fromisoformat(value)
     except ValueError:
         raise InvalidBaseline(f"expires must be a date as YYYY-MM-DD, got {value!r}.") from None
+
+
+def _check_end(where: str, expires: date, today: date) -> None:
+    if expires > today + LONGEST:
+        raise InvalidBaseline(
+            f"{where}expires {expires} is more than a year away; look again sooner."
+        )
 
 
 def read_end(text: str, today: date) -> date:
@@ -137,8 +149,7 @@ def add(
     """The entries with one more; it must end within a year."""
     if expires < today:
         raise InvalidBaseline(f"expires {expires} is in the past.")
-    if expires > today + LONGEST:
-        raise InvalidBaseline(f"expires {expires} is more than a year away; look again sooner.")
+    _check_end("", expires, today)
     limit = found.epsilon if up_to is None else up_to
     if limit < found.epsilon:
         raise InvalidBaseline(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dpcheck.accounting.api import epsilon
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.audit_result import AuditEntry, BudgetEntry
+from dpcheck.core.audit_result import AuditEntry, BudgetEntry, Voucher
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import DpcheckError, InvalidProject
 from dpcheck.core.events.event import Event, Sequential
@@ -32,14 +32,18 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
     """The bill of one dataset.
 
     Guarantee: `upper` is never below what the listed releases spend, if the audited claims are true
-    and nothing else is released.
+    and nothing else is released; where an audit says they are not, the budget is violated.
     """
     events: list[Event] = list(spec.events)
     listed = [to_json(event) for event in spec.events]
+    vouchers: list[Voucher] = []
     for audit, entry in audited:
         times = f" x {audit.releases}" if audit.releases > 1 else ""
         events.append(claimed_event(entry.claim, spec.adjacency) * audit.releases)
         listed.append(f"{audit.name}/{entry.part}: claims {entry.claim.budget}{times}")
+        vouchers.append(
+            Voucher(f"{audit.name}/{entry.part}", entry.verdict, entry.observed.epsilon)
+        )
     if not events:
         raise InvalidProject(
             f"budgets.{spec.dataset}: nothing is released from it; give it events, or an audit "
@@ -63,6 +67,7 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
         bound.upper,
         bound.method,
         tuple(listed),
+        vouchers=tuple(vouchers),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Scope, Standing
 from dpcheck.core.errors import NothingToAudit
 from dpcheck.core.validate import non_negative, open_probability, positive
 from dpcheck.core.verdict import Verdict
@@ -97,7 +97,7 @@ def check(
             f'{file}. Begin with [[audits]] and target = "file.py:function" in dpcheck.toml, or the '
             "same under [[tool.dpcheck.audits]] in pyproject.toml."
         )
-    accepted_before = baseline.load(request.baseline)
+    accepted_before = baseline.load(request.baseline, today)
     watch = progress or Progress(quiet=True)
     alpha = (1 - request.confidence) / max(1, len(project.audits))
     settings = CheckSettings(alpha, request.folder, request.cache, request.nightly)
@@ -137,6 +137,7 @@ def check(
         complaints=tuple(complaints),
         command=f"dpcheck check --seed {request.seed} --no-cache",
         file=from_checkout(project.file, project.root) or "" if project.file is not None else "",
+        scope=Scope.PROJECT,
     )
 
 
@@ -155,7 +156,15 @@ def findings(entries: Sequence[AuditEntry], bills: Sequence[BudgetEntry]) -> lis
             e.verdict is not Verdict.UNDECIDED,
         )
         for e in entries
-    ] + [Finding(f"budgets/{b.dataset}", b.upper, not b.within) for b in bills]
+    ] + [
+        Finding(
+            f"budgets/{b.dataset}",
+            b.at_least,
+            b.standing in (Standing.OVERSPENT, Standing.VIOLATED),
+            b.standing is not Standing.UNDECIDED,
+        )
+        for b in bills
+    ]
 
 
 def _plain(value: float) -> float | str:

@@ -17,15 +17,15 @@ from dpcheck.core.events.serialize import from_dict, to_dict
 
 
 def encode(value: object) -> Plain:
-    """Plain data; infinity is the string "inf"."""
+    """Plain data; infinity is the string "inf", and what is no number "nan"."""
     if isinstance(value, Event):
         return to_dict(value)
     if dataclasses.is_dataclass(value):
         return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, float) and math.isinf(value):
-        return "inf" if value > 0 else "-inf"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if isinstance(value, tuple | list):
         return [encode(item) for item in value]
     if isinstance(value, Mapping):

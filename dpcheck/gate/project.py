@@ -119,6 +119,7 @@ OPTIONS = {
     "store": text,
     "time-limit": _positive(),
     "baseline": text,
+    "no-data": flag,
     "allow-undecided": flag,
     "require-proof": flag,
 }

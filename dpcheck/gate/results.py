@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpcheck.core.audit_result import AuditEntry
@@ -32,6 +32,7 @@ class Kept:
     alpha: float
     nights: int = 0
     pictures: bool = False
+    files: dict[str, str] = field(default_factory=dict)  # read while it ran, with their digests
 
 
 class Results:

@@ -22,6 +22,8 @@ from dpcheck.core.events.serialize import to_dict
 from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution import code
+from dpcheck.execution.facts import relative_to, still_true
+from dpcheck.execution.imports import load
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.store import MemoryStore, SqliteStore, Store
 from dpcheck.gate.project import AuditSpec, Project
@@ -46,13 +48,15 @@ def contained(name: str) -> Iterator[None]:
     """Say which audit an error belongs to; a target that calls sys.exit() ends nothing."""
     try:
         yield
-    except SystemExit as left:
-        raise MechanismFailed(
-            f"{name}: the target called sys.exit({left.code!r}); put that under "
-            'if __name__ == "__main__".'
-        ) from None
     except DpcheckError as error:
         raise type(error)(f"{name}: {error.message}", **error.data) from error
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise MechanismFailed(
+            f"{name}: the target raised {type(error).__name__}: {error}; put code that ends a "
+            'program under if __name__ == "__main__".'
+        ) from None
 
 
 def prepare(
@@ -60,7 +64,9 @@ def prepare(
 ) -> tuple[list[PartPlan], Location | None]:
     """The parts of an audit as the project wants them, and where its code stands."""
     if not request.is_registered:
-        target = targets.parse(spec.target).load()
+        reference = targets.parse(spec.target)
+        load(reference.location, request.timeout)
+        target = reference.load()
         if not callable(target) and not hasattr(target, "sample_releases"):
             raise NothingToAudit("this target is not callable; name a function (data, rng).")
     plans, _ = session.plan(replace(request, floating_point=False))
@@ -151,6 +157,8 @@ def run_audit(
         kept = results.get(key) if key is not None and wanted else None
         # A result that was allowed more error than this check has to give is no result for it.
         fits = kept is not None and kept.alpha <= settings.alpha * (1 + 1e-9)
+        if kept is not None and not still_true(kept.files, project.root):
+            kept, fits = None, False  # a file that the code reads while it runs was changed
         if kept is not None and fits and kept.pictures >= request.pictures:
             found = any(entry.verdict is Verdict.VIOLATED for entry in kept.entries)
             # Ville's inequality holds for the largest value an e-process ever takes, so what was
@@ -162,11 +170,12 @@ def run_audit(
             outdated = results.swap_night(spec.name, key)
             if outdated is not None:  # its runs could only be made again, never be used
                 SqliteStore(settings.folder, f"night {outdated}", resume=False).close()
-        entries, whole = _run(plans, request, settings, key, nights, progress)
+        entries, whole, files = _run(plans, request, settings, key, nights, progress)
     entries = tuple(replace(entry, location=location) for entry in entries)
     if key is not None and whole:
         count = nights + 1 if settings.nightly else nights
-        results.put(key, Kept(entries, settings.alpha, count, request.pictures))
+        files = relative_to(files, project.root)
+        results.put(key, Kept(entries, settings.alpha, count, request.pictures, files))
     return entries
 
 
@@ -177,8 +186,8 @@ def _run(
     key: str | None,
     nights: int,
     progress: Progress,
-) -> tuple[tuple[AuditEntry, ...], bool]:
-    """The entries, and whether none was cut short by the time limit."""
+) -> tuple[tuple[AuditEntry, ...], bool, dict[str, str]]:
+    """The entries, whether none was cut short by the time limit, and the files that were read."""
     store: Store = MemoryStore()
     if settings.nightly and key is not None:
         store = SqliteStore(settings.folder, f"night {key}", resume=True)
@@ -212,7 +221,7 @@ def _run(
     finally:
         if isinstance(store, SqliteStore):
             store.close()
-    return tuple(entries), whole
+    return tuple(entries), whole, store.facts.files
 
 
 def _goes_on(entry: AuditEntry) -> bool:

@@ -1,15 +1,20 @@
 """What people have agreed to lose, and whether one more release keeps to it.
 
 An account is a budget over the datasets one person may be in: each dataset is one, and so is every
-group of datasets that may share a person. Two rules may allow a release, and either suffices:
+group of datasets that may share a person. Any one of three rules may allow a release:
 
-- the pure epsilons so far add up to at most epsilon, or
-- the filter's own quantity stays within its limit.
+- *pure*: the pure epsilons so far add up to at most epsilon;
+- *loop*: everything so far is dominated by at most `repeats` repetitions of the first event, which
+  are certified as one schedule at the loop's share of delta;
+- *filter*: the filter's sums prove epsilon at the filter's share of delta.
 
-Outcomes reached under the first rule have a loss of at most epsilon for certain; all others were
-reached with the second rule unbroken, so they carry at most the filter's delta. Together: the same
-(epsilon, delta). What can fail outright (the delta of an (epsilon, delta) mechanism, and of a plan)
-is paid from a share of delta that is set aside before the first release.
+Proof that together they are (epsilon, delta)-DP. Let S be any set of outcomes; divide it by how the
+interaction ended. Where the sum of epsilons is within epsilon, P(S) <= e^epsilon Q(S). Else, where
+the rule of the loop held at the end, S is an event of the post-processing "carry out the analyst
+against `repeats` repetitions until something else is wanted": at most the loop's share. Else the
+last release was allowed by the filter, whose sums only grow, so S is an event of the interaction
+that stops when the filter says so: at most the filter's share. The three sets are disjoint and what
+can fail outright does so with at most its own share, so the shares add up to delta.
 """
 
 from __future__ import annotations
@@ -19,17 +24,23 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from dpcheck.core.budget import Budget
+from dpcheck.core.events.event import Event
+from dpcheck.ledger.allocation import Allocation, allocate
 from dpcheck.ledger.costs import (
-    NOTHING,
+    INFINITE,
     UP,
     ZERO,
     Cost,
+    View,
     as_float,
+    float_below,
     literal,
+    nothing,
     plus,
     rounded_up,
 )
-from dpcheck.ledger.filters import Filter, PureFilter
+from dpcheck.ledger.filters import Filter
+from dpcheck.ledger.loop import certified_epsilon, loop_reading
 from dpcheck.ledger.provenance import Node
 
 
@@ -42,13 +53,7 @@ class Batch:
     method: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Which rule a release would break, in the quantity of that rule."""
-
-    quantity: str
-    would_be: Decimal
-    allowed: Decimal
+Planned = tuple[Decimal, Decimal]
 
 
 @dataclass(slots=True, eq=False)
@@ -58,24 +63,36 @@ class Account:
     roots: tuple[Node, ...]
     budget: Budget
     filter: Filter
-    reserve: float
-    set_aside: Decimal | None = None
-    batches: dict[Node, list[Batch]] = field(default_factory=dict)
-    known_limits: dict[tuple[float, float], Decimal] = field(default_factory=dict)
+    reserve: Decimal | None
+    batches: dict[Node, list[Batch]]
+    allocation: Allocation | None = field(default=None)
 
     @property
     def name(self) -> str:
         """The datasets, joined."""
         return " + ".join(root.path for root in self.roots)
 
-    def total(self, changed: Node | None = None, new: Cost = NOTHING) -> Cost:
-        """The sum over its datasets, with `changed` at `new`."""
-        result = NOTHING
-        for root in self.roots:
-            result = plus(result, new if root is changed else root.total)
+    def total(self) -> Cost:
+        """The sum over its datasets."""
+        return self.sum_of({root: (root.first, root.total) for root in self.roots})
+
+    def total_with(self, changed: Node, first: Event, cost: Cost) -> Cost:
+        """The sum, with one dataset at another cost, its loop repeating `first`."""
+        known = {root: (root.first, root.total) for root in self.roots}
+        return self.sum_of(known | {changed: (first, cost)})
+
+    def sum_of(self, costs: dict[Node, tuple[Event | None, Cost]]) -> Cost:
+        """The sum over its datasets; repetitions add up only where they repeat the same event."""
+        result, allocation = nothing(self.filter.size), self.allocation
+        for root, (first, cost) in costs.items():
+            if len(self.roots) > 1 and cost.repeats and allocation is not None:
+                view = self._loop_view(allocation)
+                if first != allocation.event or root.views[0] != view:
+                    cost = cost._replace(repeats=INFINITE)
+            result = plus(result, cost)
         return result
 
-    def planned(self) -> tuple[Decimal, Decimal]:
+    def planned(self) -> Planned:
         """(epsilon, delta) of all plans, by basic composition."""
         found = [batch for root in self.roots for batch in self.batches.get(root, ())]
         epsilon = delta = ZERO
@@ -83,14 +100,21 @@ class Account:
             epsilon, delta = UP.add(epsilon, batch.epsilon), UP.add(delta, batch.delta)
         return epsilon, delta
 
-    def share_to_set_aside(self, planned_delta: Decimal) -> Decimal:
-        """The part of delta for what can fail outright; fixed with the first release."""
-        if self.set_aside is not None:
-            return self.set_aside
-        delta = literal(self.budget.delta)
-        if isinstance(self.filter, PureFilter):
-            return delta
-        return planned_delta + (delta - planned_delta) * literal(self.reserve)
+    def allocation_for(self, root: Node, event: Event, cost: Cost) -> Allocation:
+        """How delta is divided; decided with the first release, here of `event` for `cost`."""
+        if self.allocation is not None:
+            return self.allocation
+        return allocate(
+            root.path,
+            event,
+            cost,
+            root.views[0],
+            epsilon=literal(self.budget.epsilon),
+            delta=literal(self.budget.delta),
+            planned=self.planned(),
+            filter_=self.filter,
+            reserve=self.reserve,
+        )
 
     def failing(self, total: Cost, planned_delta: Decimal) -> Decimal:
         """The delta used by what can fail outright."""
@@ -101,56 +125,81 @@ class Account:
             found = UP.add(found, UP.multiply(total.slip, rounded_up(weight * (1 + 1e-15))))
         return found
 
-    def limits(self, planned: tuple[Decimal, Decimal]) -> tuple[Decimal, Decimal, Decimal]:
-        """What is allowed: pure epsilon, the filter's quantity, and failing delta."""
-        epsilon = literal(self.budget.epsilon) - planned[0]
-        aside = self.share_to_set_aside(planned[1])
-        rest = math.nextafter(float(literal(self.budget.delta) - aside), 0.0)
-        left = math.nextafter(float(epsilon), -math.inf)
-        if (left, rest) not in self.known_limits:
-            # A negative epsilon is left only to a wanted plan that is about to be refused.
-            main = self.filter.limit(left, rest) if left > 0 else -1.0
-            self.known_limits = {(left, rest): Decimal(main)}
-        return epsilon, self.known_limits[left, rest], aside
+    def _loop_view(self, allocation: Allocation) -> View:
+        return next(root.views[0] for root in self.roots if root.path == allocation.path)
 
-    def refusal(
-        self, total: Cost, planned: tuple[Decimal, Decimal] | None = None
-    ) -> Refusal | None:
-        """Why `total` (with `planned`, by default the plans there are) cannot be allowed."""
+    def accepts(
+        self, total: Cost, allocation: Allocation | None, planned: Planned | None = None
+    ) -> bool:
+        """Whether `total` (with `planned`, by default the plans there are) keeps to the budget."""
         planned = self.planned() if planned is None else planned
-        epsilon, main, aside = self.limits(planned)
-        failing = self.failing(total, planned[1])
-        if failing > aside:
-            return Refusal("delta", failing, aside)
-        if total.pure <= epsilon or total.main <= main:
-            return None
-        if main < 0 or isinstance(self.filter, PureFilter) or epsilon < 0:
-            would_be = UP.add(total.pure, planned[0])
-            return Refusal("epsilon", would_be, literal(self.budget.epsilon))
-        return Refusal(self.filter.quantity, total.main, main)
+        epsilon = literal(self.budget.epsilon) - planned[0]
+        if allocation is None:  # nothing but plans so far
+            return epsilon >= 0 and self.failing(total, planned[1]) <= literal(self.budget.delta)
+        if planned[0] == allocation.planned and total.repeats <= allocation.repeats:
+            return True
+        if self.failing(total, planned[1]) > allocation.failing:
+            return False
+        if total.pure <= epsilon:
+            return True
+        left, share = float_below(epsilon), float_below(allocation.filter)
+        return self.filter.allows(total.divergences, left, share, allocation.order)
+
+    def needed(self, total: Cost, allocation: Allocation, planned: Planned) -> float:
+        """The epsilon at which one of the rules would allow `total`, delta divided as it is."""
+        share = float_below(allocation.filter)
+        by_filter = self.filter.epsilon(total.divergences, share, allocation.order)
+        found = [total.pure, rounded_up(by_filter)]
+        if planned[0] == allocation.planned and total.repeats <= 4 * max(1, allocation.repeats):
+            view = self._loop_view(allocation)
+            times, loop = math.ceil(total.repeats), float_below(allocation.loop)
+            found.append(rounded_up(certified_epsilon(allocation.event, view, times, loop)))
+        return as_float(UP.add(planned[0], min(found)))
 
     def odometer(self, total: Cost, delta: float) -> tuple[float, str]:
-        """A bound that may be read at any moment, and its name.
+        """A bound that may be read at any moment, and the name of its proof.
 
-        Guarantee: whatever was chosen and whenever it is read, with probability 1 - delta over the
-        outputs the privacy loss of any two neighbours is at most this at all times at once; the
-        last of the three, the whole budget, is (epsilon, delta)-DP instead.
-        Reference: [Rogers2016] for odometers and the pure sum; Ville's inequality
-        for the filter's supermartingale, see `filters.RenyiFilter.odometer`.
+        Guarantee: whoever stops at a moment of their choice, on reading e here, has
+        P(S) <= E_Q[e^e; S] + delta for every set S of outcomes; where the moment is fixed in
+        advance that is (e, delta)-DP.
+        Reference: [Rogers2016] for odometers and the pure sum, `mixture` for the filter's,
+        `loop.checkpoints` for the loop's. They divide the share of delta kept for reading; from
+        the budget's delta on, the budget itself is read where it is less.
         Assumes: `delta` is chosen without looking at the outputs.
         """
-        planned = self.planned()
-        aside = self.share_to_set_aside(planned[1])
+        planned, allocation = self.planned(), self.allocation
         whole, wanted = literal(self.budget.delta), literal(delta)
-        share = UP.divide(UP.multiply(wanted, aside), whole) if whole else wanted
-        found = [(math.inf, "nothing-proved")]
-        if total.slip == 0 and UP.add(planned[1], total.failure) <= share:
-            found.append((as_float(UP.add(planned[0], total.pure)), "pure-sum"))
-            rest = math.nextafter(float(wanted - share), 0.0)
-            filtered = self.filter.odometer(as_float(total.main), rest) if rest > 0 else math.inf
-            if math.isfinite(filtered):
-                upper = as_float(UP.add(planned[0], rounded_up(filtered)))
-                found.append((upper, f"{self.filter.name}-odometer"))
-        if delta >= self.budget.delta and self.refusal(total) is None:
-            found.append((self.budget.epsilon, f"{self.filter.name}-filter"))
-        return min(found)
+        if allocation is None:
+            if planned[1] <= wanted:
+                return as_float(UP.add(planned[0], total.pure)), "pure-sum"
+            return math.inf, "nothing-proved"
+        within = wanted >= whole
+        share = allocation.failing
+        if not within:
+            share = UP.divide(UP.multiply(wanted, allocation.failing), whole)
+        reading = allocation.reading + wanted - whole if within else wanted - share
+        failing = self.failing(total, planned[1])
+        half = float_below(reading / 2 if allocation.repeats else reading)
+        found = [(INFINITE, "nothing-proved")]
+        if not total.slip and failing <= share:
+            found.append((total.pure, "pure-sum"))
+            if half > 0:
+                by_filter = self.filter.reading(total.divergences, half)
+                found.append((rounded_up(by_filter), f"{self.filter.name}-odometer"))
+        looping = planned[0] == allocation.planned and planned[1] <= share
+        if half > 0 and allocation.repeats and looping:
+            view = self._loop_view(allocation)
+            done, most = total.repeats, allocation.repeats
+            by_loop = loop_reading(allocation.event, view, done, most, half)
+            found.append((rounded_up(by_loop), "loop-odometer"))
+        least, method = min(found)
+        upper = as_float(UP.add(planned[0], least))
+        if within and upper > self.budget.epsilon and self.accepts(total, allocation):
+            return self.budget.epsilon, self._rule(total, allocation, planned)
+        return upper, method
+
+    def _rule(self, total: Cost, allocation: Allocation, planned: Planned) -> str:
+        """The rule by which the budget bounds what was spent."""
+        if planned[0] == allocation.planned and total.repeats <= allocation.repeats:
+            return "loop"
+        return f"{self.filter.name}-filter"

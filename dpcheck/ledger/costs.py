@@ -1,7 +1,8 @@
-"""What one event adds to a ledger: four numbers that are summed along a person's path.
+"""What one event adds to a ledger: five numbers that are summed along a person's path.
 
-Sums are decimals rounded up, so a million additions never drift below the truth. A number somebody
-wrote down (0.1) is read as the decimal it prints as: three times 0.1 is 0.3, not a bit more.
+Sums of written numbers are decimals rounded up, so a million additions never drift below the truth.
+A number somebody wrote down (0.1) is read as the decimal it prints as: three times 0.1 is 0.3, not
+a bit more. Divergences are arrays of floats, each sum rounded up to the next one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,11 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
+from functools import cache
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.compose import Profile, profiles
@@ -19,29 +24,38 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.noise import Laplace
 
+Floats = npt.NDArray[np.float64]
+
 UP = Context(prec=40, rounding=ROUND_CEILING)
 INFINITE = Decimal("Infinity")
 ZERO = Decimal(0)
 
-# How the filter turns a loss into its own quantity (Renyi divergence, rho, mu^2).
-Measure = Callable[[Loss], float]
+# How a filter turns a loss into its own quantities (divergences at its orders, rho, mu^2).
+Measure = Callable[[Loss], Floats]
 
 
 class Cost(NamedTuple):
-    """`pure` epsilon, the filter's own quantity `main`, and two ways to fail.
+    """`pure` epsilon, two ways to fail, `repeats` of the first event, the filter's `divergences`.
 
     `failure` is probability that the guarantee does not hold at all, the delta of an
     (epsilon, delta) mechanism. `slip` is total variation between the mechanism and the one that was
-    analysed, on either side; it costs (1 + e^epsilon) times itself in delta.
+    analysed, on either side; it costs (1 + e^epsilon) times itself in delta. `repeats` is how many
+    repetitions of the dataset's first event dominate the release, infinite where none do.
     """
 
     pure: Decimal
-    main: Decimal
     failure: Decimal
     slip: Decimal
+    repeats: Decimal
+    divergences: Floats
 
 
-NOTHING = Cost(ZERO, ZERO, ZERO, ZERO)
+@cache
+def nothing(size: int) -> Cost:
+    """No release at all, for a filter of `size` quantities."""
+    zeros = np.zeros(size)
+    zeros.flags.writeable = False
+    return Cost(ZERO, ZERO, ZERO, ZERO, zeros)
 
 
 class View(NamedTuple):
@@ -77,45 +91,60 @@ def float_below(value: Decimal) -> float:
     return near if literal(near) <= value else math.nextafter(near, -math.inf)
 
 
+def _above(values: Floats) -> Floats:
+    """Sums and products of non-negative floats, at or above the exact ones."""
+    return np.nextafter(values, math.inf, where=values > 0, out=values)
+
+
 def plus(a: Cost, b: Cost) -> Cost:
     """One after the other on the same person."""
     add = UP.add
-    return Cost(add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2]), add(a[3], b[3]))
+    return Cost(
+        add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2]), add(a[3], b[3]), _above(a[4] + b[4])
+    )
 
 
 def peak(a: Cost, b: Cost) -> Cost:
     """Either of the two, whichever is worse in each respect."""
-    return Cost(max(a[0], b[0]), max(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]))
+    return Cost(
+        max(a[0], b[0]),
+        max(a[1], b[1]),
+        max(a[2], b[2]),
+        max(a[3], b[3]),
+        np.maximum(a[4], b[4]),
+    )
 
 
 def minus(a: Cost, b: Cost) -> Cost:
     """How much `a` exceeds `b`, where it does; both may be infinite."""
-    return Cost(*(ZERO if x <= y else UP.subtract(x, y) for x, y in zip(a, b, strict=True)))
+    exact = (ZERO if x <= y else UP.subtract(x, y) for x, y in zip(a[:4], b[:4], strict=True))
+    rises = a[4] > b[4]
+    return Cost(*exact, _above(np.subtract(a[4], b[4], where=rises, out=np.zeros_like(a[4]))))
 
 
-def scaled(cost: Cost, times: int) -> Cost:
+def scaled(cost: Cost, times: int | Decimal) -> Cost:
     """The same `times` times."""
     if times == 1:
         return cost
     if times == 0:
-        return NOTHING
+        return nothing(len(cost.divergences))
     count = Decimal(times)
-    return Cost(*(UP.multiply(part, count) for part in cost))
+    exact = (UP.multiply(part, count) for part in cost[:4])
+    return Cost(*exact, _above(cost[4] * as_float(count)))
 
 
-def event_cost(event: Event, view: View, measure: Measure) -> Cost:
-    """What `event` costs a person between neighbours of `view`.
+def event_cost(event: Event, view: View, measure: Measure, size: int) -> Cost:
+    """What `event` costs a person between neighbours of `view`; its `repeats` are left at zero.
 
     Guarantee: every part is at or above the truth for up to `view.rows` rows, and grows at least in
     proportion to the number of rows. Hence a person whose rows are scattered over parallel parts
     pays at most the maximum of the parts: sum_i f_i(k_i) <= sum_i (k_i / k) f_i(k) <= max_i f_i(k).
     """
-    worst = NOTHING
+    worst = nothing(size)
     for rows in range(1, view.rows + 1):
         share = UP.divide(Decimal(view.rows), Decimal(rows))
         for profile in profiles(event, view.adjacency, rows):
-            cost = _profile_cost(profile, rows, measure)
-            worst = peak(worst, Cost(*(UP.multiply(part, share) for part in cost)))
+            worst = peak(worst, scaled(_profile_cost(profile, rows, measure, size), share))
     if isinstance(event, Laplace):  # exact, where the loss had to be rounded up to a float
         moved = Decimal(view.adjacency.moves * view.rows)
         worst = worst._replace(pure=UP.divide(moved, literal(event.noise_multiplier)))
@@ -128,8 +157,8 @@ def assumptions(event: Event, view: View) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for assumes in found for text in assumes))
 
 
-def _profile_cost(profile: Profile, rows: int, measure: Measure) -> Cost:
-    total = NOTHING
+def _profile_cost(profile: Profile, rows: int, measure: Measure, size: int) -> Cost:
+    total = nothing(size)
     for bounds, times in profile:
         loss, failure = bounds.upper, 0.0
         if isinstance(loss, ResponseLoss) and loss.delta > 0:
@@ -140,6 +169,6 @@ def _profile_cost(profile: Profile, rows: int, measure: Measure) -> Cost:
         if slip and rows > 1:
             slip = INFINITE  # each step of the chain to the other dataset would slip on its own
         pure = literal(largest_loss(loss)[1])
-        cost = Cost(pure, rounded_up(measure(loss)), literal(failure), slip)
+        cost = Cost(pure, literal(failure), slip, ZERO, measure(loss))
         total = plus(total, scaled(cost, times))
     return total

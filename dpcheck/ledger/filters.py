@@ -1,9 +1,9 @@
 """Privacy filters: stopping rules that hold though steps and stopping follow the outputs.
 
-A filter fixes a limit before the first release and adds up one number per release; as long as the
-sum stays within the limit, everything released together is (epsilon, delta)-DP, however the
-releases and the moment to stop were chosen. An odometer may be read at any moment: with probability
-1 - delta the privacy loss is below it at all times at once.
+A filter adds up one or more numbers per release; as long as the sums prove epsilon within delta,
+everything released together is (epsilon, delta)-DP, however the releases and the moment to stop
+were chosen. An odometer may be read at any moment: whoever stops on reading e has
+P(S) <= E_Q[e^e; S] + delta for every set S of outcomes.
 """
 
 from __future__ import annotations
@@ -11,21 +11,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy.special import ndtri
 
 from dpcheck.accounting import losses
-from dpcheck.accounting.accountants.gaussian import gdp_delta
+from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_epsilon
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.renyi.divergence import renyi
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import InvalidParameter, UnknownName
 from dpcheck.core.validate import finite
+from dpcheck.ledger.costs import Floats
+from dpcheck.ledger.mixture import EVENLY, ORDERS, Mixture, favouring, one_order
 
-# The formulas below are a handful of elementary functions of numbers up to about 1e3.
 _ROUNDING = 1e-12
 
 
@@ -36,21 +38,35 @@ class Filter(Protocol):
     theorem: ClassVar[str]
 
     @property
-    def quantity(self) -> str:
-        """What is added up, in words."""
+    def size(self) -> int:
+        """How many numbers are added up."""
+
+    @property
+    def order(self) -> float | None:
+        """The one order it was opened with, if it has one."""
 
     @property
     def adapts(self) -> bool:
-        """Whether the limit may be lowered by an adaptively chosen epsilon (see `renyi_limit`)."""
+        """Whether epsilon may be lowered after seeing outputs (late plans; see `one_order`)."""
 
-    def measure(self, loss: Loss) -> float:
-        """The number one release adds, at or above the truth; infinite if there is none."""
+    @property
+    def follows_first_event(self) -> bool:
+        """Whether delta is divided by what the first event is (see `allocation`)."""
 
-    def limit(self, epsilon: float, delta: float) -> float:
-        """The largest sum that proves (epsilon, delta)-DP; negative where none does."""
+    def measure(self, loss: Loss) -> Floats:
+        """The numbers one release adds, at or above the truth; infinite where there is none."""
 
-    def odometer(self, total: float, delta: float) -> float:
-        """A bound on the loss at all times at once, but with probability delta."""
+    def favourite(self, cost: Floats, epsilon: float, delta: float) -> float:
+        """The order that suits releases of `cost` best."""
+
+    def allows(self, total: Floats, epsilon: float, delta: float, order: float) -> bool:
+        """Whether `total` proves (epsilon, delta)-DP; `order` is the `favourite` of the first."""
+
+    def epsilon(self, total: Floats, delta: float, order: float) -> float:
+        """The least epsilon that `allows` accepts, or a little above."""
+
+    def reading(self, total: Floats, delta: float) -> float:
+        """The odometer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,106 +79,129 @@ class PureFilter:
     name: ClassVar[str] = "pure"
     theorem: ClassVar[str] = "basic composition, adaptively [Rogers2016]"
     adapts: ClassVar[bool] = True
-    quantity: ClassVar[str] = "epsilon"
+    follows_first_event: ClassVar[bool] = False
+    size: ClassVar[int] = 0
+    order: ClassVar[float | None] = None
 
-    def measure(self, loss: Loss) -> float:
+    def measure(self, loss: Loss) -> Floats:  # noqa: ARG002 - the same for every loss
         """Nothing beside the pure epsilon, which the ledger keeps anyway."""
-        return math.inf if math.isinf(largest_loss(loss)[1]) else 0.0
+        return np.zeros(0)
 
-    def limit(self, epsilon: float, delta: float) -> float:  # noqa: ARG002 - never used alone
+    def favourite(self, cost: Floats, epsilon: float, delta: float) -> float:  # noqa: ARG002
+        """No order is used."""
+        return 2.0
+
+    def allows(self, total: Floats, epsilon: float, delta: float, order: float) -> bool:  # noqa: ARG002
         """No second rule."""
-        return -1.0
+        return False
 
-    def odometer(self, total: float, delta: float) -> float:  # noqa: ARG002 - see the class
+    def epsilon(self, total: Floats, delta: float, order: float) -> float:  # noqa: ARG002
+        """No second rule."""
+        return math.inf
+
+    def reading(self, total: Floats, delta: float) -> float:  # noqa: ARG002
         """None but the sum itself."""
         return math.inf
 
 
-def renyi_limit(order: float, epsilon: float, delta: float) -> float:
-    """The largest Renyi divergence of `order` that proves (epsilon, delta)-DP.
-
-    delta <= e^{(a-1)(D - epsilon)} (1 - 1/a)^a / (a - 1) solved for D. It is linear in epsilon,
-    which is what lets `epsilon` be lowered after seeing outputs: with M = e^{(a-1)(L - D)} a
-    supermartingale, E[M] <= 1 gives the same delta on every path.
-
-    Guarantee: never above the true limit.
-    Reference: [Canonne2020] Proposition 12.
-
-    >>> round(renyi_limit(8, 3.0, 1e-5), 4)
-    1.7859
-    """
-    if delta <= 0:
-        return -1.0
-    bought = -math.log1p(-1 / order) + (math.log(delta) + math.log(order)) / (order - 1)
-    return epsilon + bought - _ROUNDING * (1 + epsilon + abs(bought))
-
-
 @dataclass(frozen=True, slots=True)
 class RenyiFilter:
-    """Renyi divergences of one order, fixed when the ledger opens.
+    """Renyi divergences: of many orders, weighted by what the first event is, or of one order.
 
-    Reference: [Feldman2021], fully adaptive composition; [Lecuyer2021]. With several orders at once
-    the rule "stop when the last of them is spent" has no such proof, so there is one.
+    Reference: [Feldman2021], fully adaptive composition; [Lecuyer2021]. `mixture` proves the rule
+    for several orders; "stop when the last of them is spent" has no such proof.
     """
 
-    order: float
+    order: float | None = None
     name: ClassVar[str] = "rdp"
-    theorem: ClassVar[str] = "Renyi filter at one order [Feldman2021]"
+    theorem: ClassVar[str] = "Renyi filter [Feldman2021]"
     adapts: ClassVar[bool] = True
 
     @property
-    def quantity(self) -> str:
-        """What is added up, in words."""
-        return f"Renyi divergence of order {self.order:g}"
+    def follows_first_event(self) -> bool:
+        """With one order the whole of delta is the filter's."""
+        return self.order is None
 
-    def measure(self, loss: Loss) -> float:
-        """The divergence, the larger of both directions."""
-        return float(renyi(loss, np.array([self.order]))[0])
+    @property
+    def size(self) -> int:
+        """One divergence per order."""
+        return len(self._orders)
 
-    def limit(self, epsilon: float, delta: float) -> float:
-        """See `renyi_limit`."""
-        return renyi_limit(self.order, epsilon, delta)
+    @property
+    def _orders(self) -> Floats:
+        return ORDERS if self.order is None else np.array([self.order])
 
-    def odometer(self, total: float, delta: float) -> float:
-        """Ville's inequality for e^{(a-1)(L - D)}: always L <= D + log(1/delta)/(a-1).
+    def measure(self, loss: Loss) -> Floats:
+        """The divergences, the larger of both directions."""
+        return renyi(loss, self._orders)
 
-        Reference: [Whitehouse2023] for the technique; the formula is the classic
-        conversion of [Mironov2017] Proposition 3.
-        """
-        return _classic(total, self.order, delta)
+    def favourite(self, cost: Floats, epsilon: float, delta: float) -> float:
+        """The order at which most releases of `cost` fit."""
+        if self.order is not None:
+            return self.order
+        usable = np.isfinite(cost) & (cost > 0)
+        fits = np.full(len(cost), -math.inf)
+        fits[usable] = one_order(ORDERS[usable], epsilon, delta) / cost[usable]
+        return float(ORDERS[int(fits.argmax())])
+
+    def _mixture(self, order: float) -> Mixture:
+        return _favouring(order) if self.order is None else _alone(self.order)
+
+    def allows(self, total: Floats, epsilon: float, delta: float, order: float) -> bool:
+        """See `mixture`."""
+        return self._mixture(order).allows(total, epsilon, delta)
+
+    def epsilon(self, total: Floats, delta: float, order: float) -> float:
+        """See `mixture`."""
+        return self._mixture(order).epsilon(total, delta)
+
+    def reading(self, total: Floats, delta: float) -> float:
+        """See `mixture`; no order is favoured, since any moment may be asked for."""
+        mixture = EVENLY if self.order is None else _alone(self.order)
+        return mixture.epsilon(total, delta)
 
 
-def _classic(divergence: float, order: float, delta: float) -> float:
-    if delta <= 0:
-        return math.inf
-    return (divergence - math.log(delta) / (order - 1)) * (1 + _ROUNDING)
+_favouring = cache(favouring)
+
+
+@cache
+def _alone(order: float) -> Mixture:
+    return Mixture(np.array([order]), np.ones(1))
 
 
 @dataclass(frozen=True, slots=True)
 class ConcentratedFilter:
-    """rho of zero-concentrated DP; the limit is that of one order, fixed when the ledger opens.
+    """rho of zero-concentrated DP, by one order at which rho-zCDP has divergence order * rho.
 
-    Reference: [Feldman2021], fully adaptive composition at that order, where rho-zCDP has
-    divergence order * rho.
+    Reference: [Feldman2021], fully adaptive composition at that order.
     """
 
     order: float
     name: ClassVar[str] = "zcdp"
     theorem: ClassVar[str] = "zCDP filter [Feldman2021]"
     adapts: ClassVar[bool] = True
-    quantity: ClassVar[str] = "rho of zCDP"
+    follows_first_event: ClassVar[bool] = False
+    size: ClassVar[int] = 1
 
-    def measure(self, loss: Loss) -> float:
+    def measure(self, loss: Loss) -> Floats:
         """rho, infinite where the event has no such bound."""
-        return _rho(loss) * (1 + 1e-14)
+        return np.array([_rho(loss) * (1 + 1e-14)])
 
-    def limit(self, epsilon: float, delta: float) -> float:
-        """The Renyi limit over the order."""
-        return renyi_limit(self.order, epsilon, delta) / self.order
+    def favourite(self, cost: Floats, epsilon: float, delta: float) -> float:  # noqa: ARG002
+        """The order it was opened with."""
+        return self.order
 
-    def odometer(self, total: float, delta: float) -> float:
-        """See `RenyiFilter.odometer`."""
-        return _classic(total * self.order, self.order, delta)
+    def allows(self, total: Floats, epsilon: float, delta: float, order: float) -> bool:
+        """By the divergence at its order."""
+        return _alone(order).allows(total * order * (1 + _ROUNDING), epsilon, delta)
+
+    def epsilon(self, total: Floats, delta: float, order: float) -> float:
+        """By the divergence at its order."""
+        return _alone(order).epsilon(total * order * (1 + _ROUNDING), delta)
+
+    def reading(self, total: Floats, delta: float) -> float:
+        """By the divergences at all orders."""
+        return EVENLY.epsilon(total * ORDERS * (1 + _ROUNDING), delta)
 
 
 def _rho(loss: Loss) -> float:
@@ -186,14 +225,18 @@ class GaussianFilter:
     with sum mu_i^2 <= mu^2 are mu-GDP. No such rule holds for general trade-off curves.
     """
 
-    order: float
     name: ClassVar[str] = "gdp"
     theorem: ClassVar[str] = "GDP filter [Smith2022], [Koskela2023]"
     adapts: ClassVar[bool] = False
-    quantity: ClassVar[str] = "mu^2 of Gaussian DP"
+    follows_first_event: ClassVar[bool] = False
+    size: ClassVar[int] = 1
+    order: ClassVar[float | None] = None
 
-    def measure(self, loss: Loss) -> float:
+    def measure(self, loss: Loss) -> Floats:
         """mu^2, infinite where the event has no such bound."""
+        return np.array([self._mu_squared(loss)])
+
+    def _mu_squared(self, loss: Loss) -> float:
         if isinstance(loss, losses.GaussianLoss):
             return loss.mu**2 * (1 + 1e-14)
         epsilon = largest_loss(loss)[1]
@@ -207,70 +250,65 @@ class GaussianFilter:
         corner = 1 / (1 + math.exp(min(epsilon, 700.0)))
         return float((2 * ndtri(corner)) ** 2) * (1 + _ROUNDING)
 
-    def limit(self, epsilon: float, delta: float) -> float:
-        """The largest mu^2 with delta(epsilon) <= delta; see `gdp_delta`."""
-        if delta <= 0:
-            return -1.0
-        low, high = 0.0, 1.0
-        while gdp_delta(high, epsilon)[1] <= delta:
-            low, high = high, 2 * high
-        for _ in range(60):
-            middle = (low + high) / 2
-            if not low < middle < high:
-                break
-            if gdp_delta(middle, epsilon)[1] <= delta:
-                low = middle
-            else:
-                high = middle
-        return low**2 * (1 - 1e-15)
+    def favourite(self, cost: Floats, epsilon: float, delta: float) -> float:  # noqa: ARG002
+        """No order is used."""
+        return 2.0
 
-    def odometer(self, total: float, delta: float) -> float:
-        """mu-GDP has divergence a mu^2/2 at every order a; then as `RenyiFilter.odometer`."""
-        return _classic(total * self.order / 2, self.order, delta)
+    def allows(self, total: Floats, epsilon: float, delta: float, order: float) -> bool:  # noqa: ARG002
+        """Whether the Gaussian with this mu has delta(epsilon) <= delta; see `gdp_delta`."""
+        mu = self._mu(total)
+        return math.isfinite(mu) and epsilon >= 0 and gdp_delta(mu, epsilon)[1] <= delta
+
+    def epsilon(self, total: Floats, delta: float, order: float) -> float:  # noqa: ARG002
+        """The exact curve of the Gaussian with this mu."""
+        mu = self._mu(total)
+        return gdp_epsilon(mu, delta)[1] if delta > 0 and math.isfinite(mu) else math.inf
+
+    def reading(self, total: Floats, delta: float) -> float:
+        """mu-GDP has divergence a mu^2/2 at every order a."""
+        return EVENLY.epsilon(total * ORDERS / 2 * (1 + _ROUNDING), delta)
+
+    @staticmethod
+    def _mu(total: Floats) -> float:
+        return math.sqrt(float(total[0])) * (1 + 1e-15)
 
 
-ORDERS = tuple(1 + i / 20 for i in range(1, 20)) + tuple(float(a) for a in range(2, 1025))
-FILTERS: dict[str, Callable[[float], Filter]] = {
-    "rdp": RenyiFilter,
-    "zcdp": ConcentratedFilter,
-    "gdp": GaussianFilter,
+FILTERS: dict[str, Callable[[float | None, Budget], Filter]] = {
+    "pure": lambda _order, _budget: PureFilter(),
+    "rdp": lambda order, _budget: RenyiFilter(order),
+    "zcdp": lambda order, budget: ConcentratedFilter(order or gaussian_order(budget)),
+    "gdp": lambda _order, _budget: GaussianFilter(),
 }
+_WITHOUT_ORDER = frozenset({"pure", "gdp"})
 
 
-def best_order(budget: Budget, reserve: float) -> float:
+def gaussian_order(budget: Budget) -> float:
     """The order at which the most Gaussian releases fit: divergences there grow like the order.
 
-    >>> best_order(Budget(3.0, 1e-5), 0.1)
-    8.0
+    >>> round(gaussian_order(Budget(3.0, 1e-5)), 2)
+    7.61
     """
-    delta = budget.delta * (1 - reserve)
-    return max(ORDERS, key=lambda order: renyi_limit(order, budget.epsilon, delta) / order)
+    limits = one_order(ORDERS, budget.epsilon, budget.delta)
+    return float(ORDERS[int((limits / ORDERS).argmax())])
 
 
-def choose_filter(
-    budget: Budget, name: str | None = None, order: float | None = None, reserve: float = 0.1
-) -> Filter:
+def choose_filter(budget: Budget, name: str | None = None, order: float | None = None) -> Filter:
     """The filter by name; by default `pure` without a delta and `rdp` with one.
 
-    `order` defaults to `best_order`.
+    With an `order`, `rdp` looks at that order alone.
     """
     if name is None:
         name = "pure" if budget.delta == 0 else "rdp"
-    if name == "pure":
-        if order is not None:
-            raise InvalidParameter("the pure filter has no order; leave order out.", name="order")
-        return PureFilter()
     if name not in FILTERS:
-        known = ", ".join(["pure", *FILTERS])
-        raise UnknownName(f"unknown filter {name!r}; use one of {known}.", value=name)
-    if budget.delta == 0:
+        raise UnknownName(f"unknown filter {name!r}; use one of {', '.join(FILTERS)}.", value=name)
+    if order is not None and name in _WITHOUT_ORDER:
+        raise InvalidParameter(f"the {name} filter has no order; leave order out.", name="order")
+    if budget.delta == 0 and name != "pure":
         raise InvalidParameter(
             f"the {name} filter needs a budget with delta above 0, for example "
             f"Budget({budget.epsilon:g}, 1e-6); with delta 0 use filter='pure'.",
             name="filter",
         )
-    if order is None:
-        order = best_order(budget, reserve)
-    elif finite("order", order) <= 1:
+    if order is not None and finite("order", order) <= 1:
         raise InvalidParameter(f"order must be above 1, got {order:g}.", name="order", value=order)
-    return FILTERS[name](float(order))
+    return FILTERS[name](None if order is None else float(order), budget)

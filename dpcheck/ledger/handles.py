@@ -2,54 +2,41 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcheck.core.bound import Bound
-from dpcheck.core.errors import InvalidParameter, LedgerMisuse
-from dpcheck.core.events.event import Event, Repeated, Sequential
+from dpcheck.core.errors import InvalidParameter
+from dpcheck.core.events.event import Event
 from dpcheck.core.validate import count
-from dpcheck.ledger.provenance import Node, SplitKind
+from dpcheck.ledger.provenance import SplitKind
 
 if TYPE_CHECKING:
-    from dpcheck.ledger.book import PlanState
     from dpcheck.ledger.ledger import Ledger
+    from dpcheck.ledger.spending import Prepaid
 
 _FORBIDDEN = frozenset("/[]")
-
-
-@dataclass(slots=True)
-class Held:
-    """Releases counted by this process: `taken` in all, of which `left` are not yet made."""
-
-    left: int = 0
-    taken: int = 0
 
 
 class Dataset:
     """A dataset of a ledger, or a part of one. Split it as the data is split; spend from it."""
 
-    __slots__ = ("_node", "held", "ledger")
+    __slots__ = ("_path", "_rows", "ledger", "prepaid")
 
-    def __init__(self, ledger: Ledger, node: Node, held: dict[Event, Held]) -> None:
-        self.ledger, self._node, self.held = ledger, node, held
-
-    @property
-    def node(self) -> Node:
-        """Its place in the ledger's trees."""
-        return self._node
+    def __init__(
+        self, ledger: Ledger, path: str, rows: int | None, prepaid: dict[Event, Prepaid]
+    ) -> None:
+        self.ledger, self._path, self._rows, self.prepaid = ledger, path, rows, prepaid
 
     @property
     def name(self) -> str:
         """Its path: the dataset, then the splits that lead here."""
-        return self._node.path
+        return self._path
 
     @property
     def rows(self) -> int | None:
         """The public number of rows, if there is one."""
-        return self._node.rows
+        return self._rows
 
     def __repr__(self) -> str:
         return f"<Dataset {self.name!r}, rows {self.rows}>"
@@ -124,30 +111,19 @@ def checked_name(what: str, value: object) -> str:
 class Plan:
     """A schedule that was paid for when it was declared; step through it as releases are made."""
 
-    __slots__ = ("_state", "bound", "held", "ledger")
+    __slots__ = ("bound", "ledger", "name", "prepaid")
 
     def __init__(
-        self, ledger: Ledger, state: PlanState, held: dict[Event, Held], bound: Bound
+        self, ledger: Ledger, name: str, prepaid: dict[Event, Prepaid], bound: Bound
     ) -> None:
-        self.ledger, self._state, self.held, self.bound = ledger, state, held, bound
-
-    @property
-    def name(self) -> str:
-        """The name it was declared under."""
-        return self._state.name
-
-    @property
-    def state(self) -> PlanState:
-        """What the ledger knows of it."""
-        return self._state
+        self.ledger, self.name, self.prepaid, self.bound = ledger, name, prepaid, bound
 
     @property
     def left(self) -> dict[Event, int]:
         """How many of each event are still to come."""
-        found = {}
-        for event, limit in self._state.limits.items():
-            held = self.held.get(event)
-            found[event] = limit - self._state.counts.get(event, 0) + (held.left if held else 0)
+        found = self.ledger.steps_left(self.name)
+        for event, prepaid in self.prepaid.items():
+            found[event] += prepaid.left
         return found
 
     def step(self, times: int = 1, event: Event | None = None) -> None:
@@ -156,29 +132,7 @@ class Plan:
         Raises BudgetExceeded when the plan has fewer left, LedgerMisuse for an event it does not
         have; nothing changes then.
         """
-        if event is None:
-            if len(self._state.limits) != 1:
-                raise LedgerMisuse(
-                    f"plan {self.name!r} has {len(self._state.limits)} kinds of event; say which "
-                    "one: plan.step(event=...)."
-                )
-            event = next(iter(self._state.limits))
         self.ledger.take_planned(self, event, times)
 
     def __repr__(self) -> str:
         return f"<Plan {self.name!r}, {sum(self.left.values())} left>"
-
-
-def kinds(event: Event) -> dict[Event, int]:
-    """The releases a schedule consists of, and how often each is made."""
-    found: Counter[Event] = Counter()
-    stack = [(event, 1)]
-    while stack:
-        node, times = stack.pop()
-        if isinstance(node, Sequential):
-            stack += [(inner, times) for inner in node.events]
-        elif isinstance(node, Repeated):
-            stack.append((node.event, times * node.times))
-        elif times:
-            found[node] += times
-    return dict(found)

@@ -16,20 +16,20 @@ from typing import NoReturn
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import InvalidParameter, LedgerMisuse
+from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event
 from dpcheck.core.validate import count, probability
-from dpcheck.ledger.book import Book, DatasetSpec
-from dpcheck.ledger.filters import choose_filter
+from dpcheck.ledger.entries import DatasetDeclared, Entry, OverlapDeclared, SplitDeclared
+from dpcheck.ledger.file import FileJournal
 from dpcheck.ledger.handles import Dataset, Plan, checked_name
-from dpcheck.ledger.journal import header_of, terms_of
 from dpcheck.ledger.plans import declare_plan
-from dpcheck.ledger.prepaid import Till
-from dpcheck.ledger.provenance import Node, SplitKind
-from dpcheck.ledger.queries import Reader
+from dpcheck.ledger.provenance import SplitKind
+from dpcheck.ledger.queries import Reader, how_many
 from dpcheck.ledger.report import Remaining, Report, statement
 from dpcheck.ledger.rows import check_rows
-from dpcheck.ledger.store import Store
+from dpcheck.ledger.spending import FromDataset, FromPlan, Spending
+from dpcheck.ledger.state import DatasetSpec, State
+from dpcheck.ledger.terms import make_terms, read_terms, write_terms
 
 __all__ = ["Dataset", "Ledger", "Plan", "Remaining", "Report"]
 
@@ -60,14 +60,11 @@ class Ledger:
         *,
         filter: str | None = None,  # noqa: A002 - the word the theory uses
         order: float | None = None,
-        reserve: float = 0.1,
+        reserve: float | None = None,
         block: int = 1000,
     ) -> None:
-        if not isinstance(budget, Budget):
-            raise InvalidParameter(f"budget must be a Budget, got {budget!r}.", value=budget)
-        chosen = choose_filter(budget, filter, order, probability("reserve", reserve))
-        self._book = Book(budget, as_adjacency(adjacency), chosen, float(reserve))
-        self._till = Till(self._book, count("block", block))
+        terms = make_terms(budget, adjacency, filter, order, reserve)
+        self._spending = Spending(terms, count("block", block))
 
     @classmethod
     def open(
@@ -89,33 +86,32 @@ class Ledger:
 
         Opening an existing ledger needs no arguments; those that are given must agree with it.
         """
-        given = {
-            "budget": budget,
-            "adjacency": None if adjacency is None else as_adjacency(adjacency),
-            "filter": filter,
-            "order": order,
-            "reserve": reserve,
-        }
-        given = {name: value for name, value in given.items() if value is not None}
-        header = None
+        wanted = None
         if budget is not None and adjacency is not None:
-            header = header_of(cls(**given)._book)  # type: ignore[arg-type]  # checked there
-        store = Store(Path(path), header)
+            wanted = write_terms(make_terms(budget, adjacency, filter, order, reserve))
+        journal = FileJournal(Path(path), wanted)
         try:
-            terms = terms_of(store.header)
-            for name, value in given.items():
-                if value != terms[name]:
+            terms = read_terms(journal.terms)
+            given = {
+                "budget": (budget, terms.budget),
+                "adjacency": (adjacency and as_adjacency(adjacency), terms.adjacency),
+                "filter": (filter, terms.filter.name),
+                "order": (order, terms.filter.order),
+                "reserve": (reserve, terms.reserve and float(terms.reserve)),
+            }
+            for name, (value, stored) in given.items():
+                if value is not None and value != stored:
                     raise LedgerMisuse(
-                        f"the ledger {path} was opened with {name} {terms[name]}, not {value}; "
+                        f"the ledger {path} was opened with {name} {stored}, not {value}; "
                         "open it as it is, or start another.",
-                        stored=terms[name],
+                        stored=stored,
                     )
-            self = cls(**terms, block=block)
-            self._till.store = store
-            with self._till.transaction():
+            self = cls.__new__(cls)
+            self._spending = Spending(terms, count("block", block), journal)
+            with self._spending.transaction():
                 pass  # learns what the file holds
         except BaseException:
-            store.close()
+            journal.close()
             raise
         return self
 
@@ -145,33 +141,34 @@ class Ledger:
             checked_name("unit", unit),
             count("max_rows_per_unit", max_rows_per_unit),
         )
-        with self._till.transaction() as write:
-            known = self._book.specs.get(name)
+        with self._spending.transaction() as transaction:
+            known = transaction.state.specs.get(name)
             if known is not None and known != spec:
                 raise LedgerMisuse(f"dataset {name!r} was declared before, as {known}.")
             if known is None:
-                write(self._till.facts.dataset(spec))
-        return self._handle(self._book.nodes[name])
+                transaction.write(DatasetDeclared(spec))
+        return self._handle(name, rows)
 
     def overlaps(self, *datasets: Dataset) -> None:
         """A person may be in several of these: their costs add up, within the ledger's budget."""
         names = [self._root_name(d) for d in datasets]
         if len(set(names)) < 2:
             raise LedgerMisuse("name at least two different datasets that may share a person.")
-        with self._till.transaction() as write:
-            for account in self._book.accounts_with(names):
-                used = [root.path for root in account.roots if self._book.released(root)]
+        with self._spending.transaction() as transaction:
+            state = transaction.state
+            for account in state.accounts_with(names):
+                used = [root.path for root in account.roots if state.released(root)]
                 if used:
                     raise LedgerMisuse(
                         f"{used[0]!r} has releases already; declare overlaps before the first one.",
                         dataset=used[0],
                     )
-                if account.refusal(account.total()) is not None:
+                if not account.accepts(account.total(), None):
                     raise LedgerMisuse(
                         f"the plans of {account.name!r} together exceed the budget "
                         f"{account.budget} of a person in all of them; declare overlaps first."
                     )
-            write(self._till.facts.overlap(names))
+            transaction.write(OverlapDeclared(tuple(names)))
 
     def split(
         self,
@@ -182,27 +179,29 @@ class Ledger:
         rows: list[int | None],
     ) -> list[Dataset]:
         """The parts of a dataset; use its split_rows, split_by and split_columns."""
-        node = self._node(dataset)
-        if name is None:
-            if self._till.store is not None:
-                raise LedgerMisuse(
-                    f"splitting {node.path!r} in a shared ledger needs name=..., so that every "
-                    "process means the same parts."
-                )
-            number = 1 + sum(s.kind is kind for s in node.splits.values())
-            name = f"{kind.value}#{number}"
-        else:
-            name = checked_name("split name", name)
-        with self._till.transaction() as write:
-            known = node.splits.get(name)
-            if known is not None:
-                paths = [f"{node.path}/{name}[{label}]" for label in labels]
-                same = [p.path for p in known.parts] == paths and known.kind is kind
-                if not same or [p.rows for p in known.parts] != rows:
-                    raise LedgerMisuse(f"{node.path!r} was split as {name!r} before, otherwise.")
-            else:
-                write(self._till.facts.split(node, name, kind, labels, rows))
-        return [self._handle(part) for part in node.splits[name].parts]
+        path = self._path(dataset)
+        if name is None and self._spending.shared:
+            raise LedgerMisuse(
+                f"splitting {path!r} in a shared ledger needs name=..., so that every process means "
+                "the same parts."
+            )
+        with self._spending.transaction() as transaction:
+            splits = transaction.state.nodes[path].splits
+            if name is None:
+                name = f"{kind.value}#{1 + sum(s.kind is kind for s in splits.values())}"
+            checked_name("split name", name)
+            paths = [f"{path}/{name}[{label}]" for label in labels]
+            known = splits.get(name)
+            if known is None:
+                declared = SplitDeclared(path, name, kind, tuple(labels), tuple(rows))
+                transaction.write(declared)
+            elif (
+                known.kind is not kind
+                or [part.path for part in known.parts] != paths
+                or [part.rows for part in known.parts] != rows
+            ):
+                raise LedgerMisuse(f"{path!r} was split as {name!r} before, otherwise.")
+        return [self._handle(part, size) for part, size in zip(paths, rows, strict=True)]
 
     # Spending ------------------------------------------------------------------------------------
 
@@ -213,13 +212,33 @@ class Ledger:
         """
         if type(times) is not int or times < 1:
             times = count("times", times)
-        with self._till.lock:
+        with self._spending.lock:
             if isinstance(dataset, Dataset) and dataset.ledger is self:
-                held = dataset.held.get(event)
-                if held is not None and held.left >= times:
-                    held.left -= times
+                prepaid = dataset.prepaid.get(event)
+                if prepaid is not None and prepaid.left >= times:
+                    prepaid.left -= times
                     return
-            self._till.take(self._checked(dataset, event).node, event, times)
+            self._spending.take(FromDataset(self._checked(dataset, event)), event, times)
+
+    def steps(self, dataset: object, event: Event) -> Iterator[int]:
+        """Number the releases of `event` that the budget bears: `for step in ledger.steps(...)`.
+
+        Each is spent before it is handed out, so a loop that is left early has spent what it used;
+        the iterator ends, without an error, where `spend` would refuse.
+
+        >>> from dpcheck import Budget, PureDP
+        >>> ledger = Ledger(budget=Budget(1.0), adjacency="add-remove")
+        >>> list(ledger.steps(ledger.dataset("d"), PureDP(0.25)))
+        [0, 1, 2, 3]
+        """
+        number = 0
+        while True:
+            try:
+                self.spend(dataset, event)
+            except BudgetExceeded:
+                return
+            yield number
+            number += 1
 
     def plan(
         self, dataset: object, event: Event, *, delta: float | None = None, name: str | None = None
@@ -230,41 +249,56 @@ class Ledger:
         `delta` (by default all that is left of the budget's). Later ones are added to it by basic
         composition, as are the adaptive releases.
         """
-        checked = self._checked(dataset, event)
+        path = self._checked(dataset, event)
         if delta is not None:
             delta = probability("delta", delta)
-        if name is None:
-            if self._till.store is not None:
-                raise LedgerMisuse(
-                    "a plan in a shared ledger needs name=..., so that others can find it."
-                )
-            name = f"plan-{len(self._book.plans) + 1}"
-        checked_name("plan name", name)
-        with self._till.transaction() as write:
-            known = self._book.plans.get(name)
+        if name is None and self._spending.shared:
+            raise LedgerMisuse(
+                "a plan in a shared ledger needs name=..., so that others can find it."
+            )
+        with self._spending.transaction() as transaction:
+            state = transaction.state
+            name = checked_name("plan name", name or f"plan-{len(state.plans) + 1}")
+            known = state.plans.get(name)
             if known is None:
-                write(*declare_plan(self._book, self._till.facts, checked.node, event, delta, name))
-            elif known.node is not checked.node or known.event != event:
+                declared = declare_plan(state, state.nodes[path], event, delta, name)
+                transaction.write(declared)
+                batch = declared.cost
+            elif known.node.path != path or known.event != event:
                 raise LedgerMisuse(f"plan {name!r} was declared before, with another schedule.")
-        state = self._book.plans[name]
-        batch = self._book.batches[state.node.root][state.batch]
-        bound = Bound(0.0, float(batch.epsilon), batch.method, self._book.adjacency)
-        return Plan(self, state, self._till.held_for(state), bound)
+            else:
+                batch = state.batches[known.node.root][known.batch]
+        bound = Bound(0.0, float(batch.epsilon), batch.method, self._spending.terms.adjacency)
+        return Plan(self, name, self._spending.prepaid_for(FromPlan(name)), bound)
 
-    def take_planned(self, plan: Plan, event: Event, times: int) -> None:
+    def take_planned(self, plan: Plan, event: Event | None, times: int) -> None:
         """Use up planned releases; see `Plan.step`."""
         if type(times) is not int or times < 1:
             times = count("times", times)
-        with self._till.lock:
-            held = plan.held.get(event)
-            if held is not None and held.left >= times:
-                held.left -= times
+        with self._spending.lock:
+            prepaid = None if event is None else plan.prepaid.get(event)
+            if prepaid is not None and prepaid.left >= times:
+                prepaid.left -= times
                 return
-            if event not in plan.state.limits:
+            left = self.steps_left(plan.name)
+            if event is None:
+                if len(left) != 1:
+                    raise LedgerMisuse(
+                        f"plan {plan.name!r} has {len(left)} kinds of event; say which one: "
+                        "plan.step(event=...)."
+                    )
+                event = next(iter(left))
+            elif event not in left:
                 raise LedgerMisuse(
                     f"{event!r} is not in plan {plan.name!r}; spend it with ledger.spend()."
                 )
-            self._till.take(plan.state, event, times)
+            self._spending.take(FromPlan(plan.name), event, times)
+
+    def steps_left(self, plan: str) -> dict[Event, int]:
+        """What is left of a plan, without what this process has counted ahead; see `Plan.left`."""
+        with self._spending.transaction() as transaction:
+            found = transaction.state.plans[plan]
+            return {e: limit - found.counts.get(e, 0) for e, limit in found.limits.items()}
 
     # Reading -------------------------------------------------------------------------------------
 
@@ -275,37 +309,45 @@ class Ledger:
         Choose `delta` before looking at outputs. See `Account.odometer` for what it guarantees.
         """
         target = probability("delta", delta)
-        root = None if dataset is None else self._node(dataset).root
-        with self._reader() as reader:
-            return reader.epsilon(target, root)
+        path = None if dataset is None else self._path(dataset)
+        with self._reader() as (reader, state):
+            return reader.epsilon(target, None if path is None else state.nodes[path].root)
 
     def remaining(self, dataset: object = None) -> Remaining:
         """What is left to a dataset or part, by default to the one with the least."""
-        node = None if dataset is None else self._node(dataset)
-        with self._reader() as reader:
-            return reader.remaining(node)
+        path = None if dataset is None else self._path(dataset)
+        self._spending.give_back()
+        with self._reader() as (reader, state):
+            return reader.remaining(None if path is None else state.nodes[path])
 
     def how_many(self, dataset: object, event: Event) -> int:
         """How many more releases of `event` `spend` would accept, at most 10^12."""
-        node = self._checked(dataset, event).node
-        with self._reader() as reader:
-            return reader.how_many(node, event)
+        path = self._checked(dataset, event)
+        self._spending.give_back()
+        with self._reader() as (_, state):
+            return how_many(state, state.nodes[path], event)
 
     def event(self, dataset: object) -> Event:
         """One event for all releases and plans of a dataset, as provenance composes them."""
-        root = self._node(dataset).root
-        with self._reader() as reader:
-            return reader.event(root)
+        path = self._path(dataset)
+        with self._reader() as (reader, state):
+            return reader.event(state.nodes[path].root)
 
     def report(self) -> Report:
         """Everything spent, and which proof each number comes from."""
-        with self._reader() as reader:
+        with self._reader() as (reader, _):
             return reader.report()
 
     def statement(self) -> str:
         """A privacy statement to paste."""
-        units = {n: (s.unit, s.max_rows_per_unit) for n, s in self._book.specs.items()}
-        return statement(self.report(), units)
+        with self._reader() as (reader, state):
+            units = {n: (s.unit, s.max_rows_per_unit) for n, s in state.specs.items()}
+            return statement(reader.report(), units)
+
+    def history(self) -> list[Entry]:
+        """Every entry of the journal, oldest first, with the time it was made."""
+        with self._spending.transaction():
+            return self._spending.journal.read(0)
 
     def _repr_html_(self) -> str | None:
         return self.report()._repr_html_()
@@ -313,40 +355,38 @@ class Ledger:
     # Machinery -----------------------------------------------------------------------------------
 
     @contextmanager
-    def _reader(self) -> Iterator[Reader]:
+    def _reader(self) -> Iterator[tuple[Reader, State]]:
         """Answers about totals without what was counted ahead and not used."""
-        with self._till.transaction():
-            self._till.settle_totals()
-            yield Reader(self._book, self._till.used)
+        with self._spending.transaction() as transaction:
+            yield Reader(transaction.state, self._spending.counts), transaction.state
 
-    def _handle(self, node: Node) -> Dataset:
-        return Dataset(self, node, self._till.held_for(node))
+    def _handle(self, path: str, rows: int | None) -> Dataset:
+        return Dataset(self, path, rows, self._spending.prepaid_for(FromDataset(path)))
 
-    def _node(self, dataset: object) -> Node:
+    def _path(self, dataset: object) -> str:
         if not isinstance(dataset, Dataset) or dataset.ledger is not self:
             raise LedgerMisuse(
                 f"{dataset!r} is not a dataset of this ledger; make one with ledger.dataset()."
             )
-        return dataset.node
+        return dataset.name
 
     def _root_name(self, dataset: object) -> str:
-        node = self._node(dataset)
-        if node.part_of is not None:
-            raise LedgerMisuse(f"{node.path!r} is a part; overlaps are declared of whole datasets.")
-        return node.path
+        path = self._path(dataset)
+        if "/" in path:
+            raise LedgerMisuse(f"{path!r} is a part; overlaps are declared of whole datasets.")
+        return path
 
-    def _checked(self, dataset: object, event: object) -> Dataset:
-        node = self._node(dataset)
+    def _checked(self, dataset: object, event: object) -> str:
+        path = self._path(dataset)
         if not isinstance(event, Event):
             raise InvalidParameter(f"expected an event, got {event!r}.", value=event)
-        if node.rows is not None:
-            check_rows(event, node.rows, node.path)
-        assert isinstance(dataset, Dataset)
-        return dataset
+        if isinstance(dataset, Dataset) and dataset.rows is not None:
+            check_rows(event, dataset.rows, path)
+        return path
 
     def close(self) -> None:
         """Give back what was counted ahead and let go of the file."""
-        self._till.close()
+        self._spending.close()
 
     def __enter__(self) -> Ledger:
         return self

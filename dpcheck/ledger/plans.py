@@ -7,36 +7,36 @@ from decimal import Decimal
 from dpcheck.accounting.api import epsilon
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event
-from dpcheck.ledger.account import Account, Batch
-from dpcheck.ledger.book import Book, PlanState
+from dpcheck.ledger.account import Account, Batch, Planned
 from dpcheck.ledger.costs import ZERO, float_below, literal
-from dpcheck.ledger.handles import kinds
-from dpcheck.ledger.journal import Change, Facts
+from dpcheck.ledger.entries import PlanDeclared
+from dpcheck.ledger.loop import kinds
 from dpcheck.ledger.provenance import Node
+from dpcheck.ledger.state import State
 
 
 def declare_plan(
-    book: Book, facts: Facts, node: Node, event: Event, delta: float | None, name: str
-) -> tuple[Change, Change]:
-    """The changes that add a plan, or BudgetExceeded.
+    state: State, node: Node, event: Event, delta: float | None, name: str
+) -> PlanDeclared:
+    """The entry that adds a plan, or BudgetExceeded.
 
     Plans made before the first release are one schedule and get one bound; each later one is a
     schedule of its own. The bounds add up [Haney2023]: a plan is an interactive
     (epsilon, delta)-DP mechanism, whatever is released between its steps.
     """
-    schedule = kinds(event)
-    if not schedule:
+    if not kinds(event):
         raise InvalidParameter("a plan needs at least one release.", value=event)
-    root, accounts = node.root, book.accounts_of(node.root)
-    started = any(book.released(member) for a in accounts for member in a.roots)
-    if started and not book.filter.adapts and any(a.set_aside is not None for a in accounts):
+    root, accounts, terms = node.root, state.accounts_of(node.root), state.terms
+    started = any(state.released(member) for a in accounts for member in a.roots)
+    divided = any(a.allocation is not None for a in accounts)
+    if started and not terms.filter.adapts and divided:
         raise LedgerMisuse(
-            f"with the {book.filter.name} filter all plans must be declared before the first "
+            f"with the {terms.filter.name} filter all plans must be declared before the first "
             "adaptive release; use filter='rdp' to plan later."
         )
-    batches = book.batches.get(root, [])
+    batches = state.batches.get(root, [])
     index = len(batches)
-    if batches and not started:
+    if batches and not started and not divided:
         index -= 1
         share = batches[index].delta
         if delta is not None and literal(delta) != share:
@@ -47,8 +47,8 @@ def declare_plan(
     else:
         room = min(map(_uncommitted, accounts))
         share = room if delta is None else literal(delta)
-    whole = book.planned_event(root, index, (node, event))
-    bound = epsilon(whole, delta=float_below(share), adjacency=book.adjacency)
+    whole = state.planned_event(root, index, (node, event))
+    bound = epsilon(whole, delta=float_below(share), adjacency=terms.adjacency)
     batch = Batch(literal(bound.upper), share, bound.method)
     replaced = batches[index] if index < len(batches) else Batch(ZERO, ZERO, "")
     for account in accounts:
@@ -57,26 +57,20 @@ def declare_plan(
             planned[0] - replaced.epsilon + batch.epsilon,
             planned[1] - replaced.delta + batch.delta,
         )
-        refusal = account.refusal(account.total(), wanted)
-        if refusal is not None:
+        if not account.accepts(account.total(), account.allocation, wanted):
             raise _too_much(account, node, planned, wanted, bound.method)
-    state = PlanState(name, node, event, index, schedule)
-    return facts.batch(root, index, batch), facts.plan(state)
+    return PlanDeclared(name, node.path, event, index, batch)
 
 
 def _uncommitted(account: Account) -> Decimal:
     """The delta a plan may still take."""
-    planned = account.planned()[1]
-    whole = literal(account.budget.delta) if account.set_aside is None else account.set_aside
+    planned, allocation = account.planned()[1], account.allocation
+    whole = literal(account.budget.delta) if allocation is None else allocation.failing
     return max(ZERO, whole - account.failing(account.total(), planned))
 
 
 def _too_much(
-    account: Account,
-    node: Node,
-    planned: tuple[Decimal, Decimal],
-    wanted: tuple[Decimal, Decimal],
-    method: str,
+    account: Account, node: Node, planned: Planned, wanted: Planned, method: str
 ) -> BudgetExceeded:
     total = account.total()
     spent = float(planned[0] + total.pure) if total.pure.is_finite() else float(planned[0])

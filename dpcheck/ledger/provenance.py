@@ -12,15 +12,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from functools import reduce
 from itertools import combinations
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.event import Event, Grouped, Moved, Parallel, Repeated, Sequential
-from dpcheck.ledger.costs import NOTHING, Cost, View, minus, peak, plus, scaled
+from dpcheck.ledger.costs import (
+    INFINITE,
+    UP,
+    ZERO,
+    Cost,
+    Floats,
+    View,
+    minus,
+    peak,
+    plus,
+    scaled,
+)
 
 _MANY_KINDS = 16
 
+Integers = npt.NDArray[np.int_]
 Price = Callable[[Event, View], Cost]
 
 
@@ -34,18 +50,28 @@ class SplitKind(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A dataset or a part of one: its own releases, and how it is split further."""
+    """A dataset or a part of one: its own releases, and how it is split further.
+
+    `first` is what a loop on the dataset repeats, set at the root with its first release.
+    """
 
     path: str
     rows: int | None
     views: tuple[View, ...]
+    nothing: Cost
     part_of: Split | None = None
+    number: int = 0
+    first: Event | None = None
     splits: dict[str, Split] = field(default_factory=dict)
     counts: dict[Event, int] = field(default_factory=dict)
     totals: dict[View, Cost] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.totals = dict.fromkeys(self.views, NOTHING)
+        self.forget()
+
+    def forget(self) -> None:
+        """As before the first release."""
+        self.totals = dict.fromkeys(self.views, self.nothing)
 
     @property
     def root(self) -> Node:
@@ -61,14 +87,22 @@ class Node:
         return self.totals[self.views[0]]
 
 
-class Tally(NamedTuple):
-    """What a split costs one view, and the two costliest parts where it needs them."""
+class SplitTotal(NamedTuple):
+    """What a split costs one view, and the two costliest parts where it needs them.
 
-    value: Cost = NOTHING
-    inside: Cost = NOTHING
-    first: Cost = NOTHING
-    second: Cost = NOTHING
-    holders: tuple[Node | None, ...] = (None, None, None, None)
+    `holders` says, number by number, which part the costliest is (-1: none yet).
+    """
+
+    value: Cost
+    inside: Cost
+    first: Cost
+    second: Cost
+    holders: tuple[int, int, int, int, Integers]
+
+
+def _untouched(nothing: Cost) -> SplitTotal:
+    nobody = np.full(len(nothing.divergences), -1)
+    return SplitTotal(nothing, nothing, nothing, nothing, (-1, -1, -1, -1, nobody))
 
 
 @dataclass(slots=True, eq=False)
@@ -79,10 +113,14 @@ class Split:
     name: str
     kind: SplitKind
     parts: list[Node] = field(default_factory=list)
-    tallies: dict[View, Tally] = field(default_factory=dict)
+    totals: dict[View, SplitTotal] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.tallies = dict.fromkeys(self.node.views, Tally())
+        self.forget()
+
+    def forget(self) -> None:
+        """As before the first release."""
+        self.totals = dict.fromkeys(self.node.views, _untouched(self.node.nothing))
 
     def part_views(self) -> tuple[View, ...]:
         """The neighbours the parts have to be accounted under."""
@@ -102,38 +140,75 @@ class Split:
             return (View(Adjacency.ADD_REMOVE, 2 * view.rows),)
         return (view,)
 
-    def raised(self, part: Node, totals: dict[View, Cost], view: View) -> Tally:
-        """The tally of `view` once `part` has risen to `totals`."""
-        old = self.tallies[view]
+    def _in_one_part(self, cost: Cost, view: View) -> Cost:
+        """A part's cost as the whole sees it: rows scattered over parts end a loop."""
+        return cost._replace(repeats=INFINITE) if view.rows > 1 and cost.repeats else cost
+
+    def raised(self, part: Node, totals: dict[View, Cost], view: View) -> SplitTotal:
+        """The total of `view` once `part` has risen to `totals`."""
+        old = self.totals[view]
         inner = self.inner_views(view)
         risen = totals[inner[0]]
         if self.kind is SplitKind.COLUMNS:
-            return Tally(plus(old.value, minus(risen, part.totals[view])))
-        inside = peak(old.inside, risen)
+            return old._replace(value=plus(old.value, minus(risen, part.totals[view])))
+        inside = peak(old.inside, self._in_one_part(risen, view))
         if len(inner) == 1:
-            return Tally(inside, inside)
-        moved = totals[inner[1]]
+            return old._replace(value=inside, inside=inside)
+        me, new = part.number, totals[inner[1]]
         ranked = [
-            _two_largest(part, *entry)
-            for entry in zip(moved, old.first, old.second, old.holders, strict=True)
+            _two_largest(me, *entry)
+            for entry in zip(new[:4], old.first[:4], old.second[:4], old.holders[:4], strict=True)
         ]
-        first, second = Cost(*(r[0] for r in ranked)), Cost(*(r[1] for r in ranked))
-        value = peak(inside, plus(first, second))
-        return Tally(value, inside, first, second, tuple(r[2] for r in ranked))
+        tops = _two_largest_of_each(
+            me, new.divergences, old.first.divergences, old.second.divergences, old.holders[4]
+        )
+        first = Cost(*(r[0] for r in ranked), tops[0])
+        second = Cost(*(r[1] for r in ranked), tops[1])
+        holders = (ranked[0][2], ranked[1][2], ranked[2][2], ranked[3][2], tops[2])
+        return SplitTotal(peak(inside, plus(first, second)), inside, first, second, holders)
+
+    def from_scratch(self, view: View, cost: Callable[[Node, View], Cost]) -> Cost:
+        """What the split costs `view`, from what each part `cost`s; the definition of `raised`."""
+        inner = self.inner_views(view)
+        inside = [cost(part, inner[0]) for part in self.parts]
+        if self.kind is SplitKind.COLUMNS:
+            return reduce(plus, inside, self.node.nothing)
+        worst = reduce(peak, (self._in_one_part(c, view) for c in inside), self.node.nothing)
+        if len(inner) == 1:
+            return worst
+        moved = [cost(part, inner[1]) for part in self.parts]
+        top_two = [sorted((c[i] for c in moved), reverse=True)[:2] for i in range(4)]
+        exact = (reduce(UP.add, pair, ZERO) for pair in top_two)
+        divergences = np.sort([c.divergences for c in moved], axis=0)[-2:].sum(axis=0)
+        apart = Cost(*exact, np.nextafter(divergences, np.inf))
+        return peak(worst, apart)
 
 
 def _two_largest(
-    part: Node, new: Decimal, first: Decimal, second: Decimal, holder: Node | None
-) -> tuple[Decimal, Decimal, Node | None]:
+    me: int, new: Decimal, first: Decimal, second: Decimal, holder: int
+) -> tuple[Decimal, Decimal, int]:
     """The two largest of different parts, one risen to `new`; and whose the first is."""
-    if part is holder:
-        return new, second, part
+    if me == holder:
+        return new, second, me
     if new > first:
-        return new, first, part
+        return new, first, me
     return first, max(second, new), holder
 
 
-Change = tuple[Node, dict[View, Cost], dict[View, Tally]]
+def _two_largest_of_each(
+    me: int, new: Floats, first: Floats, second: Floats, holder: Integers
+) -> tuple[Floats, Floats, Integers]:
+    """The same for every divergence."""
+    mine, above = holder == me, new > first
+    return (
+        np.where(mine | above, new, first),
+        np.where(mine, second, np.where(above, first, np.maximum(second, new))),
+        np.where(mine | above, me, holder),
+    )
+
+
+Counts = Callable[[Node], dict[Event, int]]
+Change = tuple[Node, dict[View, Cost], dict[View, SplitTotal]]
 
 
 def proposed(node: Node, event: Event, times: int, price: Price) -> list[Change]:
@@ -151,10 +226,10 @@ def proposed(node: Node, event: Event, times: int, price: Price) -> list[Change]
             changes.append((node, totals, {}))
             return changes
         parent = split.node
-        tallies = {view: split.raised(node, totals, view) for view in parent.views}
-        changes.append((node, totals, tallies))
+        risen = {view: split.raised(node, totals, view) for view in parent.views}
+        changes.append((node, totals, risen))
         totals = {
-            view: plus(parent.totals[view], minus(tallies[view].value, split.tallies[view].value))
+            view: plus(parent.totals[view], minus(risen[view].value, split.totals[view].value))
             for view in parent.views
         }
         node = parent
@@ -162,10 +237,10 @@ def proposed(node: Node, event: Event, times: int, price: Price) -> list[Change]
 
 def commit(changes: list[Change]) -> None:
     """Carry out what was proposed."""
-    for node, totals, tallies in changes:
+    for node, totals, risen in changes:
         node.totals = totals
         if node.part_of is not None:
-            node.part_of.tallies = tallies
+            node.part_of.totals = risen
 
 
 def descendants(node: Node) -> Iterator[Node]:
@@ -178,16 +253,28 @@ def descendants(node: Node) -> Iterator[Node]:
             stack.extend(reversed(split.parts))
 
 
-def recount(root: Node, price: Price, counts: Callable[[Node], dict[Event, int]]) -> None:
-    """Totals from scratch, after a count went down."""
+def recount(root: Node, price: Price) -> None:
+    """Running totals from scratch, after a count went down."""
     for node in descendants(root):
-        node.totals = dict.fromkeys(node.views, NOTHING)
+        node.forget()
         for split in node.splits.values():
-            split.tallies = dict.fromkeys(node.views, Tally())
+            split.forget()
     for node in descendants(root):
-        for event, times in counts(node).items():
+        for event, times in node.counts.items():
             if times:
                 commit(proposed(node, event, times, price))
+
+
+def cost_of(node: Node, view: View, price: Price, counts: Counts) -> Cost:
+    """What a node and its parts cost if `counts` were released; changes nothing."""
+    total = node.nothing
+    for event, times in counts(node).items():
+        if times:
+            total = plus(total, scaled(price(event, view), times))
+    for split in node.splits.values():
+        inside = split.from_scratch(view, lambda part, inner: cost_of(part, inner, price, counts))
+        total = plus(total, inside)
+    return total
 
 
 def derived_event(root: Node, own: Callable[[Node], Event | None]) -> Event:

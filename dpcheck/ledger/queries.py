@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from dpcheck.accounting.api import epsilon
 from dpcheck.core.bound import Bound
@@ -12,15 +14,14 @@ from dpcheck.core.errors import LedgerMisuse
 from dpcheck.core.events.event import Event, Sequential
 from dpcheck.core.events.guarantee import PureDP
 from dpcheck.ledger.account import Account
-from dpcheck.ledger.book import Book
-from dpcheck.ledger.costs import as_float, assumptions
-from dpcheck.ledger.filters import PureFilter
-from dpcheck.ledger.provenance import Node, descendants, proposed
+from dpcheck.ledger.costs import Cost, as_float, assumptions, literal
+from dpcheck.ledger.provenance import Counts, Node, descendants
 from dpcheck.ledger.report import AccountReport, Line, Remaining, Report
+from dpcheck.ledger.state import State
 
-Counts = Callable[[Node], dict[Event, int]]
 _MOST = 10**12
 _FEW = 100  # beyond this many parts a lower bound is not worth comparing all of them
+_assumptions = lru_cache(maxsize=4096)(assumptions)
 
 
 def largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
@@ -36,154 +37,170 @@ def largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
+def fits(state: State, node: Node, event: Event, times: int) -> bool:
+    """Whether `times` releases would be accepted now."""
+    return state.proposal(node, event, times).refused_by() is None
+
+
+def how_many(state: State, node: Node, event: Event, most: int = _MOST) -> int:
+    """How many more releases would be accepted, at most `most`."""
+    if most < 1 or not fits(state, node, event, 1):
+        return 0
+    high = 1
+    while high < most and fits(state, node, event, high):
+        high *= 2
+    return largest(max(1, high // 2), min(high, most), lambda n: fits(state, node, event, n))
+
+
+def largest_pure(state: State, node: Node, account: Account, digits: int = 12) -> float:
+    """The largest epsilon of one PureDP release that would be accepted, to `digits` below."""
+    low, high = 0.0, account.budget.epsilon
+    spent = node.root.total.pure + account.planned()[0]
+    exact = float(literal(high) - spent) if spent.is_finite() else 0.0
+    for guess in (high, exact):
+        if guess > 0 and fits(state, node, PureDP(guess), 1):
+            low = max(low, guess)
+    if low == high:
+        return high
+    for _ in range(math.ceil(3.4 * digits) + 2):
+        middle = (low + high) / 2
+        if fits(state, node, PureDP(middle), 1):
+            low = middle
+        else:
+            high = middle
+    return low if low in (exact, 0.0) else float(f"{low * (1 - 10.0**-digits):.{digits}g}")
+
+
 @dataclass(slots=True)
 class Reader:
-    """Answers about a book whose totals stand at `counts`."""
+    """Answers about a state of which `counts` were really released (None: all that is counted)."""
 
-    book: Book
-    counts: Counts
+    state: State
+    counts: Callable[[Node], Counts | None]
+    _costs: dict[Node, Cost] = field(default_factory=dict)
+
+    def cost(self, root: Node) -> Cost:
+        """What was really released from a dataset."""
+        if root not in self._costs:
+            counts = self.counts(root)
+            self._costs[root] = root.total if counts is None else self.state.cost(root, counts)
+        return self._costs[root]
+
+    def total(self, account: Account) -> Cost:
+        """The same for an account."""
+        return account.sum_of({root: (root.first, self.cost(root)) for root in account.roots})
+
+    def released(self, node: Node) -> dict[Event, int]:
+        """The releases of one node."""
+        counts = self.counts(node.root)
+        return node.counts if counts is None else counts(node)
 
     def epsilon(self, delta: float, root: Node | None) -> Bound:
         """The odometer of the worst-off account."""
-        accounts = self.book.accounts if root is None else self.book.accounts_of(root)
+        accounts = self.state.accounts if root is None else self.state.accounts_of(root)
         bounds = [self._account_epsilon(account, delta) for account in accounts]
-        empty = Bound(0.0, 0.0, "nothing-spent", self.book.adjacency)
+        empty = Bound(0.0, 0.0, "nothing-spent", self.state.terms.adjacency)
         return max(bounds, key=lambda bound: bound.upper, default=empty)
 
     def _account_epsilon(self, account: Account, delta: float) -> Bound:
-        adaptive = any(any(self.counts(n).values()) for r in account.roots for n in descendants(r))
-        batches = [(r, i) for r in account.roots for i in range(len(self.book.batches.get(r, ())))]
+        state, relation = self.state, self.state.terms.adjacency
+        adaptive = any(root.first is not None for root in account.roots)
+        batches = [(r, i) for r in account.roots for i in range(len(state.batches.get(r, ())))]
         if not adaptive and len(batches) == 1:
             # One schedule, fixed in advance: any accountant may be asked at any delta.
-            schedule = self.book.planned_event(*batches[0], None)
-            return epsilon(schedule, delta=delta, adjacency=self.book.adjacency)
-        upper, method = account.odometer(account.total(), delta)
+            schedule = state.planned_event(*batches[0], None)
+            return epsilon(schedule, delta=delta, adjacency=relation)
+        upper, method = account.odometer(self.total(account), delta)
         lower = 0.0
-        nodes = sum(1 for root in account.roots for _ in descendants(root))
-        if delta == 0 and upper > 0 and nodes <= _FEW:
+        if delta == 0 and upper > 0 and self._is_small(account):
             events = tuple(self.event(root) for root in account.roots)
-            lower = epsilon(Sequential(events), adjacency=self.book.adjacency).lower
+            lower = epsilon(Sequential(events), adjacency=relation).lower
         # Both are proved; they can cross by the last digit of a decimal read as a binary fraction.
-        return Bound(min(lower, upper), upper, method, self.book.adjacency, self._assumes(account))
+        return Bound(min(lower, upper), upper, method, relation, self._assumes(account))
+
+    def _is_small(self, account: Account) -> bool:
+        return sum(1 for root in account.roots for _ in descendants(root)) <= _FEW
 
     def _assumes(self, account: Account) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for root in account.roots:
-            spent = (event for node in descendants(root) for event in self.counts(node))
-            planned = (plan.event for plan in self.book.plans_of(root))
+            spent = (event for node in descendants(root) for event in node.counts)
+            planned = (plan.event for plan in self.state.plans_of(root))
             for event in dict.fromkeys((*spent, *planned)):
-                found.update(dict.fromkeys(assumptions(event, root.views[0])))
+                found.update(dict.fromkeys(_assumptions(event, root.views[0])))
         return tuple(found)
 
     def event(self, root: Node) -> Event:
         """Everything released and planned, as one event."""
-        return self.book.spent_event(root, self.counts)
-
-    def _fits(self, node: Node, event: Event, times: int) -> bool:
-        changes = proposed(node, event, times, self.book.price)
-        root, totals, _ = changes[-1]
-        return all(
-            a.refusal(a.total(root, totals[root.views[0]])) is None
-            for a in self.book.accounts_of(root)
-        )
-
-    def how_many(self, node: Node, event: Event) -> int:
-        """How many more releases fit."""
-        if not self._fits(node, event, 1):
-            return 0
-        high = 1
-        while high < _MOST and self._fits(node, event, high):
-            high *= 2
-        return largest(high // 2, min(high, _MOST), lambda n: self._fits(node, event, n))
+        return self.state.spent_event(root, self.released)
 
     def remaining(self, node: Node | None) -> Remaining:
         """What is left to `node`, by default to the dataset with the least."""
         if node is None:
-            if not self.book.specs:
+            if not self.state.specs:
                 raise LedgerMisuse("this ledger has no dataset; make one with ledger.dataset().")
-            found = [self.remaining(self.book.nodes[name]) for name in self.book.specs]
-            return min(found, key=lambda left: (left.epsilon, left.left))
-        tightest = None
-        for account in self.book.accounts_of(node.root):
-            total, planned = account.total(), account.planned()
-            pure, main, aside = account.limits(planned)
-            delta = max(0.0, float(aside - account.failing(total, planned[1])))
-            if isinstance(self.book.filter, PureFilter):
-                quantity, left, allowed = "epsilon", pure - total.pure, pure
-            else:
-                quantity, left, allowed = self.book.filter.quantity, main - total.main, main
-            room = max(0.0, float(left))
-            answer = Remaining(
-                node.path,
-                self._largest_pure(node, account),
-                delta,
-                quantity,
-                room,
-                max(0.0, float(allowed)),
-            )
-            if tightest is None or room < tightest.left:
-                tightest = answer
-        assert tightest is not None  # every dataset has an account of its own
-        return tightest
+            found = [self.remaining(self.state.nodes[name]) for name in self.state.specs]
+            return min(found, key=lambda left: (left.epsilon, -left.spent))
+        answers = [self._remaining(node, account) for account in self.state.accounts_of(node.root)]
+        return min(answers, key=lambda left: (left.epsilon, -left.spent))
 
-    def _largest_pure(self, node: Node, account: Account) -> float:
-        """The largest epsilon of one PureDP release that fits, to 12 digits below."""
-        low, high = 0.0, account.budget.epsilon
-        exact = float(account.limits(account.planned())[0] - node.root.total.pure)
-        for guess in (high, exact):
-            if guess > 0 and self._fits(node, PureDP(guess), 1):
-                low = max(low, guess)
-        if low == high:
-            return high
-        for _ in range(42):
-            middle = (low + high) / 2
-            if self._fits(node, PureDP(middle), 1):
-                low = middle
-            else:
-                high = middle
-        return low if low == exact or low == 0 else float(f"{low * (1 - 1e-12):.12g}")
+    def _remaining(self, node: Node, account: Account) -> Remaining:
+        total, planned, budget = account.total(), account.planned(), account.budget
+        allocation = account.allocation
+        failing = account.failing(total, planned[1])
+        kept = budget.delta if allocation is None else float(allocation.failing)
+        spent, repeats = float(planned[0]), None
+        if allocation is not None:
+            spent = account.needed(total, allocation, planned)
+            if planned[0] == allocation.planned and total.repeats <= allocation.repeats:
+                repeats = int(allocation.repeats - total.repeats)
+        return Remaining(
+            node.path,
+            largest_pure(self.state, node, account),
+            max(0.0, kept - float(failing)),
+            spent,
+            budget.epsilon,
+            None if not repeats or allocation is None else (repeats, allocation.event),
+        )
 
     def report(self) -> Report:
         """Everything, as data."""
-        book = self.book
-        accounts = []
-        for account in book.accounts:
-            units = dict.fromkeys(book.specs[root.path].unit for root in account.roots)
-            planned = account.planned()
-            total = account.total()
-            quantity = book.filter.quantity
-            accounts.append(
-                AccountReport(
-                    account.name,
-                    " or ".join(units),
-                    account.budget,
-                    self._account_epsilon(account, account.budget.delta),
-                    as_float(total.pure),
-                    quantity,
-                    as_float(total.main),
-                    max(0.0, float(account.limits(planned)[1])),
-                    Budget(float(planned[0]), float(planned[1])) if any(planned) else None,
-                )
-            )
+        state = self.state
+        accounts = tuple(self._account_report(account) for account in state.accounts)
         return Report(
-            book.adjacency,
-            book.filter.name,
-            book.filter.theorem,
-            tuple(accounts),
+            state.terms.adjacency,
+            state.terms.filter.name,
+            state.terms.filter.theorem,
+            accounts,
             tuple(self._lines()),
             tuple(dict.fromkeys(text for a in accounts for text in a.spent.assumes)),
         )
 
+    def _account_report(self, account: Account) -> AccountReport:
+        units = dict.fromkeys(self.state.specs[root.path].unit for root in account.roots)
+        planned, total, allocation = account.planned(), self.total(account), account.allocation
+        loop = None
+        if allocation is not None and allocation.repeats and total.repeats.is_finite():
+            loop = (allocation.event, math.ceil(total.repeats), allocation.repeats)
+        return AccountReport(
+            account.name,
+            " or ".join(units),
+            account.budget,
+            self._account_epsilon(account, account.budget.delta),
+            as_float(total.pure),
+            loop,
+            Budget(float(planned[0]), float(planned[1])) if any(planned) else None,
+        )
+
     def _lines(self) -> list[Line]:
         lines = []
-        for name in self.book.specs:
-            root = self.book.nodes[name]
+        for name in self.state.specs:
+            root = self.state.nodes[name]
             for node in descendants(root):
-                how = f"{self.book.filter.name} filter"
-                counts = self.counts(node).items()
-                lines += [Line(node.path, event, n, how) for event, n in counts if n]
-            for plan in self.book.plans_of(root):
-                method = self.book.batches[root][plan.batch].method
+                counts = self.released(node).items()
+                lines += [Line(node.path, event, n, "as it came") for event, n in counts if n]
+            for plan in self.state.plans_of(root):
+                method = self.state.batches[root][plan.batch].method
                 for event, times in plan.limits.items():
                     lines.append(Line(plan.node.path, event, times, f"plan {plan.name}, {method}"))
         return lines

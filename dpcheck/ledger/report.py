@@ -1,20 +1,14 @@
-"""What a ledger says: the refusal of a release, the report, and the statement to paste."""
+"""What a ledger says: the report, what remains, and the statement to paste."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
 from dpcheck.core.card import Card, Displayed, Meter, number
-from dpcheck.core.errors import BudgetExceeded
-from dpcheck.core.events.event import Event, leaves
-from dpcheck.core.events.guarantee import NotPrivate
-from dpcheck.ledger.account import Account, Refusal
-from dpcheck.ledger.costs import ZERO, Cost
-from dpcheck.ledger.filters import PureFilter
+from dpcheck.core.events.event import Event
 
 NOT_ACCOUNTED = (
     "anything released without being spent here, such as choices made while looking at the data",
@@ -25,79 +19,27 @@ NOT_ACCOUNTED = (
 )
 
 
-def exceeded(
-    account: Account, dataset: str, event: Event, times: int, cost: Cost, refusal: Refusal
-) -> BudgetExceeded:
-    """The error for a release that an account cannot bear; `cost` is that of one release."""
-    total, planned = account.total(), account.planned()
-    each, before = {
-        "epsilon": (cost.pure, total.pure + planned[0]),
-        "delta": (account.failing(cost, ZERO), account.failing(total, planned[1])),
-    }.get(refusal.quantity, (cost.main, total.main))
-    wanted, spent = float(each * times), float(before)
-    if refusal.would_be.is_finite():  # what the people of this part have spent, not the worst-off
-        spent = float(max(ZERO, refusal.would_be - each * times))
-    allowed = float(refusal.allowed)
-    what = f"{times} x {_short(event)}" if times > 1 else _short(event)
-    return BudgetExceeded(
-        f"{what} from {dataset!r} would exceed the budget {account.budget} of {account.name!r}: "
-        f"spent {spent:.6g}, wanted {wanted:.6g}, allowed {allowed:.6g} "
-        f"({refusal.quantity}). {_advice(account, event, cost, wanted)}",
-        dataset=dataset,
-        account=account.name,
-        quantity=refusal.quantity,
-        spent=spent,
-        allowed=allowed,
-        wanted=wanted,
-    )
-
-
-def _short(event: Event) -> str:
-    text = repr(event)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _advice(account: Account, event: Event, cost: Cost, wanted: float) -> str:
-    reasons = [leaf.reason for leaf in leaves(event) if isinstance(leaf, NotPrivate)]
-    if reasons:
-        return f"It has no guarantee ({reasons[0]}); it cannot be released under any budget."
-    if math.isinf(wanted):
-        if account.budget.delta == 0:
-            return (
-                "It has no finite epsilon at delta 0: give the ledger a delta, for example "
-                f"Budget({account.budget.epsilon:g}, 1e-6), or release with a pure mechanism such "
-                "as Laplace."
-            )
-        if isinstance(account.filter, PureFilter) or cost.main.is_infinite():
-            return (
-                f"The {account.filter.name} filter has no finite cost for it: open the ledger with "
-                "filter='rdp', or declare the schedule up front with ledger.plan()."
-            )
-        return (
-            f"No delta is left to the {account.filter.name} filter, or too little for this "
-            "epsilon: declare plans with a smaller delta=, raise the budget, or release with a "
-            "pure mechanism such as Laplace."
-        )
-    return "Stop here, add noise, or declare the schedule up front with ledger.plan()."
-
-
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What is left: `epsilon` is the largest PureDP release that would be accepted now."""
+    """What is left: `epsilon` is the largest PureDP release that would be accepted now.
+
+    `delta` is left for releases that can fail, `spent` of `allowed` is the epsilon used, and `loop`
+    how many more repetitions of the first event are certified, as long as nothing else is released.
+    """
 
     dataset: str
     epsilon: float
     delta: float
-    quantity: str
-    left: float
+    spent: float
     allowed: float
+    loop: tuple[int, Event] | None = None
 
     def __str__(self) -> str:
-        return (
-            f"{self.dataset}: epsilon {self.epsilon:.6g} as one pure release; "
-            f"{self.left:.6g} of {self.allowed:.6g} ({self.quantity}); "
-            f"delta {self.delta:.3g} for releases that can fail"
+        text = (
+            f"{self.dataset}: epsilon {self.spent:.4g} of {self.allowed:g} is spent; one pure release "
+            f"of epsilon {self.epsilon:.6g} fits; delta {self.delta:.3g} for releases that can fail"
         )
+        return text if self.loop is None else f"{text}; {self.loop[0]} more of {self.loop[1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +61,7 @@ class AccountReport:
     budget: Budget
     spent: Bound
     pure: float
-    quantity: str
-    main: float
-    allowed: float
+    loop: tuple[Event, int, int] | None
     planned: Budget | None
 
 
@@ -144,9 +84,11 @@ class Report(Displayed):
                 f"{account.budget.epsilon:g} at delta {account.budget.delta:g} "
                 f"[{account.spent.method}]"
             )
-            out.append(f"    sum of pure epsilons {account.pure:.6g}")
-            if account.quantity != "epsilon":
-                out.append(f"    {account.quantity} {account.main:.6g} of {account.allowed:.6g}")
+            if account.pure < float("inf"):
+                out.append(f"    sum of pure epsilons {account.pure:.6g}")
+            if account.loop is not None:
+                event, done, certified = account.loop
+                out.append(f"    {done} of {certified} certified repetitions of {event}")
             if account.planned is not None:
                 out.append(f"    plans, paid in full: {account.planned} by basic composition")
         out += self._releases()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
+from dpcheck.core.extras import need
 from dpcheck.report.palette import LIGHT
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def draw(
     >>> svg.startswith('<svg role="img"'), "<title" in svg, "#" + "0" * 6 in svg
     (True, True, False)
     """
+    need("matplotlib", "report")
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 

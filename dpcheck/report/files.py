@@ -1,7 +1,4 @@
-"""Reports as files: `--report sarif=a.sarif,junit=b.xml,html=c.html`.
-
-A kind is a module with `render(report) -> str`; to add one, name it in KINDS.
-"""
+"""Reports as files: `--report sarif=a.sarif,junit=b.xml,html=c.html`, in any of the formats."""
 
 from __future__ import annotations
 
@@ -10,18 +7,11 @@ import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.errors import UsageError
-
-KINDS = {
-    "html": "dpcheck.report.html",
-    "junit": "dpcheck.report.junit",
-    "sarif": "dpcheck.report.sarif",
-}
+from dpcheck.report.formats import named, render
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +34,7 @@ def parse(texts: Sequence[str]) -> tuple[ReportFile, ...]:
             kind, sign, path = item.partition("=")
             if not sign or not path:
                 raise UsageError(f"--report wants kind=path, got {item!r}.")
-            if kind not in KINDS:
-                close = get_close_matches(kind, KINDS, n=1)
-                hint = f" Did you mean {close[0]!r}?" if close else ""
-                raise UsageError(
-                    f"--report knows no kind {kind!r}; it knows {', '.join(KINDS)}.{hint}"
-                )
+            named(kind)
             found.append(ReportFile(kind, Path(path)))
     return tuple(found)
 
@@ -68,9 +53,7 @@ def check_writable(files: Sequence[ReportFile]) -> None:
 def write(report: AuditReport, files: Sequence[ReportFile]) -> None:
     """Write every report; a file is whole or not there."""
     for file in files:
-        text = import_module(KINDS[file.kind]).render(report)
-        assert isinstance(text, str)
-        write_whole(file.path, text)
+        write_whole(file.path, render(report, file.kind))
 
 
 def write_whole(path: Path, text: str) -> None:

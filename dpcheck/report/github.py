@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcheck.core.audit_result import AuditEntry, AuditReport
+from dpcheck.core.audit_result import AuditEntry, AuditReport, Standing
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.text import budget, figure, witness_lines
 
@@ -12,6 +12,12 @@ _LEVEL = {
     Verdict.UNDECIDED: "warning",
     Verdict.VIOLATED: "error",
 }
+_BUDGET_LEVEL = {
+    Standing.WITHIN: "notice",
+    Standing.OVERSPENT: "error",
+    Standing.VIOLATED: "error",
+    Standing.UNDECIDED: "warning",
+}
 
 
 def render(report: AuditReport) -> str:
@@ -20,9 +26,11 @@ def render(report: AuditReport) -> str:
     for account in report.budgets:
         allowed = budget(account.budget.epsilon, account.budget.delta)
         text = f"releases spend at most {figure(account.upper)} of {allowed}"
-        word = "within" if account.within else "overspent"
-        level = "notice" if account.within or account.accepted else "error"
-        lines.append(_command(level, f"dpcheck budget {account.dataset}: {word}", text))
+        if account.vouchers:
+            text += f", vouched for by {account.vouched}"
+        level = "notice" if account.accepted else _BUDGET_LEVEL[account.standing]
+        title = f"dpcheck budget {account.dataset}: {account.standing}"
+        lines.append(_command(level, title, text))
     lines += [_command("error", "dpcheck baseline", text) for text in report.complaints]
     return "\n".join(lines)
 

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Standing
 from dpcheck.core.card import SIGNS
 from dpcheck.core.data import Plain
 from dpcheck.core.evidence import Spent
+from dpcheck.core.extras import need
 from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import WitnessKind
 from dpcheck.report import figures, palette
@@ -63,6 +64,7 @@ def render(report: AuditReport) -> str:
     Guarantee: the same report gives the same bytes; nothing in it is fetched or run but its own
     script, which copies text and opens what is folded before printing.
     """
+    need("jinja2", "report")
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     several = _several(report)
@@ -102,7 +104,7 @@ def _mark(verdict: Verdict) -> Mark:
 def _overall(report: AuditReport) -> Verdict:
     """The worst verdict; a budget that is not proved to be kept leaves a report undecided."""
     found = {entry.verdict for entry in report.entries}
-    if any(not entry.within for entry in report.budgets):
+    if any(entry.standing is not Standing.WITHIN for entry in report.budgets):
         found.add(Verdict.UNDECIDED)
     return next((verdict for verdict in _WORST_FIRST if verdict in found), Verdict.HOLDS)
 
@@ -132,9 +134,9 @@ def _lead(report: AuditReport) -> list[str]:
     if rest and worst is Verdict.VIOLATED:
         sentences.append(f"{rest} other {'part is' if rest == 1 else 'parts are'} not violated.")
     sentences += [
-        f"Budget of {entry.dataset}: not proved to be kept."
+        f"Budget of {entry.dataset}: {entry.standing}, not proved to be kept."
         for entry in report.budgets
-        if not entry.within
+        if entry.standing is not Standing.WITHIN
     ]
     return sentences + [f"Baseline: {text}" for text in report.complaints[:3]]
 
@@ -265,7 +267,10 @@ def _budget(entry: BudgetEntry) -> dict[str, str]:
         "budget": budget(entry.budget.epsilon, entry.budget.delta),
         "spent": f"{figure(entry.lower)} to {figure(entry.upper)} ({entry.method})",
         "releases": "; ".join(entry.releases),
-        "within": "yes" if entry.within else entry.accepted or "not proved",
+        "vouched": entry.vouched,
+        "verdict": str(entry.standing)
+        if entry.accepted is None
+        else f"{entry.standing}, accepted: {entry.accepted}",
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Standing
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.text import budget, details, figure
 
@@ -56,11 +56,14 @@ def _audit(suite: ElementTree.Element, entry: AuditEntry) -> None:
 
 def _budget(suite: ElementTree.Element, entry: BudgetEntry) -> None:
     case = _case(suite, "dpcheck.budgets", entry.dataset)
-    if not entry.within:
+    if entry.standing is not Standing.WITHIN:
         allowed = budget(entry.budget.epsilon, entry.budget.delta)
-        text = f"spends {figure(entry.upper)} of {allowed} under {entry.adjacency}"
-        full = text + "\n" + "\n".join(entry.releases)
-        _outcome(case, "failure", "budget", text, full, entry.accepted)
+        text = (
+            f"{entry.standing}: spends {figure(entry.upper)} of {allowed} under {entry.adjacency}"
+        )
+        full = "\n".join([text, f"vouched for by {entry.vouched}", *entry.releases])
+        kind = "error" if entry.standing is Standing.UNDECIDED else "failure"
+        _outcome(case, kind, "budget", text, full, entry.accepted)
 
 
 def _outcome(

@@ -11,7 +11,7 @@ import json
 from importlib.metadata import version
 from urllib.parse import quote
 
-from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Location
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Location, Standing
 from dpcheck.core.data import Plain
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.text import MEANING, budget, figure, witness_lines
@@ -29,7 +29,7 @@ _KIND = {Verdict.VIOLATED: "fail", Verdict.UNDECIDED: "review"}
 def render(report: AuditReport) -> str:
     """One SARIF log with one run."""
     results = [_audit(entry) for entry in report.entries if entry.verdict in _LEVEL]
-    results += [_budget(entry) for entry in report.budgets if not entry.within]
+    results += [_budget(entry) for entry in report.budgets if entry.standing is not Standing.WITHIN]
     results += [
         _result("baseline", f"baseline/{n}", text) for n, text in enumerate(report.complaints)
     ]
@@ -85,9 +85,18 @@ def _audit(entry: AuditEntry) -> dict[str, Plain]:
 def _budget(entry: BudgetEntry) -> dict[str, Plain]:
     text = (
         f"{entry.dataset}: its releases spend at most {figure(entry.upper)} of "
-        f"{budget(entry.budget.epsilon, entry.budget.delta)} under {entry.adjacency}."
+        f"{budget(entry.budget.epsilon, entry.budget.delta)} under {entry.adjacency}: "
+        f"{entry.standing}, vouched for by {entry.vouched}."
     )
-    return _result("dataset-budget", f"budgets/{entry.dataset}", text, accepted=entry.accepted)
+    undecided = entry.standing is Standing.UNDECIDED
+    return _result(
+        "dataset-budget",
+        f"budgets/{entry.dataset}",
+        text,
+        level="warning" if undecided else "error",
+        kind="review" if undecided else "fail",
+        accepted=entry.accepted,
+    )
 
 
 def _result(

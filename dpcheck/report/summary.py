@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry
+from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Standing
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.text import HEADERS, budget, details, figure, row, table
 
@@ -28,8 +28,8 @@ def render(report: AuditReport) -> str:
     if report.budgets:
         blocks.append(table(BUDGET_HEADERS, [budget_row(entry) for entry in report.budgets]))
     for spent in report.budgets:
-        if not spent.within:
-            text = f"{spent.dataset} overspends. What is released from it:"
+        if spent.standing is not Standing.WITHIN:
+            text = f"{spent.dataset} {REASONS[spent.standing]} What is released from it:"
             text += "".join(f"\n  {release}" for release in spent.releases)
             if math.isinf(spent.upper) and spent.budget.delta == 0:
                 text += "\nWithout a delta some of this has no bound at all; give the budget one."
@@ -44,18 +44,26 @@ def render(report: AuditReport) -> str:
     return "\n\n".join(blocks)
 
 
-BUDGET_HEADERS = ["dataset", "budget eps", "neighbours", "spent", "by", "verdict"]
+BUDGET_HEADERS = [
+    *("dataset", "budget eps", "neighbours", "spent", "by", "vouched for by", "verdict")
+]
+REASONS = {
+    Standing.OVERSPENT: "overspends.",
+    Standing.VIOLATED: "is not kept: an audit found that a claim it adds up is not true.",
+    Standing.UNDECIDED: "may not be kept: an audit of a claim it adds up could not tell.",
+}
 
 
 def budget_row(entry: BudgetEntry) -> list[str]:
     """The cells of one dataset."""
-    word = "within" if entry.within else "overspent"
+    word = str(entry.standing)
     return [
         entry.dataset,
         budget(entry.budget.epsilon, entry.budget.delta),
         str(entry.adjacency),
         "<= " + figure(entry.upper),
         entry.method,
+        entry.vouched,
         word if entry.accepted is None else f"{word}, accepted",
     ]
 

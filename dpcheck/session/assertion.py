@@ -11,6 +11,7 @@ from textwrap import indent
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
 from dpcheck.auditing.part import audit_part
+from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry
@@ -45,7 +46,9 @@ def audit_function(
     target = as_mechanism(mechanism, timeout)
     stated = read_claim(claim, adjacency, "stated by the caller")
     label = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
-    plan = PartPlan(label, "as given", stated, target, as_pairs(neighbours))
+    pairs = as_pairs(neighbours)
+    notes = check_pairs(pairs, stated.adjacency)
+    plan = PartPlan(label, "as given", stated, target, pairs, notes=notes)
     deadline = math.inf if time_limit is None else time.time() + positive("time_limit", time_limit)
     limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance, deadline=deadline)
     entry = audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))

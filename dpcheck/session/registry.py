@@ -13,6 +13,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import CannotReplay, InvalidParameter, UnknownName
 from dpcheck.core.witness import Witness, WitnessKind, replayed_by
+from dpcheck.session.judgement import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +56,6 @@ class AuditSetup:
 
 
 @dataclass(frozen=True, slots=True)
-class Exhibit:
-    """What there is to say of a variant, and the arguments of `dpcheck audit` that show it."""
-
-    variant: str
-    finding: str
-    arguments: str = "--eps 1"
-
-
-@dataclass(frozen=True, slots=True)
 class Audit:
     """An algorithm that can be audited; the first variant is the default."""
 
@@ -75,7 +67,8 @@ class Audit:
     variants: tuple[str, ...] = ("corrected", "printed")
     parameters: tuple[Parameter, ...] = ()
     replay: Callable[[Witness], float] | None = None
-    exhibits: tuple[Exhibit, ...] = ()  # for the board of verdicts
+    judgement: Judgement | None = None  # for the board of verdicts
+    aliases: Mapping[str, str] = field(default_factory=dict)  # former names of variants
 
     def settings(self, given: Sequence[str]) -> dict[str, Plain]:
         """Defaults with `name=value` texts applied."""
@@ -97,6 +90,7 @@ class Audit:
         """The variant by name, the default for None."""
         if variant is None:
             return self.variants[0]
+        variant = self.aliases.get(variant, variant)
         if variant not in self.variants:
             raise UnknownName(
                 f"{self.name} has no variant {variant!r}; it has {', '.join(self.variants)}."

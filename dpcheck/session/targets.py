@@ -14,12 +14,15 @@ from dpcheck.auditing.mechanism import (
     Declaration,
     Mechanism,
     as_mechanism,
-    as_pairs,
     declaration,
 )
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.signatures import Adapted, fitted
 from dpcheck.auditing.statistics.guesses import best_guess_count
+from dpcheck.auditing.pairs.checking import check_pairs
+from dpcheck.auditing.pairs.forms import default_form
+from dpcheck.auditing.pairs.inference import in_one_line
+from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
@@ -92,9 +95,21 @@ def plan_target(
         "as given",
         stated,
         mechanism,
-        as_pairs(declared.neighbours),
+        declared.neighbours,
+        **pairs_of(declared, stated.adjacency),
     )
     return plan, _digest(reference, declared)
+
+
+def pairs_of(declared: Declaration, adjacency: Adjacency) -> dict[str, Any]:
+    """How a plan gets its pairs: checked if they are given, searched if records are described."""
+    if declared.records is None:
+        return {"notes": check_pairs(declared.neighbours, adjacency)}
+    form = declared.form or default_form()
+    return {
+        "pair_search": PairSearch(declared.records, adjacency, form),
+        "notes": (f"neighbours were searched among {in_one_line(declared.records)}",),
+    }
 
 
 def _one_run(
@@ -130,5 +145,6 @@ def _digest(reference: Reference, declared: Declaration) -> str:
             "environment": code.environment(),
             "sources": {} if source is None else code.sources(source, source.parent),
             "data": [fingerprint((pair.first, pair.second)) for pair in declared.neighbours],
+            "records": repr((declared.records, declared.form)),
         }
     )

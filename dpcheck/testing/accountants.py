@@ -19,8 +19,8 @@ from dpcheck.core.bound import Bound
 from dpcheck.core.errors import InvalidEvent, InvalidParameter
 from dpcheck.core.events.event import Event, leaves
 from dpcheck.core.events.serialize import to_json
+from dpcheck.core.extras import need
 from dpcheck.core.validate import count, non_negative
-from dpcheck.testing._extras import need
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcheck.auditing.mechanism import declaration
 from dpcheck.core.errors import NothingToAudit, UnknownName
-from dpcheck.testing._extras import need
+from dpcheck.core.extras import need
 from dpcheck.testing.checks import all_checks
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from dpcheck.core.events.noise import (
     RandomizedResponse,
 )
 from dpcheck.core.events.training import SampledGaussian
+from dpcheck.core.extras import need
 from dpcheck.core.validate import count, positive
-from dpcheck.testing._extras import need
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

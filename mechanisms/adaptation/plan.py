@@ -14,11 +14,15 @@ from dpcheck.core.events.training import SampledGaussian
 from dpcheck.core.validate import count, positive, rate
 from dpcheck.mechanisms.adaptation.batch_noise import batch_noise_pair
 
-VARIANTS = ("corrected", "printed-equations", "printed-algorithm", "noise-in-sum")
+VARIANTS = ("corrected", "blocks-apart", "printed-algorithm", "noise-in-sum")
+
+
+FORMER_NAMES = {"printed-equations": "blocks-apart"}
 
 
 def read_variant(variant: str) -> str:
-    """The variant, checked."""
+    """The variant, checked; a former name stands for its present one."""
+    variant = FORMER_NAMES.get(variant, variant)
     if variant not in VARIANTS:
         raise InvalidParameter(
             f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}.", name="variant"
@@ -72,7 +76,7 @@ def noisy_gradient(
     variant: str, noise: float, clip: float, batch: int, *, extractor: bool = True
 ) -> NoisyGradient:
     """The release of a variant; `extractor` is whether this batch trains the feature extractor."""
-    read_variant(variant)
+    variant = read_variant(variant)
     return NoisyGradient(
         noise,
         clip,

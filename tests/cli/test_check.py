@@ -6,10 +6,13 @@ import json
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import unquote
 
 import junitparser
 import pytest
 from project_folder import MECHANISM, ONE
+
+from dpcheck.report.formats import FORMATS
 
 TOMORROW = str(datetime.now(UTC).date() + timedelta(days=1))
 YESTERDAY = str(datetime.now(UTC).date() - timedelta(days=1))
@@ -90,10 +93,20 @@ def test_audit_writes_the_same_reports(folder):
     assert (suite.tests, suite.failures) == (1, 0)
 
 
+def test_every_format_is_the_same_on_screen_and_in_a_file(folder):
+    folder.config(ONE)
+    folder.break_noise(0.5)  # SARIF lists findings only
+    assert folder("check") == 1  # the rest comes from the cache
+    for name in FORMATS:
+        assert folder("check", "--format", name, "--report", f"{name}=out") == 1, name
+        assert Path("out").read_text().strip() == folder.out.strip()
+        assert "mech.py:noisy" in unquote(folder.out)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("pdf=a.pdf", "knows no kind 'pdf'"),
+        ("pdf=a.pdf", "unknown format 'pdf'"),
         ("serif=a", "Did you mean 'sarif'?"),
         ("sarif", "kind=path"),
         ("sarif=", "kind=path"),

@@ -31,7 +31,7 @@ def _canary(variant="corrected"):
     return CanaryStep(noisy_gradient(variant, 6.0, 3.0, 8), 60)
 
 
-@pytest.mark.parametrize("variant", ["corrected", "printed-equations", "noise-in-sum"])
+@pytest.mark.parametrize("variant", ["corrected", "blocks-apart", "noise-in-sum"])
 def test_canary_passes_on_the_real_step(variant):
     canary = _canary(variant)
     length = np.linalg.norm(canary.canary_gradient())
@@ -106,7 +106,7 @@ def test_the_real_check_catches_the_wrong_divisor_too(monkeypatch):
 def test_printed_equations_are_refuted_at_the_papers_settings(monkeypatch):
     monkeypatch.setattr(_dpda_transcripts, "TRANSCRIPTS", 2000)
     request = session.AuditRequest(
-        "dpda", epsilon=4.0, delta=1e-5, variant="printed-equations", settings=("canaries=0",)
+        "dpda", epsilon=4.0, delta=1e-5, variant="blocks-apart", settings=("canaries=0",)
     )
     (entry,) = session.run_request(request).entries
     assert entry.witness["steps"] == 5946  # 353 epochs

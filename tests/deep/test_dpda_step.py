@@ -65,7 +65,7 @@ def _naive(layers, depth, batch, rule):
 
 @pytest.mark.parametrize("intercepts", [True, False])
 @pytest.mark.parametrize("clip", [0.05, 0.7, 100.0])
-@pytest.mark.parametrize("variant", ["corrected", "printed-equations", "printed-algorithm"])
+@pytest.mark.parametrize("variant", ["corrected", "blocks-apart", "printed-algorithm"])
 def test_clipped_sums_equal_a_per_example_loop(variant, clip, intercepts):
     rng = np.random.default_rng(3)
     layers, depth = _network(rng, intercepts)
@@ -83,7 +83,7 @@ def test_clipped_sums_equal_a_per_example_loop(variant, clip, intercepts):
 def test_joint_clipping_bounds_one_row_and_separate_clipping_does_not():
     rng = np.random.default_rng(4)
     layers, depth = _network(rng)
-    for variant, wanted in (("corrected", 0.5), ("printed-equations", 0.5 * np.sqrt(2))):
+    for variant, wanted in (("corrected", 0.5), ("blocks-apart", 0.5 * np.sqrt(2))):
         rule = noisy_gradient(variant, QUIET, 0.5, 7)
         batch = _batch(rng, size=1)
         found = _flat(release(layers, depth, batch, rule, jax.random.key(0)))

@@ -12,7 +12,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CHECK = [sys.executable, "tests/layers/check_imports.py"]
-MAKE = ["make", "--old-file=.venv/.ready", f"BIN={Path(sys.executable).parent}", "layers"]
+MAKE = [
+    "make",
+    "--old-file=.venv/.bare",
+    "--old-file=.venv/.ready",
+    f"BIN={Path(sys.executable).parent}",
+    "layers",
+]
 
 PLANTED = {
     "third party in core": ("dpcheck/core/bound.py", "import jinja2"),
@@ -29,7 +35,7 @@ PLANTED = {
     "a room of nobody": ("dpcheck/attic/old.py", "import json"),
     "private module of another folder": (
         "dpcheck/testing/sub/helper.py",
-        "from dpcheck.testing._extras import need",
+        "from dpcheck.testing._own import helper",
     ),
 }
 

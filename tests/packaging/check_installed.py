@@ -25,6 +25,7 @@ def noisy(data, size, rng):
 """
 # Command -> the extra it needs.
 NEEDS = {
+    ("audit", "mech.py:noisy", "--max-runs", "60000", "--report", "html=r.html"): "report",
     ("audit", "dpda", "--eps", "1", "--delta", "1e-5"): "deep",
     ("audit", "mech.py:noisy", "--backend", "dask", "--scheduler", "tcp://127.0.0.1:1"): "dask",
 }
@@ -84,17 +85,27 @@ def check_gate(folder: Path) -> None:
     done = shell("audit", "mech.py:noisy", "--max-runs", "60000", folder=folder)
     assert done.returncode == 0, done.stderr
     (folder / "mech.py").write_text("SCALE = 0.8\n" + MECHANISM)
-    reports = "html=r.html,sarif=r.sarif,junit=r.xml"
+    reports = "sarif=r.sarif,junit=r.xml"
     done = shell("check", "--report", reports, folder=folder)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "violated" in done.stdout
-    assert "<svg" in (folder / "r.html").read_text()
     assert json.loads((folder / "r.sarif").read_text())["version"] == "2.1.0"
     assert ElementTree.parse(folder / "r.xml").getroot().get("failures") == "1"
 
 
 def check_extras(folder: Path) -> None:
-    for module in ("jax", "torch", "distributed", "phe", "dp_accounting", "hypothesis", "pytest"):
+    for module in (
+        "jax",
+        "torch",
+        "matplotlib",
+        "jinja2",
+        "pandas",
+        "distributed",
+        "phe",
+        "dp_accounting",
+        "hypothesis",
+        "pytest",
+    ):
         assert importlib.util.find_spec(module) is None, f"{module} came without being asked for"
     for arguments, extra in NEEDS.items():
         done = shell(*arguments, folder=folder)

@@ -19,7 +19,7 @@ from dpcheck.auditing.learning.events import Aim
 from dpcheck.auditing.learning.selection import Candidate, Learned, fit_batches, learn
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.plain import plain
+from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.power import Effort, measured
 from dpcheck.auditing.statistics.sequential import (
@@ -412,12 +412,13 @@ def _witness(found: Distinction, pairs: Sequence[Pair]) -> Witness:
     first, second = pair.first, pair.second
     if candidate.event.swapped:
         first, second = second, first
+    shown = plain_pair(first, second)
     return Witness(
         WitnessKind.EVENT,
         {
             "pair": pair.label,
-            "first": plain(first),
-            "second": plain(second),
+            "first": shown[0],
+            "second": shown[1],
             "event": candidate.event.describe(),
             "hits_first": counts.hits,
             "hits_second": counts.other,

@@ -23,7 +23,7 @@ from dpcheck.auditing.limits import Limits, Pace
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.outputs.reader import Reader, learn_reader
 from dpcheck.auditing.outputs.tables import Encoded, pack, unpack
-from dpcheck.auditing.plain import plain
+from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.statistics.game import score_guesses
 from dpcheck.auditing.statistics.sequential import (
@@ -361,12 +361,13 @@ def _dependence(seen: tuple[Sequence[Encoded], Sequence[Encoded]]) -> tuple[str,
 
 def _witness(game: Game, pair: Pair) -> Witness:
     best = max(game.counts, key=lambda one: one.first - one.second)
+    shown = plain_pair(pair.first, pair.second)
     return Witness(
         WitnessKind.GUESSES,
         {
             "pair": pair.label,
-            "first": plain(pair.first),
-            "second": plain(pair.second),
+            "first": shown[0],
+            "second": shown[1],
             "guessed_by": "" if game.rule is None else game.rule.name,
             "right": best.first,
             "wrong": best.second,

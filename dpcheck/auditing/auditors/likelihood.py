@@ -18,7 +18,7 @@ from dpcheck.auditing.auditors.interface import Finding, refuted
 from dpcheck.auditing.error_budget import DIRECTIONS
 from dpcheck.auditing.learning.coordinate_ascent import ascend
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.plain import plain
+from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import Observed
 from dpcheck.core.errors import BadOutput
@@ -250,12 +250,13 @@ def _observed(plan: PartPlan, sample: LossSample, alpha: float, method: Method) 
 
 
 def _witness(pair: Pair, sample: LossSample) -> Witness:
+    shown = plain_pair(pair.first, pair.second)
     return Witness(
         WitnessKind.EXACT_LOSS,
         {
             "pair": pair.label,
-            "first": plain(pair.second if sample.swapped else pair.first),
-            "second": plain(pair.first if sample.swapped else pair.second),
+            "first": shown[sample.swapped],
+            "second": shown[not sample.swapped],
             "output": sample.output.tolist(),
             "loss": sample.best if math.isfinite(sample.best) else "inf",
         },

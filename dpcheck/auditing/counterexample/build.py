@@ -18,7 +18,7 @@ from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.outputs.reader import Reader, learn_reader
 from dpcheck.auditing.outputs.tables import Encoded
-from dpcheck.auditing.plain import plain
+from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.shrink import shrink_pair
 from dpcheck.auditing.statistics.game import exact_p_value
@@ -91,10 +91,11 @@ def _figures(
     right, wrong, calls = counts
     pair = sides.pair
     source = pair_source(pair.first, pair.second)
+    shown = plain_pair(pair.first, pair.second)
     return {
         "pair": pair.label,
-        "first": plain(pair.first),
-        "second": plain(pair.second),
+        "first": shown[0],
+        "second": shown[1],
         "rule": rule.as_python(sides.reader),
         "likelier_on": "second" if rule.swapped else "first",
         "confirmed_calls": calls,

@@ -175,7 +175,7 @@ def _possible(table: Table) -> Iterator[tuple[Column, Array]]:
             yield category, category(table)
     for slot, (values, counts) in table.numbers.items():
         absent = np.arange(values.shape[1]) >= counts[:, None]
-        irregular = (~np.isfinite(values) & ~absent).any(axis=0)
+        irregular = np.any(~np.isfinite(values) & ~absent, axis=0, keepdims=True)[0]
         somewhere_absent = counts.min() == 0 and counts.max() > 0
         kept = finite(values)
         for index in range(values.shape[1]):

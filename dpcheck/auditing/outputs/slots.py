@@ -41,8 +41,8 @@ class Slot:
         if not self.trailing:
             return f"{self.path}[{index}]"
         per_row = int(np.prod(self.trailing))
-        inner = np.unravel_index(index % per_row, self.trailing)
-        place = ", ".join(str(int(i)) for i in (index // per_row, *inner))
+        inner = np.unravel_index([index % per_row], self.trailing)
+        place = ", ".join(str(i) for i in (index // per_row, *(int(axis[0]) for axis in inner)))
         return f"{self.path}[{place}]"
 
 

@@ -17,7 +17,8 @@ from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count
-from dpcheck.session.registry import Audit, AuditSetup, Exhibit, Parameter
+from dpcheck.session.judgement import Judgement
+from dpcheck.session.registry import Audit, AuditSetup, Parameter
 
 ROWS = Parameter("rows", 10_000, "rows of each data set, before any split")
 FEATURES = Parameter("features", 0, "features; 0 stands for 4 times the groups")
@@ -36,6 +37,12 @@ CALIBRATION = Parameter(
     ("papers", "tight"),
 )
 
+# What all papers of the family leave open; said wherever one of them is judged.
+PUBLIC_ROWS = (
+    "rows are clipped to a public bound: 'scale so that |x| <= 1' does not say how, and dividing by "
+    "the data's own largest row would void every claim"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
@@ -48,7 +55,7 @@ class Family:
     sources: Mapping[str, str]  # part -> where the claim is made
     grouped: str | None = None  # the constructor's name for the number of groups
     takes_center: bool = False
-    exhibits: tuple[Exhibit, ...] = ()
+    judgement: Judgement | None = None
 
     @property
     def transfer(self) -> bool:
@@ -194,5 +201,5 @@ def objective_audit(
         variants=variants,
         parameters=tuple(parameters),
         replay=lambda w: _replay(family, w),
-        exhibits=family.exhibits,
+        judgement=family.judgement,
     )

@@ -67,7 +67,7 @@ ROWS = [
     _slip(
         "DPDA clips two blocks, accounts one",
         "dpda",
-        "printed-equations",
+        "blocks-apart",
         None,
         "[Wang2020] equations 14 and 15",
         epsilon=4.0,

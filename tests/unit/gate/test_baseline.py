@@ -92,10 +92,10 @@ def test_what_cannot_be_added(changes, words):
 
 def test_files_round_trip(tmp_path):
     path = tmp_path / "b.json"
-    assert baseline.load(path) == []
+    assert baseline.load(path, TODAY) == []
     entries = [accepted(), accepted(finding="budgets/people", up_to=math.inf)]
     baseline.save(path, entries)
-    assert sorted(baseline.load(path), key=lambda e: e.up_to) == entries
+    assert sorted(baseline.load(path, TODAY), key=lambda e: e.up_to) == entries
 
 
 GOOD = {"finding": "f", "up_to": 1, "reason": "long enough", "expires": "2030-01-01"}
@@ -122,6 +122,7 @@ GOOD = {"finding": "f", "up_to": 1, "reason": "long enough", "expires": "2030-01
         ({"accepted": [GOOD | {"up_to": -1}]}, "above 0"),
         ({"accepted": [GOOD | {"up_to": math.nan}]}, "above 0"),
         ({"accepted": [GOOD, GOOD]}, "twice"),
+        ({"accepted": [GOOD | {"expires": "9999-12-31"}]}, "more than a year"),
     ],
 )
 def test_files_that_are_refused(tmp_path, data, words):
@@ -130,4 +131,4 @@ def test_files_that_are_refused(tmp_path, data, words):
         data = {"schema": "dpcheck.baseline/1"} | data
     path.write_text(data if isinstance(data, str) else json.dumps(data))
     with pytest.raises(InvalidBaseline, match=words):
-        baseline.load(path)
+        baseline.load(path, TODAY)

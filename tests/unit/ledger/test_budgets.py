@@ -84,7 +84,7 @@ def test_either_rule_suffices():
     ledger = Ledger(budget=Budget(2.0, 1e-5), adjacency="replace-one")
     data = ledger.dataset("d")
     ledger.spend(data, PureDP(1.0), times=2)
-    assert ledger.epsilon(delta=1e-5).upper == 2.0
+    assert ledger.epsilon(delta=1e-5).upper <= 2.0 == ledger.epsilon(delta=0).upper
     # And many small releases fit by divergences although their sum is far beyond.
     ledger = Ledger(budget=Budget(2.0, 1e-5), adjacency="replace-one")
     data = ledger.dataset("d")
@@ -109,7 +109,8 @@ def test_gaussian_releases_end_at_each_filters_limit(name):
     # What was spent holds as a fixed schedule too, by the exact curve of the Gaussian.
     exact = dpcheck.epsilon(Gaussian(40.0) * spent, delta=1e-6, adjacency="add-remove")
     assert exact.upper <= budget.epsilon
-    more = dpcheck.epsilon(Gaussian(40.0) * (spent + 1), delta=1e-6, adjacency="add-remove")
+    # A twentieth of delta is kept for the odometer.
+    more = dpcheck.epsilon(Gaussian(40.0) * (spent + 1), delta=0.95e-6, adjacency="add-remove")
     if name == "gdp":
         assert more.lower > budget.epsilon  # not one release was given away
     assert exact.upper > 0.85 * budget.epsilon
@@ -124,8 +125,8 @@ def test_a_filter_that_cannot_measure_says_which_can(name, event):
         ledger.spend(ledger.dataset("d"), event)
 
 
-def test_releases_that_can_fail_use_the_delta_set_aside():
-    ledger = Ledger(budget=Budget(2.0, 1e-5), adjacency="replace-one", reserve=0.1)
+def test_releases_that_can_fail_use_the_delta_kept_for_them():
+    ledger = Ledger(budget=Budget(2.0, 1e-5), adjacency="replace-one", reserve=0.1, order=8.0)
     data = ledger.dataset("d")
     ledger.spend(data, ApproxDP(0.1, 4e-7))
     ledger.spend(data, ApproxDP(0.1, 4e-7))
@@ -142,7 +143,7 @@ def test_releases_that_can_fail_use_the_delta_set_aside():
 
 def test_a_slip_costs_on_both_sides():
     event = TruncatedPoissonGaussian(2.0, 0.1, rows=1000, max_batch=180)
-    ledger = Ledger(budget=Budget(1.0, 1e-5), adjacency="add-remove")
+    ledger = Ledger(budget=Budget(1.0, 1e-5), adjacency="add-remove", order=18.0)
     data = ledger.dataset("d", rows=1000)
     ledger.spend(data, event)
     slip = 1e-5 * 0.1 - ledger.remaining().delta
@@ -177,4 +178,4 @@ def test_an_adversary_who_watches_the_outputs_gains_nothing_over_the_budget():
         excess[run] = max(0.0, -math.expm1(budget.epsilon - loss))
     assert len(set(releases)) > 3  # stopping did depend on the outputs
     assert excess.mean() <= budget.delta + 4 * excess.std() / math.sqrt(runs)
-    assert excess.mean() > budget.delta / 20  # and the attack is not idle
+    assert excess.mean() > budget.delta / 25  # and the attack is not idle

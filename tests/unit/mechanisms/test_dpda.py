@@ -40,7 +40,7 @@ def test_missing_jax_names_the_extra(monkeypatch):
 
 
 def test_printed_epochs_are_the_papers():
-    plan = DPDA(4.0, 1e-5, variant="printed-equations").training_plan(PAPER)
+    plan = DPDA(4.0, 1e-5, variant="blocks-apart").training_plan(PAPER)
     assert plan.steps == 5946  # 353 epochs of 539/32
     assert plan.claimed["target"] == SampledGaussian(6.0, 32 / 539)
     assert plan.true["target"].noise_multiplier == pytest.approx(6 / np.sqrt(2))
@@ -61,7 +61,7 @@ def test_corrected_plans_are_certified_within_their_budgets(kind):
 
 
 def test_printed_g_dpda_accounts_each_phase_on_its_own():
-    model = GDPDA(8.0, 2e-5, variant="printed-equations")
+    model = GDPDA(8.0, 2e-5, variant="blocks-apart")
     assert model.phases("source") == 2
     plan = model.training_plan({"source": 539, "target": 539})
     assert plan.steps == 5946  # (4, 1e-5) for every phase and for the target
@@ -70,11 +70,11 @@ def test_printed_g_dpda_accounts_each_phase_on_its_own():
 def test_variants_differ_where_they_should():
     rules = {
         v: noisy_gradient(v, 6.0, 3.0, 32)
-        for v in ("corrected", "printed-equations", "printed-algorithm", "noise-in-sum")
+        for v in ("corrected", "blocks-apart", "printed-algorithm", "noise-in-sum")
     }
     noise = {v: getattr(r.true_step(539), "noise_multiplier", None) for v, r in rules.items()}
     assert noise["corrected"] == noise["printed-algorithm"] == 6.0
-    assert noise["printed-equations"] == pytest.approx(4.242641, abs=1e-6)
+    assert noise["blocks-apart"] == pytest.approx(4.242641, abs=1e-6)
     assert noise["noise-in-sum"] is None
 
 

@@ -31,7 +31,7 @@ def read_named_tuple(value: Any, path: str, flat: Flat) -> None:
         flat.child(getattr(value, name), f"{path}.{name}")
 
 
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 @reads(list, tuple, range, deque, array, *_VIEWS)

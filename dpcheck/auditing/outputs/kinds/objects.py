@@ -25,7 +25,7 @@ class Raised:
 
 
 @reads(Raised)
-def read_raised(value: Raised, path: str, flat: Flat) -> None:
+def read_raised(value: Raised, path: str, flat: Flat) -> None:  # noqa: ARG001 - one signature
     """Type and message of the error."""
     flat.token(RAISED, type(value.error).__qualname__)
     flat.child(str(value.error), "str(error)")
@@ -76,7 +76,7 @@ _CODE = (
 
 
 @reads(*_CODE)
-def read_code(value: Any, path: str, flat: Flat) -> None:
+def read_code(value: Any, path: str, flat: Flat) -> None:  # noqa: ARG001 - one signature
     """Code is no answer; call it and return what it gives."""
     flat.skip(path, "it is code, not a value; call it and return what it gives")
 
@@ -110,9 +110,9 @@ def attributes(value: Any) -> dict[str, Any]:
 
 
 def _has_state(value: Any) -> bool:
-    return type(value).__reduce_ex__ is object.__reduce_ex__ and (
-        type(value).__reduce__ is not object.__reduce__
-    )
+    kind: Any = type(value)
+    root: Any = object
+    return kind.__reduce_ex__ is root.__reduce_ex__ and kind.__reduce__ is not root.__reduce__
 
 
 @reads_where(_has_state, last=True)

@@ -54,11 +54,18 @@ def read_sparse(value: Any, path: str, flat: Flat) -> None:
 _SMALL = 1 << 14
 
 
+_OWN_READERS = frozenset(("numpy", "pandas", "polars", "scipy", "torch"))
+
+
 def _is_array_like(value: Any) -> bool:
-    return callable(getattr(type(value), "__array__", None)) and hasattr(value, "dtype")
+    kind = type(value)
+    package = str(getattr(kind, "__module__", "")).partition(".")[0]
+    if package in _OWN_READERS or not callable(getattr(kind, "__array__", None)):
+        return False
+    return hasattr(value, "dtype") and hasattr(value, "shape")
 
 
-@reads_where(_is_array_like, last=True)
+@reads_where(_is_array_like)
 def read_array_like(value: Any, path: str, flat: Flat) -> None:
     """Arrays of jax and of others that numpy can convert."""
     array = np.asarray(value)

@@ -61,11 +61,9 @@ def test_names_are_python_for_what_they_name(name):
     for expression, number in read.items():
         if WORDS.search(expression):
             continue
-        if " - float(" in expression:  # exact arithmetic, which Decimal and float do not mix
-            value = Fraction(out) - Fraction(float(out))
-        else:
-            value = eval(expression, scope)
-        assert float(value) == number, expression
+        if " - float(" in expression:  # Decimal and float do not mix: tested below
+            continue
+        assert float(eval(expression, scope)) == number, expression
         checked += 1
     assert checked >= 1
 

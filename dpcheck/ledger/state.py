@@ -1,22 +1,30 @@
-"""What a ledger knows: datasets, splits, overlaps, counts, plans. No files, no locks."""
+"""What a ledger's journal adds up to: datasets, splits, overlaps, counts, plans.
+
+Nothing here is kept: a state is rebuilt from the journal whenever a change of it did not end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.events.event import Event, Repeated, Sequential
-from dpcheck.ledger.account import Account, Batch, Refusal
-from dpcheck.ledger.costs import Cost, View, event_cost
+from dpcheck.ledger.account import Account, Batch
+from dpcheck.ledger.allocation import Allocation
+from dpcheck.ledger.costs import INFINITE, ZERO, Cost, View, event_cost, nothing
 from dpcheck.ledger.filters import Filter
+from dpcheck.ledger.loop import repeats_of, unit_of
 from dpcheck.ledger.provenance import (
+    Counts,
     Node,
+    Price,
     Split,
     SplitKind,
     commit,
+    cost_of,
     derived_event,
     descendants,
     proposed,
@@ -47,37 +55,67 @@ class PlanState:
     counts: dict[Event, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Book:
-    """The state of a ledger, changed only by the methods below."""
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a ledger was opened on."""
 
     budget: Budget
     adjacency: Adjacency
     filter: Filter
-    reserve: float
+    reserve: Decimal | None
+
+
+Prices = dict[tuple[Event, View], Cost]
+
+
+@dataclass(slots=True)
+class State:
+    """The sum of a journal's entries, changed only by the methods below."""
+
+    terms: Terms
+    prices: Prices  # what events cost; outlives a state, since it depends on the terms alone
     specs: dict[str, DatasetSpec] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: set[frozenset[str]] = field(default_factory=set)
     accounts: list[Account] = field(default_factory=list)
-    held_by: dict[Node, list[Account]] = field(default_factory=dict)
+    accounts_by_root: dict[Node, list[Account]] = field(default_factory=dict)
     batches: dict[Node, list[Batch]] = field(default_factory=dict)
     plans: dict[str, PlanState] = field(default_factory=dict)
-    prices: dict[tuple[Event, View], Cost] = field(default_factory=dict)
-    stale: set[Node] = field(default_factory=set)
 
     def price(self, event: Event, view: View) -> Cost:
-        """What one release of `event` costs, computed once."""
-        key = (event, view)
-        found = self.prices.get(key)
+        """What one release of `event` costs, computed once; its `repeats` are not known here."""
+        found = self.prices.get((event, view))
         if found is None:
-            found = self.prices[key] = event_cost(event, view, self.filter.measure)
+            filter_ = self.terms.filter
+            found = event_cost(event, view, filter_.measure, filter_.size)
+            self.prices[event, view] = found
         return found
+
+    def prices_for(self, root: Node, first: Event | None = None) -> Price:
+        """Prices on a dataset whose loop repeats its first event, or `first` if it has none yet."""
+        unit, main = root.first or first, root.views[0]
+        known: Prices = {}
+
+        def price(event: Event, view: View) -> Cost:
+            found = known.get((event, view))
+            if found is None:
+                base = self.price(event, view)
+                repeats = INFINITE
+                if not base.pure and not base.failure and not base.slip:
+                    repeats = ZERO  # reveals nothing
+                elif unit is not None and view == main:
+                    repeats = repeats_of(event, unit, view)
+                found = known[event, view] = base._replace(repeats=repeats)
+            return found
+
+        return price
 
     # Structure -----------------------------------------------------------------------------------
 
     def add_dataset(self, spec: DatasetSpec) -> Node:
         """A new tree and its account."""
-        root = Node(spec.name, spec.rows, (View(self.adjacency, spec.max_rows_per_unit),))
+        views = (View(self.terms.adjacency, spec.max_rows_per_unit),)
+        root = Node(spec.name, spec.rows, views, nothing(self.terms.filter.size))
         self.specs[spec.name], self.nodes[spec.name] = spec, root
         self._add(self._account((root,), spec.budget))
         return root
@@ -87,9 +125,9 @@ class Book:
     ) -> Split:
         """Parts below a node."""
         split = Split(node, name, kind)
-        for label, size in zip(labels, rows, strict=True):
+        for number, (label, size) in enumerate(zip(labels, rows, strict=True)):
             path = f"{node.path}/{name}[{label}]"
-            part = Node(path, size, split.part_views(), part_of=split)
+            part = Node(path, size, split.part_views(), node.nothing, split, number)
             split.parts.append(part)
             self.nodes[path] = part
         node.splits[name] = split
@@ -115,17 +153,18 @@ class Book:
         # An account within a larger one is kept; it asks for less than the larger one does.
 
     def _account(self, roots: tuple[Node, ...], budget: Budget | None = None) -> Account:
-        terms = budget or self.budget
-        return Account(roots, terms, self.filter, self.reserve, batches=self.batches)
+        terms = self.terms
+        limits = budget or terms.budget
+        return Account(roots, limits, terms.filter, terms.reserve, self.batches)
 
     def _add(self, account: Account) -> None:
         self.accounts.append(account)
         for root in account.roots:
-            self.held_by.setdefault(root, []).append(account)
+            self.accounts_by_root.setdefault(root, []).append(account)
 
     def accounts_of(self, root: Node) -> list[Account]:
-        """Every account that holds the dataset."""
-        return self.held_by[root]
+        """Every account that covers the dataset."""
+        return self.accounts_by_root[root]
 
     # Releases ------------------------------------------------------------------------------------
 
@@ -134,37 +173,31 @@ class Book:
         spent = any(any(node.counts.values()) for node in descendants(root))
         return spent or any(any(plan.counts.values()) for plan in self.plans_of(root))
 
-    def refusal(self, node: Node, event: Event, times: int) -> tuple[Account, Refusal] | None:
-        """The first account that cannot bear `times` more releases."""
-        self.refresh()
-        changes = proposed(node, event, times, self.price)
-        root, totals, _ = changes[-1]
-        for account in self.accounts_of(root):
-            refusal = account.refusal(account.total(root, totals[root.views[0]]))
-            if refusal is not None:
-                return account, refusal
-        return None
+    def proposal(self, node: Node, event: Event, times: int) -> Proposal:
+        """What `times` more releases would cost the dataset, and how delta would be divided."""
+        root = node.root
+        first = root.first or unit_of(event)
+        price = self.prices_for(root, first)
+        changed = proposed(node, event, times, price)[-1][1][root.views[0]]
+        one = price(first, root.views[0])
+        divided = [a.allocation_for(root, first, one) for a in self.accounts_of(root)]
+        return Proposal(self, root, first, changed, divided)
 
-    def set_count(self, node: Node, event: Event, count: int) -> None:
-        """The number of releases of `event` so far; totals follow."""
-        rise = count - node.counts.get(event, 0)
-        node.counts[event] = count
-        if rise < 0:
-            self.stale.add(node.root)
-        elif rise > 0 and node.root not in self.stale:
-            commit(proposed(node, event, rise, self.price))
+    def count(self, node: Node, event: Event, times: int) -> None:
+        """More releases of `event`, or fewer that were counted ahead; totals follow."""
+        root = node.root
+        if root.first is None:
+            root.first = unit_of(event)
+        price = self.prices_for(root)
+        node.counts[event] = node.counts.get(event, 0) + times
+        if times > 0:
+            commit(proposed(node, event, times, price))
+        else:
+            recount(root, price)
 
-    def refresh(self) -> None:
-        """Totals from scratch where a count went down."""
-        while self.stale:
-            recount(self.stale.pop(), self.price, lambda node: node.counts)
-
-    def count_as(self, roots: set[Node], counts: Callable[[Node], dict[Event, int]]) -> None:
-        """Totals of `roots` as if `counts` were the counts, until the next refresh."""
-        self.refresh()
-        for root in roots:
-            recount(root, self.price, counts)
-        self.stale |= roots
+    def cost(self, root: Node, counts: Counts) -> Cost:
+        """What the dataset costs if `counts` were released; changes nothing."""
+        return cost_of(root, root.views[0], self.prices_for(root), counts)
 
     # Plans ---------------------------------------------------------------------------------------
 
@@ -182,7 +215,7 @@ class Book:
             found.setdefault(extra[0], []).append(extra[1])
         return derived_event(root, lambda node: _together(found.get(node, [])))
 
-    def spent_event(self, root: Node, counts: Callable[[Node], dict[Event, int]]) -> Event:
+    def spent_event(self, root: Node, counts: Counts) -> Event:
         """One event for all adaptive releases and all plans."""
         plans = self.plans_of(root)
 
@@ -197,11 +230,37 @@ class Book:
         batches = self.batches.setdefault(root, [])
         batches[index:] = [batch]
 
-    def set_aside(self, name: str, share: Decimal) -> None:
-        """The share of delta an account set aside with its first release."""
+    def set_allocation(self, name: str, allocation: Allocation) -> None:
+        """How an account divided delta with its first release."""
         for account in self.accounts:
             if account.name == name:
-                account.set_aside = share
+                account.allocation = allocation
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A dataset with some releases more."""
+
+    state: State
+    root: Node
+    first: Event
+    cost: Cost
+    allocations: list[Allocation]
+
+    def refused_by(self) -> tuple[Account, Allocation, Cost] | None:
+        """The first account that cannot bear it, and the total it cannot bear."""
+        accounts = self.state.accounts_of(self.root)
+        for account, allocation in zip(accounts, self.allocations, strict=True):
+            total = account.total_with(self.root, self.first, self.cost)
+            if not account.accepts(total, allocation):
+                return account, allocation, total
+        return None
+
+    def new_allocations(self) -> list[tuple[Account, Allocation]]:
+        """Those that would be decided now."""
+        accounts = self.state.accounts_of(self.root)
+        pairs = zip(accounts, self.allocations, strict=True)
+        return [(account, found) for account, found in pairs if account.allocation is None]
 
 
 def _together(events: list[Event]) -> Event | None:

@@ -1,0 +1,140 @@
+"""The auditor that follows the noise: exact losses of the code itself, in a handful of calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpcheck.auditing.auditors.interface import Finding, refuted
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.plain import plain_pair
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.audit_result import Observed
+from dpcheck.core.errors import RunTimedOut
+from dpcheck.core.evidence import Spent
+from dpcheck.core.method import Method
+from dpcheck.core.witness import Witness, WitnessKind
+from dpcheck.execution.interrupts import interruptible, time_limited
+from dpcheck.execution.runner import Runner
+from dpcheck.replay import FindingKind, HintKind, ReplayFinding, examine
+
+MOST_PAIRS = 24
+SECONDS = 20.0  # a pair: following makes code slower, and slow code has the other auditors
+# What is worth a line in a report even where nothing is refuted.
+TELLING = frozenset(
+    {
+        HintKind.ADDITIVE,
+        HintKind.FIXED_SEED,
+        HintKind.NO_DRAW,
+        HintKind.PATH,
+        HintKind.REUSED,
+        HintKind.SCALE,
+        HintKind.UNREPEATABLE,
+        HintKind.UNUSED,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OneRun:
+    """A mechanism as (data, rng) -> output, whatever it is called like."""
+
+    mechanism: Mechanism
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        return self.mechanism.function
+
+    def __call__(self, data: Any, rng: Any) -> Any:
+        """One output."""
+        if self.mechanism.batched:
+            return self.mechanism.function(data, 1, rng)
+        return self.mechanism.function(data, rng)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Proofs only, so it needs no share of the error rate; what it merely saw becomes notes."""
+
+    fraction: float = 0.0
+
+    def applies(self, plan: PartPlan, before: Sequence[Finding]) -> bool:
+        """Where somebody's code runs on pairs; reference mechanisms have a search of their own."""
+        return (
+            plan.mechanism is not None
+            and bool(plan.pairs)
+            and plan.search is None
+            and not plan.floating_point
+            and not refuted(plan, before)
+        )
+
+    def run(self, plan: PartPlan, alpha: float, runner: Runner) -> Finding:  # noqa: ARG002 - interface
+        """The first pair whose exact loss is above the claim, or what was seen on the way."""
+        assert plan.mechanism is not None
+        runner.progress.stage(f"{runner.prefix}: following the noise")
+        spent = Spent(Method.REPLAY, 0.0, (), "the noise was followed: a proof, not a test")
+        seen: list[ReplayFinding] = []
+        calls = 0
+        for pair in plan.pairs[:MOST_PAIRS]:
+            finding = self._examine(plan, pair, runner.seed)
+            if finding is None:
+                break
+            calls += finding.calls
+            seen.append(finding)
+            found = _refutation(plan, finding)
+            if found is not None:
+                epsilon, delta = found
+                observed = Observed(
+                    epsilon, delta, 1.0, Method.REPLAY, calls, plan.tested.at(delta)
+                )
+                notes = (finding.sentence(delta), *_told(seen[-1:]))
+                return Finding(spent, observed, _witness(pair, finding, epsilon, delta), notes)
+        return Finding(spent, notes=_told(seen))
+
+    def _examine(self, plan: PartPlan, pair: Pair, seed: int) -> ReplayFinding | None:
+        assert plan.mechanism is not None
+        limit = min(SECONDS, plan.mechanism.timeout or SECONDS)
+        claim = plan.claim
+        try:
+            with interruptible(), time_limited(limit):
+                return examine(OneRun(plan.mechanism), pair, claim.budget, claim.adjacency, seed)
+        except RunTimedOut:
+            return None
+
+
+def _refutation(plan: PartPlan, finding: ReplayFinding) -> tuple[float, float] | None:
+    """(epsilon, delta) proved above what the claim allows; a curve is tried at each of its lines."""
+    if not finding.proved or not finding.parts:
+        return None
+    lines = plan.tested.lines or ((plan.tested.epsilon, plan.tested.delta),)
+    for allowed, delta in lines:
+        epsilon = finding.epsilon(delta).lower
+        if epsilon > allowed:
+            return epsilon, delta
+    return None
+
+
+def _told(findings: Sequence[ReplayFinding]) -> tuple[str, ...]:
+    hints = [h for f in findings for h in f.hints if h.kind in TELLING]
+    return tuple(dict.fromkeys(f"replay: {hint}" for hint in hints))[:4]
+
+
+def _witness(pair: Pair, finding: ReplayFinding, epsilon: float, delta: float) -> Witness:
+    line = finding.lines[0] if finding.lines else None
+    shown = plain_pair(pair.first, pair.second)
+    return Witness(
+        WitnessKind.REPLAY,
+        {
+            "pair": pair.label,
+            "first": shown[0],
+            "second": shown[1],
+            "epsilon": "inf" if math.isinf(epsilon) else epsilon,
+            "delta": delta,
+            "exact": finding.kind is FindingKind.EXACT,
+            "outputs": [way for part in finding.parts[:8] for way in part.ways[:8]],
+            "reasons": [part.words for part in finding.parts[:8]],
+            "noise": None if line is None else {"path": line.path, "line": line.number},
+        },
+    )

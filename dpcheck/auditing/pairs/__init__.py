@@ -1,0 +1,1 @@
+"""Pairs of neighbouring datasets: from a description of a record, searched, and checked."""

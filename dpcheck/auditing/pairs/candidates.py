@@ -1,0 +1,250 @@
+"""Pairs worth trying, out of a description of a record: ends, gaps, strangers, crowds.
+
+Everything here fits the description, so that a leak that is found is one the claim rules out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from dpcheck.auditing.mechanism import Pair
+from dpcheck.auditing.pairs.forms import Form, Row, build
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.errors import InvalidRecords
+from dpcheck.core.records import Field, Number, OneOf, Records, Text
+
+_ROWS = 8  # of a background where the number of rows is not public
+_LARGE = (1e3, 1e6, 1e12, 1e300)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Rows all share, the rows of the one person in D, and those in D' (none: removed)."""
+
+    shared: tuple[Row, ...]
+    first: tuple[Row, ...]
+    second: tuple[Row, ...]
+    label: str
+
+    def pair(self, description: Records, form: Form) -> Pair:
+        """The two datasets; what changes stands last."""
+        return Pair(
+            build([*self.shared, *self.first], description, form),
+            build([*self.shared, *self.second], description, form),
+            self.label,
+            description.rows_per_person,
+        )
+
+
+def ordinary(field: Field, place: int = 0) -> Any:
+    """A value as most have it; `place` tells rows apart a little."""
+    if isinstance(field, Number):
+        low, high = max(field.low, -1e3), min(field.high, 1e3)
+        low, high = (low, high) if low <= high else (field.low, field.high)
+        value = low + (high - low) * (0.5 + 0.02 * (place % 5 - 2))
+        return int(min(max(round(value), field.low), field.high)) if field.integer else value
+    if isinstance(field, OneOf):
+        return field.values[0]
+    return f"text {place % 3}"[: field.longest]
+
+
+def extremes(field: Field) -> list[tuple[str, Any]]:
+    """Values at the edge of what a column may hold, by name."""
+    if isinstance(field, Number):
+        return _extreme_numbers(field)
+    if isinstance(field, OneOf):
+        return [(f"{value!r}", value) for value in field.values]
+    strange = "zzz a value nobody else has"
+    texts = [("a stranger", strange), ("empty text", ""), ("long text", "x" * 1000)]
+    return [(name, text[: field.longest]) for name, text in texts]
+
+
+def _extreme_numbers(field: Number) -> list[tuple[str, Any]]:
+    found: list[tuple[str, float]] = []
+    for name, end, sign in (("lowest", field.low, -1.0), ("highest", field.high, 1.0)):
+        if math.isfinite(end):
+            found.append((name, end))
+            continue
+        found += [(f"{sign * size:g}", sign * size) for size in _LARGE if field.low <= sign * size]
+        if not field.integer:
+            found.append((f"{sign * math.inf}", sign * math.inf))
+    inside = [(n, v) for n, v in found if field.low <= v <= field.high]
+    if field.integer:
+        inside = [(name, int(value)) for name, value in inside if abs(value) < 2**62]
+    if field.missing:
+        inside.append(("NaN", math.nan))
+    if field.low < 0 < field.high:
+        inside.append(("zero", 0 if field.integer else 0.0))
+    return inside
+
+
+def candidates(description: Records, adjacency: Adjacency, most: int = 64) -> list[Candidate]:
+    """At most so many candidates, the plain ones first.
+
+    >>> from dpcheck.core.records import number, records
+    >>> [c.label for c in candidates(records(age=number(0, 120)), Adjacency.ADD_REMOVE, 2)]
+    ['age lowest, among others', 'age lowest, alone']
+    """
+    found = list(islice(_distinct(_all(description, adjacency)), most))
+    if not found:
+        raise InvalidRecords("the description allows one record only, so nothing can differ.")
+    return found
+
+
+def _distinct(found: Iterator[Candidate]) -> Iterator[Candidate]:
+    seen = set()
+    for one in found:
+        key = repr((one.shared, one.first, one.second))
+        if repr(one.first) != repr(one.second) and key not in seen:
+            seen.add(key)
+            yield one
+
+
+def _all(description: Records, adjacency: Adjacency) -> Iterator[Candidate]:
+    changes = list(_changes(description, adjacency))
+    # Round by round: every change on the plainest background before any on a stranger one.
+    for number in range(_BACKGROUNDS):
+        for label, first, second in changes:
+            for name, shared in islice(_backgrounds(description, first), number, number + 1):
+                yield Candidate(shared, first, second, f"{label}, {name}")
+
+
+def _changes(
+    description: Records, adjacency: Adjacency
+) -> Iterator[tuple[str, tuple[Row, ...], tuple[Row, ...]]]:
+    """The rows of the one person on both sides."""
+    usual = _row(description, {})
+    corners = [
+        (f"{name} {word}", {name: value})
+        for name, field in description.fields
+        if name != description.person
+        for word, value in extremes(field)
+    ]
+    corners += _whole_rows(description)
+    people = {label: _person(description, changed) for label, changed in corners}
+    if adjacency is Adjacency.ADD_REMOVE:
+        for label, rows in people.items():
+            yield label, rows, ()
+        return
+    if adjacency is Adjacency.ZERO_OUT:
+        blank = _person(description, {n: _blank(f) for n, f in description.fields})
+        for label, rows in people.items():
+            yield f"{label} blanked", rows, _with_owner(description, blank)
+        return
+    for name, field in description.fields:
+        own = (
+            [f"{name} {word}" for word, _ in extremes(field)] if name != description.person else []
+        )
+        for i, one in enumerate(own):
+            for two in own[i + 1 :]:
+                yield f"{one} or {two}", people[one], people[two]
+    whole = [label for label, _ in _whole_rows(description)]
+    if len(whole) == 2:
+        yield "all lowest or all highest", people[whole[0]], people[whole[1]]
+    for label, rows in people.items():
+        yield (
+            f"{label} or usual",
+            rows,
+            _person(description, dict(zip(description.names, usual, strict=True))),
+        )
+
+
+def _whole_rows(description: Records) -> list[tuple[str, dict[str, Any]]]:
+    """All columns at their lowest, and all at their highest: correlated extremes."""
+    ends = {n: extremes(f) for n, f in description.fields if n != description.person}
+    return [
+        ("all lowest", {name: values[0][1] for name, values in ends.items() if values}),
+        ("all highest", {name: values[-1][1] for name, values in ends.items() if values}),
+    ]
+
+
+def _blank(field: Field) -> Any:
+    if isinstance(field, Number):
+        return 0 if field.integer else 0.0
+    return None if isinstance(field, OneOf) else ""
+
+
+def _row(description: Records, changed: dict[str, Any], place: int = 0) -> Row:
+    return tuple(
+        changed.get(name, _owner(place) if name == description.person else ordinary(field, place))
+        for name, field in description.fields
+    )
+
+
+def _owner(place: int) -> Any:
+    return place
+
+
+def _person(description: Records, changed: dict[str, Any]) -> tuple[Row, ...]:
+    """All rows of the one person, alike: several rows that say the same weigh most."""
+    owned = dict(changed)
+    if description.person is not None:
+        owned[description.person] = _owner(-1)
+    return (_row(description, owned),) * description.rows_per_person
+
+
+def _with_owner(description: Records, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    return rows
+
+
+_BACKGROUNDS = 5
+
+
+def _backgrounds(
+    description: Records, person: tuple[Row, ...]
+) -> Iterator[tuple[str, tuple[Row, ...]]]:
+    """What all others are: ordinary, nobody, copies of the record, at the lowest, at the highest."""
+    size = _ROWS if description.rows is None else description.rows - len(person)
+    others = tuple(_row(description, {}, place) for place in range(max(0, size)))
+    yield "among others", others
+    if description.rows is None:
+        yield "alone", ()
+    yield (
+        "among its copies",
+        tuple(_as_other(description, person[0], i) for i in range(max(0, size))),
+    )
+    for label, changed in _whole_rows(description):
+        yield f"among {label}", tuple(_row(description, changed, i) for i in range(max(0, size)))
+
+
+def _as_other(description: Records, row: Row, place: int) -> Row:
+    if description.person is None:
+        return row
+    at = description.names.index(description.person)
+    return (*row[:at], _owner(place), *row[at + 1 :])
+
+
+def mutated(candidate: Candidate, description: Records) -> Iterator[Candidate]:
+    """Candidates one step away: one value of the person's rows, or what the others are."""
+    for side in ("first", "second"):
+        rows = getattr(candidate, side)
+        if not rows:
+            continue
+        for place, (name, field) in enumerate(description.fields):
+            if name == description.person:
+                continue
+            for word, value in [*extremes(field), ("usual", ordinary(field))]:
+                row = (*rows[0][:place], value, *rows[0][place + 1 :])
+                label = f"{candidate.label}; {name} {word} in the {side}"
+                yield replace(candidate, **{side: (row,) * len(rows), "label": label})
+    if candidate.first:
+        for name, shared in _backgrounds(description, candidate.first):
+            yield replace(candidate, shared=shared, label=f"{candidate.label}; {name}")
+
+
+def fits(field: Field, value: Any) -> bool:
+    """Whether a column may hold a value."""
+    if isinstance(field, OneOf):
+        return value in field.values
+    if isinstance(field, Text):
+        return isinstance(value, str) and len(value) <= field.longest
+    if not isinstance(value, int | float):
+        return False
+    if math.isnan(value):
+        return field.missing
+    whole = not field.integer or float(value).is_integer()
+    return field.low <= value <= field.high and whole

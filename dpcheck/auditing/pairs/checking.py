@@ -1,0 +1,120 @@
+"""Are two datasets neighbours? Given pairs are held against the adjacency that was stated."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from dpcheck.auditing.mechanism import Pair
+from dpcheck.auditing.pairs.forms import rows_of
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.errors import NotNeighbours
+
+_SHOWN = 4  # differing rows in a message
+
+
+def check_pairs(pairs: Sequence[Pair], adjacency: Adjacency) -> tuple[str, ...]:
+    """Raise NotNeighbours unless every pair differs as it should; notes where nobody can tell.
+
+    Rows are compared as a multiset: their order is no part of who is in the data.
+    """
+    notes = []
+    for pair in pairs:
+        one, two = rows_of(pair.first), rows_of(pair.second)
+        if one is None or two is None:
+            kind = type(pair.first).__name__
+            notes.append(
+                f"{pair.label}: rows of a {kind} cannot be told apart, so nobody checked that the "
+                f"two datasets are {adjacency} neighbours"
+            )
+        else:
+            _check(pair, one, two, adjacency)
+    return tuple(notes)
+
+
+def _check(pair: Pair, one: list[Any], two: list[Any], adjacency: Adjacency) -> None:
+    left, right = Counter(map(_key, one)), Counter(map(_key, two))
+    gone, came = list((left - right).elements()), list((right - left).elements())
+    if not gone and not came:
+        raise NotNeighbours(
+            f"{pair.label}: both datasets have the same rows; neighbours differ in one record.",
+            label=pair.label,
+        )
+    problem = _problem(gone, came, adjacency, pair.rows_per_person)
+    if problem is None and adjacency is Adjacency.ZERO_OUT and not _is_zeroed(one, two):
+        problem = "zero-out keeps the row and blanks its values; here a row has other values"
+    if problem is not None:
+        raise NotNeighbours(
+            f"{pair.label} is no pair of {adjacency} neighbours: {problem}. "
+            f"Only in the first: {_shown(gone)}; only in the second: {_shown(came)}. If one person "
+            "owns several rows, say how many: rows_per_person=... of audited.",
+            label=pair.label,
+            first=gone,
+            second=came,
+        )
+
+
+def _problem(gone: list[str], came: list[str], adjacency: Adjacency, most: int) -> str | None:
+    if adjacency is Adjacency.ADD_REMOVE:
+        if gone and came:
+            return "add-remove takes rows away from one side, and here both have rows of their own"
+        if len(gone) + len(came) > most:
+            return f"{len(gone) + len(came)} rows differ, not {_number(most)}"
+        return None
+    if len(gone) != len(came):
+        return f"{adjacency} keeps the number of rows, and here it changes"
+    if len(gone) > most:
+        return f"{len(gone)} rows differ, not {_number(most)}"
+    return None
+
+
+def _number(most: int) -> str:
+    return "one" if most == 1 else f"at most {most}"
+
+
+def _is_zeroed(one: list[Any], two: list[Any]) -> bool:
+    """Whether in every place where rows differ, all values that differ are blank on one side."""
+    places = [(a, b) for a, b in zip(one, two, strict=True) if _key(a) != _key(b)]
+    for kept, blanked in ((0, 1), (1, 0)):
+        if all(
+            all(_key(v) == _key(w) or _is_blank(w) for v, w in _values(pair[kept], pair[blanked]))
+            for pair in places
+        ):
+            return True
+    return False
+
+
+def _values(row: Any, other: Any) -> list[tuple[Any, Any]]:
+    if isinstance(row, list) and isinstance(other, list) and len(row) == len(other):
+        return [pair for a, b in zip(row, other, strict=True) for pair in _values(a, b)]
+    if isinstance(row, dict) and isinstance(other, dict) and row.keys() == other.keys():
+        return [pair for key in row for pair in _values(row[key], other[key])]
+    return [(row, other)]
+
+
+def _is_blank(value: Any) -> bool:
+    if value is None or value == "":
+        return True
+    return isinstance(value, int | float) and (value == 0 or math.isnan(value))
+
+
+def _key(row: Any) -> str:
+    """A row as text; NaN equals NaN, and a float that is whole equals the integer."""
+    if isinstance(row, list | tuple):
+        return "(" + ", ".join(_key(value) for value in row) + ")"
+    if isinstance(row, dict):
+        return "{" + ", ".join(f"{key!r}: {_key(value)}" for key, value in row.items()) + "}"
+    if isinstance(row, float) and row.is_integer():
+        return repr(int(row))
+    if hasattr(row, "tolist"):
+        return _key(row.tolist())
+    return repr(row)
+
+
+def _shown(rows: list[str]) -> str:
+    if not rows:
+        return "nothing"
+    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    return "; ".join(row[:120] for row in rows[:_SHOWN]) + more

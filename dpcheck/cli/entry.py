@@ -1,0 +1,100 @@
+"""The entry point: commands that run somebody's code do it in a child, so that it cannot end them.
+
+os._exit(0) in a target, or a crash in compiled code, ends a process before it can say anything, and
+with an exit code that would pass for an answer. The child's last deed is to write its exit code into
+a pipe; a child that is gone without having done so gave no answer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+SUPERVISED = frozenset({"audit", "check", "prove"})
+_ERROR = 2  # ExitCode.ERROR; here nothing of the command is imported
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+_GRACE = 10.0  # seconds a child that has answered may take to end
+
+
+def main() -> None:
+    """Run the command line."""
+    from dpcheck.cli.main import run
+
+    if hasattr(os, "fork") and sys.argv[1:2] and sys.argv[1] in SUPERVISED:
+        sys.exit(supervise(run))
+    run()
+
+
+def supervise(command: Callable[[], object]) -> int:
+    """Run `command` in a child; its exit code, or 2 and a line about how it ended without one."""
+    reader, writer = os.pipe()
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        _end_with(parent)
+        _answer(command, writer)
+    os.close(writer)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the child by itself
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, lambda number, _frame: os.kill(child, number))
+    with os.fdopen(reader, "rb") as stream:
+        answer = stream.read(1)
+    status = _wait(child) if answer else os.waitpid(child, 0)[1]
+    if answer:
+        return answer[0]
+    print(f"error: DPC430 {_last_words(status)}", file=sys.stderr)
+    return _ERROR
+
+
+def _end_with(parent: int) -> None:
+    """Let the kernel end this process with its parent, where it can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(_ERROR)
+
+
+def _answer(command: Callable[[], object], writer: int) -> None:
+    """Run the command, say its exit code to the parent, and end like any program."""
+    code: int = _ERROR
+    try:
+        command()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.write(writer, bytes([code & 255]))
+    sys.exit(code)
+
+
+def _wait(child: int) -> int:
+    """Give a child that has answered some time, for threads and workers it leaves behind."""
+    until = time.monotonic() + _GRACE
+    while time.monotonic() < until:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1]
+
+
+def _last_words(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        name = signal.Signals(os.WTERMSIG(status)).name
+        how = f"was killed by {name}"
+        cause = {
+            "SIGKILL": "somebody, or a lack of memory, ended it",
+            "SIGTERM": "somebody ended it",
+        }.get(name, "the audited code crashed")
+    else:
+        how = f"ended with exit code {os.WEXITSTATUS(status)} before it had a result"
+        cause = "the audited code ended the process itself, as os._exit does"
+    return f"the command {how}: {cause}. That is no answer."

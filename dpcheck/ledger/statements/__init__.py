@@ -1,0 +1,1 @@
+"""What a ledger states to others: a registry of deployments, a reviewer, a reader."""

@@ -1,0 +1,29 @@
+"""Replay: exact losses of somebody's function on one pair, in a handful of calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpcheck.replay.findings import FindingKind, Hint, HintKind, ReplayFinding
+    from dpcheck.replay.pair import examine
+    from dpcheck.replay.search import Scorer
+
+_HOMES = {
+    "FindingKind": "findings",
+    "Hint": "findings",
+    "HintKind": "findings",
+    "ReplayFinding": "findings",
+    "Scorer": "search",
+    "examine": "pair",
+}
+
+__all__ = ["FindingKind", "Hint", "HintKind", "ReplayFinding", "Scorer", "examine"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

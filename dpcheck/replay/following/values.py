@@ -1,0 +1,430 @@
+"""Scalars that know which draws they are made of, and the class they share.
+
+- `Affine`: base + sum of coefficient * atom, for every value of the atoms.
+- `Monotone`: a known non-decreasing function of an affine value (clipped, rounded, ...).
+- `Tabled`: a function of finitely many outcomes (a coin, an argmax, a discrete draw).
+- `Lost`: depends on known atoms in an unknown way; may be dropped from an output, never judged.
+
+Whoever turns one into a plain number, a branch or an index goes through a method of this class, and
+leaves a mark or a decision in the run's recorder.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dpcheck.replay.marks import MarkKind
+from dpcheck.replay.recorder import Recorder
+
+UNIT = 2.0**-53
+MOST_OUTCOMES = 1024
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a plain real number."""
+    kind = type(value)  # followed values call themselves float
+    if kind is np.ndarray:
+        return value.ndim == 0 and value.dtype.kind in "biuf"  # type: ignore[attr-defined]
+    return issubclass(kind, int | float | np.bool_ | np.integer | np.floating)
+
+
+class Followed:
+    """A scalar made of draws."""
+
+    __slots__ = ("recorder",)
+    __array_priority__ = 1000.0
+    shape: tuple[int, ...] = ()
+    ndim = 0
+    size = 1
+    dtype = np.dtype(np.float64)
+
+    recorder: Recorder
+
+    @property
+    def __class__(self) -> type:
+        """What it stands for, so that isinstance(x, float) goes the way it goes without us."""
+        return float
+
+    @property
+    def depends(self) -> frozenset[int]:
+        """The atoms it may depend on."""
+        raise NotImplementedError
+
+    def concrete(self) -> Any:
+        """Its value under the drawn numbers."""
+        raise NotImplementedError
+
+    def leave(self, how: str) -> Any:
+        """Become a plain value; from here on nothing is known about it."""
+        self.recorder.mark(MarkKind.LEFT, how)
+        return self.concrete()
+
+    # --- what turns it into something plain
+    def __float__(self) -> float:
+        return float(self.leave("float()"))
+
+    def __int__(self) -> int:
+        return int(self.leave("int()"))
+
+    def __index__(self) -> int:
+        return int(operator.index(self.leave("an index")))
+
+    def __complex__(self) -> complex:
+        return complex(self.leave("complex()"))
+
+    def __bool__(self) -> bool:
+        self.recorder.mark(MarkKind.BRANCH)
+        return bool(self.concrete())
+
+    def __hash__(self) -> int:
+        return hash(self.leave("a key"))
+
+    def __str__(self) -> str:
+        return str(self.leave("text"))
+
+    def __repr__(self) -> str:
+        return repr(self.leave("text"))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.leave("text"), spec)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return (float, (float(self.leave("pickle")),))
+
+    def __copy__(self) -> Followed:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Followed:
+        return self
+
+    # --- arithmetic; `combine` is filled in by following.arithmetic
+    def __add__(self, other: Any) -> Any:
+        return combine(operator.add, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return combine(operator.add, other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return combine(operator.sub, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return combine(operator.sub, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return combine(operator.mul, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return combine(operator.mul, other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return combine(operator.truediv, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return combine(operator.truediv, other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return combine(operator.floordiv, self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return combine(operator.floordiv, other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return combine(operator.mod, self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return combine(operator.mod, other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return combine(operator.pow, self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return combine(operator.pow, other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return NotImplemented
+
+    def __and__(self, other: Any) -> Any:
+        return combine(operator.and_, self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return combine(operator.and_, other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return combine(operator.or_, self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return combine(operator.or_, other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return combine(operator.xor, self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return combine(operator.xor, other, self)
+
+    def __invert__(self) -> Any:
+        return apply(operator.invert, self)
+
+    def __neg__(self) -> Any:
+        return apply(operator.neg, self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return apply(operator.abs, self)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return apply_rounding(self, digits)
+
+    def __trunc__(self) -> Any:
+        return apply(math.trunc, self)
+
+    def __floor__(self) -> Any:
+        return apply(math.floor, self)
+
+    def __ceil__(self) -> Any:
+        return apply(math.ceil, self)
+
+    # --- comparisons: finite random variables
+    def __lt__(self, other: Any) -> Any:
+        return combine(operator.lt, self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return combine(operator.le, self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return combine(operator.gt, self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return combine(operator.ge, self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return combine(operator.eq, self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return combine(operator.ne, self, other)
+
+    # --- numpy scalars have these
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return on_ufunc(ufunc, method, inputs, keywords)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:  # noqa: ARG002
+        from dpcheck.replay.following.functions import on_function
+
+        return on_function(function, args, kwargs)
+
+    def item(self) -> Followed:
+        """Itself: it is a scalar."""
+        return self
+
+    tolist = copy = sum = mean = squeeze = item
+
+    @property
+    def real(self) -> Followed:
+        """Itself: it is real."""
+        return self
+
+    def is_integer(self) -> bool:
+        """As float has it."""
+        return bool(self.leave("is_integer()").is_integer())
+
+    def astype(self, kind: Any, **_: object) -> Any:
+        """Another dtype; integers truncate."""
+        return cast(self, np.dtype(kind))
+
+    def round(self, digits: int = 0) -> Any:
+        """As numpy's scalars have it."""
+        return apply_rounding(self, digits)
+
+    def clip(self, low: Any = None, high: Any = None) -> Any:
+        """As numpy's scalars have it."""
+        return clip(self, low, high)
+
+
+class Affine(Followed):
+    """base + sum of coefficient * atom; `error` bounds the rounding in base, for the real-number model."""
+
+    __slots__ = ("base", "coefficients", "error")
+
+    def __init__(
+        self, recorder: Recorder, base: float, coefficients: Mapping[int, float], error: float = 0.0
+    ) -> None:
+        self.recorder = recorder
+        self.base = base
+        self.coefficients = coefficients
+        self.error = error
+
+    @property
+    def depends(self) -> frozenset[int]:
+        return frozenset(self.coefficients)
+
+    def concrete(self) -> float:
+        values = self.recorder.values
+        return float(self.base + math.fsum(c * values[a] for a, c in self.coefficients.items()))
+
+    @property
+    def continuous(self) -> bool:
+        """Whether every atom of it has a density."""
+        atoms = self.recorder.atoms
+        return all(atoms[a].family.continuous for a in self.coefficients)
+
+
+Step = Callable[[float], float]
+
+
+class Monotone(Followed):
+    """steps applied in turn to an affine value; each is non-decreasing, `flipped` negates the end."""
+
+    __slots__ = ("flipped", "inner", "steps")
+
+    def __init__(
+        self, inner: Affine, steps: tuple[tuple[str, Step], ...], *, flipped: bool = False
+    ) -> None:
+        self.recorder = inner.recorder
+        self.inner = inner
+        self.steps = steps
+        self.flipped = flipped
+
+    @property
+    def depends(self) -> frozenset[int]:
+        return self.inner.depends
+
+    def at(self, value: float) -> float:
+        """Its value where the affine one is `value`."""
+        for _, step in self.steps:
+            value = step(value)
+        return -value if self.flipped else value
+
+    def concrete(self) -> float:
+        return self.at(self.inner.concrete())
+
+
+class Tabled(Followed):
+    """A value for every outcome of some selections, in C order."""
+
+    __slots__ = ("selections", "table")
+
+    def __init__(
+        self, recorder: Recorder, selections: tuple[int, ...], table: tuple[Any, ...]
+    ) -> None:
+        self.recorder = recorder
+        self.selections = selections
+        self.table = table
+
+    @property
+    def depends(self) -> frozenset[int]:
+        found: frozenset[int] = frozenset()
+        for selection in self.selections:
+            found |= self.recorder.selections[selection].atoms
+        return found
+
+    @property
+    def __class__(self) -> type:
+        return type(self.table[0])
+
+    def position(self, outcomes: Mapping[int, int]) -> Any:
+        """The value where each selection has the given outcome."""
+        index = 0
+        for selection in self.selections:
+            index = index * self.recorder.selections[selection].size + outcomes[selection]
+        return self.table[index]
+
+    def concrete(self) -> Any:
+        taken = dict(self.recorder.decisions)
+        return self.position(
+            {s: taken[s] if s in taken else self.recorder.seen(s) for s in self.selections}
+        )
+
+    def decide(self) -> Any:
+        """Its value on this path: a decision of the noise."""
+        return self.position({s: self.recorder.decide(s) for s in self.selections})
+
+    def __bool__(self) -> bool:
+        return bool(self.decide())
+
+    def __index__(self) -> int:
+        return operator.index(self.decide())
+
+    def __int__(self) -> int:
+        return int(self.decide())
+
+    def __float__(self) -> float:
+        return float(self.decide())
+
+    def __hash__(self) -> int:
+        return hash(self.decide())
+
+
+class Lost(Followed):
+    """A number that depends on `depends` in a way that is not followed."""
+
+    __slots__ = ("_depends", "value")
+
+    def __init__(self, recorder: Recorder, depends: frozenset[int], value: Any) -> None:
+        self.recorder = recorder
+        self._depends = depends
+        self.value = value
+
+    @property
+    def __class__(self) -> type:
+        return type(self.value)
+
+    @property
+    def depends(self) -> frozenset[int]:
+        return self._depends
+
+    def concrete(self) -> Any:
+        return self.value
+
+
+def merge_tables(op: Callable[..., Any], *values: Any) -> Any:
+    """`op` at every joint outcome of tabled and plain values; Lost where there are too many."""
+    tabled = [value for value in values if isinstance(value, Tabled)]
+    recorder = tabled[0].recorder
+    selections = tuple(sorted({s for value in tabled for s in value.selections}))
+    sizes = [recorder.selections[s].size for s in selections]
+    if math.prod(sizes) > MOST_OUTCOMES:
+        return lose(op, *values)
+    table = []
+    for outcome in itertools.product(*(range(size) for size in sizes)):
+        at = dict(zip(selections, outcome, strict=True))
+        table.append(op(*(v.position(at) if isinstance(v, Tabled) else v for v in values)))
+    if all(entry is table[0] or _same(entry, table[0]) for entry in table):
+        return table[0]  # the same whatever the outcome: no longer random
+    return Tabled(recorder, selections, tuple(table))
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def lose(op: Callable[..., Any], *values: Any) -> Lost:
+    """The value of `op`, no longer followed."""
+    followed = [value for value in values if isinstance(value, Followed)]
+    depends: frozenset[int] = frozenset().union(*(value.depends for value in followed))
+    recorder = followed[0].recorder
+    plain = [value.concrete() if isinstance(value, Followed) else value for value in values]
+    try:
+        result = op(*plain)
+    except Exception:
+        # Whether it raises depends on the noise: that is a branch.
+        recorder.mark(MarkKind.BRANCH, "an error that depends on the noise")
+        raise
+    return Lost(recorder, depends, result)
+
+
+# Late bindings: arithmetic and the array protocol need the classes above.
+from dpcheck.replay.following.arithmetic import (  # noqa: E402
+    apply,
+    apply_rounding,
+    cast,
+    clip,
+    combine,
+)
+from dpcheck.replay.following.arrays import on_ufunc  # noqa: E402

@@ -1,0 +1,1 @@
+"""Exact and certified losses of one pair of known laws."""

@@ -1,0 +1,93 @@
+"""One observed run of somebody's function."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpcheck.replay.marks import MarkKind
+from dpcheck.replay.outputs import Flat, flatten
+from dpcheck.replay.recorder import Recorder, recording
+from dpcheck.replay.sources import installed
+from dpcheck.replay.sources.generators import FollowedGenerator, living_generators, state_of
+from dpcheck.replay.sources.outside import Outside
+from dpcheck.replay.userspace import following, users_modules
+
+Function = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was drawn, and the output taken apart; `error` where the function raised."""
+
+    recorder: Recorder
+    flat: Flat
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class Observer:
+    """Runs one function again and again, and counts."""
+
+    function: Function
+    calls: int = 0
+    modules: list[dict[str, Any]] = field(init=False)
+    generators: list[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.modules = users_modules(self.function)
+        self.generators = living_generators()
+
+    def run(self, data: Any, seed: int, forced: Sequence[int] = ()) -> Run:
+        """One followed call on a copy of `data`, with every hook in place and removed again."""
+        recorder = Recorder(seed, forced)
+        return self._run(data, recorder)
+
+    def check(self, data: Any, seed: int, given: Sequence[float] = ()) -> Run:
+        """One call with plain numbers, the first of them `given`."""
+        return self._run(data, Recorder(seed, plain=True, given=given))
+
+    def _run(self, data: Any, recorder: Recorder) -> Run:
+        self.calls += 1
+        own = copy.deepcopy(data)
+        before = fingerprint(own)
+        states = [state_of(g) for g in self.generators]
+        error = None
+        output: Any = None
+        with recording(recorder):
+            try:
+                handed = FollowedGenerator(recorder)
+                with following(self.modules, recorder), installed(recorder), Outside(recorder):
+                    output = self.function(own, handed)
+            except (Exception, SystemExit) as raised:
+                error = type(raised).__name__
+                recorder.mark(MarkKind.FAILED, f"{error}: {_message(raised)}")
+            flat = flatten(output)
+        if before is not None and fingerprint(own) != before:
+            recorder.mark(MarkKind.MUTATED)
+        unseen = any(generator.moved() for generator in recorder.generators)
+        if unseen and not any(m.kind is MarkKind.UNFOLLOWED for m in recorder.marks):
+            recorder.mark(MarkKind.GENERATOR, "draws past the methods of the generator")
+        for generator, state in zip(self.generators, states, strict=True):
+            if state_of(generator) != state:
+                recorder.mark(MarkKind.GENERATOR, type(generator).__name__)
+        return Run(recorder, flat, error)
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:120]
+    except Exception:
+        return "no message"
+
+
+def fingerprint(data: object) -> str | None:
+    """A digest of `data`; None where it cannot be taken."""
+    try:
+        return hashlib.blake2b(pickle.dumps(data, protocol=5), digest_size=16).hexdigest()
+    except Exception:
+        return None

@@ -1,0 +1,73 @@
+"""Replay as the objective of a search for pairs: two calls a candidate, no guarantees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpcheck.replay.hints import numbers
+from dpcheck.replay.laws import compare_runs
+from dpcheck.replay.losses.parts import epsilon_of
+from dpcheck.replay.run import Observer, Run
+
+
+class Scorer:
+    """Rates pairs by what one run on each side shows; keeps runs of data sets it has seen.
+
+    >>> def noisy_mean(data, rng):
+    ...     return np.mean(np.clip(data, 0, 1)) + rng.laplace(scale=0.25)
+    >>> pairs = [([0.0, 0.5], [0.5, 0.5]), ([0.0, 0.5], [1.0, 0.5]), ([0.0, 0.5], [0.0, 0.5])]
+    >>> scorer = Scorer(noisy_mean)
+    >>> [round(scorer.score(pair), 3) for pair in pairs], scorer.calls
+    ([1.0, 2.0, 0.0], 5)
+    """
+
+    def __init__(
+        self, function: Callable[[Any, Any], Any], delta: float = 0.0, seed: int = 0
+    ) -> None:
+        self.delta = delta
+        self.seed = seed
+        self._observer = Observer(function)
+        self._runs: dict[int, tuple[Any, Run]] = {}
+
+    @property
+    def calls(self) -> int:
+        """How often the function was called."""
+        return self._observer.calls
+
+    def score(self, pair: tuple[Any, Any]) -> float:
+        """The epsilon the pair would have if it were confirmed; a shift where it is not followed."""
+        first, second = (self._run(side) for side in pair)
+        if first.error != second.error:
+            return math.inf
+        clean = first.recorder.clean and second.recorder.clean
+        if clean and not first.recorder.decisions and not second.recorder.decisions:
+            value = epsilon_of(compare_runs(first, second).parts, self.delta)
+            if value > 0 or not first.recorder.draws:
+                return value
+        return _moved(first, second)
+
+    def best(self, pairs: Sequence[tuple[Any, Any]], count: int = 1) -> list[tuple[Any, Any]]:
+        """The `count` pairs with the largest scores."""
+        return sorted(pairs, key=lambda pair: -self.score(pair))[:count]
+
+    def _run(self, data: Any) -> Run:
+        known = self._runs.get(id(data))
+        if known is None:
+            known = (data, self._observer.run(data, self.seed))
+            self._runs[id(data)] = known  # the data is kept, so its id stays its own
+        return known[1]
+
+
+def _moved(first: Run, second: Run) -> float:
+    """How far the output moves with the same draws, in units of nothing; infinite for another shape."""
+    one, other = numbers(first), numbers(second)
+    if one is None or other is None:
+        return math.inf if (one is None) != (other is None) else 0.0
+    if one.shape != other.shape:
+        return math.inf
+    distance = float(np.linalg.norm(other - one))
+    return distance / (1.0 + distance) * 1e-3  # below every followed loss worth the name

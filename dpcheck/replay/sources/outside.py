@@ -1,0 +1,151 @@
+"""Randomness that nobody can replay: the system's entropy, clocks, files, threads, compiled code.
+
+While a run lasts, a profile function sees every call of a builtin function and every Python function
+that is entered. A builtin of a module that is not known to be deterministic leaves a mark, and so
+does Python code that refers to a compiled package by name: calls into it may not be visible.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from dpcheck.replay.draws import is_users
+from dpcheck.replay.marks import MarkKind
+from dpcheck.replay.sources.base import Source
+
+# Modules whose compiled functions give the same answer to the same question.
+DETERMINISTIC = frozenset(
+    {
+        "abc", "array", "atexit", "binascii", "builtins", "cmath", "codecs", "collections",
+        "contextlib", "copy", "copyreg", "coverage", "dataclasses", "datetime", "dateutil",
+        "decimal", "dpcheck", "enum", "errno", "flint", "fractions", "functools", "gc", "gmpy2",
+        "inspect", "io", "itertools", "marshal", "math", "mpmath", "nt", "numbers", "numpy",
+        "operator", "pandas", "patsy", "posix", "pyarrow", "pytz", "re", "scipy", "sklearn",
+        "stat", "statsmodels", "sys", "threading", "traceback", "types", "typing", "unicodedata",
+        "weakref", "zlib", "_abc", "_ast", "_asyncio", "_bisect", "_blake2", "_codecs",
+        "_collections", "_collections_abc", "_contextvars", "_csv", "_datetime", "_decimal",
+        "_functools", "_hashlib", "_heapq", "_imp", "_io", "_json", "_locale", "_md5", "_opcode",
+        "_operator", "_pickle", "_queue", "_sha256", "_sre", "_stat", "_statistics", "_string",
+        "_struct", "_symtable", "_thread", "_tokenize", "_tracemalloc", "_typing", "_warnings",
+        "_weakref", "_weakrefset",
+    }
+)  # fmt: skip
+# Functions of those modules that are not.
+DENIED = frozenset(
+    {
+        "posix.urandom", "posix.getrandom", "nt.urandom", "posix.times", "posix.getpid",
+        "posix.fork", "posix.read", "posix.open", "posix.getloadavg", "_io.open", "io.open",
+        "builtins.open", "builtins.input", "numpy.fromfile", "sys.setprofile", "sys.settrace",
+        "sys._current_frames", "threading.settrace", "gc.get_objects", "gc.get_referrers",
+    }
+)  # fmt: skip
+_CLOCKS = frozenset({"time", "_random", "_socket", "select", "_ssl"})
+_TODAY = frozenset({"now", "utcnow", "today"})
+_IDENTITIES = frozenset({"id", "hash"})
+# Packages with compiled code that is called through objects, which no profile function sees.
+COMPILED = frozenset(
+    {
+        "ctypes", "_ctypes", "cffi", "_cffi_backend", "numba", "cupy", "tensorflow", "torch",
+        "jax", "jaxlib", "mxnet", "polars", "rpy2", "pythonnet", "clr", "duckdb",
+        "secrets", "uuid", "multiprocessing", "subprocess", "concurrent", "mpi4py", "ray", "dask",
+        "numexpr", "pyximport", "cython", "Cython", "pybind11", "sage", "cryptography", "Crypto",
+    }
+)  # fmt: skip
+
+
+# Compiled packages all of whose randomness passes through an adapter of ours.
+ADAPTED = frozenset({"opendp"})
+_OWN = str(Path(__file__).parent.parent)
+
+
+class Outside(Source):
+    """Sees calls by sys.setprofile, in the thread of the run."""
+
+    name = "outside"
+    needs = "sys"
+
+    def install(self) -> None:
+        """Start watching, and keep whoever watched before for later."""
+        self._before = sys.getprofile()
+        self._codes: set[CodeType] = set()
+        self._ours: set[CodeType] = set()
+        self._installed = self._watch
+        sys.setprofile(self._installed)
+
+    def remove(self) -> None:
+        """Stop watching."""
+        with self.recorder.quietly():
+            replaced = sys.getprofile() is not self._installed
+            sys.setprofile(self._before)
+        if replaced:
+            self.recorder.mark(MarkKind.NATIVE, "the profile function was replaced")
+        super().remove()
+
+    def _watch(self, frame: FrameType, event: str, function: Any) -> None:
+        if frame.f_code in self._ours or self.recorder.quiet:
+            return
+        if event == "call":
+            if frame.f_code not in self._codes:
+                self._codes.add(frame.f_code)
+                if frame.f_code.co_filename.startswith(_OWN):
+                    self._ours.add(frame.f_code)  # what following itself calls is known
+                self._entered(frame)
+        elif event == "c_call":
+            self._called(frame, function)
+
+    def _entered(self, frame: FrameType) -> None:
+        """Python code is looked through once for names of compiled packages."""
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package in ADAPTED:
+            self._ours.add(frame.f_code)
+            return
+        users = is_users(frame.f_code.co_filename)
+        if not users and (package in DETERMINISTIC or package in sys.stdlib_module_names):
+            return
+        for name in frame.f_code.co_names:
+            found = frame.f_globals.get(name)
+            if name in COMPILED or (found is not None and _package(found) in COMPILED):
+                self.recorder.mark(MarkKind.NATIVE, f"{frame.f_code.co_name} uses {name}")
+                return
+
+    def _called(self, frame: FrameType, function: Any) -> None:
+        module, name = _module(function), getattr(function, "__name__", "?")
+        top = module.partition(".")[0]
+        called = f"{module}.{name}"
+        if called == "_thread.start_new_thread":
+            self.recorder.mark(MarkKind.THREAD, called)
+        elif called in DENIED or top in _CLOCKS or _is_clock(function, top, name):
+            self.recorder.mark(MarkKind.ENTROPY, called)
+        elif top not in DETERMINISTIC:
+            self.recorder.mark(MarkKind.NATIVE, called)
+        elif name in _IDENTITIES and top == "builtins" and is_users(frame.f_code.co_filename):
+            self.recorder.mark(MarkKind.ENTROPY, f"{name}()")
+
+
+def _is_clock(function: Any, top: str, name: str) -> bool:
+    owner = getattr(function, "__self__", None)
+    return top in ("datetime", "_datetime", "builtins") and (
+        name in _TODAY and isinstance(owner, type)
+    )
+
+
+def _module(function: Any) -> str:
+    module = getattr(function, "__module__", None)
+    if not isinstance(module, str):
+        owner = getattr(function, "__self__", None)
+        kind = owner if isinstance(owner, type) else type(owner)
+        module = owner.__name__ if isinstance(owner, ModuleType) else kind.__module__
+    return str(module)
+
+
+def _package(value: Any) -> str:
+    """The package an object comes from."""
+    if isinstance(value, ModuleType):
+        return value.__name__.partition(".")[0]
+    module = getattr(value, "__module__", None)
+    if not isinstance(module, str):
+        module = type(value).__module__
+    return module.partition(".")[0]

@@ -1,0 +1,345 @@
+"""Somebody's code through the command itself: it cannot end it, and workers run it like one process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from dpcheck.cli.main import run
+from dpcheck.execution import imports
+
+HEAD = """
+import asyncio, ctypes, os, signal, time
+import numpy as np
+import dpcheck
+
+
+def audited(function, pair=(0.0, 1.0)):
+    return dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[pair])(function)
+
+"""
+ENDS = """
+@audited
+def leaves(data, rng):
+    os._exit(0)
+
+
+@audited
+def crashes(data, rng):
+    ctypes.string_at(0)
+
+
+@audited
+def cancelled(data, rng):
+    raise asyncio.CancelledError
+
+
+@audited
+def interrupts(data, rng):
+    raise KeyboardInterrupt
+
+
+@audited
+def generator_exit(data, rng):
+    raise GeneratorExit
+
+
+@audited
+def hangs(data, rng):
+    while True:
+        try:
+            time.sleep(1)
+        except Exception:
+            pass
+"""
+
+
+def dpcheck(folder: Path, *arguments: str):
+    """The command in a process of its own."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("DPCHECK_")}
+    return subprocess.run(
+        [sys.executable, "-m", "dpcheck", *arguments],
+        cwd=folder,
+        env=environment | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, capfd):
+    """The command in this process: (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+    imports.forget_all()
+
+    def call(*arguments: str):
+        monkeypatch.setattr(sys, "argv", ["dpcheck", *arguments, "--jobs", "1"])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as end:
+            run()
+        return SimpleNamespace(
+            returncode=end.value.code,
+            **dict(zip(("stdout", "stderr"), capfd.readouterr(), strict=True)),
+        )
+
+    yield call
+    imports.forget_all()
+
+
+def is_one_line_of_error(done, *words: str) -> bool:
+    lines = done.stderr.strip().splitlines()
+    return (
+        (done.returncode, done.stdout, len(lines)) == (2, "", 1)
+        and lines[0].startswith("error: DPC4")
+        and all(word in lines[0] for word in words)
+    )
+
+
+def written(folder: Path, name: str) -> None:
+    (folder / "mech.py").write_text(HEAD + ENDS)
+    (folder / "dpcheck.toml").write_text(f'[[audits]]\ntarget = "mech.py:{name}"\n')
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "words"),
+    [
+        ("audit", "leaves", "exit code 0"),
+        ("check", "leaves", "exit code 0"),
+        ("check", "crashes", "SIGSEGV"),
+    ],
+)
+def test_code_that_ends_the_process_gives_no_answer(tmp_path, command, name, words):
+    written(tmp_path, name)
+    target = (f"mech.py:{name}",) if command == "audit" else ()
+    done = dpcheck(tmp_path, command, *target, "--jobs", "1")
+    assert is_one_line_of_error(done, words), (done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cancelled", "CancelledError"),
+        ("interrupts", "KeyboardInterrupt"),
+        ("generator_exit", "GeneratorExit"),
+        ("hangs", "did not finish within"),
+    ],
+)
+@pytest.mark.parametrize("command", ["audit", "check"])
+def test_code_that_raises_anything_or_hangs_gives_no_answer(tmp_path, here, command, name, words):
+    written(tmp_path, name)
+    target = (f"mech.py:{name}",) if command == "audit" else ()
+    done = here(command, *target, "--timeout", "0.3")
+    assert is_one_line_of_error(done, words), (done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("raise asyncio.CancelledError", "CancelledError"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("raise SystemExit(0)", "SystemExit"),
+        ("while True: pass", "importing"),
+    ],
+)
+def test_a_file_that_raises_anything_when_imported_gives_no_answer(tmp_path, here, line, words):
+    (tmp_path / "mech.py").write_text(HEAD + line + "\n")
+    done = here("audit", "mech.py:f", "--timeout", "0.3")
+    assert is_one_line_of_error(done, words), (done.returncode, done.stdout, done.stderr)
+
+
+def test_a_file_that_ends_the_process_when_imported_gives_no_answer(tmp_path):
+    (tmp_path / "mech.py").write_text(HEAD + "os._exit(0)\n")
+    done = dpcheck(tmp_path, "audit", "mech.py:f")
+    assert is_one_line_of_error(done, "exit code 0"), (done.returncode, done.stdout, done.stderr)
+
+
+def test_a_dead_worker_is_diagnosed(tmp_path):
+    (tmp_path / "mech.py").write_text(HEAD + ENDS)
+    done = dpcheck(tmp_path, "audit", "mech.py:crashes", "--jobs", "2")
+    assert is_one_line_of_error(done, "DPC430", "SIGSEGV", "compiled code"), done.stderr
+
+
+def test_the_exit_code_is_the_verdicts_whatever_happens_at_the_end(tmp_path):
+    text = "import atexit\natexit.register(lambda: os._exit(0))\n"
+    text += "@audited\ndef leaks(data, rng):\n    return data\n"
+    (tmp_path / "mech.py").write_text(HEAD + text)
+    done = dpcheck(tmp_path, "audit", "mech.py:leaks", "--jobs", "1", "--max-runs", "2000")
+    assert done.returncode == 1
+    assert "violated" in done.stdout
+
+
+BUDGET = """
+[[audits]]
+target = "mech.py:f"
+name = "count"
+dataset = "people"
+
+[budgets.people]
+epsilon = 2
+adjacency = "replace-one"
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "runs", "standing", "code"),
+    [
+        ("data + rng.laplace()", "60000", "within", 0),
+        ("data + 0.1 * rng.laplace()", "3000", "violated", 1),
+        ("data + rng.laplace()", "30", "undecided", 3),
+    ],
+)
+def test_a_budget_is_what_the_audit_behind_it_is(tmp_path, here, body, runs, standing, code):
+    (tmp_path / "mech.py").write_text(HEAD + f"@audited\ndef f(data, rng):\n    return {body}\n")
+    (tmp_path / "dpcheck.toml").write_text(BUDGET)
+    done = here("check", "--max-runs", runs)
+    assert done.returncode == code, done.stderr
+    (line,) = [text for text in done.stdout.splitlines() if text.startswith("people  ")]
+    verdict = {"within": "consistent"}.get(standing, standing)
+    assert line.endswith(f"count/data {verdict}  {standing}")
+    done = here("check", "--max-runs", runs, "--format", "json")
+    (bill,) = json.loads(done.stdout)["budgets"]
+    assert bill["standing"] == standing
+    assert bill["vouchers"] == [{"audit": "count/data", "verdict": verdict}]
+    assert bill["within"]  # by the claims alone, as before
+
+
+def test_a_baseline_entry_that_never_ends_is_refused(tmp_path, here):
+    (tmp_path / "mech.py").write_text(HEAD + "@audited\ndef f(data, rng):\n    return data\n")
+    (tmp_path / "dpcheck.toml").write_text('[[audits]]\ntarget = "mech.py:f"\n')
+    entry = {
+        "finding": "mech.py:f/data",
+        "up_to": "inf",
+        "reason": "we like it this way",
+        "expires": "9999-12-31",
+    }
+    content = {"schema": "dpcheck.baseline/1", "accepted": [entry]}
+    (tmp_path / "dpcheck-baseline.json").write_text(json.dumps(content))
+    done = here("check")
+    assert done.returncode == 2
+    assert "DPC504" in done.stderr
+    assert "more than a year" in done.stderr
+
+
+DATA = """
+from decimal import Decimal
+from fractions import Fraction
+
+A = np.zeros((300, 3))
+B = A.copy()
+B[17, 1] = np.nan
+
+
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[(A, B)])
+def missing(data, rng):
+    return float(np.isnan(data).any()) + 1e-3 * rng.laplace()
+
+
+EXACT = [Decimal("1.5"), Fraction(1, 3), None]
+
+
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[(EXACT, [Decimal(9), *EXACT[1:]])])
+def exact(data, rng):
+    return float(data[0]) + 1e-3 * rng.laplace()
+
+
+OBJECTS = np.array([Decimal(1), {"a": 1}, None], dtype=object)
+
+
+@dpcheck.audited(
+    claim=1.0, adjacency="replace-one", neighbours=[(OBJECTS, np.array([Decimal(5), *OBJECTS[1:]]))]
+)
+def objects(data, rng):
+    return float(data[0]) + 1e-3 * rng.laplace()
+"""
+SHOWN = {
+    "missing": (
+        {"of": "ndarray of shape (300, 3)", "rows": {"17": [0.0, 0.0, 0.0]}},
+        {"of": "ndarray of shape (300, 3)", "rows": {"17": [0.0, "nan", 0.0]}},
+    ),
+    "exact": (["1.5", "1/3", None], ["9", "1/3", None]),
+    "objects": (["1", {"a": 1}, None], ["5", {"a": 1}, None]),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_data_of_any_kind_is_reported_where_it_differs_or_not_at_all(tmp_path, here, name):
+    (tmp_path / "mech.py").write_text(HEAD + DATA)
+    arguments = (
+        "audit",
+        f"mech.py:{name}",
+        "--jobs",
+        "1",
+        "--max-runs",
+        "2000",
+        "--format",
+        "json",
+    )
+    done = here(*arguments)
+    assert done.returncode == 1, done.stderr
+    witness = json.loads(done.stdout)["audits"][0]["witness"]
+    # Which side is called the first depends on the event.
+    pair = [witness["first"], witness["second"]]
+    assert sorted(pair, key=str) == sorted(SHOWN[name], key=str)
+    done = here(*arguments, "--no-data")
+    witness = json.loads(done.stdout)["audits"][0]["witness"]
+    assert not {"first", "second", "output"} & set(witness)
+    assert witness["hits_first"] > witness["hits_second"]
+
+
+READS = """
+import pathlib, sys
+from helpers import SCALE
+
+HERE = pathlib.Path(__file__).parent
+
+
+@audited
+def f(data, rng):
+    sys.runs_of_f += 1
+    import plugins
+    shift = float((HERE / "shift.txt").read_text())
+    return data + shift + SCALE * plugins.get().SCALE * rng.laplace()
+"""
+
+
+@pytest.mark.parametrize("command", ["check", "audit"])
+def test_what_is_remembered_is_what_was_run(tmp_path, here, monkeypatch, command):
+    files = {
+        "mech.py": HEAD + READS,
+        "helpers.py": "SCALE = 1.0\n",
+        "plugins.py": "def get():\n    return __import__('importlib').import_module('plug' + 'in')\n",
+        "plugin.py": "SCALE = 1.0\n",
+        "shift.txt": "0.0",
+        "unrelated.py": "",
+        "dpcheck.toml": '[[audits]]\ntarget = "mech.py:f"\n',
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+
+    def runs() -> int:
+        imports.forget_all()
+        monkeypatch.setattr(sys, "runs_of_f", 0, raising=False)
+        extra = ("mech.py:f", "--store", "store", "--resume") if command == "audit" else ()
+        done = here(command, *extra, "--max-runs", "300")
+        assert done.returncode == 3, done.stderr
+        return sys.runs_of_f
+
+    assert runs() > 1000
+    assert runs() == 0
+    for name in ("helpers.py", "plugin.py"):  # imported, and imported by a name made at run time
+        (tmp_path / name).write_text("SCALE = 1.0  # changed\n")
+        assert runs() > 1000, name
+        assert runs() == 0, name
+    (tmp_path / "shift.txt").write_text("0.5")  # opened while it runs
+    assert runs() > 1000
+    assert runs() == 0
+    (tmp_path / "unrelated.py").write_text("changed = True")
+    assert runs() == 0

@@ -1,0 +1,78 @@
+"""The first minute: help without arguments, words explained, what is installed, a missing delta."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from dpcheck.cli import doctor
+from dpcheck.cli.explain import error_kinds
+from dpcheck.cli.main import COMMANDS, run
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.glossary import GLOSSARY
+from dpcheck.core.verdict import Verdict
+
+
+@pytest.fixture
+def shell(monkeypatch, capfd):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dpcheck", *arguments])
+        with pytest.raises(SystemExit) as end:
+            run()
+        found = capfd.readouterr()
+        return end.value.code, found.out, found.err
+
+    return call
+
+
+def test_alone_it_prints_its_help_and_succeeds(shell):
+    code, out, err = shell()
+    assert code == 0
+    assert not err
+    assert all(name in out for name in COMMANDS)
+
+
+def test_every_verdict_and_adjacency_is_explained(shell):
+    for word in [*Verdict, *Adjacency, "privacy loss"]:
+        code, out, _ = shell("explain", *str(word).split())
+        assert code == 0
+        assert out.strip() == f"{word}: {GLOSSARY[word]}"
+
+
+def test_every_error_code_is_explained_in_any_case(shell):
+    for code in error_kinds():
+        assert shell("explain", code.lower())[1].startswith(code)
+
+
+def test_unknown_words_get_a_suggestion(shell):
+    code, _, err = shell("explain", "consistant")
+    assert code == 2
+    assert "did you mean 'consistent'?" in err
+
+
+def test_the_list_of_words_is_complete(shell):
+    _, out, _ = shell("explain")
+    assert all(word in out for word in GLOSSARY)
+
+
+def test_a_finite_epsilon_needs_a_delta_and_the_message_says_so(shell):
+    code, out, err = shell("account", "sampled-gaussian", "--noise", "1", "--rate", "0.01")
+    assert code == 2
+    assert "inf" not in out
+    assert "--delta 1e-5" in err
+
+
+def test_the_doctor_names_the_extra_that_is_missing(shell, monkeypatch):
+    monkeypatch.setitem(doctor.EXTRAS, "report", (("no_such_package",), "HTML reports"))
+    code, out, _ = shell("doctor")
+    assert code == 0
+    assert "report (HTML reports): missing: pip install 'dpcheck[report]'" in out
+    assert "testing" in out
+
+
+def test_the_doctor_fails_where_nothing_could_work(shell, monkeypatch):
+    monkeypatch.setattr(doctor, "NEEDED", ("numpy", "no_such_package"))
+    code, _, err = shell("doctor")
+    assert code == 2
+    assert "no_such_package" in err

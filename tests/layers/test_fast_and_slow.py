@@ -1,0 +1,24 @@
+"""Every test folder is run by `make unit` or by `make test-slow`, or has a target of its own."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+OWN_TARGET = {"browser": "test-browser", "deep": "test-deep", "integrations": "test-integrations"}
+NO_TESTS = {"schemas"}
+
+
+def listed(name: str) -> set[str]:
+    text = (ROOT / "Makefile").read_text()
+    return set(re.search(rf"^{name} := (.*)$", text, re.MULTILINE)[1].split())
+
+
+def test_no_folder_is_left_out():
+    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()} - NO_TESTS
+    folders -= {"__pycache__"}
+    run = {path.removeprefix("tests/") for path in listed("FAST") | listed("SLOW")}
+    assert folders == (run - {"dpcheck"}) | OWN_TARGET.keys()
+    assert listed("FAST").isdisjoint(listed("SLOW"))
+    makefile = (ROOT / "Makefile").read_text()
+    for folder, target in OWN_TARGET.items():
+        assert f"tests/{folder}" in makefile.split(f"\n{target}:")[1].split("\n\n")[0]
