@@ -19,7 +19,7 @@ from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.dependence import signs_of_dependence
 from dpcheck.auditing.learning.guessers import KINDS, Rule, fit, worth
-from dpcheck.auditing.limits import Limits, Pace
+from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.outputs.reader import Reader, learn_reader
 from dpcheck.auditing.outputs.tables import Encoded, pack, unpack
@@ -165,7 +165,7 @@ def play(
     guess is made before its call, by a rule of the calls before.
     Assumes: calls are independent given the data.
     """
-    state = _State(mechanism, pairs[:_MOST_PAIRS], lines_to_play(claim), alpha, runner, limits.pace)
+    state = _State(mechanism, pairs[:_MOST_PAIRS], lines_to_play(claim), alpha, runner, limits)
     most, finished, alone = limits.game_for(mechanism), True, False
     try:
         state.start(most)
@@ -192,9 +192,9 @@ class _State:
         lines: tuple[Line, ...],
         alpha: float,
         runner: Runner,
-        pace: Pace,
+        limits: Limits,
     ) -> None:
-        self.pace = pace
+        self.pace, self.one_by_one = limits.pace, limits.check_every_batch
         self.mechanism, self.pairs, self.lines, self.runner = mechanism, pairs, lines, runner
         self.alpha = alpha / len(lines)  # each line of a curve has its own share
         self.tables = [_Table() for _ in pairs]
@@ -230,7 +230,7 @@ class _State:
             index = int(np.argmin([sum(table.calls) for table in self.tables]))
         table, chosen = self.tables[index], fitted[index]
         before, made = (len(table.parts[0]), len(table.parts[1])), sum(table.calls)
-        size = min(max(_TASK, made // 4), self.room(most))
+        size = 1 if self.one_by_one else min(max(_TASK, made // 4), self.room(most))
         self._call(index, size)
         if chosen is None:
             self.counts = [[old + Counts(neither=size) for old in mine] for mine in self.counts]
