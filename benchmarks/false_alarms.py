@@ -25,6 +25,7 @@ from scipy.special import betaincinv
 from dpcheck.accounting.api import delta as delta_of
 from dpcheck.accounting.api import epsilon as epsilon_of
 from dpcheck.auditing.auditors.distinguisher import distinguish
+from dpcheck.auditing.auditors.guessing_game import play
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
@@ -116,7 +117,61 @@ def one_run():
     return audit
 
 
+def game(function, claim, *, runs=40):
+    """The guessing game, looked at after every call; small samples, where luck is largest."""
+    mechanism = Mechanism(function, True, batch_runs=256)
+    limits = Limits(alpha=ALPHA, max_runs=runs, check_every_batch=True)
+
+    def audit(seed: int) -> bool:
+        found = play(mechanism, SHIFT, claim, ALPHA, limits, Runner(seed=seed))
+        return found.lower > found.line[0]
+
+    return audit
+
+
+PURE = AuditedClaim(1.0, 0.0, Adjacency.REPLACE_ONE)
+
+
+def game_laplace():
+    return game(lambda d, size, rng: d + rng.laplace(size=size), PURE)
+
+
+def game_response():
+    keep = math.e / (1 + math.e)
+    return game(lambda d, size, rng: np.where(rng.random(size) < keep, d, 1 - d), PURE)
+
+
+def game_leaky_delta():
+    """Gives the side away with probability delta, and keeps to epsilon 1 otherwise."""
+    keep, delta = math.e / (1 + math.e), 0.2
+    claim = AuditedClaim(1.0, delta, Adjacency.REPLACE_ONE)
+
+    def respond(d, size, rng):
+        told = np.where(rng.random(size) < keep, d, 1 - d)
+        return np.where(rng.random(size) < delta, 10 + d, told)
+
+    return game(respond, claim)
+
+
+def rarer():
+    """The distinguisher with its second round, for rarer events."""
+    mechanism = Mechanism(lambda d, size, rng: d + rng.laplace(size=size), True, batch_runs=256)
+    limits = Limits(
+        alpha=ALPHA, max_runs=16_384, trees=False, tolerance=2.0, check_every_batch=True
+    )
+
+    def audit(seed: int) -> bool:
+        found = distinguish(mechanism, SHIFT, PURE, limits, Runner(seed=seed))
+        return found.lower > found.epsilon
+
+    return audit
+
+
 CASES = {
+    "game, Laplace": game_laplace,
+    "game, randomized response": game_response,
+    "game, delta given away": game_leaky_delta,
+    "Laplace, two rounds": rarer,
     "Laplace": laplace,
     "Gaussian (curve)": gaussian,
     "randomized response": randomized_response,
@@ -234,7 +289,9 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="only print the results file")
     options = parser.parse_args()
     rows = load(options.results) if options.resume or options.show else []
-    print(f"alarms at a nominal {ALPHA:.0%}; tight nulls are looked at after every batch")
+    print(
+        f"alarms at a nominal {ALPHA:.0%}; tight nulls are looked at after every batch, games after every call"
+    )
     print(
         f"{'null':10}  {'audit':28} {'audits':>6} {'rate':>8} {'95% limit':>12} {'':9} {'CPU s':>8}"
     )

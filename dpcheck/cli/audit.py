@@ -58,7 +58,16 @@ PROVES = {
     help="Directory that keeps finished batches.",
 )
 @click.option("--resume", is_flag=True, help="Continue from the batches in --store.")
-@click.option("--replay", type=click.Path(dir_okay=False), help="Re-check a saved witness.")
+@click.option(
+    "--replay",
+    type=click.Path(dir_okay=False),
+    help="Re-check a saved witness: JSON, or a program written by --witness.",
+)
+@click.option(
+    "--witness",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Save the program that shows a violation.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be run, and stop.")
 @format_option
 @report_option
@@ -91,6 +100,8 @@ def command(**options: Flag) -> None:
     write(report, options["reports"])
     if not options["no_data"]:
         _save_witnesses(report, options["store"])
+        if options["witness"] is not None:
+            _save_program(report, options["witness"])
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
 
 
@@ -142,7 +153,39 @@ def _save_witnesses(report: AuditReport, store: str | None) -> None:
         click.echo(f"witness saved; re-check it with: dpcheck audit --replay {path}", err=True)
 
 
+def _save_program(report: AuditReport, path: Path) -> None:
+    """The first violation's program; nothing is written where there is none."""
+    programs = [
+        entry.witness.program
+        for entry in report.entries
+        if entry.witness is not None and entry.verdict is Verdict.VIOLATED
+    ]
+    found = next(filter(None, programs), "")
+    if not found:
+        click.echo("no violation, so no witness was saved.", err=True)
+        return
+    try:
+        path.write_text(found, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"cannot write {path}: {error}.") from None
+    click.echo(f"witness saved; run it with: dpcheck audit --replay {path}", err=True)
+
+
+def _run_program(path: Path) -> ExitCode:
+    """Run a saved program; its exit code says whether it shows the violation again."""
+    import subprocess
+
+    done = subprocess.run([sys.executable, str(path)], check=False)
+    if done.returncode not in (0, 1):
+        raise CannotReplay(f"{path} ended with exit code {done.returncode}.")
+    return ExitCode.VIOLATED if done.returncode == 1 else ExitCode.OK
+
+
 def _replay(path: Path) -> ExitCode:
+    if path.suffix == ".py":
+        if not path.is_file():
+            raise CannotReplay(f"there is no file {path}.")
+        return _run_program(path)
     from dpcheck.session import registry  # noqa: F401 - it knows how to replay
 
     try:
