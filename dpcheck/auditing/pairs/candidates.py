@@ -87,7 +87,7 @@ def candidates(description: Records, adjacency: Adjacency, most: int = 64) -> li
 
     >>> from dpcheck.core.records import number, records
     >>> [c.label for c in candidates(records(age=number(0, 120)), Adjacency.ADD_REMOVE, 2)]
-    ['age lowest, among others', 'age lowest, alone']
+    ['age lowest, among others', 'age highest, among others']
     """
     found = list(islice(_distinct(_all(description, adjacency)), most))
     if not found:
