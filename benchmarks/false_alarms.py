@@ -34,9 +34,9 @@ from dpcheck.auditing.statistics.intervals import conditional_binomial_lower
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.noise import Gaussian
 from dpcheck.execution.parallel import Workers
+from dpcheck.execution.references import parse
 from dpcheck.execution.runner import Runner
 from dpcheck.mechanisms import PLR, Labelled, fork
-from dpcheck.session.targets import parse
 
 ALPHA = 0.05
 SHIFT = [Pair(0.0, 1.0)]

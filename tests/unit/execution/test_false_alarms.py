@@ -11,9 +11,9 @@ import pytest
 from dpcheck.auditing.mechanism import Mechanism
 from dpcheck.execution import imports
 from dpcheck.execution.parallel import Workers
+from dpcheck.execution.references import parse
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
-from dpcheck.session.targets import parse
 
 NAMES = ("respond_numpy", "respond_python", "respond_kept")
 
