@@ -24,6 +24,7 @@ from dpcheck.cli.project import (
 from dpcheck.core.audit_result import AuditReport
 
 _PATH = click.Path(path_type=Path)
+PATIENCE = 120.0  # seconds for one call or import, unless --timeout says otherwise: a gate must end
 
 
 @click.command("check")
@@ -61,6 +62,8 @@ _PATH = click.Path(path_type=Path)
 def command(context: click.Context, /, **options: Any) -> None:
     """Run every audit and budget of the project file in one error budget.
 
+    A call or an import may take two minutes unless --timeout says otherwise.
+
     Exit codes: 0 holds or consistent, 1 violated or overspent, 2 cannot be carried out or the
     baseline is out of date, 3 undecided.
     """
@@ -73,14 +76,14 @@ def command(context: click.Context, /, **options: Any) -> None:
         max_runs=options["max_runs"],
         seed=options["seed"],
         tolerance=options["tolerance"],
-        timeout=options["timeout"],
+        timeout=options["timeout"] or PATIENCE,
         time_limit=options["time_limit"],
         folder=folder_of(project, options["store"]),
         baseline=baseline_of(project, options["baseline"]),
         cache=not options["no_cache"],
         nightly=options["nightly"],
         pictures=any(file.kind == "html" for file in options["reports"]),
-        workers=workers(options["jobs"], options["timeout"]),
+        workers=workers(options["jobs"], options["timeout"] or PATIENCE),
         overrides=frozenset(n for n in ("max_runs", "timeout") if _was_given(context, n)),
     )
     reports = [type(file)(file.kind, file.path.absolute()) for file in options["reports"]]

@@ -14,10 +14,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import dpcheck
 from dpcheck.core.errors import InvalidProject
 
 _MOST_FILES = 5000
+_HOME = Path(__file__).parents[1]  # dpcheck itself
 
 
 def key(facts: Mapping[str, Any]) -> str:
@@ -29,7 +29,7 @@ def key(facts: Mapping[str, Any]) -> str:
 @lru_cache(maxsize=1)
 def environment() -> str:
     """A digest of dpcheck's own source, the installed packages and the interpreter."""
-    home = Path(dpcheck.__file__).parent
+    home = _HOME
     own = {
         str(path.relative_to(home)): digest(path)
         for folder in (home, home / "audits", home / "mechanisms")  # links are not followed by **
@@ -122,7 +122,7 @@ def _files(name: str | Path, beside: Path) -> Iterator[Path]:
     if isinstance(loaded, str):
         yield Path(loaded).resolve()
         return
-    for folder in (*sys.path, beside):
+    for folder in (*sys.path, str(beside)):
         yield from _as_module(Path(folder or ".").joinpath(*name.split(".")))
 
 
@@ -136,7 +136,7 @@ def _as_module(path: Path) -> Iterator[Path]:
 def _installed() -> tuple[Path, ...]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     places = {Path(sysconfig.get_path(name)).resolve() for name in names}
-    home = Path(dpcheck.__file__).parent
+    home = _HOME
     own = (home, home / "audits", home / "mechanisms")  # the last two may be links
     return (*places, *(folder.resolve() for folder in own))
 
