@@ -16,6 +16,7 @@ import importlib.util
 import math
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,8 @@ from dpcheck.auditing.statistics.guesses import audit_one_run, guess, one_run_lo
 from dpcheck.auditing.statistics.intervals import conditional_binomial_lower
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.noise import Gaussian
+from dpcheck.execution.parallel import Workers
+from dpcheck.execution.references import parse
 from dpcheck.execution.runner import Runner
 from dpcheck.mechanisms import PLR, Labelled, fork
 
@@ -44,7 +47,7 @@ def upper_limit(alarms: int, audits: int) -> float:
     return 1.0 if alarms == audits else float(betaincinv(alarms + 1, audits - alarms, 0.95))
 
 
-def black_box(function, claim, pairs, *, runs=4096):
+def black_box(function, claim, pairs, *, runs=4096, jobs=1):
     mechanism = Mechanism(function, True, batch_runs=256)
     limits = Limits(
         alpha=ALPHA,
@@ -57,7 +60,9 @@ def black_box(function, claim, pairs, *, runs=4096):
     )
 
     def audit(seed: int) -> bool:
-        found = distinguish(mechanism, pairs, claim, limits, Runner(seed=seed))
+        found = distinguish(
+            mechanism, pairs, claim, limits, Runner(seed=seed, workers=Workers(jobs))
+        )
         return found.lower > found.epsilon
 
     return audit
@@ -85,6 +90,13 @@ def randomized_response():
         return np.where(rng.random(size) < keep, d, 1 - d)
 
     return black_box(respond, claim, SHIFT)
+
+
+def global_generator(name: str, jobs: int):
+    """A function of targets_global.py, loaded as `dpcheck audit file.py:name` loads it."""
+    target = parse(f"{Path(__file__).with_name('targets_global.py')}:{name}")
+    claim = AuditedClaim(1.0, 0.0, Adjacency.REPLACE_ONE)
+    return black_box(target, claim, SHIFT, runs=2048, jobs=jobs)
 
 
 def plr():
@@ -177,6 +189,10 @@ CASES = {
     "randomized response": randomized_response,
     "PLR": plr,
     "one run": one_run,
+} | {
+    f"{name}, {jobs} job{'s' if jobs > 1 else ''}": partial(global_generator, name, jobs)
+    for name in ("respond_numpy", "respond_python", "respond_kept")
+    for jobs in (1, 4, 16)
 }
 
 
