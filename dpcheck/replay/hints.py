@@ -20,19 +20,27 @@ _SHOWN = 3
 def hints_of(first: Run, second: Run, start: Line) -> tuple[Hint, ...]:
     """Everything worth a line, the most telling first."""
     found = [
-        *_seeds(first), *_no_draw(first, second, start), *_path(first, second),
-        *_scale(first, second), *_reused(first), *_unused(first), *_shift(first, second, start),
+        *_seeds(first),
+        *_no_draw(first, second, start),
+        *_path(first, second),
+        *_scale(first, second),
+        *_reused(first),
+        *_unused(first),
+        *_shift(first, second, start),
         *_marks(first, second),
-    ]  # fmt: skip
+    ]
     return tuple(dict.fromkeys(found))
 
 
 def _seeds(run: Run) -> list[Hint]:
     return [
-        Hint(HintKind.FIXED_SEED, mark.line,
-             f"a generator is made with a fixed {mark.detail}: its draws are the same in every run")
+        Hint(
+            HintKind.FIXED_SEED,
+            mark.line,
+            f"a generator is made with a fixed {mark.detail}: its draws are the same in every run",
+        )
         for mark in run.recorder.fixed_seeds[:_SHOWN]
-    ]  # fmt: skip
+    ]
 
 
 def _no_draw(first: Run, second: Run, start: Line) -> list[Hint]:

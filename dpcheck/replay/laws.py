@@ -86,9 +86,10 @@ def _shared(
             *(item[side].depends for item in tabled if isinstance(item[side], Followed))
         )
         dropped |= {
-            item[0] for item in smooth
+            item[0]
+            for item in smooth
             if isinstance(item[side], Followed) and item[side].depends & decided
-        }  # fmt: skip
+        }
     return dropped
 
 

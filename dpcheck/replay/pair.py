@@ -77,10 +77,16 @@ def examine(
         return ReplayFinding(found, label, observer.calls, hints=hints, event=event, adjacency=kind)
     delta = claim.delta if claim is not None else 0.0
     return ReplayFinding(
-        FindingKind.EXACT if compared.complete else FindingKind.PROVED, label, observer.calls,
-        compared.parts, _lines(recorded, compared.parts), hints, event, kind,
+        FindingKind.EXACT if compared.complete else FindingKind.PROVED,
+        label,
+        observer.calls,
+        compared.parts,
+        _lines(recorded, compared.parts),
+        hints,
+        event,
+        kind,
         _witness(label, compared.parts, delta),
-    )  # fmt: skip
+    )
 
 
 def _sides(pair: Any) -> tuple[Any, Any, str]:

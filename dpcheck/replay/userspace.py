@@ -19,8 +19,9 @@ import numpy as np
 from dpcheck.replay.draws import is_users
 from dpcheck.replay.following import arithmetic as a
 from dpcheck.replay.following import values as v
-from dpcheck.replay.following.arrays import FollowedArray, each, has_followed, scalar_ufunc, wrap
+from dpcheck.replay.following.arrays import FollowedArray, each, has_followed, wrap
 from dpcheck.replay.following.functions import pick
+from dpcheck.replay.following.ufuncs import scalar_ufunc
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.recorder import Recorder
 from dpcheck.replay.sources.generators import FollowedGenerator

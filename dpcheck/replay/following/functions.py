@@ -11,35 +11,112 @@ from dpcheck.replay.following import arithmetic as a
 from dpcheck.replay.following import values as v
 from dpcheck.replay.following.arrays import (
     FollowedArray,
-    choose,
     concrete,
+    decided,
     each,
     has_followed,
     to_plain,
     unwrap,
     wrap,
 )
+from dpcheck.replay.following.operators import RULES
+from dpcheck.replay.following.ufuncs import choose
 from dpcheck.replay.recorder import Constraint, Selection
 
 # Functions that only move, copy or add entries: numpy's own code for object arrays is right.
 MOVING = {
-    np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.dstack, np.reshape,
-    np.transpose, np.ravel, np.squeeze, np.expand_dims, np.broadcast_to, np.tile, np.repeat,
-    np.flip, np.fliplr, np.flipud, np.roll, np.split, np.array_split, np.append, np.diag,
-    np.diagonal, np.trace, np.atleast_1d, np.atleast_2d, np.moveaxis, np.swapaxes, np.take,
-    np.copy, np.cumsum, np.sum, np.dot, np.inner, np.outer, np.vdot, np.tensordot, np.diff, np.kron,
-    np.block, np.delete, np.insert, np.rot90, np.broadcast_arrays, np.einsum, np.convolve,
-    np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis,
-}  # fmt: skip
+    np.concatenate,
+    np.stack,
+    np.hstack,
+    np.vstack,
+    np.column_stack,
+    np.dstack,
+    np.reshape,
+    np.transpose,
+    np.ravel,
+    np.squeeze,
+    np.expand_dims,
+    np.broadcast_to,
+    np.tile,
+    np.repeat,
+    np.flip,
+    np.fliplr,
+    np.flipud,
+    np.roll,
+    np.split,
+    np.array_split,
+    np.append,
+    np.diag,
+    np.diagonal,
+    np.trace,
+    np.atleast_1d,
+    np.atleast_2d,
+    np.moveaxis,
+    np.swapaxes,
+    np.take,
+    np.copy,
+    np.cumsum,
+    np.sum,
+    np.dot,
+    np.inner,
+    np.outer,
+    np.vdot,
+    np.tensordot,
+    np.diff,
+    np.kron,
+    np.block,
+    np.delete,
+    np.insert,
+    np.rot90,
+    np.broadcast_arrays,
+    np.einsum,
+    np.convolve,
+    np.copyto,
+    np.put,
+    np.place,
+    np.putmask,
+    np.fill_diagonal,
+    np.put_along_axis,
+}
 
 # Functions of the values without an answer of their own here; they raise for no value of the noise.
 TOTAL = {
-    np.sort, np.argsort, np.median, np.max, np.min, np.std, np.var, np.prod, np.quantile,
-    np.percentile, np.linalg.norm, np.cumprod, np.nanmean, np.nansum, np.nanmax, np.nanmin,
-    np.count_nonzero, np.average, np.ptp, np.partition, np.argpartition, np.isclose, np.allclose,
-    np.histogram, np.nan_to_num, np.interp, np.searchsorted, np.digitize, np.unique, np.array_equal,
-    np.any, np.all, np.corrcoef, np.cov, np.linalg.det,
-}  # fmt: skip
+    np.sort,
+    np.argsort,
+    np.median,
+    np.max,
+    np.min,
+    np.std,
+    np.var,
+    np.prod,
+    np.quantile,
+    np.percentile,
+    np.linalg.norm,
+    np.cumprod,
+    np.nanmean,
+    np.nansum,
+    np.nanmax,
+    np.nanmin,
+    np.count_nonzero,
+    np.average,
+    np.ptp,
+    np.partition,
+    np.argpartition,
+    np.isclose,
+    np.allclose,
+    np.histogram,
+    np.nan_to_num,
+    np.interp,
+    np.searchsorted,
+    np.digitize,
+    np.unique,
+    np.array_equal,
+    np.any,
+    np.all,
+    np.corrcoef,
+    np.cov,
+    np.linalg.det,
+}
 
 
 def on_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -133,22 +210,28 @@ def _lost(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _where(condition: Any, *choices: Any) -> Any:
     if not choices:
-        from dpcheck.replay.following.arrays import decided
-
         return np.where(decided(condition))
     return each(choose, condition, *choices)
 
 
 def _clip(
-    array: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *,
-    min: Any = None, max: Any = None, **_: Any,  # noqa: A002 - numpy's names
-) -> Any:  # fmt: skip
+    array: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    **_: Any,
+) -> Any:
     low = a_min if a_min is not None else min
     high = a_max if a_max is not None else max
     result = each(
         lambda x, lo, hi: a.clip(x, lo, hi) if _any(x, lo, hi) else np.clip(x, lo, hi),
-        array, -np.inf if low is None else low, np.inf if high is None else high,
-    )  # fmt: skip
+        array,
+        -np.inf if low is None else low,
+        np.inf if high is None else high,
+    )
     if out is not None:
         out[...] = result
         return out
@@ -243,9 +326,21 @@ def _average(array: Any, axis: Any = None, weights: Any = None, **_: Any) -> Any
 
 # Others (where=, out=, order=) change what a function does and are left to the general case.
 KNOWN_KEYWORDS = frozenset(
-    {"axis", "keepdims", "weights", "decimals", "a_min", "a_max", "min", "max", "dtype", "shape",
-     "fill_value", "out"}
-)  # fmt: skip
+    {
+        "axis",
+        "keepdims",
+        "weights",
+        "decimals",
+        "a_min",
+        "a_max",
+        "min",
+        "max",
+        "dtype",
+        "shape",
+        "fill_value",
+        "out",
+    }
+)
 
 HANDLED: dict[Any, Callable[..., Any]] = {
     np.where: _where,
@@ -266,3 +361,5 @@ HANDLED: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda array: False,  # noqa: ARG005
     np.isrealobj: lambda array: True,  # noqa: ARG005
 }
+
+RULES.on_function = on_function

@@ -70,12 +70,15 @@ def blocks(ways: Sequence[str], first: Sequence[Affine], second: Sequence[Affine
         mine[0 if node < len(first) else 1].append(node if node < len(first) else node - len(first))
     return [
         Block(
-            tuple(ways[r] for r in mine_rows), tuple(columns[c] for c in mine_cols),
-            matrix[mine_rows][:, mine_cols].toarray(), shift[mine_rows], slack[mine_rows],
+            tuple(ways[r] for r in mine_rows),
+            tuple(columns[c] for c in mine_cols),
+            matrix[mine_rows][:, mine_cols].toarray(),
+            shift[mine_rows],
+            slack[mine_rows],
         )
         for mine_rows, mine_cols in found.values()
         if len(mine_rows) <= _DENSE and len(mine_cols) <= _DENSE
-    ]  # fmt: skip
+    ]
 
 
 def slack_of(first: Affine, second: Affine) -> float:
@@ -148,9 +151,20 @@ def _many_to_one(block: Block, moved: Array, atoms: Sequence[Atom]) -> list[Part
         doubt = float(np.linalg.norm(np.abs(np.linalg.pinv(block.matrix)) @ block.slack))
         mu = max(0.0, float(np.linalg.norm(moved)) - doubt)
         words = f"normal noise moved by {mu:.6g} of its spread"
-        return [
-            Part(math.inf, math.inf, GaussianLoss(mu), block.ways, frozenset(block.columns), words)
-        ] if mu > 0 else []  # fmt: skip
+        return (
+            [
+                Part(
+                    math.inf,
+                    math.inf,
+                    GaussianLoss(mu),
+                    block.ways,
+                    frozenset(block.columns),
+                    words,
+                )
+            ]
+            if mu > 0
+            else []
+        )
     if not families <= {Family.NORMAL, Family.LAPLACE}:
         return []
     heavy = [i for i, c in enumerate(block.columns) if atoms[c].family is Family.LAPLACE]

@@ -114,9 +114,13 @@ class FollowedGenerator(_REAL):
         return _REAL.binomial(self, n, p, size)
 
     def integers(  # noqa: D102
-        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64,
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
         endpoint: bool = False,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         first, last = (0, low) if high is None else (low, high)
         if sampling.plain(low, high) and np.ndim(low) == 0 and np.ndim(high or 0) == 0:
             count = int(last) - int(first) + int(endpoint)
@@ -129,9 +133,14 @@ class FollowedGenerator(_REAL):
         return _REAL.integers(self, low, high, size, dtype, endpoint)
 
     def choice(  # noqa: D102
-        self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0,
+        self,
+        a: Any,
+        size: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
         shuffle: bool = True,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         values = list(range(int(a))) if np.ndim(a) == 0 else list(a)
         simple = all(np.ndim(x) == 0 and not isinstance(x, Followed) for x in values)
         shape = sampling.shape_of(size)
@@ -176,10 +185,14 @@ def _size(size: Any, out: Any) -> Any:
 
 
 _NAMES = {
-    Family.LAPLACE: "laplace", Family.NORMAL: "normal", Family.UNIFORM: "uniform",
-    Family.EXPONENTIAL: "exponential", Family.GUMBEL: "gumbel", Family.LOGISTIC: "logistic",
+    Family.LAPLACE: "laplace",
+    Family.NORMAL: "normal",
+    Family.UNIFORM: "uniform",
+    Family.EXPONENTIAL: "exponential",
+    Family.GUMBEL: "gumbel",
+    Family.LOGISTIC: "logistic",
     Family.CAUCHY: "standard_cauchy",
-}  # fmt: skip
+}
 
 
 def _forward(name: str) -> Any:
@@ -247,9 +260,13 @@ class Generators(Source):
 
 _real_default_rng = np.random.default_rng
 _BITS = (
-    np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64,
+    np.random.PCG64,
+    np.random.PCG64DXSM,
+    np.random.MT19937,
+    np.random.Philox,
+    np.random.SFC64,
     np.random.SeedSequence,
-)  # fmt: skip
+)
 _KINDS = (_REAL, np.random.RandomState)
 
 

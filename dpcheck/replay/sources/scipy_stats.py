@@ -47,9 +47,12 @@ class ScipyStats(Source):
                 if kind == "dlaplace_gen" and len(args) == 1 and sampling.plain(args[0]):
                     shape = None if size in (None, 1) else sampling.shape_of(size)
                     noise = sampling.discrete(
-                        recorder, "scipy.stats.dlaplace", Family.DISCRETE_LAPLACE,
-                        1.0 / float(args[0]), shape,
-                    )  # fmt: skip
+                        recorder,
+                        "scipy.stats.dlaplace",
+                        Family.DISCRETE_LAPLACE,
+                        1.0 / float(args[0]),
+                        shape,
+                    )
                     return noise + kwargs.get("loc", 0)
             return real(self, *args, **kwargs)
 

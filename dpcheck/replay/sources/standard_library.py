@@ -11,10 +11,21 @@ from dpcheck.replay.sources.generators import FollowedGenerator
 from dpcheck.replay.sources.legacy import note_seed
 
 _UNFOLLOWED = (
-    "betavariate", "choices", "gammavariate", "getrandbits", "lognormvariate", "paretovariate",
-    "randbytes", "sample", "shuffle", "triangular", "vonmisesvariate", "weibullvariate",
-    "getstate", "setstate",
-)  # fmt: skip
+    "betavariate",
+    "choices",
+    "gammavariate",
+    "getrandbits",
+    "lognormvariate",
+    "paretovariate",
+    "randbytes",
+    "sample",
+    "shuffle",
+    "triangular",
+    "vonmisesvariate",
+    "weibullvariate",
+    "getstate",
+    "setstate",
+)
 
 
 def _hooks(generator: FollowedGenerator) -> dict[str, Hook]:

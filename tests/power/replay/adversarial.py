@@ -185,7 +185,7 @@ def clock(data, rng):
 
 @tricky(math.inf)
 def calendar(data, rng):
-    return data.sum() + datetime.datetime.now().microsecond  # noqa: DTZ005
+    return data.sum() + datetime.datetime.now().microsecond
 
 
 @tricky(math.inf)

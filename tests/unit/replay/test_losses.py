@@ -20,10 +20,14 @@ from dpcheck.replay.recorder import Constraint
 
 ZERO, ONE = np.array([0.0, 0.0]), np.array([1.0, 0.0])
 SCIPY = {
-    Family.LAPLACE: stats.laplace, Family.NORMAL: stats.norm, Family.UNIFORM: stats.uniform,
-    Family.EXPONENTIAL: stats.expon, Family.GUMBEL: stats.gumbel_r, Family.LOGISTIC: stats.logistic,
+    Family.LAPLACE: stats.laplace,
+    Family.NORMAL: stats.norm,
+    Family.UNIFORM: stats.uniform,
+    Family.EXPONENTIAL: stats.expon,
+    Family.GUMBEL: stats.gumbel_r,
+    Family.LOGISTIC: stats.logistic,
     Family.CAUCHY: stats.cauchy,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("family", SCIPY)
@@ -224,12 +228,16 @@ def test_sparse_vector_path_encloses_a_quadrature():
     low, high = probability(constraints, atoms)
     cdf, sf, pdf = stats.laplace.cdf, stats.laplace.sf, stats.laplace.pdf
     true = quad(
-        lambda z: pdf(z)
-        * cdf((0.5 + scale * z) / 4)
-        * cdf((-0.5 + scale * z) / 4)
-        * sf((-1.5 + scale * z) / 4),
-        -np.inf, np.inf, limit=400,
-    )[0]  # fmt: skip
+        lambda z: (
+            pdf(z)
+            * cdf((0.5 + scale * z) / 4)
+            * cdf((-0.5 + scale * z) / 4)
+            * sf((-1.5 + scale * z) / 4)
+        ),
+        -np.inf,
+        np.inf,
+        limit=400,
+    )[0]
     assert low <= true <= high
     assert high - low < 3e-4
 
