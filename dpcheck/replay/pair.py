@@ -16,7 +16,7 @@ from dpcheck.replay.hints import hints_of, line_of, suggested
 from dpcheck.replay.laws import Comparison, compare_runs
 from dpcheck.replay.losses.parts import Part, epsilon_of
 from dpcheck.replay.marks import MarkKind
-from dpcheck.replay.paths import compare_walks, walk
+from dpcheck.replay.paths import Walk, compare_walks, walk
 from dpcheck.replay.run import Observer, Run
 
 CALLS = 10
@@ -147,7 +147,7 @@ def _by_paths(
             return None
     # Every further path costs two calls: it is walked, and confirmed by plain numbers.
     further = max(0, calls - observer.calls) // 2
-    walks = []
+    walks: list[Walk] = []
     for run, side, share in zip(runs, data, (further - further // 2, further), strict=True):
         spent = sum(len(walked.runs) - 1 for walked in walks)
         walks.append(walk(observer, side, seed, run, min(share, further - spent)))

@@ -26,16 +26,14 @@ class FollowedArray(np.ndarray[Any, Any]):
     def __array_finalize__(self, parent: Any) -> None:
         self.native = getattr(parent, "native", np.dtype(np.float64))
 
-    def __array_ufunc__(  # type: ignore[override]
-        self, ufunc: Any, method: str, *inputs: Any, **keywords: Any
-    ) -> Any:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         return RULES.on_ufunc(ufunc, method, inputs, keywords)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return RULES.on_function(function, args, kwargs)
 
     @property
-    def dtype(self) -> Any:  # type: ignore[override]
+    def dtype(self) -> Any:
         """The dtype the array would have without following."""
         return self.native
 
@@ -68,7 +66,7 @@ class FollowedArray(np.ndarray[Any, Any]):
         return str(to_plain(self, "text"))
 
     # Methods whose compiled versions look at the dtype.
-    def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:  # type: ignore[override]
+    def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:
         """Another dtype; integers truncate."""
         kind = np.dtype(dtype)
         result = each(lambda x: _cast(x, kind), self)
@@ -127,7 +125,7 @@ class FollowedArray(np.ndarray[Any, Any]):
         """np.dot."""
         return np.dot(self, other)
 
-    def item(self, *args: Any) -> Any:  # type: ignore[override]
+    def item(self, *args: Any) -> Any:
         """One entry, still followed."""
         return self.view(np.ndarray).item(*args)
 
@@ -216,7 +214,7 @@ def concrete(value: Any) -> Any:
 
 def holds_objects(array: Any) -> bool:
     """Whether an array really is one of objects, whatever dtype it says it has."""
-    return bool(np.ndarray.dtype.__get__(array) == _OBJECT)  # type: ignore[attr-defined]
+    return bool(np.ndarray.dtype.__get__(array) == _OBJECT)
 
 
 def has_followed(value: Any) -> bool:

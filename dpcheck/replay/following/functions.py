@@ -214,28 +214,15 @@ def _where(condition: Any, *choices: Any) -> Any:
     return each(choose, condition, *choices)
 
 
-def _clip(
-    array: Any,
-    a_min: Any = None,
-    a_max: Any = None,
-    out: Any = None,
-    *,
-    min: Any = None,
-    max: Any = None,
-    **_: Any,
-) -> Any:
-    low = a_min if a_min is not None else min
-    high = a_max if a_max is not None else max
-    result = each(
+def _clip(array: Any, a_min: Any = None, a_max: Any = None, **keywords: Any) -> Any:
+    low = a_min if a_min is not None else keywords.get("min")
+    high = a_max if a_max is not None else keywords.get("max")
+    return each(
         lambda x, lo, hi: a.clip(x, lo, hi) if _any(x, lo, hi) else np.clip(x, lo, hi),
         array,
         -np.inf if low is None else low,
         np.inf if high is None else high,
     )
-    if out is not None:
-        out[...] = result
-        return out
-    return result
 
 
 def _any(*values: Any) -> bool:
@@ -282,8 +269,7 @@ def pick(entries: list[Any], sign: float = 1.0) -> Any:
         return int(np.argmax(np.asarray(entries) * sign))
     smooth = all(isinstance(x, v.Affine) and x.continuous for x in followed)
     if not smooth or any(not isinstance(x, v.Followed) and x != x for x in entries):
-        best = np.argmax if sign > 0 else np.argmin
-        return v.lose(lambda *x: int(best(x)), *entries)
+        return _lost_pick(entries, sign)
     recorder = followed[0].recorder
     outcomes = []
     for winner in entries:
@@ -292,12 +278,16 @@ def pick(entries: list[Any], sign: float = 1.0) -> Any:
             if other is not winner:
                 constraint = _above(winner, other, sign)
                 if constraint is None:
-                    best = np.argmax if sign > 0 else np.argmin
-                    return v.lose(lambda *x: int(best(x)), *entries)
+                    return _lost_pick(entries, sign)
                 constraints.append(constraint)
         outcomes.append(tuple(constraints))
     selection = recorder.select(Selection(tuple(outcomes)))
     return v.Tabled(recorder, (selection,), tuple(range(len(entries))))
+
+
+def _lost_pick(entries: list[Any], sign: float) -> Any:
+    best = np.argmax if sign > 0 else np.argmin
+    return v.lose(lambda *x: int(best(x)), *entries)
 
 
 def _above(winner: Any, other: Any, sign: float) -> Constraint | None:

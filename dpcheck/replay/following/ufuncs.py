@@ -105,10 +105,8 @@ def _at(ufunc: Any, inputs: tuple[Any, ...]) -> None:
     if isinstance(target, FollowedArray):
         positions = np.arange(target.size).reshape(target.shape)[plain_key(index)].ravel()
         flat = target.reshape(-1)
-        if not np.shares_memory(flat, target):
-            flat = None
         rows = [np.broadcast_to(unwrap(x), np.shape(positions)).ravel() for x in values]
-        if flat is not None:
+        if np.shares_memory(flat, target):
             run = scalar_ufunc(ufunc)
             for order, position in enumerate(positions.tolist()):
                 flat[position] = run(flat[position], *(row[order] for row in rows))

@@ -47,7 +47,7 @@ class Followed(Operators):
 
     recorder: Recorder
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         """What it stands for, so that isinstance(x, float) goes the way it goes without us."""
         return float
@@ -202,7 +202,7 @@ class Tabled(Followed):
             found |= self.recorder.selections[selection].atoms
         return found
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         return type(self.table[0])
 
@@ -250,7 +250,7 @@ class Lost(Followed):
         self._depends = depends
         self.value = value
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         return type(self.value)
 

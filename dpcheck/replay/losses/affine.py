@@ -94,9 +94,10 @@ def block_parts(block: Block, atoms: Sequence[Atom]) -> list[Part]:
     if any(atoms[c].family not in SHIFTABLE for c in block.columns):
         return []
     if block.matrix.shape == (1, 1):
-        moved = _less(block.shift[0], block.slack[0]) / block.matrix[0, 0]
-        return [_atom_part(block, 0, float(moved), atoms)]
-    moved, *_ = np.linalg.lstsq(block.matrix, block.shift, rcond=1e-10)
+        by = _less(block.shift[0], block.slack[0]) / block.matrix[0, 0]
+        return [_atom_part(block, 0, float(by), atoms)]
+    solved, *_ = np.linalg.lstsq(block.matrix, block.shift, rcond=1e-10)
+    moved = np.asarray(solved, dtype=np.float64)
     left = block.shift - block.matrix @ moved
     if np.any(np.abs(left) > 1e3 * (block.slack + 1e-10 * np.abs(block.shift).max())):
         return _certain(block, left)

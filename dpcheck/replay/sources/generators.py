@@ -67,12 +67,8 @@ class FollowedGenerator(_REAL):
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: D102
         return self._located(Family.EXPONENTIAL, 0.0, scale, size)
 
-    def standard_exponential(  # noqa: D102
-        self,
-        size: Any = None,
-        dtype: Any = None,
-        method: Any = None,
-        out: Any = None,
+    def standard_exponential(  # type: ignore[override]  # noqa: D102
+        self, size: Any = None, out: Any = None, **_: Any
     ) -> Any:
         return self._into(out, self._located(Family.EXPONENTIAL, 0.0, 1.0, _size(size, out)))
 
@@ -92,7 +88,9 @@ class FollowedGenerator(_REAL):
         out[...] = concrete(drawn)
         return out
 
-    def multivariate_normal(self, mean: Any, cov: Any, size: Any = None, **kwargs: Any) -> Any:  # noqa: D102
+    def multivariate_normal(  # type: ignore[override]  # noqa: D102
+        self, mean: Any, cov: Any, size: Any = None, **kwargs: Any
+    ) -> Any:
         if size is not None or not sampling.plain(cov):
             mean, cov = sampling.unfollowed(self.recorder, "multivariate_normal", mean, cov)
             return _REAL.multivariate_normal(self, mean, cov, size, **kwargs)

@@ -23,7 +23,7 @@ class ScipyStats(Source):
 
     def install(self) -> None:
         """Replace the one method that all distributions share."""
-        base: Any = sys.modules[self.needs].rv_generic  # type: ignore[attr-defined]
+        base: Any = sys.modules[self.needs].rv_generic
         real = base.rvs
         recorder = self.recorder
         own = FollowedGenerator(recorder, 8)

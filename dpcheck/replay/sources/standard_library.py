@@ -70,7 +70,7 @@ class StandardLibrary(Source):
         for name, hook in hooks.items():
             self.replace(random, name, hook)
 
-        def seed(value: Any = None, version: int = 2) -> None:
+        def seed(value: Any = None, version: int = 2) -> None:  # noqa: ARG001 - as in random
             if value is None:
                 return
             note_seed(recorder, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import operator
@@ -151,10 +152,8 @@ def test_flipped_steps_keep_their_order(noise):
     ],
 )
 def test_whatever_makes_it_plain_leaves_a_mark(use, recorder, noise):
-    try:
+    with contextlib.suppress(TypeError, ZeroDivisionError, IndexError):
         use(noise[0])
-    except (TypeError, ZeroDivisionError, IndexError):
-        pass
     assert any(mark.kind is MarkKind.LEFT for mark in recorder.marks)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import mpmath
@@ -207,7 +208,7 @@ def test_argmax_probabilities_enclose_a_quadrature(family):
     parts = [start, 0.0, 3.0, 12.0, 60.0]  # below -6 no law here has 1e-8 left that could win
     true = sum(
         quad(lambda z: law.pdf(z) * law.cdf(z + 0.7) * law.cdf(z + 1.1), a, b, limit=400)[0]
-        for a, b in zip(parts, parts[1:], strict=False)
+        for a, b in itertools.pairwise(parts)
     )
     assert low <= true * (1 + 1e-7)
     assert high >= true * (1 - 1e-7)

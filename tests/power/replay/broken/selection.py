@@ -124,9 +124,11 @@ UPPER = np.array([0.0, 0.0, 1.0, 1.0, 1.0])
 
 def _svt_no_threshold_noise() -> float:
     """P(first above at 0): tails of a Laplace of scale 0.4 at 0.5 - q."""
-    above = lambda q: (
-        1 - 0.5 * math.exp(-(q - 0.5) / 0.4) if q > 0.5 else 0.5 * math.exp(-(0.5 - q) / 0.4)
-    )
+
+    def above(q: float) -> float:
+        tail = 0.5 * math.exp(-abs(q - 0.5) / 0.4)
+        return 1 - tail if q > 0.5 else tail
+
     first = (above(0.0), above(1.0))
     second = ((1 - first[0]) * above(1.0), (1 - first[1]) * above(1.0))
     none = ((1 - first[0]) * (1 - above(1.0)), (1 - first[1]) * (1 - above(1.0)))
