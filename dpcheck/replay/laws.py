@@ -69,7 +69,7 @@ def _differ(a: Any, b: Any) -> bool:
         return not bool(a != a and b != b)
     if (isinstance(a, int) and isinstance(b, int)) or math.isinf(a) or math.isinf(b):
         return bool(a != b)
-    return abs(a - b) > _ROUNDING * max(abs(a), abs(b))
+    return bool(abs(a - b) > _ROUNDING * max(abs(a), abs(b)))
 
 
 def _shown(value: Any) -> str:
