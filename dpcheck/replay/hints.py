@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.numerics.rounding import Array
 from dpcheck.replay.draws import UNKNOWN, Draw, Line
 from dpcheck.replay.findings import Hint, HintKind, SuggestedEvent
 from dpcheck.replay.following.values import Affine, Followed
 from dpcheck.replay.marks import MarkKind
+from dpcheck.replay.outputs import Flat
 from dpcheck.replay.run import Run
 
 _SHOWN = 3
@@ -121,10 +123,15 @@ def _unused(run: Run) -> list[Hint]:
     return []
 
 
-def numbers(run: Run) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+def numbers(run: Run) -> Array | None:
     """The output of one run as plain numbers; None where it has others."""
+    return plain_numbers(run.flat)
+
+
+def plain_numbers(flat: Flat) -> Array | None:
+    """The scalars of an output as plain numbers; None where it has others."""
     found = []
-    for value in run.flat.scalars:
+    for value in flat.scalars:
         plain = value.concrete() if isinstance(value, Followed) else value
         if isinstance(plain, bool | int | float | np.number) and math.isfinite(plain):
             found.append(float(plain))

@@ -193,7 +193,8 @@ def to_plain(value: Any, how: str) -> Any:
     if isinstance(value, FollowedArray):
         listed = value.view(np.ndarray).ravel().tolist()
         numbers = [x.leave(how) if isinstance(x, v.Followed) else x for x in listed]
-        return np.array(numbers, dtype=value.native if not listed else None).reshape(value.shape)
+        kind = value.native if value.native.kind == "f" or not listed else None
+        return np.array(numbers, dtype=kind).reshape(value.shape)
     return value
 
 
