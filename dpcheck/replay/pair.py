@@ -109,7 +109,7 @@ def _guessed(
     observer: Observer, data: tuple[Any, Any], seed: int, calls: int, claim: Budget | None, run: Run
 ) -> tuple[Hint, ...]:
     """What the loss would be if noise that was not followed is additive, where that matters."""
-    if calls - observer.calls < 4 or any(m.kind is MarkKind.FAILED for m in run.recorder.marks):
+    if calls - observer.calls < 4:
         return ()
     seen = guess(observer, data, seed)
     if seen is None or not seen.comparison.parts:

@@ -74,6 +74,8 @@ def on_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[st
     out = keywords.pop("out", None)
     count = sys.maxsize if out is None else sys.getrefcount(out[0])
     owned = out is not None and inputs[0] is out[0] and sole_owner(out[0], count, sys._getframe(2))
+    if method != "at" and not any(has_followed(x) for x in (*inputs, keywords.get("where"))):
+        return _constant(ufunc, method, inputs, keywords, out)
     where = keywords.pop("where", True)
     keywords.pop("dtype", None)
     keywords.pop("casting", None)
@@ -97,6 +99,19 @@ def on_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[st
                 for x, target in zip(result, out, strict=True)
             )
     return result if out is None else _store(result, out[0], owned=owned)
+
+
+def _constant(
+    ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any], out: Any
+) -> Any:
+    """No noise in it: numpy's own answer, in an array that can take noise later if it is of floats."""
+    plain = {name: concrete(value) for name, value in keywords.items()}
+    result = getattr(ufunc, method)(*(concrete(x) for x in inputs), **plain)
+    if out is not None and not isinstance(result, tuple):
+        return _store(result, out[0], owned=False)
+    if isinstance(result, np.ndarray) and result.dtype == np.float64:
+        return wrap(result)
+    return result
 
 
 def _at(ufunc: Any, inputs: tuple[Any, ...]) -> None:
