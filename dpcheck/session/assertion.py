@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
-from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.pairs.checking import check_pairs
+from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry

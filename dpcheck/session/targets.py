@@ -16,13 +16,13 @@ from dpcheck.auditing.mechanism import (
     as_mechanism,
     declaration,
 )
-from dpcheck.auditing.plan import PartPlan
-from dpcheck.auditing.signatures import Adapted, fitted
-from dpcheck.auditing.statistics.guesses import best_guess_count
 from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import default_form
 from dpcheck.auditing.pairs.inference import in_one_line
 from dpcheck.auditing.pairs.search import PairSearch
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.auditing.signatures import Adapted, fitted
+from dpcheck.auditing.statistics.guesses import best_guess_count
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
