@@ -68,6 +68,19 @@ PROVES = {
     type=click.Path(dir_okay=False, path_type=Path),
     help="Save the program that shows a violation.",
 )
+@click.option(
+    "--exec",
+    "command",
+    metavar="COMMAND",
+    help="Audit a program that reads and writes JSON lines (docs: any language).",
+)
+@click.option("--python", metavar="PATH", help="Run TARGET in this other Python interpreter.")
+@click.option(
+    "--neighbours",
+    type=click.Path(dir_okay=False),
+    help="JSON file with a list of pairs of data sets, for --exec and --python.",
+)
+@click.option("--claim", metavar="EPS[,DELTA]", help="The claim of a program; as --eps, --delta.")
 @click.option("--dry-run", is_flag=True, help="Say what would be run, and stop.")
 @format_option
 @report_option
@@ -79,7 +92,7 @@ def command(**options: Flag) -> None:
     """
     if options["replay"] is not None:
         sys.exit(_replay(Path(options["replay"])))
-    if options["target"] is None:
+    if options["target"] is None and options["command"] is None:
         raise click.UsageError("Name a TARGET; 'dpcheck list' shows what is registered.")
     from dpcheck.execution.progress import Progress
     from dpcheck.report.files import write
@@ -108,6 +121,7 @@ def command(**options: Flag) -> None:
 def _request(options: Flags) -> AuditRequest:
     from dpcheck.core.adjacency import as_adjacency
     from dpcheck.report.formats import need_pictures
+    from dpcheck.session.external.plan import Outside
     from dpcheck.session.run import AuditRequest
 
     if options["resume"] and options["store"] is None:
@@ -115,10 +129,12 @@ def _request(options: Flags) -> AuditRequest:
     if options["backend"] == "dask" and options["scheduler"] is None:
         raise click.UsageError("--backend dask needs --scheduler tcp://host:port.")
     adjacency = options["adjacency"]
+    epsilon, delta = _claimed(options)
     return AuditRequest(
-        target=options["target"],
-        epsilon=options["eps"],
-        delta=options["delta"],
+        target=options["target"] or "",
+        epsilon=epsilon,
+        delta=delta,
+        outside=Outside(options["command"], options["python"], options["neighbours"]),
         variant=options["variant"],
         adjacency=None if adjacency is None else as_adjacency(adjacency),
         settings=tuple(options["settings"]),
@@ -139,6 +155,24 @@ def _request(options: Flags) -> AuditRequest:
             scheduler=options["scheduler"],
         ),
     )
+
+
+def _claimed(options: Flags) -> tuple[float | None, float | None]:
+    """The claim from --claim EPS[,DELTA], or from --eps and --delta."""
+    if options["command"] is not None and options["python"] is not None:
+        raise click.UsageError("Give --exec or --python, not both.")
+    if options["claim"] is None:
+        return options["eps"], options["delta"]
+    if options["eps"] is not None or options["delta"] is not None:
+        raise click.UsageError("Give --claim EPS[,DELTA], or --eps and --delta, not both.")
+    words = str(options["claim"]).split(",")
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise click.UsageError(f"--claim wants EPS or EPS,DELTA, got {options['claim']!r}.")
+    return numbers[0], numbers[1] if len(numbers) == 2 else None
 
 
 def _save_witnesses(report: AuditReport, store: str | None) -> None:
