@@ -10,7 +10,7 @@ from dpcheck.auditing.mechanism import Mechanism, as_mechanism
 from dpcheck.auditing.signatures import Adapted
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.witness import Witness
-from dpcheck.session import targets
+from dpcheck.execution import references
 
 _PROGRAM = '''"""{name} is not ({epsilon:g}, {delta:g})-private: a counterexample, found by dpcheck.
 
@@ -82,7 +82,7 @@ class Origin:
 
 def origin_of_target(text: str) -> Origin:
     """A target given as file.py:object or package.module:object."""
-    reference = targets.parse(text)
+    reference = references.parse(text)
     name = f"module.{reference.attribute}"
     if reference.location.endswith(".py"):
         path = Path(reference.location)

@@ -151,7 +151,7 @@ def record(
         "url_slug": _slug(str(given.get("basic.name", "unnamed"))),
         "status": "Draft",
         "tier": tier,
-        "deployment": {table: dict(values) for table, values in deployment.items()},  # type: ignore[dict-item]
+        "deployment": {table: dict(values) for table, values in deployment.items()},
     }
     return Record(content, missing, advised)
 

@@ -50,7 +50,7 @@ def stub():
     return module
 
 
-def encode(value):
+def encode(value: object) -> object:
     """A value as JSON, types included."""
     if value is None or (isinstance(value, (bool, int, float, str)) and type(value) in PLAIN):
         return value
@@ -102,7 +102,7 @@ def encode_foreign(value):
     return {TAG: "unreadable", "type": type(value).__name__}
 
 
-def decode(value):
+def decode(value: object) -> object:
     """What `encode` wrote."""
     if isinstance(value, list):
         return [decode(each) for each in value]
