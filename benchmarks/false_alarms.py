@@ -16,6 +16,7 @@ import importlib.util
 import math
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from scipy.special import betaincinv
 from dpcheck.accounting.api import delta as delta_of
 from dpcheck.accounting.api import epsilon as epsilon_of
 from dpcheck.auditing.auditors.distinguisher import distinguish
+from dpcheck.auditing.auditors.guessing_game import play
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
@@ -32,6 +34,8 @@ from dpcheck.auditing.statistics.guesses import audit_one_run, guess, one_run_lo
 from dpcheck.auditing.statistics.intervals import conditional_binomial_lower
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.noise import Gaussian
+from dpcheck.execution.parallel import Workers
+from dpcheck.execution.references import parse
 from dpcheck.execution.runner import Runner
 from dpcheck.mechanisms import PLR, Labelled, fork
 
@@ -43,7 +47,7 @@ def upper_limit(alarms: int, audits: int) -> float:
     return 1.0 if alarms == audits else float(betaincinv(alarms + 1, audits - alarms, 0.95))
 
 
-def black_box(function, claim, pairs, *, runs=4096):
+def black_box(function, claim, pairs, *, runs=4096, jobs=1):
     mechanism = Mechanism(function, True, batch_runs=256)
     limits = Limits(
         alpha=ALPHA,
@@ -56,7 +60,9 @@ def black_box(function, claim, pairs, *, runs=4096):
     )
 
     def audit(seed: int) -> bool:
-        found = distinguish(mechanism, pairs, claim, limits, Runner(seed=seed))
+        found = distinguish(
+            mechanism, pairs, claim, limits, Runner(seed=seed, workers=Workers(jobs))
+        )
         return found.lower > found.epsilon
 
     return audit
@@ -84,6 +90,13 @@ def randomized_response():
         return np.where(rng.random(size) < keep, d, 1 - d)
 
     return black_box(respond, claim, SHIFT)
+
+
+def global_generator(name: str, jobs: int):
+    """A function of targets_global.py, loaded as `dpcheck audit file.py:name` loads it."""
+    target = parse(f"{Path(__file__).with_name('targets_global.py')}:{name}")
+    claim = AuditedClaim(1.0, 0.0, Adjacency.REPLACE_ONE)
+    return black_box(target, claim, SHIFT, runs=2048, jobs=jobs)
 
 
 def plr():
@@ -116,12 +129,70 @@ def one_run():
     return audit
 
 
+def game(function, claim, *, runs=40):
+    """The guessing game, looked at after every call; small samples, where luck is largest."""
+    mechanism = Mechanism(function, True, batch_runs=256)
+    limits = Limits(alpha=ALPHA, max_runs=runs, check_every_batch=True)
+
+    def audit(seed: int) -> bool:
+        found = play(mechanism, SHIFT, claim, ALPHA, limits, Runner(seed=seed))
+        return found.lower > found.line[0]
+
+    return audit
+
+
+PURE = AuditedClaim(1.0, 0.0, Adjacency.REPLACE_ONE)
+
+
+def game_laplace():
+    return game(lambda d, size, rng: d + rng.laplace(size=size), PURE)
+
+
+def game_response():
+    keep = math.e / (1 + math.e)
+    return game(lambda d, size, rng: np.where(rng.random(size) < keep, d, 1 - d), PURE)
+
+
+def game_leaky_delta():
+    """Gives the side away with probability delta, and keeps to epsilon 1 otherwise."""
+    keep, delta = math.e / (1 + math.e), 0.2
+    claim = AuditedClaim(1.0, delta, Adjacency.REPLACE_ONE)
+
+    def respond(d, size, rng):
+        told = np.where(rng.random(size) < keep, d, 1 - d)
+        return np.where(rng.random(size) < delta, 10 + d, told)
+
+    return game(respond, claim)
+
+
+def rarer():
+    """The distinguisher with its second round, for rarer events."""
+    mechanism = Mechanism(lambda d, size, rng: d + rng.laplace(size=size), True, batch_runs=256)
+    limits = Limits(
+        alpha=ALPHA, max_runs=16_384, trees=False, tolerance=2.0, check_every_batch=True
+    )
+
+    def audit(seed: int) -> bool:
+        found = distinguish(mechanism, SHIFT, PURE, limits, Runner(seed=seed))
+        return found.lower > found.epsilon
+
+    return audit
+
+
 CASES = {
+    "game, Laplace": game_laplace,
+    "game, randomized response": game_response,
+    "game, delta given away": game_leaky_delta,
+    "Laplace, two rounds": rarer,
     "Laplace": laplace,
     "Gaussian (curve)": gaussian,
     "randomized response": randomized_response,
     "PLR": plr,
     "one run": one_run,
+} | {
+    f"{name}, {jobs} job{'s' if jobs > 1 else ''}": partial(global_generator, name, jobs)
+    for name in ("respond_numpy", "respond_python", "respond_kept")
+    for jobs in (1, 4, 16)
 }
 
 
@@ -234,7 +305,9 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="only print the results file")
     options = parser.parse_args()
     rows = load(options.results) if options.resume or options.show else []
-    print(f"alarms at a nominal {ALPHA:.0%}; tight nulls are looked at after every batch")
+    print(
+        f"alarms at a nominal {ALPHA:.0%}; tight nulls are looked at after every batch, games after every call"
+    )
     print(
         f"{'null':10}  {'audit':28} {'audits':>6} {'rate':>8} {'95% limit':>12} {'':9} {'CPU s':>8}"
     )

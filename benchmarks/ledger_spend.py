@@ -1,31 +1,148 @@
-"""What a `spend` costs: python benchmarks/ledger_spend.py
+"""How much of a budget a ledger lets be used, and what a `spend` costs.
 
-A training loop that counts its steps in a dict is the yardstick; ratios are to it, in one run.
+    python benchmarks/ledger_spend.py                  # all tables; a few minutes
+    python benchmarks/ledger_spend.py steps mixed      # some of them
+    python benchmarks/ledger_spend.py --write          # also docs/benchmarks/ledger.md
+
+Steps: how many releases of one event `ledger.steps` hands out, over how many the certified
+privacy-loss distribution allows for a schedule fixed in advance at the whole of delta.
+Mixed: the same for schedules of two events, beside a filter of one Renyi order with the whole of
+delta, the order chosen before the first release and with hindsight.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 import tempfile
 import time
-import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 
-from dpcheck import Budget, Ledger, PureDP, SampledGaussian
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from results_file import provenance
+
+from dpcheck import Budget, BudgetExceeded, Event, Ledger, SampledGaussian
+from dpcheck.accounting.api import epsilon_upper
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.ledger.costs import View, event_cost
+from dpcheck.ledger.filters import RenyiFilter, gaussian_order
+from dpcheck.ledger.loop import most_within
+from dpcheck.ledger.mixture import ORDERS, one_order
+
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks" / "ledger.md"
+SEED = 20261116
+
+
+def settings(number: int = 30) -> list[tuple[float, float, Budget]]:
+    """(noise, rate, budget), drawn at random over the ranges; between 1 and a million steps fit."""
+    rng = np.random.default_rng(SEED)
+    found: list[tuple[float, float, Budget]] = []
+    while len(found) < number:
+        noise = float(f"{np.exp(rng.uniform(np.log(0.5), np.log(20.0))):.3g}")
+        rate = float(f"{np.exp(rng.uniform(np.log(1e-4), np.log(0.5))):.3g}")
+        epsilon = float(f"{np.exp(rng.uniform(np.log(0.5), np.log(10.0))):.3g}")
+        delta = float(f"{10 ** rng.uniform(-9, -5):.1g}")
+        budget, event = Budget(epsilon, delta), SampledGaussian(noise, rate)
+        if _spent(event, 1, budget) <= epsilon < _spent(event, 10**6, budget):
+            found.append((noise, rate, budget))
+    return found
+
+
+def _spent(event: Event, times: int, budget: Budget) -> float:
+    return epsilon_upper(event * times, delta=budget.delta, adjacency="add-remove")
+
+
+def _certified(event: Event, budget: Budget, start: int) -> int:
+    """The most steps whose certified epsilon is within the budget, one by one at the end."""
+    low, high = most_within(lambda n: _spent(event, n, budget), budget.epsilon, start)
+    assert _spent(event, low, budget) <= budget.epsilon < _spent(event, low + 1, budget)
+    assert high == low + 1
+    return low
+
+
+def steps_table(rows: list[tuple[float, float, Budget]]) -> Iterator[str]:
+    yield "| noise | rate | epsilon | delta | ledger | certified | ratio |"
+    yield "|---|---|---|---|---|---|---|"
+    ratios = []
+    for noise, rate, budget in rows:
+        event = SampledGaussian(noise, rate)
+        ledger = Ledger(budget, "add-remove")
+        allowed = ledger.how_many(ledger.dataset("train"), event)
+        certified = _certified(event, budget, allowed)
+        ratios.append(allowed / certified)
+        yield (
+            f"| {noise:g} | {rate:g} | {budget.epsilon:g} | {budget.delta:g} | {allowed:,} | "
+            f"{certified:,} | {ratios[-1]:.4f} |"
+        )
+    yield ""
+    yield f"Smallest ratio {min(ratios):.4f}, median {np.median(ratios):.4f}."
+
+
+def schedules() -> list[tuple[str, tuple[SampledGaussian, SampledGaussian], Budget]]:
+    """Pairs of events that alternate; the second of the last two is dominated by the first."""
+    step = SampledGaussian
+    return [
+        ("less noise every other step", (step(1.2, 0.01), step(1.0, 0.01)), Budget(3.0, 1e-5)),
+        ("two rates", (step(1.0, 0.005), step(1.0, 0.02)), Budget(2.0, 1e-5)),
+        ("far apart", (step(4.0, 0.1), step(0.8, 0.002)), Budget(4.0, 1e-6)),
+        ("small epsilon", (step(8.0, 0.02), step(6.0, 0.02)), Budget(0.8, 1e-7)),
+        ("more noise every other step", (step(1.0, 0.01), step(1.2, 0.01)), Budget(3.0, 1e-5)),
+        ("a smaller rate", (step(1.0, 0.02), step(1.0, 0.005)), Budget(2.0, 1e-5)),
+    ]
+
+
+def _by_one_order(pair: tuple[Event, ...], budget: Budget) -> np.ndarray:
+    """How many alternating releases each order allows with the whole of delta."""
+    view, measure = View(Adjacency.ADD_REMOVE, 1), RenyiFilter().measure
+    costs = [event_cost(event, view, measure, len(ORDERS)).divergences for event in pair]
+    limits = one_order(ORDERS, budget.epsilon, budget.delta)
+    pairs = np.floor(limits / sum(costs)).clip(0)
+    return 2 * pairs + (pairs * sum(costs) + costs[0] <= limits)
+
+
+def _alternating(pair: tuple[Event, ...], budget: Budget, name: str) -> int:
+    ledger = Ledger(budget, "add-remove", filter=name)
+    data = ledger.dataset("train")
+    for done, event in enumerate(cycle(pair)):
+        try:
+            ledger.spend(data, event)
+        except BudgetExceeded:
+            return done
+    raise AssertionError
+
+
+def mixed_table() -> Iterator[str]:
+    yield "| schedule | filter='rdp' | default | order fixed before | order by hindsight | rdp over each |"
+    yield "|---|---|---|---|---|---|"
+    for name, pair, budget in schedules():
+        allowed, default = (_alternating(pair, budget, kind) for kind in ("rdp", "loop"))
+        single = _by_one_order(pair, budget)
+        before = single[int(np.argmin(np.abs(ORDERS - gaussian_order(budget))))]
+        best = single.max()
+        ratios = f"{allowed / before:.2f}, {allowed / best:.3f}"
+        yield (
+            f"| {name} {budget} | {allowed:,} | {default:,} | {before:,.0f} | {best:,.0f} | {ratios} |"
+        )
+
 
 STEP = SampledGaussian(noise_multiplier=1.1, sampling_rate=1e-5)
 OTHER = SampledGaussian(noise_multiplier=1.3, sampling_rate=1e-5)
-BUDGET = Budget(8.0, 1e-6)
+WIDE = Budget(8.0, 1e-6)
 
 
-def in_memory(**options: int) -> tuple[Ledger, Callable[[], None]]:
-    ledger = Ledger(BUDGET, "add-remove", **options)
+def in_memory() -> Callable[[], None]:
+    ledger = Ledger(WIDE, "add-remove")
     data = ledger.dataset("train", rows=10**6)
-    return ledger, lambda: ledger.spend(data, STEP)
+    return lambda: ledger.spend(data, STEP)
 
 
 def in_file(folder: Path, block: int) -> Callable[[], None]:
-    ledger = Ledger.open(folder / f"{block}.ledger", BUDGET, "add-remove", block=block)
+    ledger = Ledger.open(folder / f"{block}.ledger", WIDE, "add-remove", block=block)
     data = ledger.dataset("train", rows=10**6)
     return lambda: ledger.spend(data, STEP)
 
@@ -40,13 +157,13 @@ def counting() -> Callable[[], None]:
 
 
 def planned() -> Callable[[], None]:
-    ledger = Ledger(BUDGET, "add-remove")
-    plan = ledger.plan(ledger.dataset("train", rows=10**6), STEP * 1_000_000)
-    return plan.step
+    ledger = Ledger(WIDE, "add-remove")
+    plan = ledger.plan(ledger.dataset("train", rows=10**6), STEP * 2_000_000)
+    return lambda: plan.step(event=STEP)
 
 
 def alternating() -> Callable[[], None]:
-    ledger = Ledger(BUDGET, "add-remove")
+    ledger = Ledger(WIDE, "add-remove")
     left, right = ledger.dataset("train", rows=10**6).split_columns(2)
 
     def step() -> None:
@@ -56,49 +173,78 @@ def alternating() -> Callable[[], None]:
     return step
 
 
-def different() -> Callable[[], None]:
-    """A new kind of event every time: nothing can be counted ahead."""
-    ledger = Ledger(Budget(1e9), "add-remove")
-    data = ledger.dataset("train", rows=10**6)
-    epsilons = iter(range(1, 10**6))
-    return lambda: ledger.spend(data, PureDP(next(epsilons) * 1e-9))
+def read_after_each() -> Callable[[], None]:
+    ledger = Ledger(Budget(3.0, 1e-5), "add-remove")
+    data, event = ledger.dataset("train"), SampledGaussian(1.1, 256 / 60000)
+
+    def step() -> None:
+        ledger.spend(data, event)
+        ledger.epsilon(delta=1e-5)
+
+    return step
 
 
-def microseconds(step: Callable[[], None], times: int) -> float:
-    step()
-    start = time.perf_counter()
-    for _ in range(times):
-        step()
-    return (time.perf_counter() - start) / times * 1e6
-
-
-def main() -> None:
-    base = microseconds(counting(), 1_000_000)
-    print(f"{'per call':<52}{'microseconds':>14}{'x dict':>9}")
-    print(f"{'counts[event] += 1 in a dict':<52}{base:>14.3f}{1:>9.1f}")
+def cost_table() -> Iterator[str]:
+    """CPU time of all calls, the first included, which divides delta."""
+    yield "| | calls | CPU seconds in all | microseconds a call |"
+    yield "|---|---|---|---|"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         cases: list[tuple[str, Callable[[], None], int]] = [
-            ("spend, in memory", in_memory()[1], 1_000_000),
-            ("spend, in memory, two kinds in two columns (both)", alternating(), 200_000),
-            ("spend, in memory, never the same event", different(), 5_000),
-            ("plan.step", planned(), 900_000),
+            ("counts[event] += 1 in a dict", counting(), 1_000_000),
+            ("spend, in memory", in_memory(), 1000),
+            ("spend, in memory", in_memory(), 1_000_000),
+            ("spend, two kinds in two columns (both)", alternating(), 100_000),
+            ("plan.step", planned(), 1_000_000),
             ("spend, in a file, block=1000", in_file(folder, 1000), 1_000_000),
             ("spend, in a file, block=1", in_file(folder, 1), 300),
+            ("spend and ledger.epsilon() after it", read_after_each(), 10_000),
         ]
         for label, step, times in cases:
-            cost = microseconds(step, times)
-            print(f"{label:<52}{cost:>14.3f}{cost / base:>9.1f}")
-    ledger, step = in_memory()
-    for _ in range(10_000):
-        step()
-    tracemalloc.start()
-    for _ in range(300_000):
-        step()
-    grown, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    print(f"memory grown by 300000 more spends of one kind: {grown} bytes")
-    print(ledger.report())
+            start = time.process_time()
+            for _ in range(times):
+                step()
+            spent = time.process_time() - start
+            yield f"| {label} | {times:,} | {spent:.2f} | {spent / times * 1e6:,.2f} |"
+
+
+TABLES: dict[str, tuple[str, Callable[[], Iterator[str]]]] = {
+    "steps": (
+        "## One event: steps allowed over steps certified\n\n30 settings drawn at random (seed "
+        f"{SEED}): noise 0.5 to 20, rate 1e-4 to 0.5, epsilon 0.5 to 10, delta 1e-9 to 1e-5.\n",
+        lambda: steps_table(settings()),
+    ),
+    "mixed": (
+        "## Two events in turn\n\nBeside a filter of one Renyi order that gets the whole of delta, "
+        "the order fixed before the first release (as best for Gaussians) or chosen afterwards. No "
+        "mixture of orders can be ahead of the latter (see the explanation); `filter='rdp'` keeps "
+        "nothing for a loop and comes near it, the default keeps most of delta for the loop.\n",
+        mixed_table,
+    ),
+    "cost": ("## What calls cost\n", cost_table),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", nargs="*", help=", ".join(TABLES))
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    options = parser.parse_args()
+    made = provenance()
+    out = [
+        "# The ledger, measured",
+        "",
+        f"By `python benchmarks/ledger_spend.py --write` on {made['date']}: {made['machine']}.",
+    ]
+    for name in options.tables or TABLES:
+        heading, table = TABLES[name]
+        out += ["", heading]
+        print(f"\n{heading}", flush=True)
+        for line in table():
+            out.append(line)
+            print(line, flush=True)
+    if options.write:
+        PAGE.write_text("\n".join(out) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -96,9 +96,9 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.accounting.calibrate import calibrate_steps as calibrate_steps
     from dpcheck.auditing.mechanism import audited as audited
     from dpcheck.auditing.mechanism import batched as batched
-    from dpcheck.auditing.pairs.inference import infer_records as infer_records
     from dpcheck.auditing.neighbours import neighbours as neighbours
     from dpcheck.auditing.neighbours import value_pairs as value_pairs
+    from dpcheck.auditing.pairs.inference import infer_records as infer_records
     from dpcheck.core.adjacency import Adjacency as Adjacency
     from dpcheck.core.bound import Bound as Bound
     from dpcheck.core.budget import Budget as Budget

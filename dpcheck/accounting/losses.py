@@ -139,6 +139,24 @@ class ReplacedSampleLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
+class OppositeMixtureLoss(Loss):
+    """P = sum_j weights_j N(shifts_j, 1) + rest N(0, 1), Q = P mirrored: all shifts negative.
+
+    Sampled records that are replaced, drawn in P and Q alike (Gaussian noise): the worst pair.
+    """
+
+    shifts: tuple[float, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoinLoss(Loss):
+    """A public coin picks one of several pairs: (probability, pair), probabilities rounded up."""
+
+    options: tuple[tuple[float, Loss], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class OppositeSampleLoss(Loss):
     """The pair (1-rate) M(0) + rate M(+1) against (1-rate) M(0) + rate M(-1) on the line.
 
@@ -235,4 +253,6 @@ def reverse(loss: Loss) -> Loss:
         return DensityLoss(loss.q, loss.p, loss.knots)
     if isinstance(loss, GroupedLoss):
         return GroupedLoss(reverse(loss.inner), loss.size)
+    if isinstance(loss, CoinLoss):
+        return CoinLoss(tuple((share, reverse(option)) for share, option in loss.options))
     return loss

@@ -51,6 +51,8 @@ def guarded(
             if batched:
                 with time_limited(timeout, deadline=deadline):
                     outputs = encode_batch(function(own, size, rng), size)
+            elif (many := getattr(function, "runs", None)) is not None:  # a program outside
+                outputs = encode_runs([_taken(one) for one in many(own, size, rng, timeout)])
             else:
                 outputs = encode_runs(_runs(function, own, size, rng, around, timeout, deadline))
     except (DpcheckError, Interrupted):
@@ -69,6 +71,11 @@ def guarded(
             "work on a copy."
         )
     return outputs
+
+
+def _taken(output: Output) -> Output:
+    """An output of a run that was made elsewhere; an error that was raised there is one."""
+    return take_error(output) if isinstance(output, BaseException) else take(output)
 
 
 def _runs(

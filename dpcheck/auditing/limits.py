@@ -50,7 +50,7 @@ class Limits:
     tolerance: float = 0.25
     stop_early: bool = True
     trees: bool = True
-    check_every_batch: bool = False  # rather than each time the runs have doubled
+    check_every_batch: bool = False  # rather than each time the runs have doubled; every call
     reach: float | None = None  # stop once the lower bound is this large, whatever the claim
     deadline: float = math.inf  # by time.time(): the best verdict so far is given then
     pace: Pace = field(default_factory=Pace, compare=False)

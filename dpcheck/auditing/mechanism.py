@@ -64,6 +64,11 @@ class Mechanism:
             return self.batch_runs
         return max(64, min(1 << 16, _MOST_AT_ONCE // self.width)) if self.batched else 512
 
+    @property
+    def is_outside(self) -> bool:
+        """Whether its runs are made by another process, where nothing can be followed."""
+        return hasattr(self.function, "runs")
+
     def observe(self, data: Data, size: int, rng: np.random.Generator) -> Encoded:
         """`size` outputs of any kind, read."""
         return guarded(

@@ -89,6 +89,7 @@ def audit_part(
         tolerance=limits.tolerance,
     )
     verdict = decide(evidence)
+    spent = sum(each.runs + each.learning_runs for each, _ in seen)
     told = [finding.conformance for finding in findings if finding.conformance is not None]
     return AuditEntry(
         plan.name,
@@ -98,7 +99,9 @@ def audit_part(
         plan.proved,
         observed,
         verdict,
-        best.witness if verdict is not Verdict.VIOLATED else _shown(plan, best, limits, runner),
+        best.witness
+        if verdict is not Verdict.VIOLATED
+        else _shown(plan, best, spent, limits, runner),
         (
             *plan.notes,
             *(note for finding in findings for note in finding.notes),
@@ -127,19 +130,21 @@ def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Finding]]
     ]
 
 
-def _shown(plan: PartPlan, found: Finding, limits: Limits, runner: Runner) -> Witness | None:
+def _shown(
+    plan: PartPlan, found: Finding, spent: int, limits: Limits, runner: Runner
+) -> Witness | None:
     """The witness of a violation; one of runs is made readable, within the time that is left."""
     try:
         with until(limits.deadline):
-            return readable(plan, found, limits, runner)
+            return readable(plan, found, limits, spent, runner)
     except TimeLimitReached:
         return found.witness
 
 
-def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, float]:
+def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, float, int]:
     """What refutes most comes first; where nothing does, what could have seen most."""
     excess = seen.epsilon - plan.tested.at(seen.delta)
-    return max(0.0, excess), -seen.detectable, excess
+    return max(0.0, excess), -seen.detectable, excess, seen.runs
 
 
 def _cut_short(plan: PartPlan, limits: Limits) -> Finding:

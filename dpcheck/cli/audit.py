@@ -58,7 +58,29 @@ PROVES = {
     help="Directory that keeps finished batches.",
 )
 @click.option("--resume", is_flag=True, help="Continue from the batches in --store.")
-@click.option("--replay", type=click.Path(dir_okay=False), help="Re-check a saved witness.")
+@click.option(
+    "--replay",
+    type=click.Path(dir_okay=False),
+    help="Re-check a saved witness: JSON, or a program written by --witness.",
+)
+@click.option(
+    "--witness",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Save the program that shows a violation.",
+)
+@click.option(
+    "--exec",
+    "command",
+    metavar="COMMAND",
+    help="Audit a program that reads and writes JSON lines (docs: any language).",
+)
+@click.option("--python", metavar="PATH", help="Run TARGET in this other Python interpreter.")
+@click.option(
+    "--neighbours",
+    type=click.Path(dir_okay=False),
+    help="JSON file with a list of pairs of data sets, for --exec and --python.",
+)
+@click.option("--claim", metavar="EPS[,DELTA]", help="The claim of a program; as --eps, --delta.")
 @click.option("--dry-run", is_flag=True, help="Say what would be run, and stop.")
 @format_option
 @report_option
@@ -70,7 +92,7 @@ def command(**options: Flag) -> None:
     """
     if options["replay"] is not None:
         sys.exit(_replay(Path(options["replay"])))
-    if options["target"] is None:
+    if options["target"] is None and options["command"] is None:
         raise click.UsageError("Name a TARGET; 'dpcheck list' shows what is registered.")
     from dpcheck.execution.progress import Progress
     from dpcheck.report.files import write
@@ -91,12 +113,15 @@ def command(**options: Flag) -> None:
     write(report, options["reports"])
     if not options["no_data"]:
         _save_witnesses(report, options["store"])
+        if options["witness"] is not None:
+            _save_program(report, options["witness"])
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
 
 
 def _request(options: Flags) -> AuditRequest:
     from dpcheck.core.adjacency import as_adjacency
     from dpcheck.report.formats import need_pictures
+    from dpcheck.session.external.plan import Outside
     from dpcheck.session.run import AuditRequest
 
     if options["resume"] and options["store"] is None:
@@ -104,10 +129,12 @@ def _request(options: Flags) -> AuditRequest:
     if options["backend"] == "dask" and options["scheduler"] is None:
         raise click.UsageError("--backend dask needs --scheduler tcp://host:port.")
     adjacency = options["adjacency"]
+    epsilon, delta = _claimed(options)
     return AuditRequest(
-        target=options["target"],
-        epsilon=options["eps"],
-        delta=options["delta"],
+        target=options["target"] or "",
+        epsilon=epsilon,
+        delta=delta,
+        outside=Outside(options["command"], options["python"], options["neighbours"]),
         variant=options["variant"],
         adjacency=None if adjacency is None else as_adjacency(adjacency),
         settings=tuple(options["settings"]),
@@ -130,6 +157,24 @@ def _request(options: Flags) -> AuditRequest:
     )
 
 
+def _claimed(options: Flags) -> tuple[float | None, float | None]:
+    """The claim from --claim EPS[,DELTA], or from --eps and --delta."""
+    if options["command"] is not None and options["python"] is not None:
+        raise click.UsageError("Give --exec or --python, not both.")
+    if options["claim"] is None:
+        return options["eps"], options["delta"]
+    if options["eps"] is not None or options["delta"] is not None:
+        raise click.UsageError("Give --claim EPS[,DELTA], or --eps and --delta, not both.")
+    words = str(options["claim"]).split(",")
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise click.UsageError(f"--claim wants EPS or EPS,DELTA, got {options['claim']!r}.")
+    return numbers[0], numbers[1] if len(numbers) == 2 else None
+
+
 def _save_witnesses(report: AuditReport, store: str | None) -> None:
     for entry in report.entries:
         witness = entry.witness
@@ -142,7 +187,39 @@ def _save_witnesses(report: AuditReport, store: str | None) -> None:
         click.echo(f"witness saved; re-check it with: dpcheck audit --replay {path}", err=True)
 
 
+def _save_program(report: AuditReport, path: Path) -> None:
+    """The first violation's program; nothing is written where there is none."""
+    programs = [
+        entry.witness.program
+        for entry in report.entries
+        if entry.witness is not None and entry.verdict is Verdict.VIOLATED
+    ]
+    found = next(filter(None, programs), "")
+    if not found:
+        click.echo("no violation, so no witness was saved.", err=True)
+        return
+    try:
+        path.write_text(found, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"cannot write {path}: {error}.") from None
+    click.echo(f"witness saved; run it with: dpcheck audit --replay {path}", err=True)
+
+
+def _run_program(path: Path) -> ExitCode:
+    """Run a saved program; its exit code says whether it shows the violation again."""
+    import subprocess
+
+    done = subprocess.run([sys.executable, str(path)], check=False)
+    if done.returncode not in (0, 1):
+        raise CannotReplay(f"{path} ended with exit code {done.returncode}.")
+    return ExitCode.VIOLATED if done.returncode == 1 else ExitCode.OK
+
+
 def _replay(path: Path) -> ExitCode:
+    if path.suffix == ".py":
+        if not path.is_file():
+            raise CannotReplay(f"there is no file {path}.")
+        return _run_program(path)
     from dpcheck.session import registry  # noqa: F401 - it knows how to replay
 
     try:

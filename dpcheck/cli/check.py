@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _PATH = click.Path(path_type=Path)
+PATIENCE = 120.0  # seconds for one call or import, unless --timeout says otherwise: a gate must end
 
 
 @click.command("check")
@@ -60,6 +61,8 @@ _PATH = click.Path(path_type=Path)
 def command(context: click.Context, /, **options: Flag) -> None:
     """Run every audit and budget of the project file in one error budget.
 
+    A call or an import may take two minutes unless --timeout says otherwise.
+
     Exit codes: 0 holds or consistent, 1 violated or overspent, 2 cannot be carried out or the
     baseline is out of date, 3 undecided.
     """
@@ -74,14 +77,14 @@ def command(context: click.Context, /, **options: Flag) -> None:
         max_runs=options["max_runs"],
         seed=options["seed"],
         tolerance=options["tolerance"],
-        timeout=options["timeout"],
+        timeout=options["timeout"] or PATIENCE,
         time_limit=options["time_limit"] or TIME_LIMIT,
         folder=folder_of(project, options["store"]),
         baseline=baseline_of(project, options["baseline"]),
         cache=not options["no_cache"],
         nightly=options["nightly"],
         pictures=need_pictures([options["style"], *(file.kind for file in options["reports"])]),
-        workers=workers(options["jobs"], options["timeout"]),
+        workers=workers(options["jobs"], options["timeout"] or PATIENCE),
         overrides=frozenset(
             n for n in ("max_runs", "timeout", "time_limit") if _was_given(context, n)
         ),

@@ -20,6 +20,7 @@ COMMANDS = {
     "baseline": "Findings that are accepted for a while, and why.",
     "account": "What does this mechanism spend? Proved bounds on epsilon.",
     "calibrate": "How much noise, or how many steps, for this budget?",
+    "ledger": "What was spent of a budget: show, history, export.",
     "reproduce": "Print a table of a paper beside ours.",
     "explain": "What a verdict, a word of a report or an error code means.",
     "doctor": "What is installed, what is missing for what.",

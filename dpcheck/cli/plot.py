@@ -1,25 +1,31 @@
-"""The curve of an event: epsilon against delta, both bounds and RDP, as one SVG or PNG file."""
+"""Figures as one SVG, PNG or PDF file: epsilon against delta, and a ledger's spending over time."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcheck.accounting.api import epsilon
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.budget import Budget
 from dpcheck.core.errors import UsageError
 from dpcheck.core.events.event import Event
 from dpcheck.core.extras import need
+from dpcheck.ledger.timeline import Point
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _DELTAS = np.geomspace(1e-12, 1e-1, 34)
 
 
 def draw_curve(event: Event, adjacency: Adjacency, delta: float, title: str, path: Path) -> None:
     """Write the curve to `path`; the asked-for delta is marked."""
-    if path.suffix not in (".svg", ".png", ".pdf"):
-        raise UsageError(f"--plot writes .svg, .png or .pdf files, not {path.name!r}.")
+    _check_suffix(path)
     need("matplotlib", "report")
     import matplotlib as mpl
 
@@ -59,8 +65,43 @@ def draw_curve(event: Event, adjacency: Adjacency, delta: float, title: str, pat
     axes.grid(visible=True, alpha=0.3)
     axes.legend(frameon=False)
     try:
+        _save(figure, path)
+    finally:
+        plt.close(figure)
+
+
+def draw_timeline(points: Sequence[Point], budget: Budget, title: str, path: Path) -> None:
+    """What each account's odometer read over time, with the budget as a line."""
+    _check_suffix(path)
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for name in dict.fromkeys(point.account for point in points):
+        own = [p for p in points if p.account == name and math.isfinite(p.epsilon)]
+        times = np.array([p.time for p in own], dtype="datetime64[s]")
+        axes.step(times, [p.epsilon for p in own], where="post", marker=".", label=name)
+    axes.axhline(budget.epsilon, color="#b35900", linestyle="--", label="budget")
+    axes.set(xlabel="time (UTC)", ylabel=f"epsilon at delta {budget.delta:g}", ylim=(0, None))
+    axes.set_title(f"{title}: epsilon spent", fontsize=10)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(frameon=False)
+    figure.autofmt_xdate()
+    try:
+        _save(figure, path)
+    finally:
+        plt.close(figure)
+
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix not in (".svg", ".png", ".pdf"):
+        raise UsageError(f"--plot writes .svg, .png or .pdf files, not {path.name!r}.")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    try:
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error}.") from None
-    finally:
-        plt.close(figure)

@@ -51,6 +51,10 @@ class Witness(Mapping[str, Plain]):
         """The witness with further figures."""
         return Witness(self.kind, {**self.figures, **figures})
 
+    def without(self, *names: str) -> Witness:
+        """The witness without some of its figures."""
+        return Witness(self.kind, {k: v for k, v in self.figures.items() if k not in names})
+
     def only(self, names: Collection[str]) -> Witness:
         """The witness with no other figures than these."""
         return Witness(self.kind, {k: v for k, v in self.figures.items() if k in names})

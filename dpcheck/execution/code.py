@@ -125,7 +125,7 @@ def _files(name: str | Path, beside: Path) -> Iterator[Path]:
     if isinstance(loaded, str):
         yield Path(loaded).resolve()
         return
-    for folder in (*sys.path, beside):
+    for folder in (*sys.path, str(beside)):
         yield from _as_module(Path(folder or ".").joinpath(*name.split(".")))
 
 

@@ -25,6 +25,7 @@ from dpcheck.execution import code
 from dpcheck.execution.facts import relative_to, still_true
 from dpcheck.execution.imports import load
 from dpcheck.execution.progress import Progress
+from dpcheck.execution.references import parse
 from dpcheck.execution.store import MemoryStore, SqliteStore, Store
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Kept, Results
@@ -64,7 +65,7 @@ def prepare(
 ) -> tuple[list[PartPlan], Location | None]:
     """The parts of an audit as the project wants them, and where its code stands."""
     if not request.is_registered:
-        reference = targets.parse(spec.target)
+        reference = parse(spec.target)
         load(reference.location, request.timeout)
         target = reference.load()
         if not callable(target) and not hasattr(target, "sample_releases"):
@@ -86,7 +87,7 @@ def prepare(
 
 def locate(target: str, root: Path) -> Location | None:
     """The line a target is defined at, relative to the checkout or else the project."""
-    found = targets.parse(target).load()
+    found = parse(target).load()
     function = found if hasattr(found, "__code__") else type(found)
     line = getattr(getattr(function, "__code__", None), "co_firstlineno", 1)
     path = from_checkout(_source_of(target), root)
@@ -103,7 +104,7 @@ def from_checkout(path: Path, root: Path) -> str | None:
 
 
 def _source_of(target: str) -> Path:
-    return targets.source_of(targets.parse(target)) or Path()
+    return targets.source_of(parse(target)) or Path()
 
 
 def result_key(

@@ -64,8 +64,8 @@ def allocate(
     """Divide what plans left of (epsilon, delta) for a first release of `event`."""
     rest = delta - planned[1]
     if reserve is None:
-        fixed = not filter_.follows_first_event
         can_fail = bool(cost.failure or cost.slip)
+        fixed = filter_.order is not None or filter_.size == 1
         reserve = RESERVE_IF_IT_CAN_FAIL if can_fail or fixed else RESERVE
     if isinstance(filter_, PureFilter) or rest <= 0:
         return Allocation(path, event, 0, 2.0, planned[0], delta, ZERO, ZERO, ZERO)
@@ -74,7 +74,7 @@ def allocate(
     left = float_below(epsilon - planned[0])
     order = filter_.favourite(cost.divergences, max(left, 0.0), float(room))
     repeats, loop = 0, ZERO
-    if filter_.follows_first_event and left > 0 and room > 0:
+    if filter_.certifies_loops and left > 0 and room > 0:
         spare = 1 - READING - reserve - LEAST_FILTER
         repeats, share = divide_loop(event, view, left, float_below(rest), spare)
         loop = rest * share

@@ -91,7 +91,7 @@ def float_below(value: Decimal) -> float:
     return near if literal(near) <= value else math.nextafter(near, -math.inf)
 
 
-def _above(values: Floats) -> Floats:
+def above(values: Floats) -> Floats:
     """Sums and products of non-negative floats, at or above the exact ones."""
     return np.nextafter(values, math.inf, where=values > 0, out=values)
 
@@ -100,7 +100,7 @@ def plus(a: Cost, b: Cost) -> Cost:
     """One after the other on the same person."""
     add = UP.add
     return Cost(
-        add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2]), add(a[3], b[3]), _above(a[4] + b[4])
+        add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2]), add(a[3], b[3]), above(a[4] + b[4])
     )
 
 
@@ -115,11 +115,21 @@ def peak(a: Cost, b: Cost) -> Cost:
     )
 
 
+def _excess(x: Decimal, y: Decimal) -> Decimal:
+    return ZERO if x <= y else UP.subtract(x, y)
+
+
 def minus(a: Cost, b: Cost) -> Cost:
     """How much `a` exceeds `b`, where it does; both may be infinite."""
-    exact = (ZERO if x <= y else UP.subtract(x, y) for x, y in zip(a[:4], b[:4], strict=True))
     rises = a[4] > b[4]
-    return Cost(*exact, _above(np.subtract(a[4], b[4], where=rises, out=np.zeros_like(a[4]))))
+    rest = np.subtract(a[4], b[4], where=rises, out=np.zeros_like(a[4]))
+    return Cost(
+        _excess(a[0], b[0]),
+        _excess(a[1], b[1]),
+        _excess(a[2], b[2]),
+        _excess(a[3], b[3]),
+        above(rest),
+    )
 
 
 def scaled(cost: Cost, times: int | Decimal) -> Cost:
@@ -128,9 +138,14 @@ def scaled(cost: Cost, times: int | Decimal) -> Cost:
         return cost
     if times == 0:
         return nothing(len(cost.divergences))
-    count = Decimal(times)
-    exact = (UP.multiply(part, count) for part in cost[:4])
-    return Cost(*exact, _above(cost[4] * as_float(count)))
+    count, multiply = Decimal(times), UP.multiply
+    return Cost(
+        multiply(cost[0], count),
+        multiply(cost[1], count),
+        multiply(cost[2], count),
+        multiply(cost[3], count),
+        above(cost[4] * as_float(count)),
+    )
 
 
 def event_cost(event: Event, view: View, measure: Measure, size: int) -> Cost:

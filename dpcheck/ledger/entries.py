@@ -20,6 +20,7 @@ from dpcheck.ledger.provenance import SplitKind
 from dpcheck.ledger.state import DatasetSpec, PlanState, State
 
 Fields = dict[str, object]
+_SHARES = ("planned", "failing", "reading", "loop", "filter")
 
 
 class Entry(Protocol):
@@ -210,9 +211,6 @@ class DeltaDivided:
             "order": found.order,
             **{share: str(getattr(found, share)) for share in _SHARES},
         }
-
-
-_SHARES = ("planned", "failing", "reading", "loop", "filter")
 
 
 @_readable(

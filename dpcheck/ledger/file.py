@@ -147,6 +147,10 @@ class FileJournal:
             lines, position = self._read_from(Position(0, _FIRST_LINE, _START))
             lines = lines[start + 1 :]
         entries = [from_fields(fields) for fields in lines]
+        if position.entries > self._committed().entries:  # finish what was interrupted
+            with self._nothing_spent_if_it_fails():
+                _write(self._file, _first_line(position), 0)
+                SYNCHRONISE(self._file)
         self._position = position
         return entries
 
@@ -219,21 +223,29 @@ class FileJournal:
         known = self._position
         assert known is not None  # what others wrote was read first
         data, after = _lines([_plain(to_fields(entry)) for entry in entries], known)
+        with self._nothing_spent_if_it_fails():
+            try:
+                os.ftruncate(self._file, known.size)  # what an interrupted write left half done
+                _write(self._file, data, known.size)
+                SYNCHRONISE(self._file)
+                _write(self._file, _first_line(after), 0)
+                SYNCHRONISE(self._file)
+            except OSError:
+                with suppress(OSError):
+                    _write(self._file, _first_line(known), 0)
+                    os.ftruncate(self._file, known.size)
+                raise
+        self._position = after
+
+    @contextmanager
+    def _nothing_spent_if_it_fails(self) -> Iterator[None]:
         try:
-            os.ftruncate(self._file, known.size)  # what an interrupted write left half done
-            _write(self._file, data, known.size)
-            SYNCHRONISE(self._file)
-            _write(self._file, _first_line(after), 0)
-            SYNCHRONISE(self._file)
+            yield
         except OSError as error:
-            with suppress(OSError):
-                _write(self._file, _first_line(known), 0)
-                os.ftruncate(self._file, known.size)
             raise LedgerMisuse(
                 f"cannot write to the ledger {self.path} ({error}); nothing was spent.",
                 path=str(self.path),
             ) from None
-        self._position = after
 
 
 def _write(file: int, data: bytes, offset: int) -> None:

@@ -50,8 +50,8 @@ class Filter(Protocol):
         """Whether epsilon may be lowered after seeing outputs (late plans; see `one_order`)."""
 
     @property
-    def follows_first_event(self) -> bool:
-        """Whether delta is divided by what the first event is (see `allocation`)."""
+    def certifies_loops(self) -> bool:
+        """Whether a loop of the first event gets a share of delta (see `allocation`)."""
 
     def measure(self, loss: Loss) -> Floats:
         """The numbers one release adds, at or above the truth; infinite where there is none."""
@@ -79,7 +79,7 @@ class PureFilter:
     name: ClassVar[str] = "pure"
     theorem: ClassVar[str] = "basic composition, adaptively [Rogers2016]"
     adapts: ClassVar[bool] = True
-    follows_first_event: ClassVar[bool] = False
+    certifies_loops: ClassVar[bool] = False
     size: ClassVar[int] = 0
     order: ClassVar[float | None] = None
 
@@ -116,11 +116,7 @@ class RenyiFilter:
     name: ClassVar[str] = "rdp"
     theorem: ClassVar[str] = "Renyi filter [Feldman2021]"
     adapts: ClassVar[bool] = True
-
-    @property
-    def follows_first_event(self) -> bool:
-        """With one order the whole of delta is the filter's."""
-        return self.order is None
+    certifies_loops: ClassVar[bool] = False
 
     @property
     def size(self) -> int:
@@ -161,6 +157,17 @@ class RenyiFilter:
         return mixture.epsilon(total, delta)
 
 
+@dataclass(frozen=True, slots=True)
+class LoopFilter(RenyiFilter):
+    """The same beside a loop of the first event, which gets most of delta (see `allocation`)."""
+
+    name: ClassVar[str] = "loop"
+    theorem: ClassVar[str] = (
+        "repetitions of the first event as one schedule, all else by the Renyi filter [Feldman2021]"
+    )
+    certifies_loops: ClassVar[bool] = True
+
+
 _favouring = cache(favouring)
 
 
@@ -180,7 +187,7 @@ class ConcentratedFilter:
     name: ClassVar[str] = "zcdp"
     theorem: ClassVar[str] = "zCDP filter [Feldman2021]"
     adapts: ClassVar[bool] = True
-    follows_first_event: ClassVar[bool] = False
+    certifies_loops: ClassVar[bool] = False
     size: ClassVar[int] = 1
 
     def measure(self, loss: Loss) -> Floats:
@@ -228,7 +235,7 @@ class GaussianFilter:
     name: ClassVar[str] = "gdp"
     theorem: ClassVar[str] = "GDP filter [Smith2022], [Koskela2023]"
     adapts: ClassVar[bool] = False
-    follows_first_event: ClassVar[bool] = False
+    certifies_loops: ClassVar[bool] = False
     size: ClassVar[int] = 1
     order: ClassVar[float | None] = None
 
@@ -275,11 +282,12 @@ class GaussianFilter:
 
 FILTERS: dict[str, Callable[[float | None, Budget], Filter]] = {
     "pure": lambda _order, _budget: PureFilter(),
+    "loop": lambda _order, _budget: LoopFilter(),
     "rdp": lambda order, _budget: RenyiFilter(order),
     "zcdp": lambda order, budget: ConcentratedFilter(order or gaussian_order(budget)),
     "gdp": lambda _order, _budget: GaussianFilter(),
 }
-_WITHOUT_ORDER = frozenset({"pure", "gdp"})
+_WITHOUT_ORDER = frozenset({"pure", "loop", "gdp"})
 
 
 def gaussian_order(budget: Budget) -> float:
@@ -293,12 +301,12 @@ def gaussian_order(budget: Budget) -> float:
 
 
 def choose_filter(budget: Budget, name: str | None = None, order: float | None = None) -> Filter:
-    """The filter by name; by default `pure` without a delta and `rdp` with one.
+    """The filter by name; by default `pure` without a delta and `loop` with one.
 
-    With an `order`, `rdp` looks at that order alone.
+    With an `order`, `rdp` looks at that order alone; an order without a name means `rdp`.
     """
     if name is None:
-        name = "pure" if budget.delta == 0 else "rdp"
+        name = "pure" if budget.delta == 0 else "loop" if order is None else "rdp"
     if name not in FILTERS:
         raise UnknownName(f"unknown filter {name!r}; use one of {', '.join(FILTERS)}.", value=name)
     if order is not None and name in _WITHOUT_ORDER:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from dpcheck.ledger.entries import Entry
@@ -15,7 +15,7 @@ class Journal(Protocol):
     `read` and `append` are called inside `exclusive`, where nobody else appends.
     """
 
-    def exclusive(self) -> Iterator[None] | object:
+    def exclusive(self) -> AbstractContextManager[None]:
         """A context in which this journal is ours alone."""
 
     def read(self, start: int) -> list[Entry]:

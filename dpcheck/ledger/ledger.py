@@ -28,7 +28,7 @@ from dpcheck.ledger.queries import Reader, how_many
 from dpcheck.ledger.report import Remaining, Report, statement
 from dpcheck.ledger.rows import check_rows
 from dpcheck.ledger.spending import FromDataset, FromPlan, Spending
-from dpcheck.ledger.state import DatasetSpec, State
+from dpcheck.ledger.state import DatasetSpec, State, Terms
 from dpcheck.ledger.terms import make_terms, read_terms, write_terms
 
 __all__ = ["Dataset", "Ledger", "Plan", "Remaining", "Report"]
@@ -256,6 +256,7 @@ class Ledger:
             raise LedgerMisuse(
                 "a plan in a shared ledger needs name=..., so that others can find it."
             )
+        self._spending.give_back()  # a plan may use what was only counted ahead
         with self._spending.transaction() as transaction:
             state = transaction.state
             name = checked_name("plan name", name or f"plan-{len(state.plans) + 1}")
@@ -348,6 +349,11 @@ class Ledger:
         """Every entry of the journal, oldest first, with the time it was made."""
         with self._spending.transaction():
             return self._spending.journal.read(0)
+
+    @property
+    def terms(self) -> Terms:
+        """Budget, adjacency and filter it was opened on."""
+        return self._spending.terms
 
     def _repr_html_(self) -> str | None:
         return self.report()._repr_html_()

@@ -25,7 +25,9 @@ import numpy as np
 from dpcheck.ledger.costs import Floats
 
 ORDERS: Floats = 1 + np.geomspace(0.1, 511.0, 56)
-FAVOURED = 0.8  # the weight of the order that suits the first event; the others share the rest
+# The weight of the order that suits the first event, and how the rest falls off around it: other
+# events want other orders, nearer ones more likely.
+FAVOURED, FALL = 0.6, 0.75
 
 # The formulas below are a handful of elementary functions of numbers up to about 1e3.
 _ROUNDING = 1e-12
@@ -145,9 +147,11 @@ def _where_tangents_meet(curve: Callable[[float], tuple[float, float]], y: float
 
 
 def favouring(order: float) -> Mixture:
-    """Most weight on the order nearest to `order`, the rest spread evenly."""
-    weights = np.full(len(ORDERS), (1 - FAVOURED) / (len(ORDERS) - 1))
-    weights[int(np.argmin(np.abs(np.log((ORDERS - 1) / (order - 1)))))] = FAVOURED
+    """Most weight on the order nearest to `order`, less and less around it, some everywhere."""
+    best = int(np.argmin(np.abs(np.log((ORDERS - 1) / (order - 1)))))
+    around = FALL ** np.abs(np.arange(len(ORDERS)) - best)
+    weights = (1 - FAVOURED) * (0.9 * around / around.sum() + 0.1 / len(ORDERS))
+    weights[best] += FAVOURED
     return Mixture(ORDERS, weights)
 
 

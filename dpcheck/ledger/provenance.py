@@ -28,6 +28,7 @@ from dpcheck.ledger.costs import (
     Cost,
     Floats,
     View,
+    above,
     minus,
     peak,
     plus,
@@ -155,16 +156,16 @@ class Split:
         if len(inner) == 1:
             return old._replace(value=inside, inside=inside)
         me, new = part.number, totals[inner[1]]
-        ranked = [
+        p, f, s, r = (
             _two_largest(me, *entry)
             for entry in zip(new[:4], old.first[:4], old.second[:4], old.holders[:4], strict=True)
-        ]
+        )
         tops = _two_largest_of_each(
             me, new.divergences, old.first.divergences, old.second.divergences, old.holders[4]
         )
-        first = Cost(*(r[0] for r in ranked), tops[0])
-        second = Cost(*(r[1] for r in ranked), tops[1])
-        holders = (ranked[0][2], ranked[1][2], ranked[2][2], ranked[3][2], tops[2])
+        first = Cost(p[0], f[0], s[0], r[0], tops[0])
+        second = Cost(p[1], f[1], s[1], r[1], tops[1])
+        holders = (p[2], f[2], s[2], r[2], tops[2])
         return SplitTotal(peak(inside, plus(first, second)), inside, first, second, holders)
 
     def from_scratch(self, view: View, cost: Callable[[Node, View], Cost]) -> Cost:
@@ -177,11 +178,20 @@ class Split:
         if len(inner) == 1:
             return worst
         moved = [cost(part, inner[1]) for part in self.parts]
-        top_two = [sorted((c[i] for c in moved), reverse=True)[:2] for i in range(4)]
-        exact = (reduce(UP.add, pair, ZERO) for pair in top_two)
         divergences = np.sort([c.divergences for c in moved], axis=0)[-2:].sum(axis=0)
-        apart = Cost(*exact, np.nextafter(divergences, np.inf))
+        apart = Cost(
+            _largest_two([c.pure for c in moved]),
+            _largest_two([c.failure for c in moved]),
+            _largest_two([c.slip for c in moved]),
+            _largest_two([c.repeats for c in moved]),
+            above(divergences),
+        )
         return peak(worst, apart)
+
+
+def _largest_two(values: list[Decimal]) -> Decimal:
+    """The sum of the two largest."""
+    return reduce(UP.add, sorted(values, reverse=True)[:2], ZERO)
 
 
 def _two_largest(

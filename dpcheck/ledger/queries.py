@@ -57,11 +57,13 @@ def largest_pure(state: State, node: Node, account: Account, digits: int = 12) -
     low, high = 0.0, account.budget.epsilon
     spent = node.root.total.pure + account.planned()[0]
     exact = float(literal(high) - spent) if spent.is_finite() else 0.0
+    if account.allocation is None:  # nothing adaptive yet: epsilons add up to what plans left
+        return max(0.0, exact)
     for guess in (high, exact):
         if guess > 0 and fits(state, node, PureDP(guess), 1):
             low = max(low, guess)
-    if low == high:
-        return high
+    if low == high or (low > 0 and digits < 12):  # epsilons that add up say enough for a message
+        return low
     for _ in range(math.ceil(3.4 * digits) + 2):
         middle = (low + high) / 2
         if fits(state, node, PureDP(middle), 1):

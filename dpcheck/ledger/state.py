@@ -121,7 +121,12 @@ class State:
         return root
 
     def add_split(
-        self, node: Node, name: str, kind: SplitKind, labels: Iterable[str], rows: list[int | None]
+        self,
+        node: Node,
+        name: str,
+        kind: SplitKind,
+        labels: Iterable[str],
+        rows: Iterable[int | None],
     ) -> Split:
         """Parts below a node."""
         split = Split(node, name, kind)

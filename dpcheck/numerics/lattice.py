@@ -43,9 +43,10 @@ class Lattice:
         return int(np.floor((loss - self.offset) / self.step))
 
     def covering(self, low: float, high: float) -> Indices:
-        """Indices from at most `low` to at least `high`, none spare if they are lattice points."""
+        """Indices from at most `low` to at least `high`, two at least, none spare on lattice points."""
         near = 1e-9 * self.step
-        return np.arange(self.below(low + near), self.below(high - near) + 2)
+        first = self.below(low + near)
+        return np.arange(first, max(self.below(high - near), first) + 2)
 
     def nearest(self, loss: float) -> int:
         """The index of the point next to `loss`."""

@@ -8,8 +8,10 @@ the rounding of z itself moves the tail by less than (1 + z^2) units more.
 from __future__ import annotations
 
 import numpy as np
+from flint import arb
 from scipy.special import ndtr
 
+from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 
 
@@ -39,3 +41,42 @@ def _between(z: Array, tail: Array, error: Array) -> tuple[Array, Array]:
     mass = np.maximum(mass, 0.0)
     error = np.where(left == right, 0.0, error[:-1] + error[1:] + 4 * UNIT * mass)
     return mass, error
+
+
+def binomial_tail(trials: int, rate: float, least: int) -> tuple[float, float]:
+    """Floats below and above P(Binomial(trials, rate) >= least), in ball arithmetic.
+
+    The sum from `least` on, cut where a geometric series bounds the rest.
+
+    >>> round(binomial_tail(10, 0.5, 8)[1], 6)
+    0.054688
+    """
+    if least <= 0:
+        return 1.0, 1.0
+    if least > trials:
+        return 0.0, 0.0
+    if rate >= 1:
+        return 1.0, 1.0
+    with precision(128):
+        p = arb(rate)
+        odds = p / (1 - p)
+        # On the side of the smaller tail the terms fall; the other one is its complement.
+        upper = least > trials * rate
+        start = least if upper else least - 1
+        log_term = (
+            arb(trials + 1).lgamma() - arb(start + 1).lgamma() - arb(trials - start + 1).lgamma()
+        )
+        term = (log_term + start * p.log() + (trials - start) * (1 - p).log()).exp()
+        total, k = arb(0), start
+        while True:
+            total += term
+            if k == (trials if upper else 0):
+                break
+            ratio = odds * (trials - k) / (k + 1) if upper else k / (odds * (trials - k + 1))
+            term, k = term * ratio, k + (1 if upper else -1)
+            if ratio < 1 and term < total * arb(2) ** -90 * (1 - ratio):
+                # Ratios fall from here on: the rest is at most a geometric series.
+                total = total.union(total + term / (1 - ratio))
+                break
+        tail = total if upper else 1 - total
+        return max(0.0, below(tail)), min(1.0, above(tail))

@@ -66,7 +66,9 @@ class Profile:
         step = self.epsilons[1] - self.epsilons[0]
         at = np.clip(np.searchsorted(self.epsilons, epsilons, side="right") - 1, 0, None)
         at = np.minimum(at, len(self.epsilons) - 2)
-        share = np.expm1(np.clip(epsilons - self.epsilons[at], 0.0, step)) / np.expm1(step)
+        into = np.clip(epsilons - self.epsilons[at], 0.0, step)
+        # (e^into - 1) / (e^step - 1), without overflow for steps of any size.
+        share = np.exp(into - step) * np.expm1(-into) / np.expm1(-step)
         # The share errs by the rounding of the difference; moving it is sound in one direction only.
         guard = 4 * UNIT * (1 + (np.abs(epsilons) + np.abs(self.epsilons[at])) / step)
         low, high = self.deltas[at], self.deltas[at + 1]
@@ -97,9 +99,12 @@ class Profile:
         low, high = float(self.deltas[at - 1]), float(self.deltas[at])
         step = float(self.epsilons[at] - self.epsilons[at - 1])
         share = (low - delta) / (low - high)
-        value = float(self.epsilons[at - 1]) + math.log1p(
-            min(max(share, 0.0), 1.0) * math.expm1(step)
-        )
+        share = min(max(share, 0.0), 1.0)
+        # log(1 + share (e^step - 1)), for steps of any size.
+        grown = math.log1p(share * math.expm1(step)) if step < 30 else 0.0
+        if step >= 30:
+            grown = step + math.log(share + (1 - share) * math.exp(-min(step, 700.0)))
+        value = float(self.epsilons[at - 1]) + grown
         guard = 16 * UNIT * (abs(value) + step)
         value = value + guard if self.side is Side.UPPER else value - guard
         return value, float(self.noise[at])
@@ -220,7 +225,9 @@ def _weights(t: float, step: float, size: int) -> tuple[float, float]:
     """
     rest = -math.expm1(-2 * t * step)
     ratio = 1.0 - rest
-    squares = min(size, ratio / rest, step**2 * ratio * (1 + ratio) / rest**3) if rest > 0 else size
+    squares = float(size)
+    if rest > 1e-90:  # below, neither series is shorter than the window
+        squares = min(squares, ratio / rest, step**2 * ratio * (1 + ratio) / rest**3)
     largest = math.exp(-t * math.log1p(1 / t)) / (t + 1) if t > 0 else 1.0
     return 1.01 * math.sqrt(squares), 1.01 * largest
 
@@ -287,8 +294,10 @@ def _infinite(parts: Parts, side: Side) -> float:
         ratio += count * math.log1p(loss.infinite / finite)
         uses += count
     if math.isinf(log_finite):
-        everything = sum(n * math.log(float(np.sum(a.masses)) + a.infinite) for a, n in parts)
-        value = math.exp(everything)
+        totals = [(float(np.sum(a.masses)) + a.infinite, n) for a, n in parts]
+        if min(total for total, _ in totals) <= 0.0:  # a lower measure that keeps nothing
+            return 0.0
+        value = math.exp(sum(n * math.log(total) for total, n in totals))
         uses = sum(count for _, count in parts)
     else:
         if log_finite > 700.0:  # a lattice too coarse for so many uses proves nothing

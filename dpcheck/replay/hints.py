@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.numerics.rounding import Array
 from dpcheck.replay.draws import UNKNOWN, Draw, Line
 from dpcheck.replay.findings import Hint, HintKind, SuggestedEvent
 from dpcheck.replay.following.values import Affine, Followed
 from dpcheck.replay.marks import MarkKind
+from dpcheck.replay.outputs import Flat
 from dpcheck.replay.run import Run
 
 _SHOWN = 3
@@ -20,19 +22,27 @@ _SHOWN = 3
 def hints_of(first: Run, second: Run, start: Line) -> tuple[Hint, ...]:
     """Everything worth a line, the most telling first."""
     found = [
-        *_seeds(first), *_no_draw(first, second, start), *_path(first, second),
-        *_scale(first, second), *_reused(first), *_unused(first), *_shift(first, second, start),
+        *_seeds(first),
+        *_no_draw(first, second, start),
+        *_path(first, second),
+        *_scale(first, second),
+        *_reused(first),
+        *_unused(first),
+        *_shift(first, second, start),
         *_marks(first, second),
-    ]  # fmt: skip
+    ]
     return tuple(dict.fromkeys(found))
 
 
 def _seeds(run: Run) -> list[Hint]:
     return [
-        Hint(HintKind.FIXED_SEED, mark.line,
-             f"a generator is made with a fixed {mark.detail}: its draws are the same in every run")
+        Hint(
+            HintKind.FIXED_SEED,
+            mark.line,
+            f"a generator is made with a fixed {mark.detail}: its draws are the same in every run",
+        )
         for mark in run.recorder.fixed_seeds[:_SHOWN]
-    ]  # fmt: skip
+    ]
 
 
 def _no_draw(first: Run, second: Run, start: Line) -> list[Hint]:
@@ -113,10 +123,15 @@ def _unused(run: Run) -> list[Hint]:
     return []
 
 
-def numbers(run: Run) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+def numbers(run: Run) -> Array | None:
     """The output of one run as plain numbers; None where it has others."""
+    return plain_numbers(run.flat)
+
+
+def plain_numbers(flat: Flat) -> Array | None:
+    """The scalars of an output as plain numbers; None where it has others."""
     found = []
-    for value in run.flat.scalars:
+    for value in flat.scalars:
         plain = value.concrete() if isinstance(value, Followed) else value
         if isinstance(plain, bool | int | float | np.number) and math.isfinite(plain):
             found.append(float(plain))

@@ -66,35 +66,33 @@ def _differ(a: Any, b: Any) -> bool:
     if not numbers:
         return bool(type(a) is not type(b) or a != b)
     if (isinstance(a, float) and math.isnan(a)) or (isinstance(b, float) and math.isnan(b)):
-        return not (a != a and b != b)
+        return not bool(a != a and b != b)
     if (isinstance(a, int) and isinstance(b, int)) or math.isinf(a) or math.isinf(b):
         return bool(a != b)
-    return abs(a - b) > _ROUNDING * max(abs(a), abs(b))
+    return bool(abs(a - b) > _ROUNDING * max(abs(a), abs(b)))
 
 
 def _shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else f"{value!r:.40}"
 
 
-def _shared(
-    tabled: Sequence[tuple[str, Any, Any]], smooth: Sequence[tuple[str, Any, Any]]
-) -> set[str]:
+Item = tuple[str, Any, Any]
+
+
+def _shared(tabled: Sequence[Item], smooth: Sequence[Item]) -> set[str]:
     """Outputs with numbers whose noise also decides a finite output: not independent, so dropped."""
     dropped: set[str] = set()
-    for side in (1, 2):
-        decided = frozenset().union(
-            *(item[side].depends for item in tabled if isinstance(item[side], Followed))
-        )
-        dropped |= {
-            item[0] for item in smooth
-            if isinstance(item[side], Followed) and item[side].depends & decided
-        }  # fmt: skip
+    for side in (0, 1):
+        decided: frozenset[int] = frozenset().union(*(_depends(item[1:][side]) for item in tabled))
+        dropped |= {item[0] for item in smooth if _depends(item[1:][side]) & decided}
     return dropped
 
 
-def _tabled(
-    items: Sequence[tuple[str, Any, Any]], first: Run, second: Run
-) -> tuple[list[Part], bool]:
+def _depends(value: Any) -> frozenset[int]:
+    return value.depends if isinstance(value, Followed) else frozenset()
+
+
+def _tabled(items: Sequence[Item], first: Run, second: Run) -> tuple[list[Part], bool]:
     mixed = [
         i
         for i in items
@@ -119,9 +117,7 @@ def _tabled(
     return parts, whole
 
 
-def _smooth(
-    items: Sequence[tuple[str, Any, Any]], first: Run, second: Run
-) -> tuple[list[Part], bool]:
+def _smooth(items: Sequence[Item], first: Run, second: Run) -> tuple[list[Part], bool]:
     one, other = first.recorder.atoms, second.recorder.atoms
     for way, a, b in items:
         if isinstance(a, Followed) != isinstance(b, Followed) and _density(a, b):

@@ -20,7 +20,7 @@ class MarkKind(StrEnum):
     STATE = "two runs with the same draws differ"
     GENERATOR = "a generator that is not followed was used"
     MUTATED = "the data was changed"
-    FAILED = "the function raised"
+    FAILED = "the run under observation raised"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dpcheck.replay.hints import hints_of, line_of, suggested
 from dpcheck.replay.laws import Comparison, compare_runs
 from dpcheck.replay.losses.parts import Part, epsilon_of
 from dpcheck.replay.marks import MarkKind
-from dpcheck.replay.paths import compare_walks, walk
+from dpcheck.replay.paths import Walk, compare_walks, walk
 from dpcheck.replay.run import Observer, Run
 
 CALLS = 10
@@ -77,10 +77,16 @@ def examine(
         return ReplayFinding(found, label, observer.calls, hints=hints, event=event, adjacency=kind)
     delta = claim.delta if claim is not None else 0.0
     return ReplayFinding(
-        FindingKind.EXACT if compared.complete else FindingKind.PROVED, label, observer.calls,
-        compared.parts, _lines(recorded, compared.parts), hints, event, kind,
+        FindingKind.EXACT if compared.complete else FindingKind.PROVED,
+        label,
+        observer.calls,
+        compared.parts,
+        _lines(recorded, compared.parts),
+        hints,
+        event,
+        kind,
         _witness(label, compared.parts, delta),
-    )  # fmt: skip
+    )
 
 
 def _sides(pair: Any) -> tuple[Any, Any, str]:
@@ -103,7 +109,7 @@ def _guessed(
     observer: Observer, data: tuple[Any, Any], seed: int, calls: int, claim: Budget | None, run: Run
 ) -> tuple[Hint, ...]:
     """What the loss would be if noise that was not followed is additive, where that matters."""
-    if calls - observer.calls < 4 or any(m.kind is MarkKind.FAILED for m in run.recorder.marks):
+    if calls - observer.calls < 4:
         return ()
     seen = guess(observer, data, seed)
     if seen is None or not seen.comparison.parts:
@@ -141,7 +147,7 @@ def _by_paths(
             return None
     # Every further path costs two calls: it is walked, and confirmed by plain numbers.
     further = max(0, calls - observer.calls) // 2
-    walks = []
+    walks: list[Walk] = []
     for run, side, share in zip(runs, data, (further - further // 2, further), strict=True):
         spent = sum(len(walked.runs) - 1 for walked in walks)
         walks.append(walk(observer, side, seed, run, min(share, further - spent)))

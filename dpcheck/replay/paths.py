@@ -90,9 +90,11 @@ def compare_walks(first: Walk, second: Walk) -> tuple[Part | None, bool]:
         return None, False
     missing = (_missing(first, p), _missing(second, q))
     atoms = frozenset(
-        a for run in first.runs for s, _ in run.recorder.decisions
+        a
+        for run in first.runs
+        for s, _ in run.recorder.decisions
         for a in run.recorder.selections[s].atoms
-    )  # fmt: skip
+    )
     part = finite.compare(_tight(p), _tight(q), (), atoms, missing)
     return part, not dropped and not _numbers([*first.runs, *second.runs])
 
@@ -116,9 +118,10 @@ def _table(walked: Walk, dropped: frozenset[str]) -> Table | None:
     total: Table = {}
     for run in walked.runs:
         kept = [
-            (way, x) for way, x in zip(run.flat.ways, run.flat.scalars, strict=True)
+            (way, x)
+            for way, x in zip(run.flat.ways, run.flat.scalars, strict=True)
             if way not in dropped
-        ]  # fmt: skip
+        ]
         values = [
             x if isinstance(x, Tabled) or not isinstance(x, Followed) else _NUMBER for _, x in kept
         ]

@@ -158,7 +158,8 @@ def sample(atom: Atom, rng: np.random.Generator) -> float:
     if family is Family.FINITE:
         assert isinstance(atom.parameter, tuple)
         masses = np.cumsum(atom.parameter)
-        return float(min(np.searchsorted(masses, rng.random(), side="right"), len(masses) - 1))
+        position = int(np.searchsorted(masses, rng.random(), side="right"))
+        return float(min(position, len(masses) - 1))
     if family is Family.DISCRETE_LAPLACE:
         assert isinstance(atom.parameter, float)
         stop = -np.expm1(-1 / atom.parameter)

@@ -135,6 +135,13 @@ def plain(*parameters: Any) -> bool:
 
 
 __all__ = [
-    "bernoulli_tables", "discrete", "each", "finite", "located", "plain", "shape_of", "standard",
+    "bernoulli_tables",
+    "discrete",
+    "each",
+    "finite",
+    "located",
+    "plain",
+    "shape_of",
+    "standard",
     "unfollowed",
-]  # fmt: skip
+]

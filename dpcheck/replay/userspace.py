@@ -19,8 +19,9 @@ import numpy as np
 from dpcheck.replay.draws import is_users
 from dpcheck.replay.following import arithmetic as a
 from dpcheck.replay.following import values as v
-from dpcheck.replay.following.arrays import FollowedArray, each, has_followed, scalar_ufunc, wrap
+from dpcheck.replay.following.arrays import FollowedArray, each, has_followed, wrap
 from dpcheck.replay.following.functions import pick
+from dpcheck.replay.following.ufuncs import scalar_ufunc
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.recorder import Recorder
 from dpcheck.replay.sources.generators import FollowedGenerator
@@ -58,10 +59,10 @@ class _Kind(type):
     def __hash__(cls) -> int:
         return hash(cls.real)
 
-    def __or__(cls, other: Any) -> Any:  # type: ignore[override]
+    def __or__(cls, other: Any) -> Any:
         return cls.real | other
 
-    def __ror__(cls, other: Any) -> Any:  # type: ignore[override]
+    def __ror__(cls, other: Any) -> Any:
         return other | cls.real
 
 
@@ -210,15 +211,17 @@ def users_modules(function: Any) -> list[dict[str, Any]]:
     inner = getattr(function, "__func__", function)
     while hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
-    own = getattr(inner, "__globals__", None) or getattr(
-        getattr(type(function), "__call__", None), "__globals__", None
-    )
+    own = getattr(inner, "__globals__", None)
+    if own is None and hasattr(type(inner), "__call__"):  # noqa: B004 - its globals are wanted
+        own = getattr(type(inner).__call__, "__globals__", None)
     if own is not None:
         found.append(own)
     for module in list(sys.modules.values()):
-        if isinstance(module, types.ModuleType) and is_users(getattr(module, "__file__", None)):
-            if module.__name__.partition(".")[0] != "dpcheck" and vars(module) is not own:
-                found.append(vars(module))
+        if not isinstance(module, types.ModuleType) or vars(module) is own:
+            continue
+        theirs = module.__name__.partition(".")[0] != "dpcheck"
+        if theirs and is_users(getattr(module, "__file__", None)):
+            found.append(vars(module))
     return found
 
 

@@ -177,7 +177,8 @@ def sentence(entry: AuditEntry) -> str:
     else:
         text = (
             f"{MEANING[entry.verdict]}. The claim is ε = {claimed}; an ε of "
-            f"{figure(seen.detectable)} or more would have been caught nine times out of ten."
+            f"{figure(seen.detectable)} or more on the events tried would have been caught nine times "
+            "out of ten."
         )
         if entry.verdict is Verdict.UNDECIDED:
             text += " Raise --max-runs, or give neighbours that differ more."

@@ -9,7 +9,7 @@ from dpcheck.core.verdict import Verdict
 
 MEANING = {
     Verdict.HOLDS: "the proved bound is within the claim, and the code was tied to it",
-    Verdict.CONSISTENT: "nothing above the claim was found",
+    Verdict.CONSISTENT: "nothing above the claim was found on the events tried",
     Verdict.VIOLATED: "the code provably leaks more than it claims",
     Verdict.UNDECIDED: "the runs could not have told; more of them are needed",
 }
@@ -83,7 +83,9 @@ def details(entry: AuditEntry) -> str:
         how += f", {seen.runs:,} runs a side after {seen.learning_runs:,} to learn"
     lines.append(how)
     if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
-        lines.append(f"  would have caught epsilon >= {figure(seen.detectable)}")
+        lines.append(
+            f"  on the events tried it would have caught epsilon >= {figure(seen.detectable)}"
+        )
     if entry.verdict is Verdict.UNDECIDED and seen.runs:
         lines.append("  to decide: raise --max-runs, or give neighbours that differ more")
     if entry.verdict is Verdict.VIOLATED:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from textwrap import indent
 
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import as_mechanism, as_pairs
-from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.pairs.checking import check_pairs
+from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry
@@ -21,6 +23,7 @@ from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 from dpcheck.session.claims import read_claim
+from dpcheck.session.script import origin_of_mechanism, render
 
 
 def audit_function(
@@ -48,7 +51,12 @@ def audit_function(
     plan = PartPlan(label, "as given", stated, target, pairs, notes=notes)
     deadline = math.inf if time_limit is None else time.time() + positive("time_limit", time_limit)
     limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance, deadline=deadline)
-    return audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
+    entry = audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
+    if entry.witness is None or "rule" not in entry.witness:
+        return entry
+    program = render(entry, origin_of_mechanism(target), seed)
+    witness = entry.witness.without("source")
+    return replace(entry, witness=witness.extended(python=program) if program else witness)
 
 
 def assert_private(
@@ -119,6 +127,10 @@ def explain(entry: AuditEntry) -> str:
         f"{seen.delta:.3g} (confidence {seen.confidence:g}, {seen.runs} runs a side, {seen.method})"
     ]
     for key, value in (entry.witness or {}).items():
+        if key in ("python", "source"):
+            continue
         text = repr(value)
         lines.append(f"  {key}: {text if len(text) < 300 else text[:300] + '...'}")
+    if entry.witness is not None and entry.witness.program:
+        lines += ["  a program that shows it:", indent(entry.witness.program, "    ")]
     return "\n".join(lines)

@@ -13,6 +13,7 @@ from dpcheck import __version__
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.verdict import Verdict
 from dpcheck.session.claims import with_claimed_curve
+from dpcheck.session.script import origin_of_target, render
 
 if TYPE_CHECKING:
     from dpcheck.session.run import AuditRequest
@@ -88,4 +89,8 @@ def finished(entry: AuditEntry, request: AuditRequest) -> AuditEntry:
     entry = with_claimed_curve(entry)
     if entry.witness is None or entry.verdict is not Verdict.VIOLATED or entry.witness.program:
         return entry
-    return replace(entry, witness=entry.witness.extended(python=rerun_python(request, entry.part)))
+    program = ""
+    if "rule" in entry.witness and not request.is_registered and not entry.floating_point:
+        program = render(entry, origin_of_target(request.target), request.seed)
+    program = program or rerun_python(request, entry.part)
+    return replace(entry, witness=entry.witness.without("source").extended(python=program))

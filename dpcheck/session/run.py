@@ -14,6 +14,7 @@ from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditReport
+from dpcheck.core.budget import Budget
 from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
 from dpcheck.core.validate import count, non_negative, open_probability, positive
 from dpcheck.execution.parallel import Workers
@@ -22,6 +23,7 @@ from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.store import MemoryStore, SqliteStore, Store, audit_key
 from dpcheck.session import registry
+from dpcheck.session.external.plan import Outside, plan_outside
 from dpcheck.session.provenance import finished, rerun_command, versions
 from dpcheck.session.targets import plan_target
 
@@ -49,6 +51,7 @@ class AuditRequest:
     resume: bool = False
     pictures: bool = False  # sample what an HTML report draws; changes no verdict
     workers: Workers = field(default_factory=Workers)
+    outside: Outside = field(default_factory=Outside)  # another process the target runs in
 
     def __post_init__(self) -> None:
         open_probability("confidence", self.confidence)
@@ -64,7 +67,7 @@ class AuditRequest:
     @property
     def is_registered(self) -> bool:
         """Whether the target is an audit's name rather than somebody's code."""
-        return ":" not in self.target
+        return not self.outside and ":" not in self.target
 
 
 def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
@@ -83,7 +86,17 @@ def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
         "tolerance": request.tolerance,
         "floating_point": request.floating_point,
     }
-    if request.is_registered:
+    if request.outside:
+        claim = None if request.epsilon is None else Budget(request.epsilon, request.delta or 0.0)
+        one, identity["source"] = plan_outside(
+            request.outside,
+            request.target or None,
+            claim,
+            request.adjacency,
+            request.timeout or HANGS,
+        )
+        plans = [one]
+    elif request.is_registered:
         plans = _plan_registered(request)
     else:
         if request.settings or request.variant:

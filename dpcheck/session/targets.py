@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,57 +16,21 @@ from dpcheck.auditing.mechanism import (
     as_mechanism,
     declaration,
 )
-from dpcheck.auditing.plan import PartPlan
-from dpcheck.auditing.signatures import Adapted, fitted
-from dpcheck.auditing.statistics.guesses import best_guess_count
 from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import default_form
 from dpcheck.auditing.pairs.inference import in_one_line
 from dpcheck.auditing.pairs.search import PairSearch
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.auditing.signatures import Adapted, fitted
+from dpcheck.auditing.statistics.guesses import best_guess_count
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
-from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
+from dpcheck.core.errors import UnsupportedAdjacency
 from dpcheck.execution import code
 from dpcheck.execution.imports import load
+from dpcheck.execution.references import Reference, parse
 from dpcheck.session.claims import read_claim
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """An object in a module or file, loaded where it is used: workers get its name only."""
-
-    location: str
-    attribute: str
-
-    def load(self) -> Any:
-        """The object."""
-        found: Any = load(self.location)
-        for step in self.attribute.split("."):
-            if not hasattr(found, step):
-                raise NothingToAudit(f"{self.location} has no object {self.attribute!r}.")
-            found = getattr(found, step)
-        return found
-
-    @property
-    def __wrapped__(self) -> Any:
-        return self.load()
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Call the object."""
-        return self.load()(*arguments, **named)
-
-
-def parse(text: str) -> Reference:
-    """`path/file.py:object` or `package.module:object`."""
-    location, sign, attribute = text.rpartition(":")
-    if not sign or not location or not attribute:
-        raise NothingToAudit(
-            f"{text!r} is not of the form file.py:object or package.module:object."
-        )
-    if location.endswith(".py"):
-        location = str(Path(location).resolve())
-    return Reference(location, attribute)
 
 
 def plan_target(

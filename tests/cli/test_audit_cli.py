@@ -38,13 +38,18 @@ def raises(data, rng):
 
 
 @promise
-def nan(data, rng):
-    return float("nan")
+def returns_code(data, rng):
+    return print
 
 
-@promise
-def reshapes(data, rng):
-    return np.zeros(rng.integers(1, 9))
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[([0, 0, 7], [1, 1, 7])])
+def two_people(data, rng):
+    return sum(data)
+
+
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[([0, 7], [0, 7])])
+def nobody_changes(data, rng):
+    return sum(data)
 
 
 @promise
@@ -132,8 +137,9 @@ def test_dry_run_runs_nothing(shell):
     ("target", "words"),
     [
         ("mech.py:raises", "DPC401 the mechanism raised ValueError: no such column"),
-        ("mech.py:nan", "DPC402 the mechanism returned NaN"),
-        ("mech.py:reshapes", "DPC402 the mechanism changes the shape"),
+        ("mech.py:returns_code", "DPC420 the mechanism returned"),
+        ("mech.py:two_people", "DPC421 pair 0 is no pair of replace-one neighbours: 2 rows differ"),
+        ("mech.py:nobody_changes", "DPC421 pair 0: both datasets have the same rows"),
         ("mech.py:mutates", "DPC403 the mechanism changed the data"),
         ("mech.py:hangs", "DPC404 a run did not finish within 0.2 s"),
         ("mech.py:undeclared", "DPC405 this target says neither"),

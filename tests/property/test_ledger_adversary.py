@@ -7,10 +7,13 @@ is exact: no strategy whatever does better with this menu.
 """
 
 import math
+from collections import Counter
 from functools import cache
 from itertools import product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dpcheck import ApproxDP, Budget, BudgetExceeded, Ledger, PureDP
 
@@ -18,20 +21,24 @@ PLAN = "plan"
 
 
 def best_delta(epsilon, menu, accepts):
-    """max over strategies of P(outputs) - e^epsilon Q(outputs), summed where positive.
+    """max over strategies of P(outputs) - E_Q[e^epsilon; outputs], summed where positive.
 
-    `menu` lists (epsilon, delta) of the releases; `accepts(history, choice)` is the rule. Without
-    plans the order of the history does not matter to it, so it is sorted to have fewer of them.
+    `menu` lists (epsilon, delta) of the releases; `accepts(history, choice)` is the rule and
+    `epsilon` a number, or what an odometer reads after a history. Without plans only the first of
+    a history matters to them beside its numbers, so the rest is sorted to have fewer of them.
     """
     ordered = any(PLAN in release for release in menu)
+    reads = epsilon if callable(epsilon) else lambda history: epsilon
 
     @cache
     def value(loss, history):
         """Per unit of P: the best of stopping and of every accepted release."""
-        best = max(0.0, -math.expm1(min(0.0, epsilon - loss)))
+        best = max(0.0, -math.expm1(min(0.0, reads(history) - loss)))
         for choice, (cost, failure, *_) in enumerate(menu):
             if accepts(history, choice):
-                after = (*history, choice) if ordered else tuple(sorted((*history, choice)))
+                after = (*history, choice)
+                if not ordered:
+                    after = (*after[:1], *sorted(after[1:]))
                 up = 1 / (1 + math.exp(-cost))
                 gained = up * value(round(loss + cost, 9), after)
                 gained += (1 - up) * value(round(loss - cost, 9), after)
@@ -110,3 +117,65 @@ def test_the_adversary_beats_the_natural_rule_that_is_not_a_filter():
         return len(costs) <= 9 and composed_delta(epsilon, costs) <= delta
 
     assert best_delta(epsilon, menu, natural) > 1.01 * delta
+
+
+# The two tracks of the default filter: a loop of the first event, and a filter for the rest. ------
+
+
+def tracks(budget, menu):
+    """(rule, reading) of a ledger; a history's first release decides what the loop repeats."""
+
+    @cache
+    def after(history):
+        ledger = Ledger(budget, "replace-one", block=1)
+        data = ledger.dataset("d")
+        try:
+            for which, times in [(w, 1) for w in history[:1]] + list(Counter(history[1:]).items()):
+                epsilon, delta, *_ = menu[which]
+                event = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+                ledger.spend(data, event, times=times)
+        except BudgetExceeded:
+            return None
+        return ledger.epsilon(delta=budget.delta).upper
+
+    def accepts(history, choice):
+        return after((*history[:1], *sorted((*history[1:], choice)))) is not None
+
+    return accepts, after
+
+
+TRACKS = {
+    "steps and one loud": (Budget(1.0, 0.06), [(0.3, 0.0), (0.8, 0.0)]),
+    "dominated steps": (Budget(1.0, 0.1), [(0.4, 0.0), (0.3, 0.0)]),
+    "some can fail": (Budget(1.2, 0.08), [(0.4, 0.004), (0.7, 0.0), (0.3, 0.002)]),
+    "a small delta": (Budget(1.5, 4e-3), [(0.2, 0.0), (0.45, 0.0)]),
+}
+
+
+@pytest.mark.parametrize("name", TRACKS)
+def test_no_strategy_beats_the_two_tracks(name):
+    """An adversary that loops, stops, deviates and chooses by what it saw, exactly."""
+    budget, menu = TRACKS[name]
+    accepts, reading = tracks(budget, menu)
+    found = best_delta(budget.epsilon, menu, accepts)
+    assert budget.delta / 5 < found <= budget.delta
+    # And whoever stops when the odometer reads little has not got more than that and delta.
+    assert best_delta(reading, menu, accepts) <= budget.delta
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.floats(0.6, 1.6),
+    st.sampled_from([0.02, 0.05, 0.1]),
+    st.lists(
+        st.tuples(st.sampled_from([0.3, 0.45, 0.7, 1.1]), st.sampled_from([0.0, 0.0, 0.002])),
+        min_size=2,
+        max_size=3,
+        unique=True,
+    ),
+)
+def test_no_strategy_beats_any_budget(epsilon, delta, menu):
+    budget = Budget(round(epsilon, 2), delta)
+    accepts, reading = tracks(budget, menu)
+    assert best_delta(budget.epsilon, menu, accepts) <= budget.delta
+    assert best_delta(reading, menu, accepts) <= budget.delta

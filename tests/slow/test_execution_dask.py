@@ -1,4 +1,8 @@
-"""A real dask cluster on loopback; one of its two workers is killed in the middle."""
+"""A real dask cluster on loopback; one of its two workers is killed in the middle.
+
+The target has a seed in its file, draws from numpy's global generator, and its data are of a class
+that lies beside it.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +23,21 @@ import time
 import numpy as np
 import dpcheck
 
-D, D2 = np.zeros(4), np.array([1.0, 0, 0, 0])
+from beside import Record
+
+D, D2 = Record(0.0), Record(1.0)
+np.random.seed(0)
 
 
 @dpcheck.audited(claim=dpcheck.PureDP(1.0), adjacency="replace-one", neighbours=[(D, D2)])
 def slow(data, rng):
     time.sleep(5e-5)
-    return data.sum() + rng.laplace(scale=1.0)
+    return data.value + np.random.laplace(scale=1.0)
+"""
+BESIDE = """
+class Record:
+    def __init__(self, value):
+        self.value = value
 """
 
 
@@ -90,8 +102,11 @@ def test_a_killed_worker_does_not_change_the_report(cluster, tmp_path):
     from distributed import Client
 
     address, workers = cluster
-    (tmp_path / "mech.py").write_text(MECHANISM)
-    target = f"{tmp_path / 'mech.py'}:slow"
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "mech.py").write_text(MECHANISM)
+    (folder / "beside.py").write_text(BESIDE)
+    target = f"{folder / 'mech.py'}:slow"
     with Client(address, timeout=60, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
     serial = run_request(AuditRequest(target, seed=9, max_runs=16_384)).to_dict()

@@ -90,6 +90,12 @@ def split_both(handles, twins, where, kind, size, number):
     twins += parts
 
 
+def divergence_of(ledger):
+    """The ledger's own total at ORDER, without what was counted ahead."""
+    with ledger._reader() as (reader, state):
+        return float(reader.total(state.accounts[0]).divergences[0])
+
+
 def play(steps, ledger):
     """Carry out the instructions on a ledger and on the twin; the root of each, and the handles."""
     handles, twins = [ledger.dataset("d")], [Twin()]
@@ -113,8 +119,12 @@ def test_running_totals_equal_the_definition(steps, adjacency):
     account = ledger.report().accounts[0]
     assert account.pure == twins[0].cost(adjacency, pure)
     expected = float(twins[0].cost(adjacency, divergence))
-    assert account.main >= expected * (1 - 1e-12)
-    assert account.main <= expected * (1 + 1e-9)
+    assert expected * (1 - 1e-12) <= divergence_of(ledger) <= expected * (1 + 1e-9)
+    with ledger._reader() as (_, state):  # running totals, and the same from scratch
+        root = state.nodes["d"]
+        fresh = state.cost(root, lambda node: node.counts)
+        assert root.total[:4] == fresh[:4]
+        assert math.isclose(root.total.divergences[0], fresh.divergences[0], rel_tol=1e-12)
 
 
 @settings(max_examples=120, deadline=None)
@@ -131,7 +141,7 @@ def test_the_order_of_releases_does_not_matter(steps, adjacency, random):
     play(shuffled + singles, second)
     a, b = first.report().accounts[0], second.report().accounts[0]
     assert a.pure == b.pure
-    assert math.isclose(a.main, b.main, rel_tol=1e-12)
+    assert math.isclose(divergence_of(first), divergence_of(second), rel_tol=1e-12)
 
 
 @settings(max_examples=120, deadline=None)
@@ -144,10 +154,10 @@ def test_the_derived_event_costs_what_the_ledger_says(steps, adjacency):
     assert exact.upper == twins[0].cost(adjacency, pure)
     # Whoever pays most in divergence pays that in one place, while the ledger adds up maxima.
     rdp = dpcheck.rdp(event, ORDER, adjacency=adjacency).upper
-    assert rdp <= ledger.report().accounts[0].main * (1 + 1e-9)
+    assert rdp <= divergence_of(ledger) * (1 + 1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     histories(),
     st.sampled_from(ADJACENCIES),
@@ -159,7 +169,7 @@ def test_refusals_are_those_of_a_naive_filter_and_change_nothing(steps, adjacenc
     handles, twins = [ledger.dataset("d")], [Twin()]
     limit = -1.0
     if budget.delta:
-        delta = 0.9 * budget.delta
+        delta = 0.85 * budget.delta  # a tenth for failures, a twentieth for the odometer
         limit = budget.epsilon - math.log(1 - 1 / ORDER)
         limit += (math.log(delta) + math.log(ORDER)) / (ORDER - 1)
     for number, (what, where, detail, size) in enumerate(steps):
@@ -215,4 +225,4 @@ def test_a_persons_rows_may_be_scattered_over_the_parts(events, rows):
         if sum(placed) <= rows:
             there = zip(events, placed, strict=True)
             worst = max(worst, sum(cost(event, number) for event, number in there if number))
-    assert ledger.report().accounts[0].main >= worst * (1 - 1e-12)
+    assert divergence_of(ledger) >= worst * (1 - 1e-12)

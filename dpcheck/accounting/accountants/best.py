@@ -33,6 +33,8 @@ ACCOUNTANTS: Mapping[Method, Accountant] = {
 }
 METHODS: tuple[str, ...] = tuple(method.value for method in ACCOUNTANTS)
 BEST = "best"
+# An upper bound this close to the lower one is not improved upon.
+EXACT = 1e-10
 _ALIASES = {"rdp": Method.RENYI_OPTIMAL.value}
 
 
@@ -62,7 +64,7 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
         if alone and math.isinf(value) and side.parts and delta > side.leak:
             accountant.explain(side.parts, delta)
         uppers[accountant.method.value] = value
-        if value <= lower:  # exact: nothing left to gain
+        if value <= lower * (1 + EXACT):  # nothing left to gain
             break
     return _summarised(uppers, lower)
 

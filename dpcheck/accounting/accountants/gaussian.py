@@ -14,7 +14,7 @@ from flint import arb
 from dpcheck.accounting.accountants.interface import Accountant, Method
 from dpcheck.accounting.losses import GaussianLoss, Parts
 from dpcheck.numerics.balls import above, below, precision
-from dpcheck.numerics.enclose import enclose_root
+from dpcheck.numerics.enclose import LARGEST, enclose_root
 
 
 def _normal(x: arb) -> arb:
@@ -22,9 +22,33 @@ def _normal(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
+# From here on ten terms of the asymptotic series of Mills' ratio have more than 50 good bits.
+_FAR = 100.0
+_SERIES_TERMS = 12
+
+
+def _mills(z: arb) -> arb:
+    """(1 - Phi(z))/phi(z) for z >= 100: partial sums of 1/z (1 - 1/z^2 + 3/z^4 - ...) enclose it.
+
+    Reference: [Abramowitz1964] 26.2.12: the remainder is smaller than the first term left out, and of
+    its sign.
+    """
+    term, total = 1 / z, arb(0)
+    for k in range(_SERIES_TERMS):
+        total += term
+        term = -term * (2 * k + 1) / (z * z)
+    return total.union(total + term)
+
+
 def _delta_ball(mu: float, epsilon: float) -> arb:
     shift, e = arb(mu), arb(epsilon)
-    return _normal(shift / 2 - e / shift) - e.exp() * _normal(-shift / 2 - e / shift)
+    near, far = shift / 2 - e / shift, shift / 2 + e / shift
+    if far > _FAR:
+        # e^eps Phi(-far) = phi(near) (1 - Phi(far))/phi(far), without e^eps.
+        density = (-near * near / 2).exp() / (2 * arb.pi()).sqrt()
+        left = _normal(near) if near > -_FAR else density * _mills(-near)
+        return left - density * _mills(far)
+    return _normal(near) - e.exp() * _normal(-far)
 
 
 def gdp_delta(mu: float, epsilon: float) -> tuple[float, float]:
@@ -62,6 +86,8 @@ def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:
         return math.inf, math.inf
     if gdp_delta(mu, 0.0)[1] <= delta:
         return 0.0, 0.0
+    if math.isinf(mu * mu):  # the median loss is beyond the largest float
+        return (LARGEST if delta < 0.5 else 0.0), math.inf
     # The loss is N(mu^2/2, mu^2), so delta(eps) <= exp(-(eps/mu - mu/2)^2/2).
     low, high = 0.0, mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta)) * (1 + 1e-9)
     while high - low > 1e-13 * high:

@@ -29,19 +29,25 @@ def optimal_composition(epsilon: float, times: int, delta: float) -> tuple[float
     """
     if epsilon == 0:
         return 0.0, 0.0
-    with precision(64 + 2 * times + int(3 * times * epsilon)):
-        unit = arb(epsilon).exp()
-        total = (1 + unit) ** times
-        left, right = arb(0), arb(0)
+    with precision(192):
+        # Everything is divided by e^{k eps0}, the right sums by e^{i eps0}: no number is large.
+        unit, step = (-arb(epsilon)).exp(), arb(epsilon)
+        lost = arb(delta) * (1 + unit) ** times
+        left, right, power = arb(0), arb(0), arb(1)
         low = high = 0.0
         for hits in range(times // 2 + 1):
             ways = arb(math.comb(times, hits))
-            left += ways * unit ** (times - hits)
-            right += ways * unit**hits
-            room = left - arb(delta) * total
+            left += ways * power
+            right = right * unit + ways
+            power *= unit
+            room = left - lost
+            if room < 0:
+                continue
+            base = (times - hits) * step - right.log()
+            # Where the sign is not certain only the upper end counts.
+            high = max(high, above(base + arb(room.upper()).log()))
             if room > 0:
-                value = (room / right).log()
-                low, high = max(low, below(value)), max(high, above(value))
+                low = max(low, below(base + room.log()))
         return low, high
 
 

@@ -97,6 +97,12 @@ def _(loss: losses.GroupedLoss) -> tuple[float, float]:
 
 
 @largest_loss.register
+def _(loss: losses.CoinLoss) -> tuple[float, float]:
+    bounds = [largest_loss(option) for share, option in loss.options if share > 0]
+    return max(low for low, _ in bounds), max(high for _, high in bounds)
+
+
+@largest_loss.register
 def _(loss: losses.WorstLoss) -> tuple[float, float]:
     bounds = [composed_largest_loss(option) for option in loss.options]
     return max(low for low, _ in bounds), max(high for _, high in bounds)

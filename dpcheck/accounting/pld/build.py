@@ -10,6 +10,7 @@ import numpy as np
 from dpcheck.accounting.losses import (
     AllocationLoss,
     BoundedLoss,
+    CoinLoss,
     DensityLoss,
     DiscreteGaussianLoss,
     DiscreteLaplaceLoss,
@@ -18,6 +19,7 @@ from dpcheck.accounting.losses import (
     GaussianMixtureLoss,
     LaplaceLoss,
     Loss,
+    OppositeMixtureLoss,
     OppositeSampleLoss,
     ReplacedSampleLoss,
     ResponseLoss,
@@ -25,6 +27,7 @@ from dpcheck.accounting.losses import (
     WithoutReplacementLoss,
 )
 from dpcheck.accounting.pld.allocation import AllocationPair
+from dpcheck.accounting.pld.coin import CoinPair
 from dpcheck.accounting.pld.densities import density_pair
 from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
 from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, Pair, common_span
@@ -35,6 +38,9 @@ from dpcheck.numerics.side import Side
 
 # Integer noise spread wider than this many values is refused.
 MAX_ATOMS = 4_000_000
+# Shifts of more noise scales than this are refused: their losses leave the range where a lattice of
+# any size resolves them.
+STEEPEST = 1e5
 
 
 def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
@@ -45,6 +51,8 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
         return side is Side.UPPER
     if isinstance(loss, OppositeSampleLoss):
         return side is Side.LOWER
+    if isinstance(loss, CoinLoss):
+        return side is Side.UPPER and all(supports(option) for _, option in loss.options)
     return isinstance(
         loss,
         GaussianLoss
@@ -54,8 +62,26 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
         | FiniteLoss
         | ResponseLoss
         | SampledLaplaceLoss
+        | OppositeMixtureLoss
         | DensityLoss,
     )
+
+
+def _scale(loss: Loss) -> float:
+    """The largest shift of a loss in units of its noise."""
+    if isinstance(loss, OppositeSampleLoss | ReplacedSampleLoss):
+        return _scale(loss.base)
+    if isinstance(loss, GaussianMixtureLoss | OppositeMixtureLoss):
+        return max(map(abs, loss.shifts), default=0.0)
+    if isinstance(loss, CoinLoss):
+        return max(_scale(option) for _, option in loss.options)
+    if isinstance(loss, GaussianLoss | WithoutReplacementLoss | AllocationLoss):
+        return loss.mu
+    if isinstance(loss, LaplaceLoss | SampledLaplaceLoss):
+        return loss.ratio
+    if isinstance(loss, DiscreteGaussianLoss | DiscreteLaplaceLoss):
+        return abs(loss.shift) / loss.scale
+    return loss.epsilon if isinstance(loss, ResponseLoss | BoundedLoss) else 0.0
 
 
 @lru_cache(maxsize=512)
@@ -65,6 +91,12 @@ def build(loss: Loss, side: Side) -> Pair:
     >>> round(build(LaplaceLoss(0.5), Side.UPPER).top, 12)
     0.5
     """
+    if _scale(loss) > STEEPEST:
+        raise CannotCertify(
+            f"a shift of {_scale(loss):.3g} noise scales is too steep for a lattice; the Renyi bound "
+            "still holds: ask for it with method='rdp'.",
+            loss=loss,
+        )
     if not supports(loss, side):
         raise CannotCertify(
             f"no privacy-loss distribution is known for {type(loss).__name__} on the {side.value} "
@@ -81,6 +113,11 @@ def build(loss: Loss, side: Side) -> Pair:
         if loss.backwards:
             return LaplacePair(Mixture(), Mixture((-loss.ratio,), (loss.rate,)))
         return LaplacePair(Mixture((loss.ratio,), (loss.rate,)), Mixture())
+    if isinstance(loss, OppositeMixtureLoss):
+        mirrored = Mixture(tuple(-shift for shift in loss.shifts), loss.weights)
+        return NormalPair(Mixture(loss.shifts, loss.weights), mirrored)
+    if isinstance(loss, CoinLoss):
+        return CoinPair([(share, build(option, side)) for share, option in loss.options if share])
     if isinstance(loss, OppositeSampleLoss):
         if isinstance(loss.base, GaussianLoss):
             mean = loss.base.mu
@@ -121,7 +158,8 @@ def _atomic(loss: Loss) -> Pair:
         q = np.array([0.0, less, more, kept * loss.neutral])
         # Losses are +-eps, and 0 where an answer may say nothing.
         span = (1 if loss.neutral else 2) * loss.epsilon if loss.epsilon > 0 else None
-        return AtomicPair(Atoms(p, q, 16 * UNIT), span=span)
+        known = np.array([math.inf, loss.epsilon, -loss.epsilon, 0.0])
+        return AtomicPair(Atoms(p, q, 16 * UNIT, known), span=span)
     if isinstance(loss, FiniteLoss):
         p, q = np.array(loss.p), np.array(loss.q)
         lack = 1.0 - math.fsum(loss.p)
@@ -147,8 +185,10 @@ def _discrete_gaussian(scale: float, shift: int) -> Pair:
     weight = np.exp(-((x / scale) ** 2) / 2)
     other = np.exp(-(((x - shift) / scale) ** 2) / 2)
     total = math.fsum(np.exp(-((np.arange(-reach, reach + 1) / scale) ** 2) / 2))
+    known = shift * (2 * x - shift) / (2 * scale**2)
     # Exponents up to 38^2/2 err by that many units; tails beyond 38 scales are below 1e-313.
-    return AtomicPair(Atoms(other / total, weight / total, 2000 * UNIT), 1e-300, shift / scale**2)
+    atoms = Atoms(other / total, weight / total, 2000 * UNIT, known)
+    return AtomicPair(atoms, 1e-300, shift / scale**2)
 
 
 def _discrete_laplace(scale: float, shift: int) -> Pair:
@@ -165,6 +205,7 @@ def _discrete_laplace(scale: float, shift: int) -> Pair:
     far = end * math.exp(-shift / scale)
     p = np.concatenate(([far], center * np.exp((inner - shift) / scale), [end]))
     q = np.concatenate(([end], center * np.exp(-inner / scale), [far]))
+    known = np.concatenate(([-shift / scale], (2 * inner - shift) / scale, [shift / scale]))
     if shift == 0:
-        p, q = np.ones(1), np.ones(1)
-    return AtomicPair(Atoms(p, q, (48 + 4 * shift / scale) * UNIT), span=2 / scale)
+        p, q, known = np.ones(1), np.ones(1), np.zeros(1)
+    return AtomicPair(Atoms(p, q, (48 + 4 * shift / scale) * UNIT, known), span=2 / scale)

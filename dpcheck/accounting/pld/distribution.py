@@ -245,7 +245,7 @@ def _merged(parts: Sequence[tuple[Loss, int]], side: Side) -> list[tuple[Loss, i
     squares: list[float] = []
     for loss, count in parts:
         if isinstance(loss, GaussianLoss):
-            squares.append(count * loss.mu**2)
+            squares.append(count * (loss.mu * loss.mu))
         elif count > 0:
             counts[loss] = counts.get(loss, 0) + count
     if math.fsum(squares) > 0:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -73,7 +74,8 @@ class MixturePair(SmoothPair):
         value, error, slope = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
         for (a, a_error, a_slope), weight in zip(terms, mixture.weights, strict=True):
             grown = weight * np.exp(a - shift)
-            change = np.where(shift > 0, grown - weight * unscale, weight * np.expm1(a))
+            small = weight * np.expm1(np.minimum(a, 30.0))
+            change = np.where(shift > 0, grown - weight * unscale, small)
             value += change
             error += grown * (a_error + 2 * UNIT * np.abs(a)) + 2 * ELEMENTARY * np.abs(change)
             slope += grown * a_slope
@@ -127,11 +129,17 @@ class MixturePair(SmoothPair):
         x = np.clip(self.place(a, mean), *self.ends)
         return np.maximum.accumulate(x)
 
-    def _searched_cut(self, levels: Array) -> Array:
+    @cached_property
+    def _grid(self) -> tuple[Array, Array]:
+        """Points and the losses there, for searching."""
         low = max(self.ends[0], min(0.0, *self.q.means, 0.0) - REACH - 2)
         high = min(self.ends[1], max(0.0, *self.p.means, 0.0) + REACH + 2)
         grid = np.linspace(low, high, 8192)
-        values = np.maximum.accumulate(self.slope(grid)[0])
+        return grid, np.maximum.accumulate(self.slope(grid)[0])
+
+    def _searched_cut(self, levels: Array) -> Array:
+        grid, values = self._grid
+        low, high = float(grid[0]), float(grid[-1])
         x = np.interp(levels, values, grid)
         for _ in range(5):
             value, slope = self.slope(x)
@@ -151,6 +159,18 @@ class MixturePair(SmoothPair):
             return -sign * math.inf
         limit = math.log(fading.base) * sign
         return limit - sign * 8 * UNIT * (1 + abs(limit)) / fading.base
+
+
+def _around(means: Sequence[float], spacing: float) -> Array:
+    """Points within REACH of any of the means, increasing."""
+    pieces: list[Array] = []
+    low = -math.inf
+    for mean in sorted(means):
+        start = max(low, mean - REACH)
+        if start < mean + REACH:
+            pieces.append(np.arange(start, mean + REACH, spacing))
+            low = float(pieces[-1][-1]) + spacing
+    return np.concatenate(pieces)
 
 
 class NormalPair(MixturePair):
@@ -178,7 +198,7 @@ class NormalPair(MixturePair):
     def nodes(self) -> tuple[Array, Array]:
         """A coarse picture for planning."""
         spacing = 0.125
-        x = np.arange(-REACH, max(0.0, *self.p.means, 0.0) + REACH, spacing)
+        x = _around((0.0, *self.p.means), spacing)
         logs = [
             math.log(weight) - (x - mean) ** 2 / 2
             for mean, weight in zip(
@@ -204,9 +224,12 @@ class LaplacePair(MixturePair):
         outer = self.masses(np.array([-math.inf, self.ends[0], self.ends[1], math.inf]))
         ends = [0, 2]
         self.atoms = Atoms(
-            outer[0][ends], outer[2][ends], UNIT * (48 + 2 * (self.ends[1] - self.ends[0]))
+            outer[0][ends],
+            outer[2][ends],
+            UNIT * (48 + 2 * (self.ends[1] - self.ends[0])),
+            self.loss(np.array(self.ends))[0],
         )
-        bottom, top = (float(value) for value in self.atoms.losses())
+        bottom, top = (float(value) for value in self.loss(np.array(self.ends))[0])
         self.top, self.anchor = top, top
         self.span = top - bottom if top > bottom else None
         self.loose_atoms = float(self.atoms.p[0])
@@ -232,5 +255,5 @@ class LaplacePair(MixturePair):
         cuts = np.linspace(*self.ends, 257)
         p, _, _, _ = self.masses(cuts)
         middle = self.slope((cuts[1:] + cuts[:-1]) / 2)[0]
-        losses = np.concatenate((middle, self.atoms.losses()))
+        losses = np.concatenate((middle, self.loss(np.array(self.ends))[0]))
         return losses, np.log(np.maximum(np.concatenate((p, self.atoms.p)), TINY))

@@ -31,14 +31,21 @@ ATOM_UNITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Atoms:
-    """Outcomes with masses p and q, each right within a relative `error`."""
+    """Outcomes with masses p and q, each right within a relative `error`.
+
+    `known` holds their losses in closed form, right within ATOM_UNITS units of 1 + |loss|; needed
+    where a mass underflows.
+    """
 
     p: Array
     q: Array
     error: float
+    known: Array | None = None
 
     def losses(self) -> Array:
         """log p/q, infinite where q is 0; -infinite where p is 0."""
+        if self.known is not None:
+            return np.where(self.p > 0, self.known, -math.inf)
         with np.errstate(divide="ignore"):
             return np.log(self.p) - np.where(self.p > 0, np.log(self.q), 0.0)
 
@@ -210,6 +217,26 @@ def lower_atoms(atoms: Atoms) -> tuple[Array, Array, float, float]:
     return p[kept], q[kept], infinite, slack
 
 
+# Beyond this loss e^loss times a mass leaves the range of floats.
+STEEPEST_LOSS = 600.0
+
+
+def lowered_atoms(lattice: Lattice, atoms: Atoms, low: float, high: float) -> LatticeLoss:
+    """Each atom moved down to the next point: less loss, hence below; nothing is lost on the lattice."""
+    losses = atoms.losses()
+    p = atoms.p * max(1 - atoms.error - 2 * UNIT, 0.0)
+    infinite = float(np.sum(p[losses == math.inf])) * (1 - 1e-13)
+    kept = np.isfinite(losses) & (losses >= low)
+    if not kept.any():
+        return LatticeLoss(lattice, lattice.below(low), np.zeros(1), infinite)
+    at = np.minimum(losses[kept], high)
+    slack = 2 * ATOM_UNITS * UNIT * (1 + float(np.abs(at).max())) + 4 * atoms.error
+    index = np.floor((at - lattice.offset + slack) / lattice.step).astype(np.int64)
+    first = int(index.min())
+    masses = np.bincount(index - first, weights=p[kept]) * (1 - 16 * UNIT * (1 + len(at)))
+    return LatticeLoss(lattice, first, np.maximum(masses, 0.0), infinite, slack)
+
+
 def common_span(losses: Array) -> float | None:
     """The distance of a lattice through all the losses (within rounding), if it is not too fine."""
     gaps = np.diff(np.unique(losses[np.isfinite(losses)]))
@@ -261,6 +288,8 @@ class AtomicPair(Pair):
     def lower(self, step: float, low: float, high: float) -> LatticeLoss:
         """Atoms merged onto points: see `pool`."""
         lattice = anchored(step, self.anchor)
+        if self.atoms.known is not None and float(np.abs(self.nodes()[0]).max()) > STEEPEST_LOSS:
+            return lowered_atoms(lattice, self.atoms, low, high)
         p, q, infinite, slack = lower_atoms(self.atoms)
         span = lattice.below(low) - 1, lattice.below(high) + 1
         return pool(lattice, p, q, span, infinite, slack)

@@ -134,10 +134,12 @@ def reach(cumulants: Cumulants, tilt: float) -> Reach:
     up = (cumulants.only(tilt + slopes) - value - OUTSIDE) / slopes
     down = (value - cumulants.only(tilt - slopes) + OUTSIDE) / slopes
     best_up, best_down = int(np.argmin(up)), int(np.argmax(down))
+    # A law concentrated in one point still gets a window around it.
+    pad = 1e-9 * abs(mean) + 1e-12
     return Reach(
         tilt,
-        float(down[best_down]),
-        float(up[best_up]),
+        min(float(down[best_down]), mean) - pad,
+        max(float(up[best_up]), mean) + pad,
         float(slopes[best_down]),
         float(slopes[best_up]),
         mean,

@@ -207,13 +207,12 @@ def rdp_epsilon(
     if _optimal_gain(moment, best.order) <= 1e-7 * abs(best.value):
         return _proved(curve, best.order, delta, Conversion.IMPROVED)
     found = optimal(near, curve(near), delta)
-    order = float(near[int(found.argmin())])
+    orders = [float(near[int(found.argmin())])]
     if float(found.min()) < best.value - 1e-4 * abs(best.value):
-        order = _best_order(divergences, lambda a, d: optimal(a, d, delta, zooms=2), enough).order
-    proofs = [
-        _proved(curve, order, delta, Conversion.OPTIMAL),
-        _proved(curve, best.order, delta, Conversion.IMPROVED),
-    ]
+        search = _best_order(divergences, lambda a, d: optimal(a, d, delta, zooms=2), enough)
+        orders.append(search.order)
+    proofs = [_proved(curve, order, delta, Conversion.OPTIMAL) for order in orders]
+    proofs.append(_proved(curve, best.order, delta, Conversion.IMPROVED))
     return min(proofs, key=lambda proof: proof.value)
 
 

@@ -41,7 +41,7 @@ def renyi(loss: Loss, orders: Floats) -> Floats:
 
 @renyi.register
 def _(loss: losses.GaussianLoss, orders: Floats) -> Floats:
-    return orders * loss.mu**2 / 2 * _ROUND_UP  # [Mironov2017] Proposition 7
+    return orders * (loss.mu * loss.mu) / 2 * _ROUND_UP  # [Mironov2017] Proposition 7
 
 
 @renyi.register
@@ -72,7 +72,7 @@ def _(loss: losses.ResponseLoss, orders: Floats) -> Floats:
         return np.full_like(orders, math.inf)
     a, e = orders, loss.epsilon
     # ((e^{ae} + e^{(1-a)e}) / (1 + e^e) - 1) (1 - neutral), factored so that nothing cancels.
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         excess = -np.expm1((1 - a) * e) * np.expm1(a * e) / (1 + np.exp(e))
         moment = np.log1p((1 - loss.neutral) * excess)
     return np.minimum(np.where(np.isfinite(moment), moment / (a - 1), e), e) * _ROUND_UP
@@ -153,14 +153,17 @@ def discrete_laplace_moment(
     loss: losses.DiscreteLaplaceLoss, orders: Floats
 ) -> tuple[Floats, Floats]:
     """(log E_Q (P/Q)^a, bound on its error); the pair is its own mirror image."""
-    # The loss is (2x - shift)/scale between the two supports' centres, constant outside.
-    decay, s = math.exp(-1 / loss.scale), loss.shift
-    x = np.arange(1, s)
-    value = np.concatenate([(2 * x - s) / loss.scale, [s / loss.scale, -s / loss.scale]])
-    mass = np.concatenate([(1 - decay) * decay**x, [decay**s, 1.0]]) / (1 + decay)
-    exponents = orders[:, None] * value
-    moment = log_sum_exp(exponents + np.log(np.maximum(mass, 1e-320)))
-    return moment, 1e-14 * (1 + orders * s / loss.scale)
+    # The loss is (2x - s)/scale between the two supports' centres, constant outside; between them the
+    # terms d^x e^{a (2x - s)/scale} are a geometric series with ratio e^k.
+    a, s, scale = orders, loss.shift, loss.scale
+    k = (2 * a - 1) / scale
+    share = np.log1p(math.exp(-1 / scale))
+    ends = [(a - 1) * s / scale - share, -a * s / scale - share]
+    if s > 1:
+        inner = s * k + np.log(-np.expm1((1 - s) * k)) - k - np.log(-np.expm1(-k))
+        ends.append(inner - a * s / scale + math.log(math.tanh(1 / (2 * scale))))
+    moment = log_sum_exp(np.stack(ends, axis=-1))
+    return moment, 1e-14 * (1 + orders * s / scale)
 
 
 @renyi.register
@@ -189,7 +192,21 @@ def _(loss: losses.GaussianMixtureLoss, orders: Floats) -> Floats:
     if len(loss.shifts) > 1:
         back = mixture_log_moments(loss.shifts, loss.weights, tuple((1 - orders).tolist()))
         moments = np.maximum(moments, back)
+    if not np.isfinite(moments).all():  # too long a sum
+        moments = np.where(np.isfinite(moments), moments, _convex_mixture_moments(loss, orders))
     return moments / (orders - 1) * (1 + RELATIVE_ERROR)
+
+
+def _convex_mixture_moments(loss: losses.GaussianMixtureLoss, orders: Floats) -> Floats:
+    """log((1-w) + sum_j w_j e^{a (a-1) s_j^2/2}), w = sum_j w_j: x^a is convex, so the mixture's moment
+    is at most the mixture of the moments; the other direction is at most (1-a) log(1-w).
+    """
+    shifts, weights = np.asarray(loss.shifts), np.asarray(loss.weights)
+    rest = max(1 - math.fsum(loss.weights), 1e-300)
+    terms = np.log(weights) + (orders * (orders - 1) / 2)[:, None] * shifts**2
+    forward = np.logaddexp(math.log(rest), log_sum_exp(terms))
+    backward = -(orders - 1) * math.log(rest)
+    return np.maximum(np.maximum(forward, backward), 0.0) * (1 + 1e-12) + 1e-12
 
 
 @renyi.register
@@ -295,6 +312,35 @@ def _interpolate(moment: Callable[[int], float], orders: Floats) -> Floats:
 
 
 @renyi.register
+def _(loss: losses.OppositeMixtureLoss, orders: Floats) -> Floats:
+    # One record: the bound on all pairs of a replaced record. A group: by group privacy of that.
+    one = losses.ReplacedSampleLoss(losses.GaussianLoss(loss.shifts[0]), _drawn_once(loss))
+    return renyi(
+        one if len(loss.shifts) == 1 else losses.GroupedLoss(one, len(loss.shifts)), orders
+    )
+
+
+def _drawn_once(loss: losses.OppositeMixtureLoss) -> float:
+    """The sampling rate of a group's records, from the weight of none being drawn, rounded up."""
+    if len(loss.weights) == 1:
+        return loss.weights[0]
+    none = 1 - math.fsum(loss.weights)
+    return min(1.0, -math.expm1(math.log(none) / len(loss.weights)) * (1 + 1e-12))
+
+
+@renyi.register
+def _(loss: losses.CoinLoss, orders: Floats) -> Floats:
+    # The coin is public: E (P/Q)^a is the mean of the options' moments.
+    terms = [
+        math.log(share) + (orders - 1) * renyi(option, orders)
+        for share, option in loss.options
+        if share > 0
+    ]
+    moment = np.maximum(log_sum_exp(np.stack(terms, axis=-1)), 0.0)
+    return np.asarray((moment * (1 + 1e-12) + 1e-14) / (orders - 1))
+
+
+@renyi.register
 def _(loss: losses.GroupedLoss, orders: Floats) -> Floats:
     # [Mironov2017] Proposition 2: halving the order c times pays for a group of 2^c.
     doublings = (loss.size - 1).bit_length()
@@ -364,17 +410,15 @@ def concentration(parts: Parts) -> float | None:
     total = 0.0
     for loss, times in parts:
         if type(loss) is losses.GaussianLoss:
-            total += times * loss.mu**2 / 2
+            total += times * (loss.mu * loss.mu) / 2  # ** raises where this is infinite
         elif type(loss) is losses.ConcentratedLoss:
             total += times * loss.rho
         else:
             return None
     total = total * (1 + 1e-14 * (2 + len(parts)))
-    return (
-        max(total, LEAST_DIVERGENCE)
-        if any(largest_loss(loss)[1] > 0 for loss, _ in parts)
-        else total
-    )
+    if total < LEAST_DIVERGENCE and any(largest_loss(loss)[1] > 0 for loss, _ in parts):
+        return LEAST_DIVERGENCE
+    return total if math.isfinite(total) else None
 
 
 def sampled_gaussian_theorem(noise_multiplier: float, sampling_rate: float, order: float) -> float:

@@ -78,6 +78,7 @@ def _(loss: losses.FiniteLoss, orders: Floats) -> Floats:
 def _(loss: losses.GaussianMixtureLoss, orders: Floats) -> Floats:
     exponents = 1 - orders if loss.backwards else orders
     moments = mixture_log_moments(loss.shifts, loss.weights, tuple(exponents.tolist()))
+    moments = np.where(np.isfinite(moments), moments, 0.0)  # unknown
     return np.maximum(moments / (orders - 1) * (1 - 2 * RELATIVE_ERROR), 0.0)
 
 

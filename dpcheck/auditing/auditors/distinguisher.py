@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.auditing.auditors.interface import Finding, conforms, refuted
 from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.dependence import signs_of_dependence
 from dpcheck.auditing.error_budget import DIRECTIONS
 from dpcheck.auditing.learning.events import Aim
 from dpcheck.auditing.learning.selection import Candidate, Learned, fit_batches, learn
@@ -19,6 +21,7 @@ from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
+from dpcheck.auditing.power import Effort, measured
 from dpcheck.auditing.statistics.sequential import (
     Counts,
     average_log_e,
@@ -38,6 +41,7 @@ from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
 
+Array = NDArray[np.float64]
 __all__ = ["Candidate", "Distinction", "Limits", "count_pairs", "distinguish", "learn"]
 
 
@@ -56,6 +60,9 @@ class Distinction:
     learning_runs: int
     notes: tuple[str, ...]
     out_of_time: bool = False
+    separates: bool = True  # whether an event was seen to be likelier on one side at all
+    effort: Effort = field(default_factory=lambda: Effort(0, 0, 1.0))
+    sample: tuple[Array, Array] | None = None  # recorded learning runs of the best pair
     earlier: tuple[Candidate, ...] = ()  # tested in another round, with less to show
 
     @property
@@ -164,6 +171,8 @@ def _and_rarer(
         learning_runs=found.learning_runs + rarer.learning_runs,
         notes=tuple(dict.fromkeys((*found.notes, *rarer.notes))),
         out_of_time=rarer.out_of_time,
+        separates=found.separates or rarer.separates,
+        effort=max(found.effort, rarer.effort, key=lambda one: one.runs),
         earlier=rarer.candidates if better is found else found.candidates,
     )
 
@@ -231,7 +240,15 @@ def _round(
         learned.runs,
         learned.notes,
         out_of_time,
+        _separates(counts),
+        Effort(counts[0].runs, learned.runs, limits.alpha),
+        learned.samples.get(candidates[0].pair),
     )
+
+
+def _separates(tests: Sequence[Counts]) -> bool:
+    """Whether one of the events is likelier on one side, beyond three standard errors."""
+    return any(abs(one.hits - one.other) > 3 * math.sqrt(one.hits + one.other) for one in tests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +355,7 @@ class Distinguisher:
         assert plan.mechanism is not None
         limits = replace(self.limits, alpha=alpha)
         found = distinguish(plan.mechanism, plan.pairs, plan.tested, limits, runner)
-        notes = list(found.notes)
+        notes = [*found.notes, *_honest(found, plan)]
         if plan.tested.lines is not None:
             notes.append(
                 f"the claimed curve allows epsilon {found.epsilon:.6g} at the tested delta "
@@ -359,7 +376,7 @@ class Distinguisher:
                 1 - self.limits.alpha,
                 Method.DISTINGUISHER,
                 found.runs,
-                found.detectable,
+                found.detectable if found.separates else math.inf,
                 found.learning_runs,
             ),
             _witness(found, plan.pairs) if found.lower > found.epsilon else None,
@@ -368,6 +385,25 @@ class Distinguisher:
             out_of_time=found.out_of_time,
             pair=found.pair,
         )
+
+
+def _honest(found: Distinction, plan: PartPlan) -> list[str]:
+    """What the verdict rests on: that runs are independent, that something was told apart, power."""
+    notes: list[str] = []
+    if found.sample is not None:
+        notes += dict.fromkeys(note for side in found.sample for note in signs_of_dependence(side))
+    if found.lower > found.epsilon:
+        return notes
+    if not found.separates:
+        return [
+            *notes,
+            f"in {found.runs:,} runs a side nothing told the two datasets apart, so nothing is known "
+            "about what they hide: do they differ in one record, does the function use its data and "
+            "return its answer?",
+        ]
+    if found.sample is not None:
+        notes.append(measured(found.sample, plan.tested, found.effort))
+    return notes
 
 
 def _witness(found: Distinction, pairs: Sequence[Pair]) -> Witness:

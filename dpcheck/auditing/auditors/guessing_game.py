@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from dpcheck.auditing.auditors.interface import Finding, conforms, refuted
 from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.dependence import signs_of_dependence
 from dpcheck.auditing.learning.guessers import KINDS, Rule, fit, worth
-from dpcheck.auditing.limits import Limits, Pace
+from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.outputs.reader import Reader, learn_reader
 from dpcheck.auditing.outputs.tables import Encoded, pack, unpack
@@ -164,7 +165,7 @@ def play(
     guess is made before its call, by a rule of the calls before.
     Assumes: calls are independent given the data.
     """
-    state = _State(mechanism, pairs[:_MOST_PAIRS], lines_to_play(claim), alpha, runner, limits.pace)
+    state = _State(mechanism, pairs[:_MOST_PAIRS], lines_to_play(claim), alpha, runner, limits)
     most, finished, alone = limits.game_for(mechanism), True, False
     try:
         state.start(most)
@@ -191,9 +192,9 @@ class _State:
         lines: tuple[Line, ...],
         alpha: float,
         runner: Runner,
-        pace: Pace,
+        limits: Limits,
     ) -> None:
-        self.pace = pace
+        self.pace, self.one_by_one = limits.pace, limits.check_every_batch
         self.mechanism, self.pairs, self.lines, self.runner = mechanism, pairs, lines, runner
         self.alpha = alpha / len(lines)  # each line of a curve has its own share
         self.tables = [_Table() for _ in pairs]
@@ -229,7 +230,7 @@ class _State:
             index = int(np.argmin([sum(table.calls) for table in self.tables]))
         table, chosen = self.tables[index], fitted[index]
         before, made = (len(table.parts[0]), len(table.parts[1])), sum(table.calls)
-        size = min(max(_TASK, made // 4), self.room(most))
+        size = 1 if self.one_by_one else min(max(_TASK, made // 4), self.room(most))
         self._call(index, size)
         if chosen is None:
             self.counts = [[old + Counts(neither=size) for old in mine] for mine in self.counts]
@@ -334,10 +335,28 @@ class GuessingGame:
             Spent(method, alpha, tuple(pair.label for pair in plan.pairs), note),
             observed,
             _witness(game, plan.pairs[game.pair]) if game.lower > epsilon else None,
+            _dependence(game.seen),
             out_of_time=not game.finished,
             pair=game.pair,
             seen=game.seen,
         )
+
+
+def _dependence(seen: tuple[Sequence[Encoded], Sequence[Encoded]]) -> tuple[str, ...]:
+    """Signs that calls were not independent; a constant answer may be a kept one."""
+    if not all(seen):
+        return ()
+    reader = learn_reader(*seen)
+    rows = [np.concatenate([reader.rows(part) for part in side]) for side in seen]
+    found = [note for side in rows for note in signs_of_dependence(side)]
+    constant = all(len(side) >= _FIRST and bool((side == side[0]).all()) for side in rows)
+    if constant and bool((rows[0][0] != rows[1][0]).any()):
+        found.append(
+            "every call on a dataset gave one and the same output: there is no noise, or an answer "
+            "is kept and given again (then audit the function without its cache, since runs that "
+            "share their noise are not independent)"
+        )
+    return tuple(dict.fromkeys(found))
 
 
 def _witness(game: Game, pair: Pair) -> Witness:

@@ -64,6 +64,7 @@ class Replay:
         """Where somebody's code runs on pairs; reference mechanisms have a search of their own."""
         return (
             plan.mechanism is not None
+            and not plan.mechanism.is_outside
             and bool(plan.pairs)
             and plan.search is None
             and not plan.floating_point

@@ -34,6 +34,8 @@ _SURE = math.log(1e5)  # nats that fresh runs should give
 _LEARNED = 16_384  # runs a side to learn a rule from, at most
 _CHEAP = 5.0  # seconds that shrinking may take
 _ATTEMPTS = 8
+_CONFIRMING = 20.0  # seconds that confirming may take
+_FEWEST = 48  # calls that can confirm anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,15 @@ class _Sides:
     first: Array
     second: Array
     reader: Reader
+    runs: int  # a side, made to get here
 
 
-def readable(plan: PartPlan, finding: Finding, limits: Limits, runner: Runner) -> Witness | None:
+def readable(
+    plan: PartPlan, finding: Finding, limits: Limits, spent: int, runner: Runner
+) -> Witness | None:
     """The witness with a rule, fresh counts and an exact p-value; as it was where none is found.
+
+    `spent` runs a side were made before; the limit on runs holds for these, too.
 
     Nothing here changes the verdict: it was given before, at the error rate of the audit.
     """
@@ -57,13 +64,21 @@ def readable(plan: PartPlan, finding: Finding, limits: Limits, runner: Runner) -
     runner = runner.within("counterexample")
     runner.progress.stage(f"{runner.prefix}: a counterexample that can be run")
     epsilon, delta = float(witness["epsilon_claimed"]), float(witness["delta"])
+    left = limits.runs_for(mechanism) - spent
     try:
-        sides = _sides(mechanism, plan, finding, limits, runner)
+        sides = _sides(mechanism, plan, finding, limits, left, runner)
         rule = learn_rule(sides.first, sides.second, sides.reader, epsilon)
-        if rule is None:
+        left -= sides.runs
+        if rule is None or left < _FEWEST:
             return witness
-        spent = 2 * (finding.observed.runs + finding.observed.learning_runs)
-        right, wrong, calls = _confirm(mechanism, sides, rule, max(400, 4 * spent), runner)
+        right, wrong, calls = _confirm(
+            mechanism,
+            sides,
+            rule,
+            min(left, _affordable(limits, 4 * spent)),
+            runner,
+            approximate=delta > 0,
+        )
     except TimeLimitReached:
         return witness
     p_value = exact_p_value(right, wrong, calls, epsilon, delta)
@@ -92,20 +107,25 @@ def _figures(
 
 
 def _sides(
-    mechanism: Mechanism, plan: PartPlan, finding: Finding, limits: Limits, runner: Runner
+    mechanism: Mechanism,
+    plan: PartPlan,
+    finding: Finding,
+    limits: Limits,
+    left: int,
+    runner: Runner,
 ) -> _Sides:
     """What a rule is learned on: the calls that were guessed, or fresh runs where those are many."""
     assert finding.pair is not None
     assert finding.observed is not None
     pair = plan.pairs[finding.pair]
     if finding.seen is None:
-        wanted = max(64, min(_LEARNED, finding.observed.learning_runs))
+        wanted = max(1, min(_LEARNED, finding.observed.learning_runs, left // 2))
         seen = observe_pair(mechanism, pair, "rule", wanted, runner)
-        return _Sides(pair, seen.first, seen.second, seen.reader)
-    pair, parts = _shrunk(mechanism, plan, pair, finding.seen, limits, runner)
+        return _Sides(pair, seen.first, seen.second, seen.reader, seen.runs)
+    pair, parts, used = _shrunk(mechanism, plan, pair, finding.seen, limits, left // 2, runner)
     reader = learn_reader(*parts)
     rows = [np.concatenate([reader.rows(part) for part in side]) for side in parts]
-    return _Sides(pair, rows[0], rows[1], reader)
+    return _Sides(pair, rows[0], rows[1], reader, used)
 
 
 Parts = tuple[Sequence[Encoded], Sequence[Encoded]]
@@ -117,20 +137,24 @@ def _shrunk(
     pair: Pair,
     seen: Parts,
     limits: Limits,
+    left: int,
     runner: Runner,
-) -> tuple[Pair, Parts]:
+) -> tuple[Pair, Parts, int]:
     """The smallest pair on which the game is still won, where playing it a few times is cheap."""
     calls = sum(part.size for side in seen for part in side)
     cost = limits.pace.needs(2 * _ATTEMPTS * calls)
-    if cost is None or cost > min(_CHEAP, limits.seconds_left / 4):
-        return pair, seen
-    quick = replace(limits, max_runs=max(64, calls), deadline=limits.deadline)
+    most = max(64, calls)
+    if cost is None or cost > min(_CHEAP, limits.seconds_left / 4) or most * _ATTEMPTS > left:
+        return pair, seen, 0
+    quick = replace(limits, max_runs=most)
+    played: list[int] = []
     won: dict[int, Game] = {}
 
     def still_fails(candidate: Pair) -> bool:
         own = runner.within(f"shrink {len(won)} {candidate.label} {len(repr(candidate))}")
         try:
             game = play(mechanism, [candidate], plan.tested, 0.01, quick, own)
+            played.append(game.runs)
         except TimeLimitReached:
             raise
         except DpcheckError:  # outside of what the mechanism takes
@@ -141,7 +165,14 @@ def _shrunk(
         return False
 
     small = shrink_pair(pair, still_fails, _ATTEMPTS)
-    return (pair, seen) if small is pair else (small, won[id(small)].seen)
+    shown = (pair, seen) if small is pair else (small, won[id(small)].seen)
+    return *shown, sum(played)
+
+
+def _affordable(limits: Limits, most: int) -> int:
+    """Calls that may be made to confirm a rule: few of slow ones."""
+    fitting = limits.pace.within(min(_CONFIRMING, limits.seconds_left / 2))
+    return max(_FEWEST, most if fitting is None else min(max(400, most), fitting))
 
 
 def hit_batch(
@@ -171,10 +202,10 @@ def hit_batch(
 
 
 def _confirm(
-    mechanism: Mechanism, sides: _Sides, rule: Rule, most: int, runner: Runner
+    mechanism: Mechanism, sides: _Sides, rule: Rule, most: int, runner: Runner, *, approximate: bool
 ) -> tuple[int, int, int]:
     """(hits on the likelier side, on the other, calls), with a number of calls fixed before."""
-    calls = int(min(most, max(40, math.ceil(_SURE / rule.worth))))
+    calls = int(min(most, max(_FEWEST, math.ceil((2 if approximate else 1) * _SURE / rule.worth))))
     size = min(calls, mechanism.batch) if mechanism.batched else min(512, max(4, calls // 16))
     total = np.zeros(3)
     for batch in runner.batches(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,31 @@ def learn_rule(first: Array, second: Array, reader: Reader, epsilon: float) -> R
         rule = _grown(mine, theirs, reader, named, epsilon, swapped)
         if rule is not None and (best is None or rule.worth > best.worth):
             best = rule
-    return best
+    if best is None:
+        return None
+    mine, theirs = (second, first) if best.swapped else (first, second)
+    return _rounded(best, mine, theirs, epsilon)
+
+
+_ALIKE = 0.97  # of a rule's worth that a rounder one must keep
+
+
+def _rounded(rule: Rule, mine: Array, theirs: Array, epsilon: float) -> Rule:
+    """The rule with the fewest digits that is about as good."""
+    conditions = list(rule.conditions)
+    for place, condition in enumerate(conditions):
+        if condition.sign == "==":
+            continue
+        for digits in range(1, 8):
+            short = replace(condition, cut=float(f"{condition.cut:.{digits}g}"))
+            simpler = replace(
+                rule, conditions=(*conditions[:place], short, *conditions[place + 1 :])
+            )
+            hits, other = (np.array([float(simpler.holds(side).sum())]) for side in (mine, theirs))
+            if growth(hits, other, len(mine) + len(theirs), epsilon)[0] >= _ALIKE * rule.worth:
+                conditions[place] = short
+                break
+    return replace(rule, conditions=tuple(conditions))
 
 
 def _grown(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -36,6 +36,7 @@ _JUDGED = 1 << 18  # and, at most, to tell promising pairs from others by them
 _KEPT = 2  # pairs
 _SHORTLIST = 10  # scores a pair
 _FINALISTS = 6  # scores, over all pairs
+_RECORDED = 4096  # learning runs a side that are kept to measure what would have been caught
 _NAMED = 5  # parts of the output that were not looked at, in the notes
 _FEW_CELLS = 64  # so few are counted well enough on the learning runs
 
@@ -56,6 +57,7 @@ class Learned:
     runs: int
     notes: tuple[str, ...]
     unread: bool = False  # whether some part of the outputs was not looked at
+    samples: Mapping[int, tuple[Array, Array]] = field(default_factory=dict)  # recorded, by pair
 
     @property
     def bets(self) -> tuple[Bet, ...]:
@@ -130,6 +132,7 @@ def learn(
     """
     spent, constant = 0, True
     unread: dict[str, str] = {}
+    samples: dict[int, tuple[Array, Array]] = {}
     chosen = list(range(len(pairs)))
     if only is not None:
         chosen = [only]
@@ -146,6 +149,7 @@ def learn(
         grids = learn_grids(
             first, second, claim, most=_SHORTLIST, trees=limits.trees, reader=reader, aim=aim
         )
+        samples[index] = (first[:_RECORDED].copy(), second[:_RECORDED].copy())
         del first, second, seen
         sharpening = limits.sharpening_for(mechanism, len(chosen))
         batches = _Batches(mechanism, pairs, index, sharpening, runner)
@@ -180,7 +184,7 @@ def learn(
     notes += [f"not looked at: {path}: {why}" for path, why in sorted(unread.items())[:_NAMED]]
     if unread:
         notes.append("since not all of the output was looked at, only a violation can be decided")
-    return Learned(tuple(_kept(found)), spent, tuple(notes), bool(unread))
+    return Learned(tuple(_kept(found)), spent, tuple(notes), bool(unread), samples)
 
 
 def _screened(

@@ -87,7 +87,7 @@ def candidates(description: Records, adjacency: Adjacency, most: int = 64) -> li
 
     >>> from dpcheck.core.records import number, records
     >>> [c.label for c in candidates(records(age=number(0, 120)), Adjacency.ADD_REMOVE, 2)]
-    ['age lowest, among others', 'age lowest, alone']
+    ['age lowest, among others', 'age highest, among others']
     """
     found = list(islice(_distinct(_all(description, adjacency)), most))
     if not found:
@@ -133,7 +133,7 @@ def _changes(
     if adjacency is Adjacency.ZERO_OUT:
         blank = _person(description, {n: _blank(f) for n, f in description.fields})
         for label, rows in people.items():
-            yield f"{label} blanked", rows, _with_owner(description, blank)
+            yield f"{label} blanked", rows, blank
         return
     for name, field in description.fields:
         own = (
@@ -185,10 +185,6 @@ def _person(description: Records, changed: dict[str, Any]) -> tuple[Row, ...]:
     if description.person is not None:
         owned[description.person] = _owner(-1)
     return (_row(description, owned),) * description.rows_per_person
-
-
-def _with_owner(description: Records, rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    return rows
 
 
 _BACKGROUNDS = 5

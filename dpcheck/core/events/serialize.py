@@ -33,6 +33,15 @@ def event_names() -> tuple[str, ...]:
     return tuple(sorted(_KINDS))
 
 
+def event_kind(name: str) -> type[Event]:
+    """The kind of event with that name."""
+    if name not in _KINDS:
+        raise InvalidEvent(
+            f"unknown event {name!r}; known are {', '.join(event_names())}.", name=name
+        )
+    return _KINDS[name]
+
+
 def to_dict(event: Event) -> dict[str, Plain]:
     """The event as plain data.
 

@@ -1,8 +1,5 @@
-"""Values that know which draws they are made of.
+"""Values that know which draws they are made of: scalars, arrays, and what numpy does to them."""
 
-Scalars, their arithmetic and arrays of them know each other; `values` is imported first.
-"""
+from dpcheck.replay.following import functions, ufuncs  # they fill in the rules of the operators
 
-from dpcheck.replay.following import values
-
-__all__ = ["values"]
+__all__ = ["functions", "ufuncs"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.replay.following import values as v
+from dpcheck.replay.following.operators import RULES
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.recorder import Constraint, Selection
 
@@ -21,7 +22,7 @@ def combine(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
     """op(left, right) where at least one is followed."""
     for side in (left, right):
         if isinstance(side, np.ndarray) and side.ndim:
-            return v.on_ufunc(UFUNCS[op], "__call__", (left, right), {})
+            return RULES.on_ufunc(UFUNCS[op], "__call__", (left, right), {})
         if not isinstance(side, v.Followed) and not v.is_number(side):
             return _strange(op, left, right)
     left, right = _plain(left), _plain(right)
@@ -206,10 +207,25 @@ def _ufunc_step(ufunc: Any) -> Callable[[float], float]:
 
 
 NON_DECREASING = {
-    np.exp, np.expm1, np.exp2, np.floor, np.ceil, np.rint, np.trunc, np.tanh, np.arctan, np.cbrt,
-    np.sinh, np.arcsinh, np.sign, np.deg2rad, np.rad2deg,
-    math.floor, math.ceil, math.trunc,
-}  # fmt: skip
+    np.exp,
+    np.expm1,
+    np.exp2,
+    np.floor,
+    np.ceil,
+    np.rint,
+    np.trunc,
+    np.tanh,
+    np.arctan,
+    np.cbrt,
+    np.sinh,
+    np.arcsinh,
+    np.sign,
+    np.deg2rad,
+    np.rad2deg,
+    math.floor,
+    math.ceil,
+    math.trunc,
+}
 
 
 def apply(op: Callable[[Any], Any], value: v.Followed) -> Value:
@@ -313,3 +329,6 @@ UFUNCS: dict[Callable[..., Any], Any] = {
     operator.eq: np.equal,
     operator.ne: np.not_equal,
 }
+
+RULES.combine, RULES.apply, RULES.apply_rounding = combine, apply, apply_rounding
+RULES.cast, RULES.clip = cast, clip

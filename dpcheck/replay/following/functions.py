@@ -11,35 +11,112 @@ from dpcheck.replay.following import arithmetic as a
 from dpcheck.replay.following import values as v
 from dpcheck.replay.following.arrays import (
     FollowedArray,
-    choose,
     concrete,
+    decided,
     each,
     has_followed,
     to_plain,
     unwrap,
     wrap,
 )
+from dpcheck.replay.following.operators import RULES
+from dpcheck.replay.following.ufuncs import choose
 from dpcheck.replay.recorder import Constraint, Selection
 
 # Functions that only move, copy or add entries: numpy's own code for object arrays is right.
 MOVING = {
-    np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.dstack, np.reshape,
-    np.transpose, np.ravel, np.squeeze, np.expand_dims, np.broadcast_to, np.tile, np.repeat,
-    np.flip, np.fliplr, np.flipud, np.roll, np.split, np.array_split, np.append, np.diag,
-    np.diagonal, np.trace, np.atleast_1d, np.atleast_2d, np.moveaxis, np.swapaxes, np.take,
-    np.copy, np.cumsum, np.sum, np.dot, np.inner, np.outer, np.vdot, np.tensordot, np.diff, np.kron,
-    np.block, np.delete, np.insert, np.rot90, np.broadcast_arrays, np.einsum, np.convolve,
-    np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis,
-}  # fmt: skip
+    np.concatenate,
+    np.stack,
+    np.hstack,
+    np.vstack,
+    np.column_stack,
+    np.dstack,
+    np.reshape,
+    np.transpose,
+    np.ravel,
+    np.squeeze,
+    np.expand_dims,
+    np.broadcast_to,
+    np.tile,
+    np.repeat,
+    np.flip,
+    np.fliplr,
+    np.flipud,
+    np.roll,
+    np.split,
+    np.array_split,
+    np.append,
+    np.diag,
+    np.diagonal,
+    np.trace,
+    np.atleast_1d,
+    np.atleast_2d,
+    np.moveaxis,
+    np.swapaxes,
+    np.take,
+    np.copy,
+    np.cumsum,
+    np.sum,
+    np.dot,
+    np.inner,
+    np.outer,
+    np.vdot,
+    np.tensordot,
+    np.diff,
+    np.kron,
+    np.block,
+    np.delete,
+    np.insert,
+    np.rot90,
+    np.broadcast_arrays,
+    np.einsum,
+    np.convolve,
+    np.copyto,
+    np.put,
+    np.place,
+    np.putmask,
+    np.fill_diagonal,
+    np.put_along_axis,
+}
 
 # Functions of the values without an answer of their own here; they raise for no value of the noise.
 TOTAL = {
-    np.sort, np.argsort, np.median, np.max, np.min, np.std, np.var, np.prod, np.quantile,
-    np.percentile, np.linalg.norm, np.cumprod, np.nanmean, np.nansum, np.nanmax, np.nanmin,
-    np.count_nonzero, np.average, np.ptp, np.partition, np.argpartition, np.isclose, np.allclose,
-    np.histogram, np.nan_to_num, np.interp, np.searchsorted, np.digitize, np.unique, np.array_equal,
-    np.any, np.all, np.corrcoef, np.cov, np.linalg.det,
-}  # fmt: skip
+    np.sort,
+    np.argsort,
+    np.median,
+    np.max,
+    np.min,
+    np.std,
+    np.var,
+    np.prod,
+    np.quantile,
+    np.percentile,
+    np.linalg.norm,
+    np.cumprod,
+    np.nanmean,
+    np.nansum,
+    np.nanmax,
+    np.nanmin,
+    np.count_nonzero,
+    np.average,
+    np.ptp,
+    np.partition,
+    np.argpartition,
+    np.isclose,
+    np.allclose,
+    np.histogram,
+    np.nan_to_num,
+    np.interp,
+    np.searchsorted,
+    np.digitize,
+    np.unique,
+    np.array_equal,
+    np.any,
+    np.all,
+    np.corrcoef,
+    np.cov,
+    np.linalg.det,
+}
 
 
 def on_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -133,26 +210,19 @@ def _lost(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _where(condition: Any, *choices: Any) -> Any:
     if not choices:
-        from dpcheck.replay.following.arrays import decided
-
         return np.where(decided(condition))
     return each(choose, condition, *choices)
 
 
-def _clip(
-    array: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *,
-    min: Any = None, max: Any = None, **_: Any,  # noqa: A002 - numpy's names
-) -> Any:  # fmt: skip
-    low = a_min if a_min is not None else min
-    high = a_max if a_max is not None else max
-    result = each(
+def _clip(array: Any, a_min: Any = None, a_max: Any = None, **keywords: Any) -> Any:
+    low = a_min if a_min is not None else keywords.get("min")
+    high = a_max if a_max is not None else keywords.get("max")
+    return each(
         lambda x, lo, hi: a.clip(x, lo, hi) if _any(x, lo, hi) else np.clip(x, lo, hi),
-        array, -np.inf if low is None else low, np.inf if high is None else high,
-    )  # fmt: skip
-    if out is not None:
-        out[...] = result
-        return out
-    return result
+        array,
+        -np.inf if low is None else low,
+        np.inf if high is None else high,
+    )
 
 
 def _any(*values: Any) -> bool:
@@ -199,8 +269,7 @@ def pick(entries: list[Any], sign: float = 1.0) -> Any:
         return int(np.argmax(np.asarray(entries) * sign))
     smooth = all(isinstance(x, v.Affine) and x.continuous for x in followed)
     if not smooth or any(not isinstance(x, v.Followed) and x != x for x in entries):
-        best = np.argmax if sign > 0 else np.argmin
-        return v.lose(lambda *x: int(best(x)), *entries)
+        return _lost_pick(entries, sign)
     recorder = followed[0].recorder
     outcomes = []
     for winner in entries:
@@ -209,12 +278,16 @@ def pick(entries: list[Any], sign: float = 1.0) -> Any:
             if other is not winner:
                 constraint = _above(winner, other, sign)
                 if constraint is None:
-                    best = np.argmax if sign > 0 else np.argmin
-                    return v.lose(lambda *x: int(best(x)), *entries)
+                    return _lost_pick(entries, sign)
                 constraints.append(constraint)
         outcomes.append(tuple(constraints))
     selection = recorder.select(Selection(tuple(outcomes)))
     return v.Tabled(recorder, (selection,), tuple(range(len(entries))))
+
+
+def _lost_pick(entries: list[Any], sign: float) -> Any:
+    best = np.argmax if sign > 0 else np.argmin
+    return v.lose(lambda *x: int(best(x)), *entries)
 
 
 def _above(winner: Any, other: Any, sign: float) -> Constraint | None:
@@ -243,9 +316,21 @@ def _average(array: Any, axis: Any = None, weights: Any = None, **_: Any) -> Any
 
 # Others (where=, out=, order=) change what a function does and are left to the general case.
 KNOWN_KEYWORDS = frozenset(
-    {"axis", "keepdims", "weights", "decimals", "a_min", "a_max", "min", "max", "dtype", "shape",
-     "fill_value", "out"}
-)  # fmt: skip
+    {
+        "axis",
+        "keepdims",
+        "weights",
+        "decimals",
+        "a_min",
+        "a_max",
+        "min",
+        "max",
+        "dtype",
+        "shape",
+        "fill_value",
+        "out",
+    }
+)
 
 HANDLED: dict[Any, Callable[..., Any]] = {
     np.where: _where,
@@ -266,3 +351,5 @@ HANDLED: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda array: False,  # noqa: ARG005
     np.isrealobj: lambda array: True,  # noqa: ARG005
 }
+
+RULES.on_function = on_function

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.replay.following.operators import Operators
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.recorder import Recorder
 
@@ -34,7 +35,7 @@ def is_number(value: object) -> bool:
     return issubclass(kind, int | float | np.bool_ | np.integer | np.floating)
 
 
-class Followed:
+class Followed(Operators):
     """A scalar made of draws."""
 
     __slots__ = ("recorder",)
@@ -46,7 +47,7 @@ class Followed:
 
     recorder: Recorder
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         """What it stands for, so that isinstance(x, float) goes the way it goes without us."""
         return float
@@ -103,122 +104,6 @@ class Followed:
     def __deepcopy__(self, memo: object) -> Followed:
         return self
 
-    # --- arithmetic; `combine` is filled in by following.arithmetic
-    def __add__(self, other: Any) -> Any:
-        return combine(operator.add, self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return combine(operator.add, other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return combine(operator.sub, self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return combine(operator.sub, other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return combine(operator.mul, self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return combine(operator.mul, other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return combine(operator.truediv, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return combine(operator.truediv, other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return combine(operator.floordiv, self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return combine(operator.floordiv, other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return combine(operator.mod, self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return combine(operator.mod, other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return combine(operator.pow, self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return combine(operator.pow, other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return NotImplemented
-
-    def __and__(self, other: Any) -> Any:
-        return combine(operator.and_, self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return combine(operator.and_, other, self)
-
-    def __or__(self, other: Any) -> Any:
-        return combine(operator.or_, self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return combine(operator.or_, other, self)
-
-    def __xor__(self, other: Any) -> Any:
-        return combine(operator.xor, self, other)
-
-    def __rxor__(self, other: Any) -> Any:
-        return combine(operator.xor, other, self)
-
-    def __invert__(self) -> Any:
-        return apply(operator.invert, self)
-
-    def __neg__(self) -> Any:
-        return apply(operator.neg, self)
-
-    def __pos__(self) -> Any:
-        return self
-
-    def __abs__(self) -> Any:
-        return apply(operator.abs, self)
-
-    def __round__(self, digits: int | None = None) -> Any:
-        return apply_rounding(self, digits)
-
-    def __trunc__(self) -> Any:
-        return apply(math.trunc, self)
-
-    def __floor__(self) -> Any:
-        return apply(math.floor, self)
-
-    def __ceil__(self) -> Any:
-        return apply(math.ceil, self)
-
-    # --- comparisons: finite random variables
-    def __lt__(self, other: Any) -> Any:
-        return combine(operator.lt, self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return combine(operator.le, self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return combine(operator.gt, self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return combine(operator.ge, self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return combine(operator.eq, self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return combine(operator.ne, self, other)
-
-    # --- numpy scalars have these
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        return on_ufunc(ufunc, method, inputs, keywords)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:  # noqa: ARG002
-        from dpcheck.replay.following.functions import on_function
-
-        return on_function(function, args, kwargs)
-
     def item(self) -> Followed:
         """Itself: it is a scalar."""
         return self
@@ -233,18 +118,6 @@ class Followed:
     def is_integer(self) -> bool:
         """As float has it."""
         return bool(self.leave("is_integer()").is_integer())
-
-    def astype(self, kind: Any, **_: object) -> Any:
-        """Another dtype; integers truncate."""
-        return cast(self, np.dtype(kind))
-
-    def round(self, digits: int = 0) -> Any:
-        """As numpy's scalars have it."""
-        return apply_rounding(self, digits)
-
-    def clip(self, low: Any = None, high: Any = None) -> Any:
-        """As numpy's scalars have it."""
-        return clip(self, low, high)
 
 
 class Affine(Followed):
@@ -262,9 +135,11 @@ class Affine(Followed):
 
     @property
     def depends(self) -> frozenset[int]:
+        """The atoms in it."""
         return frozenset(self.coefficients)
 
     def concrete(self) -> float:
+        """Its value under the drawn numbers."""
         values = self.recorder.values
         return float(self.base + math.fsum(c * values[a] for a, c in self.coefficients.items()))
 
@@ -293,6 +168,7 @@ class Monotone(Followed):
 
     @property
     def depends(self) -> frozenset[int]:
+        """The atoms in it."""
         return self.inner.depends
 
     def at(self, value: float) -> float:
@@ -302,6 +178,7 @@ class Monotone(Followed):
         return -value if self.flipped else value
 
     def concrete(self) -> float:
+        """Its value under the drawn numbers."""
         return self.at(self.inner.concrete())
 
 
@@ -319,12 +196,13 @@ class Tabled(Followed):
 
     @property
     def depends(self) -> frozenset[int]:
+        """The atoms its selections look at."""
         found: frozenset[int] = frozenset()
         for selection in self.selections:
             found |= self.recorder.selections[selection].atoms
         return found
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         return type(self.table[0])
 
@@ -336,6 +214,7 @@ class Tabled(Followed):
         return self.table[index]
 
     def concrete(self) -> Any:
+        """Its value under the drawn numbers."""
         taken = dict(self.recorder.decisions)
         return self.position(
             {s: taken[s] if s in taken else self.recorder.seen(s) for s in self.selections}
@@ -371,15 +250,17 @@ class Lost(Followed):
         self._depends = depends
         self.value = value
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         return type(self.value)
 
     @property
     def depends(self) -> frozenset[int]:
+        """The atoms in it."""
         return self._depends
 
     def concrete(self) -> Any:
+        """Its value under the drawn numbers."""
         return self.value
 
 
@@ -417,14 +298,3 @@ def lose(op: Callable[..., Any], *values: Any) -> Lost:
         recorder.mark(MarkKind.BRANCH, "an error that depends on the noise")
         raise
     return Lost(recorder, depends, result)
-
-
-# Late bindings: arithmetic and the array protocol need the classes above.
-from dpcheck.replay.following.arithmetic import (  # noqa: E402
-    apply,
-    apply_rounding,
-    cast,
-    clip,
-    combine,
-)
-from dpcheck.replay.following.arrays import on_ufunc  # noqa: E402

@@ -70,12 +70,15 @@ def blocks(ways: Sequence[str], first: Sequence[Affine], second: Sequence[Affine
         mine[0 if node < len(first) else 1].append(node if node < len(first) else node - len(first))
     return [
         Block(
-            tuple(ways[r] for r in mine_rows), tuple(columns[c] for c in mine_cols),
-            matrix[mine_rows][:, mine_cols].toarray(), shift[mine_rows], slack[mine_rows],
+            tuple(ways[r] for r in mine_rows),
+            tuple(columns[c] for c in mine_cols),
+            matrix[mine_rows][:, mine_cols].toarray(),
+            shift[mine_rows],
+            slack[mine_rows],
         )
         for mine_rows, mine_cols in found.values()
         if len(mine_rows) <= _DENSE and len(mine_cols) <= _DENSE
-    ]  # fmt: skip
+    ]
 
 
 def slack_of(first: Affine, second: Affine) -> float:
@@ -91,9 +94,10 @@ def block_parts(block: Block, atoms: Sequence[Atom]) -> list[Part]:
     if any(atoms[c].family not in SHIFTABLE for c in block.columns):
         return []
     if block.matrix.shape == (1, 1):
-        moved = _less(block.shift[0], block.slack[0]) / block.matrix[0, 0]
-        return [_atom_part(block, 0, float(moved), atoms)]
-    moved, *_ = np.linalg.lstsq(block.matrix, block.shift, rcond=1e-10)
+        by = _less(block.shift[0], block.slack[0]) / block.matrix[0, 0]
+        return [_atom_part(block, 0, float(by), atoms)]
+    solved, *_ = np.linalg.lstsq(block.matrix, block.shift, rcond=1e-10)
+    moved = np.asarray(solved, dtype=np.float64)
     left = block.shift - block.matrix @ moved
     if np.any(np.abs(left) > 1e3 * (block.slack + 1e-10 * np.abs(block.shift).max())):
         return _certain(block, left)
@@ -148,9 +152,20 @@ def _many_to_one(block: Block, moved: Array, atoms: Sequence[Atom]) -> list[Part
         doubt = float(np.linalg.norm(np.abs(np.linalg.pinv(block.matrix)) @ block.slack))
         mu = max(0.0, float(np.linalg.norm(moved)) - doubt)
         words = f"normal noise moved by {mu:.6g} of its spread"
-        return [
-            Part(math.inf, math.inf, GaussianLoss(mu), block.ways, frozenset(block.columns), words)
-        ] if mu > 0 else []  # fmt: skip
+        return (
+            [
+                Part(
+                    math.inf,
+                    math.inf,
+                    GaussianLoss(mu),
+                    block.ways,
+                    frozenset(block.columns),
+                    words,
+                )
+            ]
+            if mu > 0
+            else []
+        )
     if not families <= {Family.NORMAL, Family.LAPLACE}:
         return []
     heavy = [i for i, c in enumerate(block.columns) if atoms[c].family is Family.LAPLACE]

@@ -16,9 +16,13 @@ _SMALLEST = 1e-9  # of a bin's mass on either side; smaller ones join their neig
 
 
 def edges_for(
-    family: Family, center: float, scale: float, other: Family, other_center: float,
+    family: Family,
+    center: float,
+    scale: float,
+    other: Family,
+    other_center: float,
     other_scale: float,
-) -> Array:  # fmt: skip
+) -> Array:
     """Cuts at quantiles of both laws."""
     body = np.linspace(0.5 / BINS, 1 - 0.5 / BINS, BINS // 2)
     tail = np.geomspace(1e-7, 0.5 / BINS, 12, endpoint=False)
@@ -59,9 +63,13 @@ def table(p: Array, q: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def binned(
-    family: Family, center: float, scale: float, other: Family, other_center: float,
+    family: Family,
+    center: float,
+    scale: float,
+    other: Family,
+    other_center: float,
     other_scale: float,
-) -> FiniteLoss | None:  # fmt: skip
+) -> FiniteLoss | None:
     """The two laws seen through bins; None where they cannot be told apart."""
     cuts = edges_for(family, center, scale, other, other_center, other_scale)
     p, q = table(

@@ -103,9 +103,12 @@ def _atoms(value: Any, recorder: Recorder) -> frozenset[int]:
 
 
 def compare(
-    first: Table, second: Table, ways: Sequence[str], atoms: frozenset[int],
+    first: Table,
+    second: Table,
+    ways: Sequence[str],
+    atoms: frozenset[int],
     missing: tuple[float, float] = (0.0, 0.0),
-) -> Part | None:  # fmt: skip
+) -> Part | None:
     """Two tables; `missing` is the most that paths not looked at may hold on each side."""
     keys = list(dict.fromkeys([*first, *second]))
     nothing = (0.0, 0.0)

@@ -44,9 +44,13 @@ def revealed(ways: Sequence[str], atoms: frozenset[int], words: str) -> Part:
 
 
 def finite_part(
-    p: Sequence[float], q: Sequence[float], ways: Sequence[str], atoms: frozenset[int], words: str,
+    p: Sequence[float],
+    q: Sequence[float],
+    ways: Sequence[str],
+    atoms: frozenset[int],
+    words: str,
     witness: tuple[tuple[str, object], ...] = (),
-) -> Part:  # fmt: skip
+) -> Part:
     """A part with a table of outcomes, each mass known within RELATIVE."""
 
     def largest(a: Sequence[float], b: Sequence[float]) -> float:

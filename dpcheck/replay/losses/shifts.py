@@ -71,9 +71,10 @@ def _discrete_laplace(atom: Atom, shift: float) -> Bounds:
     if whole is None:
         return _APART
     return (
-        abs(whole) / atom.parameter, abs(whole) / atom.parameter,
+        abs(whole) / atom.parameter,
+        abs(whole) / atom.parameter,
         DiscreteLaplaceLoss(atom.parameter, abs(whole)),
-    )  # fmt: skip
+    )
 
 
 def _discrete_gaussian(atom: Atom, shift: float) -> Bounds:

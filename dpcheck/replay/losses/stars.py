@@ -55,7 +55,7 @@ def _component(constraints: list[Constraint], atoms: Sequence[Atom]) -> Enclosur
         return UNKNOWN
     if len(used) == 1:
         (hub,) = used
-        left, right = _interval(constraints, hub)
+        left, right = _interval(constraints)
         mass = float(between(atoms[hub].family, np.asarray(left), np.asarray(right)))
         return _widen(mass)
     if len(constraints) == 1 and all(atoms[a].family is Family.NORMAL for a in used):
@@ -78,7 +78,7 @@ def _spokes(constraint: Constraint, hub: int) -> int:
     return sum(1 for a, _ in constraint.coefficients if a != hub)
 
 
-def _interval(constraints: Sequence[Constraint], atom: int) -> tuple[float, float]:
+def _interval(constraints: Sequence[Constraint]) -> tuple[float, float]:
     left, right = -math.inf, math.inf
     for constraint in constraints:
         ((_, weight),) = constraint.coefficients
@@ -115,7 +115,7 @@ def _gumbel(constraints: list[Constraint], atoms: Sequence[Atom]) -> Enclosure |
 def _star(constraints: list[Constraint], hub: int, atoms: Sequence[Atom]) -> Enclosure:
     family = atoms[hub].family
     alone = [c for c in constraints if _spokes(c, hub) == 0]
-    left, right = _interval(alone, hub)
+    left, right = _interval(alone)
     edges = _grid(family, left, right, constraints, hub)
     if len(edges) < 2:
         return 0.0, 0.0

@@ -67,12 +67,8 @@ class FollowedGenerator(_REAL):
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: D102
         return self._located(Family.EXPONENTIAL, 0.0, scale, size)
 
-    def standard_exponential(  # noqa: D102
-        self,
-        size: Any = None,
-        dtype: Any = None,
-        method: Any = None,
-        out: Any = None,
+    def standard_exponential(  # type: ignore[override]  # noqa: D102
+        self, size: Any = None, out: Any = None, **_: Any
     ) -> Any:
         return self._into(out, self._located(Family.EXPONENTIAL, 0.0, 1.0, _size(size, out)))
 
@@ -92,7 +88,9 @@ class FollowedGenerator(_REAL):
         out[...] = concrete(drawn)
         return out
 
-    def multivariate_normal(self, mean: Any, cov: Any, size: Any = None, **kwargs: Any) -> Any:  # noqa: D102
+    def multivariate_normal(  # type: ignore[override]  # noqa: D102
+        self, mean: Any, cov: Any, size: Any = None, **kwargs: Any
+    ) -> Any:
         if size is not None or not sampling.plain(cov):
             mean, cov = sampling.unfollowed(self.recorder, "multivariate_normal", mean, cov)
             return _REAL.multivariate_normal(self, mean, cov, size, **kwargs)
@@ -114,9 +112,13 @@ class FollowedGenerator(_REAL):
         return _REAL.binomial(self, n, p, size)
 
     def integers(  # noqa: D102
-        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64,
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
         endpoint: bool = False,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         first, last = (0, low) if high is None else (low, high)
         if sampling.plain(low, high) and np.ndim(low) == 0 and np.ndim(high or 0) == 0:
             count = int(last) - int(first) + int(endpoint)
@@ -129,9 +131,14 @@ class FollowedGenerator(_REAL):
         return _REAL.integers(self, low, high, size, dtype, endpoint)
 
     def choice(  # noqa: D102
-        self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0,
+        self,
+        a: Any,
+        size: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
         shuffle: bool = True,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         values = list(range(int(a))) if np.ndim(a) == 0 else list(a)
         simple = all(np.ndim(x) == 0 and not isinstance(x, Followed) for x in values)
         shape = sampling.shape_of(size)
@@ -176,10 +183,14 @@ def _size(size: Any, out: Any) -> Any:
 
 
 _NAMES = {
-    Family.LAPLACE: "laplace", Family.NORMAL: "normal", Family.UNIFORM: "uniform",
-    Family.EXPONENTIAL: "exponential", Family.GUMBEL: "gumbel", Family.LOGISTIC: "logistic",
+    Family.LAPLACE: "laplace",
+    Family.NORMAL: "normal",
+    Family.UNIFORM: "uniform",
+    Family.EXPONENTIAL: "exponential",
+    Family.GUMBEL: "gumbel",
+    Family.LOGISTIC: "logistic",
     Family.CAUCHY: "standard_cauchy",
-}  # fmt: skip
+}
 
 
 def _forward(name: str) -> Any:
@@ -247,9 +258,13 @@ class Generators(Source):
 
 _real_default_rng = np.random.default_rng
 _BITS = (
-    np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64,
+    np.random.PCG64,
+    np.random.PCG64DXSM,
+    np.random.MT19937,
+    np.random.Philox,
+    np.random.SFC64,
     np.random.SeedSequence,
-)  # fmt: skip
+)
 _KINDS = (_REAL, np.random.RandomState)
 
 

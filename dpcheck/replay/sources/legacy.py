@@ -18,17 +18,50 @@ _RealState = np.random.RandomState
 SAME = {
     name: name
     for name in (
-        "laplace", "normal", "uniform", "exponential", "gumbel", "logistic", "standard_cauchy",
-        "standard_normal", "standard_exponential", "binomial", "choice", "multivariate_normal",
-        "geometric", "random",
+        "laplace",
+        "normal",
+        "uniform",
+        "exponential",
+        "gumbel",
+        "logistic",
+        "standard_cauchy",
+        "standard_normal",
+        "standard_exponential",
+        "binomial",
+        "choice",
+        "multivariate_normal",
+        "geometric",
+        "random",
     )
-} | {"random_sample": "random", "ranf": "random", "sample": "random"}  # fmt: skip
+} | {"random_sample": "random", "ranf": "random", "sample": "random"}
 UNFOLLOWED = (
-    "beta", "bytes", "chisquare", "dirichlet", "f", "gamma", "hypergeometric", "lognormal",
-    "logseries", "multinomial", "negative_binomial", "noncentral_chisquare", "noncentral_f",
-    "pareto", "permutation", "poisson", "power", "rayleigh", "shuffle", "standard_gamma",
-    "standard_t", "triangular", "vonmises", "wald", "weibull", "zipf",
-)  # fmt: skip
+    "beta",
+    "bytes",
+    "chisquare",
+    "dirichlet",
+    "f",
+    "gamma",
+    "hypergeometric",
+    "lognormal",
+    "logseries",
+    "multinomial",
+    "negative_binomial",
+    "noncentral_chisquare",
+    "noncentral_f",
+    "pareto",
+    "permutation",
+    "poisson",
+    "power",
+    "rayleigh",
+    "shuffle",
+    "standard_gamma",
+    "standard_t",
+    "triangular",
+    "vonmises",
+    "wald",
+    "weibull",
+    "zipf",
+)
 
 
 def _hooks(generator: FollowedGenerator) -> dict[str, Hook]:

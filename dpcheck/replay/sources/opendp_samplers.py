@@ -31,7 +31,7 @@ class OpenDP(Source):
     def install(self) -> None:
         """Remember the scale of measurements that are made, and answer for them when called."""
         measurements: Any = sys.modules[self.needs]
-        kind: Any = sys.modules["opendp.mod"].Measurement  # type: ignore[attr-defined]
+        kind: Any = sys.modules["opendp.mod"].Measurement
         self._scales: dict[int, tuple[str, float, Any]] = {}
         for name in _FAMILIES:
             if hasattr(measurements, name):
@@ -44,7 +44,7 @@ class OpenDP(Source):
                 made = real(*args, **kwargs)
             scale = kwargs.get("scale", args[2] if len(args) > 2 else None)
             if is_number(scale):
-                self._scales[id(made)] = (name, float(scale), made)
+                self._scales[id(made)] = (name, float(scale), made)  # type: ignore[arg-type]
             return made
 
         return make

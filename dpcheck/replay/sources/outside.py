@@ -15,49 +15,16 @@ from typing import Any
 from dpcheck.replay.draws import is_users
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.sources.base import Source
+from dpcheck.replay.sources.known_modules import (
+    ADAPTED,
+    CLOCKS,
+    COMPILED,
+    DENIED,
+    DETERMINISTIC,
+    IDENTITIES,
+    TODAY,
+)
 
-# Modules whose compiled functions give the same answer to the same question.
-DETERMINISTIC = frozenset(
-    {
-        "abc", "array", "atexit", "binascii", "builtins", "cmath", "codecs", "collections",
-        "contextlib", "copy", "copyreg", "coverage", "dataclasses", "datetime", "dateutil",
-        "decimal", "dpcheck", "enum", "errno", "flint", "fractions", "functools", "gc", "gmpy2",
-        "inspect", "io", "itertools", "marshal", "math", "mpmath", "nt", "numbers", "numpy",
-        "operator", "pandas", "patsy", "posix", "pyarrow", "pytz", "re", "scipy", "sklearn",
-        "stat", "statsmodels", "sys", "threading", "traceback", "types", "typing", "unicodedata",
-        "weakref", "zlib", "_abc", "_ast", "_asyncio", "_bisect", "_blake2", "_codecs",
-        "_collections", "_collections_abc", "_contextvars", "_csv", "_datetime", "_decimal",
-        "_functools", "_hashlib", "_heapq", "_imp", "_io", "_json", "_locale", "_md5", "_opcode",
-        "_operator", "_pickle", "_queue", "_sha256", "_sre", "_stat", "_statistics", "_string",
-        "_struct", "_symtable", "_thread", "_tokenize", "_tracemalloc", "_typing", "_warnings",
-        "_weakref", "_weakrefset",
-    }
-)  # fmt: skip
-# Functions of those modules that are not.
-DENIED = frozenset(
-    {
-        "posix.urandom", "posix.getrandom", "nt.urandom", "posix.times", "posix.getpid",
-        "posix.fork", "posix.read", "posix.open", "posix.getloadavg", "_io.open", "io.open",
-        "builtins.open", "builtins.input", "numpy.fromfile", "sys.setprofile", "sys.settrace",
-        "sys._current_frames", "threading.settrace", "gc.get_objects", "gc.get_referrers",
-    }
-)  # fmt: skip
-_CLOCKS = frozenset({"time", "_random", "_socket", "select", "_ssl"})
-_TODAY = frozenset({"now", "utcnow", "today"})
-_IDENTITIES = frozenset({"id", "hash"})
-# Packages with compiled code that is called through objects, which no profile function sees.
-COMPILED = frozenset(
-    {
-        "ctypes", "_ctypes", "cffi", "_cffi_backend", "numba", "cupy", "tensorflow", "torch",
-        "jax", "jaxlib", "mxnet", "polars", "rpy2", "pythonnet", "clr", "duckdb",
-        "secrets", "uuid", "multiprocessing", "subprocess", "concurrent", "mpi4py", "ray", "dask",
-        "numexpr", "pyximport", "cython", "Cython", "pybind11", "sage", "cryptography", "Crypto",
-    }
-)  # fmt: skip
-
-
-# Compiled packages all of whose randomness passes through an adapter of ours.
-ADAPTED = frozenset({"opendp"})
 _OWN = str(Path(__file__).parent.parent)
 
 
@@ -117,18 +84,18 @@ class Outside(Source):
         called = f"{module}.{name}"
         if called == "_thread.start_new_thread":
             self.recorder.mark(MarkKind.THREAD, called)
-        elif called in DENIED or top in _CLOCKS or _is_clock(function, top, name):
+        elif called in DENIED or top in CLOCKS or _is_clock(function, top, name):
             self.recorder.mark(MarkKind.ENTROPY, called)
         elif top not in DETERMINISTIC:
             self.recorder.mark(MarkKind.NATIVE, called)
-        elif name in _IDENTITIES and top == "builtins" and is_users(frame.f_code.co_filename):
+        elif name in IDENTITIES and top == "builtins" and is_users(frame.f_code.co_filename):
             self.recorder.mark(MarkKind.ENTROPY, f"{name}()")
 
 
 def _is_clock(function: Any, top: str, name: str) -> bool:
     owner = getattr(function, "__self__", None)
     return top in ("datetime", "_datetime", "builtins") and (
-        name in _TODAY and isinstance(owner, type)
+        name in TODAY and isinstance(owner, type)
     )
 
 

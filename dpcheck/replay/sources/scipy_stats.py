@@ -23,7 +23,7 @@ class ScipyStats(Source):
 
     def install(self) -> None:
         """Replace the one method that all distributions share."""
-        base: Any = sys.modules[self.needs].rv_generic  # type: ignore[attr-defined]
+        base: Any = sys.modules[self.needs].rv_generic
         real = base.rvs
         recorder = self.recorder
         own = FollowedGenerator(recorder, 8)
@@ -47,9 +47,12 @@ class ScipyStats(Source):
                 if kind == "dlaplace_gen" and len(args) == 1 and sampling.plain(args[0]):
                     shape = None if size in (None, 1) else sampling.shape_of(size)
                     noise = sampling.discrete(
-                        recorder, "scipy.stats.dlaplace", Family.DISCRETE_LAPLACE,
-                        1.0 / float(args[0]), shape,
-                    )  # fmt: skip
+                        recorder,
+                        "scipy.stats.dlaplace",
+                        Family.DISCRETE_LAPLACE,
+                        1.0 / float(args[0]),
+                        shape,
+                    )
                     return noise + kwargs.get("loc", 0)
             return real(self, *args, **kwargs)
 

@@ -11,10 +11,21 @@ from dpcheck.replay.sources.generators import FollowedGenerator
 from dpcheck.replay.sources.legacy import note_seed
 
 _UNFOLLOWED = (
-    "betavariate", "choices", "gammavariate", "getrandbits", "lognormvariate", "paretovariate",
-    "randbytes", "sample", "shuffle", "triangular", "vonmisesvariate", "weibullvariate",
-    "getstate", "setstate",
-)  # fmt: skip
+    "betavariate",
+    "choices",
+    "gammavariate",
+    "getrandbits",
+    "lognormvariate",
+    "paretovariate",
+    "randbytes",
+    "sample",
+    "shuffle",
+    "triangular",
+    "vonmisesvariate",
+    "weibullvariate",
+    "getstate",
+    "setstate",
+)
 
 
 def _hooks(generator: FollowedGenerator) -> dict[str, Hook]:
@@ -59,7 +70,7 @@ class StandardLibrary(Source):
         for name, hook in hooks.items():
             self.replace(random, name, hook)
 
-        def seed(value: Any = None, version: int = 2) -> None:
+        def seed(value: Any = None, version: int = 2) -> None:  # noqa: ARG001 - as in random
             if value is None:
                 return
             note_seed(recorder, value)

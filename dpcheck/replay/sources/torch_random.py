@@ -52,7 +52,7 @@ class Torch(Source):
         super().remove()
         state = self.__dict__.pop("_state", None)
         if state is not None:
-            sys.modules["torch"].random.set_rng_state(state)  # type: ignore[attr-defined]
+            sys.modules["torch"].random.set_rng_state(state)
 
     def _noise(self, torch: Any, name: str, family: Family, shape: Any, like: Any = None) -> Any:
         recorder = self.recorder

@@ -13,9 +13,9 @@ from dpcheck.auditing.mechanism import Mechanism
 from dpcheck.execution import imports
 from dpcheck.execution.facts import take
 from dpcheck.execution.parallel import Workers
+from dpcheck.execution.references import parse
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator, stream
-from dpcheck.session.targets import parse
 
 FILE = """
 import random

@@ -13,32 +13,47 @@ import time
 from pathlib import Path
 
 from dpcheck import Budget, Gaussian, Ledger, PureDP
-from dpcheck.ledger import store as ledger_store
+from dpcheck.ledger import file as ledger_file
 
 EVENTS = (PureDP(1e-7), Gaussian(1e4))
 
 
 def spend_until_killed(path: Path, log: Path, block: int, seed: int) -> None:
+    """Releases until the process is killed; an interrupt anywhere is caught and work goes on."""
     rng = random.Random(seed)
-    ledger = Ledger.open(path, block=block)
-    parts = ledger.dataset("d", rows=100).split_rows(2, name="halves")
+    armed = False
+
+    def interrupt(*_):
+        nonlocal armed
+        if armed:  # not while the last one is being caught
+            armed = False
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
     writer = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    ledger = None
     while True:
-        event = rng.randrange(2)
-        ledger.spend(parts[rng.randrange(2)], EVENTS[event])
-        os.write(writer, b"01"[event : event + 1])
-        if rng.random() < 0.001:
-            ledger.epsilon(delta=1e-6)  # reading must not lose anything either
-        if rng.random() < 0.002:
-            ledger.close()
-            ledger = Ledger.open(path, block=block)
-            parts = ledger.dataset("d", rows=100).split_rows(2, name="halves")
+        try:
+            armed = True
+            if ledger is None:
+                ledger = Ledger.open(path, block=block)
+                parts = ledger.dataset("d", rows=100).split_rows(2, name="halves")
+            event = rng.randrange(2)
+            ledger.spend(parts[rng.randrange(2)], EVENTS[event])
+            os.write(writer, b"01"[event : event + 1])
+            if rng.random() < 0.001:
+                ledger.epsilon(delta=1e-6)  # reading must not lose anything either
+            if rng.random() < 0.002:
+                leaving, ledger = ledger, None
+                leaving.close()
+        except KeyboardInterrupt:
+            continue
 
 
-def one_round(folder: Path, number: int, processes: int, block: int, most: int) -> dict:
+def one_round(folder, number, processes, block, most, interrupts) -> dict:
     rng = random.Random(number)
     path = folder / f"{number}.ledger"
-    Ledger.open(path, Budget(50.0, 1e-6), "add-remove").close()
+    Ledger.open(path, Budget(50.0, 1e-6), "add-remove", order=8.0).close()
     logs = [folder / f"{number}.{i}.log" for i in range(processes)]
     children = []
     for i, log in enumerate(logs):
@@ -49,12 +64,15 @@ def one_round(folder: Path, number: int, processes: int, block: int, most: int) 
             finally:
                 os._exit(1)
         children.append(child)
-    deaths = []
+    deaths, sent = [], 0
     for child, log in zip(children, logs, strict=True):
         # By progress, so that a slow machine sees the same test; then at a random moment.
         target = rng.randrange(most)
         while not log.exists() or log.stat().st_size < target:
-            time.sleep(0.0003)
+            if log.exists() and rng.random() < interrupts:
+                os.kill(child, signal.SIGINT)
+                sent += 1
+            time.sleep(rng.uniform(0.0, 0.0006))
         time.sleep(rng.uniform(0.0, 0.002))
         os.kill(child, signal.SIGKILL)
         deaths.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
@@ -66,12 +84,15 @@ def one_round(folder: Path, number: int, processes: int, block: int, most: int) 
         "counted": counted,
         "made": [made.count(b"0"), made.count(b"1")],
         "killed": deaths.count(-signal.SIGKILL),
+        "interrupted": sent,
     }
 
 
 if __name__ == "__main__":
     # A killed process loses nothing it has handed to the kernel; only power does. So no fsync here.
-    ledger_store.SYNCHRONOUS = "OFF"
-    folder, rounds, processes, block, most = Path(sys.argv[1]), *map(int, sys.argv[2:])
+    ledger_file.SYNCHRONISE = lambda file: None
+    folder, interrupts = Path(sys.argv[1]), float(sys.argv[6])
+    rounds, processes, block, most = map(int, sys.argv[2:6])
     for number in range(rounds):
-        print(json.dumps(one_round(folder, number, processes, block, most)), flush=True)
+        found = one_round(folder, number, processes, block, most, interrupts)
+        print(json.dumps(found), flush=True)

@@ -156,7 +156,7 @@ def test_a_slip_costs_on_both_sides():
 
 def test_an_adversary_who_watches_the_outputs_gains_nothing_over_the_budget():
     """Noise and stopping follow the outputs; delta at the budget's epsilon stays within it."""
-    budget, runs = Budget(0.5, 0.2), 3000
+    budget, runs = Budget(0.5, 0.2), 1000
     rng = np.random.default_rng(11)
     excess, releases = np.zeros(runs), []
     for run in range(runs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import mpmath
@@ -20,10 +21,14 @@ from dpcheck.replay.recorder import Constraint
 
 ZERO, ONE = np.array([0.0, 0.0]), np.array([1.0, 0.0])
 SCIPY = {
-    Family.LAPLACE: stats.laplace, Family.NORMAL: stats.norm, Family.UNIFORM: stats.uniform,
-    Family.EXPONENTIAL: stats.expon, Family.GUMBEL: stats.gumbel_r, Family.LOGISTIC: stats.logistic,
+    Family.LAPLACE: stats.laplace,
+    Family.NORMAL: stats.norm,
+    Family.UNIFORM: stats.uniform,
+    Family.EXPONENTIAL: stats.expon,
+    Family.GUMBEL: stats.gumbel_r,
+    Family.LOGISTIC: stats.logistic,
     Family.CAUCHY: stats.cauchy,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("family", SCIPY)
@@ -203,7 +208,7 @@ def test_argmax_probabilities_enclose_a_quadrature(family):
     parts = [start, 0.0, 3.0, 12.0, 60.0]  # below -6 no law here has 1e-8 left that could win
     true = sum(
         quad(lambda z: law.pdf(z) * law.cdf(z + 0.7) * law.cdf(z + 1.1), a, b, limit=400)[0]
-        for a, b in zip(parts, parts[1:], strict=False)
+        for a, b in itertools.pairwise(parts)
     )
     assert low <= true * (1 + 1e-7)
     assert high >= true * (1 - 1e-7)
@@ -224,12 +229,16 @@ def test_sparse_vector_path_encloses_a_quadrature():
     low, high = probability(constraints, atoms)
     cdf, sf, pdf = stats.laplace.cdf, stats.laplace.sf, stats.laplace.pdf
     true = quad(
-        lambda z: pdf(z)
-        * cdf((0.5 + scale * z) / 4)
-        * cdf((-0.5 + scale * z) / 4)
-        * sf((-1.5 + scale * z) / 4),
-        -np.inf, np.inf, limit=400,
-    )[0]  # fmt: skip
+        lambda z: (
+            pdf(z)
+            * cdf((0.5 + scale * z) / 4)
+            * cdf((-0.5 + scale * z) / 4)
+            * sf((-1.5 + scale * z) / 4)
+        ),
+        -np.inf,
+        np.inf,
+        limit=400,
+    )[0]
     assert low <= true <= high
     assert high - low < 3e-4
 

@@ -38,7 +38,7 @@ def fingerprint():
 def raising(error: type[BaseException]) -> Callable:
     def function(data, rng):
         rng.laplace()
-        np.random.seed(3)  # noqa: NPY002
+        np.random.seed(3)
         random.seed(3)
         raise error("from the function")
 
@@ -123,7 +123,7 @@ def laplace_of_scipy_with_rng(data, rng):
 
 
 def laplace_of_numpy(data, rng):
-    return data.sum() + np.random.laplace(0, 0.5)  # noqa: NPY002
+    return data.sum() + np.random.laplace(0, 0.5)
 
 
 def laplace_of_a_new_generator(data, rng):
@@ -135,7 +135,7 @@ def laplace_of_a_spawned_generator(data, rng):
 
 
 def laplace_of_random_state(data, rng):
-    return data.sum() + np.random.RandomState().laplace(0, 0.5)  # noqa: NPY002
+    return data.sum() + np.random.RandomState().laplace(0, 0.5)
 
 
 def discrete_laplace_of_scipy(data, rng):
@@ -147,10 +147,15 @@ def parameter_of_the_draw(data, rng):
 
 
 SAME = [
-    laplace_of_scipy, laplace_of_scipy_with_rng, laplace_of_numpy, laplace_of_a_new_generator,
-    laplace_of_a_spawned_generator, laplace_of_random_state, discrete_laplace_of_scipy,
+    laplace_of_scipy,
+    laplace_of_scipy_with_rng,
+    laplace_of_numpy,
+    laplace_of_a_new_generator,
+    laplace_of_a_spawned_generator,
+    laplace_of_random_state,
+    discrete_laplace_of_scipy,
     parameter_of_the_draw,
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("function", SAME, ids=lambda f: f.__name__)
@@ -195,10 +200,10 @@ def module_level(data, rng):
 
 
 def test_a_run_moves_no_generator():
-    before = repr(np.random.get_state()), random.getstate(), repr(RNG.bit_generator.state)  # noqa: NPY002
+    before = repr(np.random.get_state()), random.getstate(), repr(RNG.bit_generator.state)
     for function in (laplace_of_numpy, gauss, module_level):
         examine(function, PAIR)
-    after = repr(np.random.get_state()), random.getstate(), repr(RNG.bit_generator.state)  # noqa: NPY002
+    after = repr(np.random.get_state()), random.getstate(), repr(RNG.bit_generator.state)
     assert before == after
 
 
@@ -245,8 +250,10 @@ def test_bad_parameters_raise_as_numpys_do():
     recorder = Recorder(0)
     rng = FollowedGenerator(recorder)
     for call in (
-        lambda: rng.laplace(scale=-1), lambda: rng.choice(2, p=[0.5, 0.6]), lambda: rng.binomial(1, 2)
-    ):  # fmt: skip
+        lambda: rng.laplace(scale=-1),
+        lambda: rng.choice(2, p=[0.5, 0.6]),
+        lambda: rng.binomial(1, 2),
+    ):
         with pytest.raises(ValueError, match=r".+"):
             call()
 

@@ -70,12 +70,12 @@ def fresh_generator(bits, rng):
 
 
 def legacy_seeded(bits, rng):
-    np.random.seed(7)  # noqa: NPY002
-    return bits.sum() + np.random.laplace()  # noqa: NPY002
+    np.random.seed(7)
+    return bits.sum() + np.random.laplace()
 
 
 def legacy(bits, rng):
-    return bits.sum() + np.random.laplace()  # noqa: NPY002
+    return bits.sum() + np.random.laplace()
 
 
 def standard_library_scale(bits, rng):
@@ -116,14 +116,59 @@ def each_its_own(bits, rng):
 
 
 CASES = [
-    Case("randomized response with a wrong chance", response_with_wrong_chance, response, (BITS, FLIPPED), 1.0, math.log((1 - math.exp(-3)) / math.exp(-3))),
-    Case("a coin that keeps too often", coin_by_branch, coin_by_branch_fair_enough, (BITS, FLIPPED), 1.0, math.log(9)),
-    Case("a binomial coin that keeps too often", coin_by_binomial, coin_by_binomial_fair_enough, (BITS, FLIPPED), 1.0, math.log(9)),
-    Case("one coin for all bits", unary_bits_flipped_once, unary_bits_flipped_each, (BITS, FLIPPED), 1.0, math.log(3)),
+    Case(
+        "randomized response with a wrong chance",
+        response_with_wrong_chance,
+        response,
+        (BITS, FLIPPED),
+        1.0,
+        math.log((1 - math.exp(-3)) / math.exp(-3)),
+    ),
+    Case(
+        "a coin that keeps too often",
+        coin_by_branch,
+        coin_by_branch_fair_enough,
+        (BITS, FLIPPED),
+        1.0,
+        math.log(9),
+    ),
+    Case(
+        "a binomial coin that keeps too often",
+        coin_by_binomial,
+        coin_by_binomial_fair_enough,
+        (BITS, FLIPPED),
+        1.0,
+        math.log(9),
+    ),
+    Case(
+        "one coin for all bits",
+        unary_bits_flipped_once,
+        unary_bits_flipped_each,
+        (BITS, FLIPPED),
+        1.0,
+        math.log(3),
+    ),
     Case("a fixed seed", fixed_seed, fresh_generator, (BITS, FLIPPED), 1.0, math.inf),
     Case("the legacy seed", legacy_seeded, legacy, (BITS, FLIPPED), 1.0, math.inf),
-    Case("noise of the standard library, divided", standard_library_scale, standard_library, (BITS, FLIPPED), 1.0, _gaussian(5.0, 1e-5), 1e-5),
+    Case(
+        "noise of the standard library, divided",
+        standard_library_scale,
+        standard_library,
+        (BITS, FLIPPED),
+        1.0,
+        _gaussian(5.0, 1e-5),
+        1e-5,
+    ),
     Case("uniform noise", uniform_noise, laplace_noise, (BITS, FLIPPED), 1.0, math.inf),
-    Case("noise thrown away", noise_drawn_and_thrown_away, noise_kept, (BITS, FLIPPED), 1.0, math.inf),
-    Case("noise that cancels", same_noise_added_and_removed, each_its_own, (BITS, FLIPPED), 1.0, math.inf),
-]  # fmt: skip
+    Case(
+        "noise thrown away", noise_drawn_and_thrown_away, noise_kept, (BITS, FLIPPED), 1.0, math.inf
+    ),
+    Case(
+        "noise that cancels",
+        same_noise_added_and_removed,
+        each_its_own,
+        (BITS, FLIPPED),
+        1.0,
+        math.inf,
+    ),
+]

@@ -124,9 +124,11 @@ UPPER = np.array([0.0, 0.0, 1.0, 1.0, 1.0])
 
 def _svt_no_threshold_noise() -> float:
     """P(first above at 0): tails of a Laplace of scale 0.4 at 0.5 - q."""
-    above = lambda q: (
-        1 - 0.5 * math.exp(-(q - 0.5) / 0.4) if q > 0.5 else 0.5 * math.exp(-(0.5 - q) / 0.4)
-    )  # noqa: E731
+
+    def above(q: float) -> float:
+        tail = 0.5 * math.exp(-abs(q - 0.5) / 0.4)
+        return 1 - tail if q > 0.5 else tail
+
     first = (above(0.0), above(1.0))
     second = ((1 - first[0]) * above(1.0), (1 - first[1]) * above(1.0))
     none = ((1 - first[0]) * (1 - above(1.0)), (1 - first[1]) * (1 - above(1.0)))
@@ -139,14 +141,68 @@ def _threshold_only() -> float:
 
 
 CASES = [
-    Case("noisy max with too little noise", noisy_max_without_enough_noise, noisy_max_gumbel, (VOTES, TURNED), 1.0,
-         math.log(_softmax(VOTES, 0, 0.5) / _softmax(TURNED, 0, 0.5))),
-    Case("the exact winner beside noisy scores", noisy_max_returns_the_score, noisy_max_of_scores, (VOTES, TURNED), 1.0, math.inf),
-    Case("exponential mechanism without the 2", exponential_without_the_two, exponential, (VOTES, TURNED), 0.99,
-         math.log(_softmax(VOTES, 0, 1.0) / _softmax(TURNED, 0, 1.0))),
-    Case("PATE with noise on the labels", pate_noise_on_labels, pate_noise_on_counts, (LABELS, FLIPPED), 1.0, math.inf),
-    Case("sparse vector without noise on queries", svt_without_noise_on_queries, svt, (QUERIES, MORE), 1.0, _threshold_only()),
-    Case("first query above, threshold without noise", svt_with_no_noisy_threshold, svt, (QUERIES, MORE), 1.0, _svt_no_threshold_noise()),
-    Case("a branch on the exact count", threshold_on_exact_count, threshold_on_noisy_count, (QUERIES, MORE), 1.0, math.inf),
-    Case("median with the noise of a mean", median_by_sorting, median_by_exponential_mechanism, (LOWER, UPPER), 1.0, 5.0),
-]  # fmt: skip
+    Case(
+        "noisy max with too little noise",
+        noisy_max_without_enough_noise,
+        noisy_max_gumbel,
+        (VOTES, TURNED),
+        1.0,
+        math.log(_softmax(VOTES, 0, 0.5) / _softmax(TURNED, 0, 0.5)),
+    ),
+    Case(
+        "the exact winner beside noisy scores",
+        noisy_max_returns_the_score,
+        noisy_max_of_scores,
+        (VOTES, TURNED),
+        1.0,
+        math.inf,
+    ),
+    Case(
+        "exponential mechanism without the 2",
+        exponential_without_the_two,
+        exponential,
+        (VOTES, TURNED),
+        0.99,
+        math.log(_softmax(VOTES, 0, 1.0) / _softmax(TURNED, 0, 1.0)),
+    ),
+    Case(
+        "PATE with noise on the labels",
+        pate_noise_on_labels,
+        pate_noise_on_counts,
+        (LABELS, FLIPPED),
+        1.0,
+        math.inf,
+    ),
+    Case(
+        "sparse vector without noise on queries",
+        svt_without_noise_on_queries,
+        svt,
+        (QUERIES, MORE),
+        1.0,
+        _threshold_only(),
+    ),
+    Case(
+        "first query above, threshold without noise",
+        svt_with_no_noisy_threshold,
+        svt,
+        (QUERIES, MORE),
+        1.0,
+        _svt_no_threshold_noise(),
+    ),
+    Case(
+        "a branch on the exact count",
+        threshold_on_exact_count,
+        threshold_on_noisy_count,
+        (QUERIES, MORE),
+        1.0,
+        math.inf,
+    ),
+    Case(
+        "median with the noise of a mean",
+        median_by_sorting,
+        median_by_exponential_mechanism,
+        (LOWER, UPPER),
+        1.0,
+        5.0,
+    ),
+]

@@ -111,17 +111,19 @@ def tree_without_levels(values, rng):
     # Every record is in two levels, and each was given the whole budget.
     half = len(values) // 2
     return Node(
-        values.sum() + rng.laplace(), values[:half].sum() + rng.laplace(),
+        values.sum() + rng.laplace(),
+        values[:half].sum() + rng.laplace(),
         values[half:].sum() + rng.laplace(),
-    )  # fmt: skip
+    )
 
 
 def tree_with_levels(values, rng):
     half = len(values) // 2
     return Node(
-        values.sum() + rng.laplace(scale=2), values[:half].sum() + rng.laplace(scale=2),
+        values.sum() + rng.laplace(scale=2),
+        values[:half].sum() + rng.laplace(scale=2),
         values[half:].sum() + rng.laplace(scale=2),
-    )  # fmt: skip
+    )
 
 
 def prefix_sums_reuse_the_noise_of_nodes(values, rng):
@@ -163,14 +165,78 @@ def _gaussian(mu: float, delta: float) -> float:
 
 
 CASES = [
-    Case("one draw for all bins", histogram_one_draw_for_all_bins, histogram_one_draw_a_bin, (VALUES, MOVED), 1.0, math.inf),
-    Case("histogram of replaced records", histogram_for_replaced_record, histogram_for_sensitivity_two, (VALUES, MOVED), 1.0, 2.0),
-    Case("histogram in a loop", histogram_in_a_loop, histogram_in_a_loop_enough, (VALUES, MOVED), 1.0, 2.0),
-    Case("empty bins left out", histogram_skips_empty_bins, histogram_keeps_empty_bins, (VALUES, np.array([0.1, 0.3, 0.9, 0.9])), 1.0, math.inf),
-    Case("bins made from the data", bins_from_the_data, bins_from_the_domain, (VALUES, MOVED), 1.0, math.inf),
-    Case("group means with noise for n", group_means_by_private_count, group_sums, (PEOPLE, CHANGED), 1.0, 2.0),
-    Case("group keys from the data", group_keys_from_the_data, group_keys_public, (PEOPLE, GONE), 1.0, math.inf),
+    Case(
+        "one draw for all bins",
+        histogram_one_draw_for_all_bins,
+        histogram_one_draw_a_bin,
+        (VALUES, MOVED),
+        1.0,
+        math.inf,
+    ),
+    Case(
+        "histogram of replaced records",
+        histogram_for_replaced_record,
+        histogram_for_sensitivity_two,
+        (VALUES, MOVED),
+        1.0,
+        2.0,
+    ),
+    Case(
+        "histogram in a loop",
+        histogram_in_a_loop,
+        histogram_in_a_loop_enough,
+        (VALUES, MOVED),
+        1.0,
+        2.0,
+    ),
+    Case(
+        "empty bins left out",
+        histogram_skips_empty_bins,
+        histogram_keeps_empty_bins,
+        (VALUES, np.array([0.1, 0.3, 0.9, 0.9])),
+        1.0,
+        math.inf,
+    ),
+    Case(
+        "bins made from the data",
+        bins_from_the_data,
+        bins_from_the_domain,
+        (VALUES, MOVED),
+        1.0,
+        math.inf,
+    ),
+    Case(
+        "group means with noise for n",
+        group_means_by_private_count,
+        group_sums,
+        (PEOPLE, CHANGED),
+        1.0,
+        2.0,
+    ),
+    Case(
+        "group keys from the data",
+        group_keys_from_the_data,
+        group_keys_public,
+        (PEOPLE, GONE),
+        1.0,
+        math.inf,
+    ),
     Case("tree without levels", tree_without_levels, tree_with_levels, (ZERO, ONE), 1.0, 2.0),
-    Case("noise handed out beside the sums", prefix_sums_reuse_the_noise_of_nodes, prefix_sums, (ZERO, ONE), 1.0, math.inf),
-    Case("three marginals with the noise of one", marginals_unscaled, marginals_scaled, (ZERO, ONE), 1.2, _gaussian(math.sqrt(3.0), 1e-5), 1e-5),
-]  # fmt: skip
+    Case(
+        "noise handed out beside the sums",
+        prefix_sums_reuse_the_noise_of_nodes,
+        prefix_sums,
+        (ZERO, ONE),
+        1.0,
+        math.inf,
+    ),
+    Case(
+        "three marginals with the noise of one",
+        marginals_unscaled,
+        marginals_scaled,
+        (ZERO, ONE),
+        1.2,
+        _gaussian(math.sqrt(3.0), 1e-5),
+        1e-5,
+    ),
+]

@@ -108,14 +108,74 @@ def regression_with_noise_on_both(points, rng):
 _MOVED = 2.0 * CLIP
 
 CASES = [
-    Case("the batch is clipped, not each example", clip_the_batch, clip_each, (GRADIENTS, OPPOSITE), 1.0,
-         _gaussian(float(np.linalg.norm(3 * np.array([3.9, 4.4]) / np.linalg.norm([3.9, 4.4])
-                                        - 3 * np.array([-2.1, -3.6]) / np.linalg.norm([-2.1, -3.6]))) / 4.0, 1e-5), 1e-5),
-    Case("forgotten clip", forgotten_clip, clip_each, (GRADIENTS, OPPOSITE), 1.2, _gaussian(10.0 / 4.0, 1e-5), 1e-5),
-    Case("noise divided by n twice", noise_divided_twice, clip_each, (GRADIENTS, OPPOSITE), 1.2, _gaussian(_MOVED * 3 / 8.0, 1e-5), 1e-5),
-    Case("one draw for all coordinates", one_draw_for_all_coordinates, clip_each, (GRADIENTS, OPPOSITE), 1.2, math.inf, 1e-5),
-    Case("eight steps paid as one", training_steps_counted_once, training_steps_counted, (GRADIENTS, OPPOSITE), 1.2,
-         _gaussian(_MOVED / 8.0 * math.sqrt(8.0), 1e-5), 1e-5),
-    Case("k-means over private counts", kmeans_by_private_counts, kmeans_by_noisy_sums, (POINTS, STRAYED), 1.0, 0.35 * 4),
-    Case("one of two moments without noise", regression_with_noise_on_one_of_two, regression_with_noise_on_both, (POINTS, STRAYED), 1.0, math.inf),
-]  # fmt: skip
+    Case(
+        "the batch is clipped, not each example",
+        clip_the_batch,
+        clip_each,
+        (GRADIENTS, OPPOSITE),
+        1.0,
+        _gaussian(
+            float(
+                np.linalg.norm(
+                    3 * np.array([3.9, 4.4]) / np.linalg.norm([3.9, 4.4])
+                    - 3 * np.array([-2.1, -3.6]) / np.linalg.norm([-2.1, -3.6])
+                )
+            )
+            / 4.0,
+            1e-5,
+        ),
+        1e-5,
+    ),
+    Case(
+        "forgotten clip",
+        forgotten_clip,
+        clip_each,
+        (GRADIENTS, OPPOSITE),
+        1.2,
+        _gaussian(10.0 / 4.0, 1e-5),
+        1e-5,
+    ),
+    Case(
+        "noise divided by n twice",
+        noise_divided_twice,
+        clip_each,
+        (GRADIENTS, OPPOSITE),
+        1.2,
+        _gaussian(_MOVED * 3 / 8.0, 1e-5),
+        1e-5,
+    ),
+    Case(
+        "one draw for all coordinates",
+        one_draw_for_all_coordinates,
+        clip_each,
+        (GRADIENTS, OPPOSITE),
+        1.2,
+        math.inf,
+        1e-5,
+    ),
+    Case(
+        "eight steps paid as one",
+        training_steps_counted_once,
+        training_steps_counted,
+        (GRADIENTS, OPPOSITE),
+        1.2,
+        _gaussian(_MOVED / 8.0 * math.sqrt(8.0), 1e-5),
+        1e-5,
+    ),
+    Case(
+        "k-means over private counts",
+        kmeans_by_private_counts,
+        kmeans_by_noisy_sums,
+        (POINTS, STRAYED),
+        1.0,
+        0.35 * 4,
+    ),
+    Case(
+        "one of two moments without noise",
+        regression_with_noise_on_one_of_two,
+        regression_with_noise_on_both,
+        (POINTS, STRAYED),
+        1.0,
+        math.inf,
+    ),
+]

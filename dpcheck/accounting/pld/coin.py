@@ -1,0 +1,61 @@
+"""A public coin that picks one of several pairs: the weighted sum of their lattice measures."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpcheck.accounting.pld.pairs import Pair
+from dpcheck.accounting.pld.symmetric import SymmetricPair
+from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.lattice import LatticeLoss
+from dpcheck.numerics.rounding import UNIT, Array
+
+
+class CoinPair(Pair):
+    """Pairs with probabilities rounded up, known from above.
+
+    F of the coin is the weighted sum of the options' F, so the weighted sum of measures above them is
+    above it. All options are laid on the lattice of the first.
+    """
+
+    def __init__(self, options: Sequence[tuple[float, Pair]]) -> None:
+        heaviest = max(options, key=lambda option: option[0])[1]
+        # Symmetric measures lie on the lattice through 0.
+        symmetric = any(isinstance(pair, SymmetricPair) for _, pair in options)
+        self.anchor = 0.0 if symmetric else heaviest.anchor
+        self.options = []
+        for share, pair in options:
+            moved = copy.copy(pair)  # built pairs are shared
+            moved.anchor = self.anchor
+            self.options.append((share, moved))
+        self.top = max(pair.top for _, pair in self.options)
+
+    def nodes(self) -> tuple[Array, Array]:
+        """The options' pictures, weighted."""
+        found = [(share, *pair.nodes()) for share, pair in self.options]
+        losses = np.concatenate([losses for _, losses, _ in found])
+        return losses, np.concatenate([logs + math.log(share) for share, _, logs in found])
+
+    def upper(self, step: float, low: float, high: float) -> LatticeLoss:
+        """The weighted sum of the options' measures."""
+        built = [(share, pair.upper(step, low, high)) for share, pair in self.options]
+        first = min(loss.first for _, loss in built)
+        last = max(loss.first + len(loss.masses) for _, loss in built)
+        masses, infinite = np.zeros(last - first), 0.0
+        for share, loss in built:
+            if loss.lattice.offset != built[0][1].lattice.offset:
+                raise CannotCertify("the options of a coin do not share a lattice.")
+            masses[loss.first - first : loss.first - first + len(loss.masses)] += (
+                share * loss.masses
+            )
+            infinite += share * loss.infinite
+        inflate = 1 + 4 * UNIT * (1 + len(built))
+        return LatticeLoss(built[0][1].lattice, first, masses * inflate, infinite * inflate)
+
+    def lower(self, step: float, low: float, high: float) -> LatticeLoss:  # noqa: ARG002
+        """Not known."""
+        raise CannotCertify("a coin over pairs is bounded from above only.")

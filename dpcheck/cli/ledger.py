@@ -1,0 +1,91 @@
+"""`dpcheck ledger`: what a ledger file holds, how it came to be, and its statement to hand on."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from dpcheck.core.errors import UsageError
+from dpcheck.ledger.entries import to_fields
+from dpcheck.ledger.export import FORMATS, as_json
+from dpcheck.ledger.ledger import Ledger
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group("ledger")
+def command() -> None:
+    """What was spent of a budget: show it, list its history, export a statement."""
+
+
+@command.command("show")
+@click.argument("file", type=_FILE)
+@click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
+def show(file: Path, layout: str) -> None:
+    """What the people of each dataset have spent, and what is left."""
+    with Ledger.open(file) as ledger:
+        if layout == "json":
+            click.echo(as_json(ledger))
+            return
+        report = ledger.report()
+        click.echo(str(report))
+        if report.accounts:
+            click.echo(f"left: {ledger.remaining()}")
+
+
+@command.command("history")
+@click.argument("file", type=_FILE)
+@click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
+@click.option("--plot", type=_FILE, help="Draw spending over time into this .svg, .png or .pdf.")
+def history(file: Path, layout: str, plot: Path | None) -> None:
+    """Every entry, oldest first; releases counted ahead and given back are entries too."""
+    with Ledger.open(file) as ledger:
+        entries, terms = ledger.history(), ledger.terms
+    lines = [to_fields(entry) for entry in entries]
+    if layout == "json":
+        click.echo(json.dumps(lines, indent=2))
+    else:
+        for entry, fields in zip(entries, lines, strict=True):
+            moment = datetime.fromtimestamp(entry.time, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+            rest = {name: value for name, value in fields.items() if name not in ("kind", "time")}
+            click.echo(f"{moment}  {entry.kind:<9} {json.dumps(rest)}")
+    if plot is not None:
+        from dpcheck.cli.plot import draw_timeline
+        from dpcheck.ledger.timeline import timeline
+
+        draw_timeline(timeline(terms, entries), terms.budget, str(file), plot)
+        click.echo(f"spending over time written to {plot}", err=True)
+
+
+@command.command("export")
+@click.argument("file", type=_FILE)
+@click.option("--format", "layout", type=click.Choice(list(FORMATS)), default="text")
+@click.option("--output", "-o", type=_FILE, help="A file instead of standard output.")
+def export(file: Path, layout: str, output: Path | None) -> None:
+    """The privacy statement of a ledger, for people or for programs."""
+    with Ledger.open(file) as ledger:
+        text = FORMATS[layout](ledger)
+    if output is None:
+        click.echo(text)
+        return
+    try:
+        output.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {output}: {error}.") from None
+    click.echo(f"written to {output}", err=True)
+
+
+@command.command("convert")
+@click.argument("old", type=_FILE)
+@click.argument("new", type=_FILE)
+def convert(old: Path, new: Path) -> None:
+    """Write a ledger of the first format (SQLite) anew; OLD is only read."""
+    from dpcheck.ledger.conversion import convert as carry_over
+
+    number = carry_over(old, new)
+    with Ledger.open(new) as ledger:
+        click.echo(str(ledger.report()))
+    click.echo(f"{number} entries written to {new}; {old} is as it was", err=True)

@@ -1,0 +1,47 @@
+"""An object by the name of its file or module: what a worker is sent of a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpcheck.core.errors import NothingToAudit
+from dpcheck.execution.imports import load
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An object in a module or file, loaded where it is used: workers get its name only."""
+
+    location: str
+    attribute: str
+
+    def load(self) -> Any:
+        """The object."""
+        found: Any = load(self.location)
+        for step in self.attribute.split("."):
+            if not hasattr(found, step):
+                raise NothingToAudit(f"{self.location} has no object {self.attribute!r}.")
+            found = getattr(found, step)
+        return found
+
+    @property
+    def __wrapped__(self) -> Any:
+        return self.load()
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the object."""
+        return self.load()(*arguments, **named)
+
+
+def parse(text: str) -> Reference:
+    """`path/file.py:object` or `package.module:object`."""
+    location, sign, attribute = text.rpartition(":")
+    if not sign or not location or not attribute:
+        raise NothingToAudit(
+            f"{text!r} is not of the form file.py:object or package.module:object."
+        )
+    if location.endswith(".py"):
+        location = str(Path(location).resolve())
+    return Reference(location, attribute)

@@ -1,0 +1,34 @@
+"""How much was spent when: a journal replayed, entry by entry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpcheck.ledger.entries import Entry
+from dpcheck.ledger.state import State, Terms
+
+_MOST_POINTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What the odometer of one account read after an entry, at the budget's delta."""
+
+    time: float
+    account: str
+    epsilon: float
+
+
+def timeline(terms: Terms, entries: Sequence[Entry], most: int = _MOST_POINTS) -> list[Point]:
+    """Readings after every entry, or after about `most` of them evenly spaced, the last included."""
+    state, found = State(terms, {}), []
+    every = max(1, len(entries) // most)
+    for number, entry in enumerate(entries, 1):
+        entry.apply(state)
+        if number % every and number != len(entries):
+            continue
+        for account in state.accounts:
+            reading, _ = account.odometer(account.total(), account.budget.delta)
+            found.append(Point(entry.time, account.name, reading))
+    return found

@@ -1,0 +1,114 @@
+"""A program as a mechanism: what the audit calls, in whichever worker."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcheck.core.data import Data, Output
+from dpcheck.core.errors import BadOutput
+from dpcheck.session.external.process import Process
+from dpcheck.session.external.values import decode, encode, raised, state_of
+
+VERSION = 1
+_LARGEST_PART = 128
+
+# The programs of this process, by their command: a worker keeps its own.
+_RUNNING: dict[tuple[str, ...], Process] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Outputs of a program that speaks the protocol; with `batched`, whole arrays of them.
+
+    A batch is asked for in parts of 1, 1, 2, 4, ... runs, so that a program that hangs is noticed
+    early. Parts do not depend on time: the same seed gives the same outputs.
+    """
+
+    command: tuple[str, ...]
+    batched: bool = False
+    typed: bool = (
+        False  # whether it understands arrays and generator states, as our own client does
+    )
+
+    def __call__(self, data: Data, size: int, rng: np.random.Generator) -> Output:
+        """The outputs of a batched function."""
+        return decode(self._outputs(self._ask(data, size, rng, 0, None), None))
+
+    def runs(
+        self, data: Data, size: int, rng: np.random.Generator, timeout: float | None
+    ) -> list[Output]:
+        """One output a run; an error the program reports is an output as well."""
+        found: list[Output] = []
+        while len(found) < size:
+            part = min(size - len(found), _LARGEST_PART, max(1, len(found)))
+            answer = self._ask(data, part, rng, len(found), timeout)
+            if "error" not in answer:
+                found += [decode(output) for output in self._outputs(answer, part)]
+            elif part == 1:
+                found.append(raised("Error", str(answer["error"])))
+            else:  # which of them failed cannot be told: each is asked for on its own
+                found += [self._alone(data, rng, len(found) + i, timeout) for i in range(part)]
+        return found
+
+    def _alone(
+        self, data: Data, rng: np.random.Generator, offset: int, timeout: float | None
+    ) -> Output:
+        answer = self._ask(data, 1, rng, offset, timeout)
+        if "error" in answer:
+            return raised("Error", str(answer["error"]))
+        return decode(self._outputs(answer, 1)[0])
+
+    def _ask(
+        self, data: Data, runs: int, rng: np.random.Generator, offset: int, timeout: float | None
+    ) -> dict[str, Any]:
+        """One answer; `rng` moves on, so that no two requests get the same randomness.
+
+        Our own client goes on where `rng` is and says where it ended; any other program gets a seed
+        that is drawn from it.
+        """
+        request: dict[str, Any] = {"version": VERSION, "runs": runs}
+        limit = None if timeout is None else timeout * runs
+        if not self.typed:
+            request |= {"seed": int(rng.integers(1 << 48)), "data": data}
+            return self._process().ask(request, limit)
+        state = state_of(rng)
+        text = json.dumps([state, offset], sort_keys=True).encode()
+        seed = int.from_bytes(hashlib.blake2b(text, digest_size=6).digest(), "big")
+        request |= {"seed": seed, "data": encode(data), "state": state, "offset": offset}
+        answer = self._process().ask(request, limit)
+        moved = answer.get("state")
+        if isinstance(moved, dict):
+            rng.bit_generator.state = moved
+        else:
+            rng.integers(1 << 48)
+        return answer
+
+    def _outputs(self, answer: dict[str, Any], wanted: int | None) -> Any:
+        if "error" in answer:
+            raise BadOutput(f"the program reports: {answer['error']}")
+        outputs = answer.get("outputs")
+        if wanted is not None and (not isinstance(outputs, list) or len(outputs) != wanted):
+            count = len(outputs) if isinstance(outputs, list) else "no"
+            raise BadOutput(
+                f"the program was asked for {wanted} outputs and answered {count}; its line must be "
+                '{"outputs": [...]} with one entry a run.',
+            )
+        return outputs
+
+    def _process(self) -> Process:
+        running = _RUNNING.get(self.command)
+        if running is None or not running.is_alive:
+            running = _RUNNING[self.command] = Process(self.command)
+        return running
+
+    def describe(self, timeout: float | None) -> dict[str, Any]:
+        """What a function in another interpreter declares of itself."""
+        answer = self._process().ask({"version": VERSION, "describe": True}, timeout)
+        if "error" in answer:
+            raise BadOutput(f"the target cannot be loaded there: {answer['error']}")
+        return answer

@@ -1,0 +1,54 @@
+"""Parameters at the ends of their ranges get an answer with lower <= upper or a dpcheck error."""
+
+import math
+
+import pytest
+
+import dpcheck
+from dpcheck.core.errors import DpcheckError
+from dpcheck.numerics.enclose import LARGEST
+
+EXTREMES = {
+    "zero mass on both sides": (dpcheck.FinitePair((0.5, 0.5, 0.0), (0.5, 0.5, 0.0)), 0.0, 1e-12),
+    "zero mass on one side": (
+        dpcheck.FinitePair((0.5, 0.5, 0.0), (0.5, 0.25, 0.25)),
+        math.inf,
+        math.inf,
+    ),
+    # log(0.5/0.5) and log(1/(1 - 2r)) with r = 1000: the top loss less what delta buys.
+    "tiny Laplace noise": (dpcheck.Laplace(0.001), 0.0, 1000.0),
+    "tiny sampled Gaussian noise": (dpcheck.SampledGaussian(0.05, 0.01), 256.0, 257.0),
+    "large pure steps": (dpcheck.PureDP(50.0) * 100, 4999.0, 5000.0),
+    "tiny discrete Gaussian noise": (dpcheck.DiscreteGaussian(0.01), 4999.0, 5000.1),
+    "tiny discrete Laplace noise": (dpcheck.DiscreteLaplace(0.001, 3) * 5, 14999.0, 15000.1),
+    "tiny sampled Laplace noise": (dpcheck.SampledLaplace(0.001, 0.01), 600.0, 995.4),
+    "noise below the smallest square": (dpcheck.Gaussian(1e-308), LARGEST, math.inf),
+    "a mu without a square": (dpcheck.GDP(1e300), LARGEST, math.inf),
+    "a huge pure step": (dpcheck.PureDP(1e300) * 10, 9e300, 1.1e301),
+    "many tiny-noise steps": (dpcheck.Gaussian(0.001) * 10**8, 4.9e13, 5.1e13),
+    "selection over a group": (
+        dpcheck.RandomStopping(dpcheck.Grouped(dpcheck.SampledGaussian(0.1, 0.1), 4), 1.0, 0.01),
+        0.0,
+        math.inf,
+    ),
+    "wide integer noise": (dpcheck.DiscreteLaplace(1e7, 10**7), 0.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extreme_parameters_have_an_answer(name):
+    event, low, high = EXTREMES[name]
+    bound = dpcheck.epsilon(event, delta=1e-5)
+    assert low <= bound.lower <= bound.upper <= high, bound
+    leak = dpcheck.delta(event, epsilon=1.0)
+    assert 0 <= leak.lower <= leak.upper <= 1
+    curve = dpcheck.tradeoff(event, 0.05)
+    assert 0 <= curve.lower <= curve.upper <= 0.95
+    divergence = dpcheck.rdp(event, 2.0)
+    assert 0 <= divergence.lower <= divergence.upper
+
+
+@pytest.mark.parametrize("noise", [0.0, -1.0, math.nan, math.inf])
+def test_impossible_noise_is_refused(noise):
+    with pytest.raises(DpcheckError):
+        dpcheck.Gaussian(noise)

@@ -1,0 +1,142 @@
+"""The loop of the first event: how many steps it gets, what counts as a repetition, what ends it."""
+
+import math
+from decimal import Decimal
+
+import pytest
+
+import dpcheck
+from dpcheck import ApproxDP, Budget, BudgetExceeded, Gaussian, Ledger, PureDP, SampledGaussian
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.ledger.costs import INFINITE, View
+from dpcheck.ledger.loop import checkpoints, most_within, repeats_of
+
+VIEW = View(Adjacency.ADD_REMOVE, 1)
+STEP = SampledGaussian(1.0, 1 / 32)
+
+
+@pytest.mark.parametrize(
+    ("event", "budget", "certified"),
+    [
+        (STEP, Budget(3.0, 1e-5), 211),
+        (SampledGaussian(1.0, 0.01), Budget(1.0, 1e-5), 254),
+        (SampledGaussian(1.1, 256 / 60000), Budget(2.0, 1e-5), 10_206),
+    ],
+)
+def test_a_loop_gets_nearly_what_a_fixed_schedule_would(event, budget, certified):
+    # The certified number, by the accountant alone.
+    spent = [
+        dpcheck.epsilon(event * n, delta=budget.delta, adjacency="add-remove").upper
+        for n in (certified, certified + 1)
+    ]
+    assert spent[0] <= budget.epsilon < spent[1]
+    ledger = Ledger(budget, "add-remove")
+    data = ledger.dataset("d")
+    steps = sum(1 for _ in ledger.steps(data, event))
+    assert 0.95 * certified <= steps < certified
+    with pytest.raises(
+        BudgetExceeded, match=rf"would bring epsilon to .* of {budget.epsilon:g} at"
+    ):
+        ledger.spend(data, event)
+    assert "Renyi" not in str(ledger.remaining())
+    assert ledger.epsilon(delta=budget.delta).upper == budget.epsilon
+
+
+def test_leaving_the_loop_early_keeps_the_filter():
+    ledger = Ledger(Budget(3.0, 1e-5), "add-remove")
+    data = ledger.dataset("d")
+    ledger.spend(data, STEP, times=20)
+    ledger.spend(data, Gaussian(20.0))  # deviates, and fits the filter
+    rest = ledger.how_many(data, STEP)
+    assert 20 + rest < 150  # the loop's certificate is gone
+    ledger.spend(data, STEP, times=rest)
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(data, STEP)
+
+
+def test_leaving_it_late_is_refused_and_the_message_says_what_fits():
+    ledger = Ledger(Budget(3.0, 1e-5), "add-remove")
+    data = ledger.dataset("d")
+    ledger.spend(data, STEP, times=150)
+    with pytest.raises(
+        BudgetExceeded, match=r"What still fits: 52 more of SampledGaussian"
+    ) as caught:
+        ledger.spend(data, Gaussian(5.0))
+    assert caught.value.data["would_be"] > 3.0
+    ledger.spend(data, STEP, times=52)
+
+
+def test_a_late_plan_ends_the_loop():
+    ledger = Ledger(Budget(3.0, 1e-5), "add-remove")
+    data = ledger.dataset("d")
+    ledger.spend(data, STEP, times=10)
+    ledger.plan(data, PureDP(0.1), delta=0.0)
+    assert ledger.how_many(data, STEP) < 150
+    other = Ledger(Budget(3.0, 1e-5), "add-remove")
+    data = other.dataset("d")
+    other.spend(data, STEP, times=200)
+    with pytest.raises(BudgetExceeded):
+        other.plan(data, PureDP(0.1), delta=0.0)
+
+
+def test_parts_of_other_people_loop_each_on_their_own_and_columns_share_one():
+    for split, number in (("split_rows", 2), ("split_columns", 1)):
+        ledger = Ledger(Budget(3.0, 1e-5), "add-remove")
+        parts = getattr(ledger.dataset("d"), split)(2)
+        steps = sum(1 for part in parts for _ in ledger.steps(part, STEP))
+        assert steps == 202 * number
+
+
+@pytest.mark.parametrize(
+    ("event", "repeats"),
+    [
+        (STEP, Decimal(1)),
+        (STEP * 7, Decimal(7)),
+        (SampledGaussian(1.5, 1 / 32), Decimal(1)),
+        (SampledGaussian(1.0, 1 / 64) + STEP, Decimal(2)),
+        (SampledGaussian(0.9, 1 / 32), INFINITE),
+        (SampledGaussian(1.0, 1 / 16), INFINITE),
+        (PureDP(0.001), INFINITE),
+    ],
+)
+def test_what_counts_as_a_repetition(event, repeats):
+    assert repeats_of(event, STEP, VIEW) == repeats
+
+
+def test_gaussians_count_by_their_precision():
+    assert repeats_of(Gaussian(5.0), Gaussian(10.0), VIEW) == 4
+    assert repeats_of(Gaussian(20.0), Gaussian(10.0), VIEW) == Decimal("0.25")
+    ledger = Ledger(Budget(2.0, 1e-6), "add-remove")
+    data = ledger.dataset("d")
+    ledger.spend(data, Gaussian(40.0), times=100)
+    ledger.spend(data, Gaussian(20.0), times=ledger.how_many(data, Gaussian(20.0)))
+    ledger.spend(data, Gaussian(40.0), times=ledger.how_many(data, Gaussian(40.0)))
+    lines = {line.event: line.times for line in ledger.report().lines}
+    mu = math.sqrt(lines[Gaussian(40.0)] / 1600 + lines[Gaussian(20.0)] / 400)
+    spent = dpcheck.epsilon(Gaussian(1 / mu), delta=1e-6, adjacency="add-remove")
+    assert 0.97 * 2.0 < spent.upper <= 2.0
+
+
+def test_a_loop_that_can_fail_is_certified_with_its_failures():
+    ledger = Ledger(Budget(2.0, 1e-5), "add-remove")
+    data, event = ledger.dataset("d"), ApproxDP(0.1, 1e-7)
+    steps = sum(1 for _ in ledger.steps(data, event))
+    assert steps > 20
+    exact = dpcheck.epsilon(event * steps, delta=1e-5, adjacency="add-remove")
+    assert exact.upper <= 2.0
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 7, 64, 1000, 123_456])
+@pytest.mark.parametrize("start", [1, 50, 10**6])
+def test_the_search_finds_the_largest(limit, start):
+    low, high = most_within(lambda n: float(n) ** 0.6, (limit + 0.5) ** 0.6, start)
+    assert (low, high) == (limit, limit + 1)
+
+
+@pytest.mark.parametrize("repeats", [0, 1, 2, 10, 12_345])
+def test_checkpoints_cover_every_number_and_divide_no_more_than_delta(repeats):
+    found = checkpoints(repeats)
+    assert math.fsum(share for _, share in found) <= 1
+    numbers = [number for number, _ in found]
+    assert numbers == sorted(set(numbers), reverse=True)
+    assert (numbers[:1], numbers[-1:]) == (([repeats], [1]) if repeats else ([], []))
