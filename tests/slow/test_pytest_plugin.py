@@ -15,10 +15,10 @@ import dpcheck
 import dpcheck.testing.marked
 import dpcheck.testing.parametrize
 from dpcheck.auditing.mechanism import Pair
+from dpcheck.auditing.shrink import shrink_pair
 from dpcheck.core.errors import CannotReplay
 from dpcheck.session.assertion import audit_function
 from dpcheck.testing.replay import load, save
-from dpcheck.auditing.shrink import shrink_pair
 
 pytest_plugins = ["pytester"]
 
