@@ -81,7 +81,7 @@ def draw_timeline(points: Sequence[Point], budget: Budget, title: str, path: Pat
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     for name in dict.fromkeys(point.account for point in points):
         own = [p for p in points if p.account == name and math.isfinite(p.epsilon)]
-        times = np.array([p.time for p in own], dtype="datetime64[s]")
+        times = np.array([round(1000 * p.time) for p in own], dtype="datetime64[ms]")
         axes.step(times, [p.epsilon for p in own], where="post", marker=".", label=name)
     axes.axhline(budget.epsilon, color="#b35900", linestyle="--", label="budget")
     axes.set(xlabel="time (UTC)", ylabel=f"epsilon at delta {budget.delta:g}", ylim=(0, None))

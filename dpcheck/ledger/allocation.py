@@ -21,11 +21,11 @@ from dpcheck.ledger.costs import ZERO, Cost, View, float_below
 from dpcheck.ledger.filters import Filter, PureFilter
 from dpcheck.ledger.loop import certified_epsilon, most_within, renyi_epsilon
 
-READING = Decimal("0.05")
-LEAST_FILTER = Decimal("0.02")
-RESERVE = Decimal("0.02")
+READING = Decimal("0.02")
+LEAST_FILTER = Decimal("0.01")
+RESERVE = Decimal("0.01")
 RESERVE_IF_IT_CAN_FAIL = Decimal("0.1")
-LOOP_SHARES = tuple(Decimal(share) / 100 for share in (0, 20, 35, *range(45, 92, 2)))
+LOOP_SHARES = tuple(Decimal(share) / 100 for share in (0, 20, 35, *range(45, 96, 2), 96))
 GOAL = (
     0.952  # of the repetitions that all of delta would certify; the rest of delta is the filter's
 )

@@ -169,7 +169,7 @@ def test_refusals_are_those_of_a_naive_filter_and_change_nothing(steps, adjacenc
     handles, twins = [ledger.dataset("d")], [Twin()]
     limit = -1.0
     if budget.delta:
-        delta = 0.85 * budget.delta  # a tenth for failures, a twentieth for the odometer
+        delta = 0.88 * budget.delta  # a tenth for failures, a fiftieth for the odometer
         limit = budget.epsilon - math.log(1 - 1 / ORDER)
         limit += (math.log(delta) + math.log(ORDER)) / (ORDER - 1)
     for number, (what, where, detail, size) in enumerate(steps):

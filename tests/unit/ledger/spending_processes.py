@@ -10,6 +10,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 
 from dpcheck import Budget, Gaussian, Ledger, PureDP
@@ -36,8 +37,9 @@ def spend_until_killed(path: Path, log: Path, block: int, seed: int) -> None:
         try:
             armed = True
             if ledger is None:
-                ledger = Ledger.open(path, block=block)
-                parts = ledger.dataset("d", rows=100).split_rows(2, name="halves")
+                opened = Ledger.open(path, block=block)
+                parts = opened.dataset("d", rows=100).split_rows(2, name="halves")
+                ledger = opened
             event = rng.randrange(2)
             ledger.spend(parts[rng.randrange(2)], EVENTS[event])
             os.write(writer, b"01"[event : event + 1])
@@ -61,6 +63,8 @@ def one_round(folder, number, processes, block, most, interrupts) -> dict:
         if child == 0:
             try:
                 spend_until_killed(path, log, block, 1000 * number + i)
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(1)
         children.append(child)
@@ -69,6 +73,7 @@ def one_round(folder, number, processes, block, most, interrupts) -> dict:
         # By progress, so that a slow machine sees the same test; then at a random moment.
         target = rng.randrange(most)
         while not log.exists() or log.stat().st_size < target:
+            assert os.waitpid(child, os.WNOHANG) == (0, 0), "a process died by itself"
             if log.exists() and rng.random() < interrupts:
                 os.kill(child, signal.SIGINT)
                 sent += 1

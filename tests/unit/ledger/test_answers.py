@@ -36,9 +36,9 @@ def test_the_odometer_is_the_filters_supermartingale_bound():
     def one_order(delta):  # [Canonne2020] Proposition 12 solved for epsilon
         return divergence + math.log(1 - 1 / 6) - (math.log(delta) + math.log(6)) / 5
 
-    bound = ledger.epsilon(delta=1e-5)  # a twentieth of it is for reading
-    assert bound.upper == pytest.approx(one_order(0.05e-5), rel=1e-4)
-    assert bound.upper >= one_order(0.05e-5)
+    bound = ledger.epsilon(delta=1e-5)  # a fiftieth of it is for reading
+    assert bound.upper == pytest.approx(one_order(0.02e-5), rel=1e-4)
+    assert bound.upper >= one_order(0.02e-5)
     assert bound.method == "rdp-odometer"
     assert ledger.epsilon(delta=1e-7).upper == pytest.approx(one_order(1e-7), rel=1e-4)
     # Near the end the filter itself says more: the whole budget, whenever it stops.

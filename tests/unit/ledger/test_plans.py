@@ -86,8 +86,8 @@ def test_a_plan_and_adaptive_releases_add_up():
     data = ledger.dataset("d")
     plan = ledger.plan(data, Gaussian(10.0) * 10, delta=4e-6)
     left = 3.0 - plan.bound.upper
-    # 4e-6 for the plan, a tenth of the rest for failures and a twentieth for the odometer.
-    delta = 6e-6 * (1 - 0.1 - 0.05)
+    # 4e-6 for the plan, a tenth of the rest for failures and a fiftieth for the odometer.
+    delta = 6e-6 * (1 - 0.1 - 0.02)
     limit = left - math.log(7 / 8) + (math.log(delta) + math.log(8)) / 7
     assert ledger.how_many(data, Gaussian(50.0)) == math.floor(limit / (8 / (2 * 50**2)))
     ledger.spend(data, PureDP(1.0))
