@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
+from dpcheck.auditing.pairs.forms import rows_of
 from dpcheck.core.data import Data
 
 _ATTEMPTS = 12
@@ -54,7 +55,7 @@ def _smaller(pair: Pair) -> Iterator[Pair]:
 
 def _shared(pair: Pair) -> list[tuple[int, int]] | None:
     """Positions of the records both sides share, in order; None where data have no records."""
-    one, two = records(pair.first), records(pair.second)
+    one, two = rows_of(pair.first), rows_of(pair.second)
     if one is None or two is None:
         return None
     if len(one) == len(two):
@@ -69,27 +70,21 @@ def _shared(pair: Pair) -> list[tuple[int, int]] | None:
     return [(i, i) for i in range(head)] + ends
 
 
-def records(data: Data) -> list[Data] | None:
-    """Records as comparable values: rows of arrays, items of lists, rows of (X, y)."""
-    if isinstance(data, np.ndarray) and data.ndim:
-        return [row.tolist() for row in data]
-    if isinstance(data, list):
-        return data
-    columns = data if isinstance(data, tuple) else ()
-    tables = bool(columns) and all(isinstance(c, np.ndarray) and c.ndim for c in columns)
-    if tables and len({len(column) for column in columns}) == 1:
-        return list(zip(*([row.tolist() for row in column] for column in columns), strict=True))
-    return None
-
-
 def _without(data: Data, drop: list[int]) -> Data:
     if isinstance(data, np.ndarray):
         return np.delete(data, drop, axis=0)
     if isinstance(data, tuple):
-        return tuple(np.delete(column, drop, axis=0) for column in data)
+        return tuple(_without(column, drop) for column in data)
+    if isinstance(data, dict):
+        return {name: _without(column, drop) for name, column in data.items()}
+    if hasattr(data, "iloc"):
+        kept = np.setdiff1d(np.arange(len(data)), drop)
+        return data.iloc[kept].reset_index(drop=True)
+    if hasattr(data, "with_row_index"):  # polars
+        return data[[i for i in range(len(data)) if i not in set(drop)]]
     gone = set(drop)
     return [item for index, item in enumerate(data) if index not in gone]
 
 
 def _size(data: Data) -> int:
-    return len(records(data) or [])
+    return len(rows_of(data) or [])

@@ -12,16 +12,22 @@ from collections.abc import Callable
 import numpy as np
 
 from dpcheck.auditing.guard import fingerprint
-from dpcheck.auditing.mechanism import Array, Declaration, as_mechanism, as_pairs, declaration
+from dpcheck.auditing.mechanism import Array, Declaration, Pair, as_mechanism, as_pairs, declaration
 from dpcheck.auditing.outputs.encode import encode_batch, encode_list
 from dpcheck.auditing.outputs.reader import learn_reader
 from dpcheck.auditing.outputs.tables import Encoded, shapes_of
-from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.auditing.pairs.candidates import candidates
+from dpcheck.auditing.pairs.checking import check_pairs
+from dpcheck.auditing.pairs.forms import default_form
+from dpcheck.auditing.pairs.search import PairSearch
+from dpcheck.core.adjacency import as_adjacency
 from dpcheck.core.data import Data, Output
-from dpcheck.core.errors import BadOutput
+from dpcheck.core.errors import BadOutput, NotNeighbours
+from dpcheck.execution.runner import Runner
 from dpcheck.testing.failing import audit_in_test
 
 _RUNS = 64
+_DESCRIBED = 4  # pairs that are tried where records are described
 _SAMPLES = 2000
 # Of the one check here that is a statistical test: a right mechanism fails it this often.
 _FALSE_ALARM = 1e-6
@@ -66,7 +72,7 @@ def _encoded(mechanism: object, *runs: tuple[Data, int, int]) -> list[Array]:
 
 
 def _sides(mechanism: object) -> list[tuple[str, Data]]:
-    pairs = as_pairs(declaration(mechanism).neighbours)
+    pairs = _pairs(mechanism)
     return [
         (f"pair {i}, {side}", getattr(pair, side))
         for i, pair in enumerate(pairs)
@@ -84,23 +90,22 @@ def check_states_its_claim(mechanism: object) -> None:
 
 
 def check_pairs_are_neighbours(mechanism: object) -> None:
-    """Every pair differs in exactly one record, as the adjacency says."""
-    from dpcheck.auditing.shrink import records
-
+    """Every pair differs in the rows of one person, as the adjacency says."""
     declared: Declaration = declaration(mechanism)
-    relation = as_adjacency(declared.adjacency)
-    for index, pair in enumerate(as_pairs(declared.neighbours)):
-        one, two = records(pair.first), records(pair.second)
-        if one is None or two is None:  # not a table: nothing can be said
-            continue
-        few, many = sorted((one, two), key=len)
-        if relation is Adjacency.ADD_REMOVE:
-            fits = any(many[:i] + many[i + 1 :] == few for i in range(len(many)))
-            assert fits, f"pair {index}: one record more or fewer is add-remove, got another change"
-            continue
-        assert len(few) == len(many), f"pair {index}: {relation} keeps the number of records"
-        changed = sum(a != b for a, b in zip(one, two, strict=True))
-        assert changed == 1, f"pair {index}: {changed} records differ, not one"
+    try:
+        check_pairs(_pairs(mechanism), as_adjacency(declared.adjacency))
+    except NotNeighbours as error:
+        raise AssertionError(str(error)) from None
+
+
+def _pairs(mechanism: object) -> list[Pair]:
+    """The pairs that were given, or a few of those that a description allows."""
+    declared = declaration(mechanism)
+    if declared.records is None:
+        return as_pairs(declared.neighbours)
+    form = declared.form or default_form()
+    listed = candidates(declared.records, as_adjacency(declared.adjacency), _DESCRIBED)
+    return [one.pair(declared.records, form) for one in listed]
 
 
 def check_accepts_neighbours(mechanism: object) -> None:
@@ -148,7 +153,7 @@ def check_noise_is_fresh(mechanism: object) -> None:
 
 def check_shape_is_stable(mechanism: object) -> None:
     """The shape of the output does not depend on the record that differs."""
-    for pair in as_pairs(declaration(mechanism).neighbours):
+    for pair in _pairs(mechanism):
         shapes = {
             shape
             for data in (pair.first, pair.second)
@@ -185,6 +190,15 @@ def check_batches_are_independent_runs(mechanism: object) -> None:
         )
 
 
+def _searched(mechanism: object) -> list[Pair]:
+    """The pairs that were given, or the worst that a search among described records finds."""
+    declared = declaration(mechanism)
+    if declared.records is None:
+        return as_pairs(declared.neighbours)
+    relation, form = as_adjacency(declared.adjacency), declared.form or default_form()
+    return PairSearch(declared.records, relation, form).find(as_mechanism(mechanism), Runner())
+
+
 def check_privacy(mechanism: object) -> None:
     """Keeps its claim on its neighbours, as far as an audit can tell."""
     __tracebackhide__ = True
@@ -192,7 +206,7 @@ def check_privacy(mechanism: object) -> None:
     audit_in_test(
         mechanism,
         claim=declared.claim,
-        neighbours=declared.neighbours,
+        neighbours=_searched(mechanism),
         adjacency=declared.adjacency,
         name=str(getattr(mechanism, "__name__", type(mechanism).__name__)),
     )

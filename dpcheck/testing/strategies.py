@@ -33,9 +33,24 @@ from dpcheck.core.events.noise import (
 from dpcheck.core.events.training import SampledGaussian
 from dpcheck.core.extras import need
 from dpcheck.core.validate import count, positive
+from dpcheck.testing.described import described_datasets, described_pairs, described_rows
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
+
+__all__ = [
+    "datasets",
+    "deltas",
+    "described_datasets",
+    "described_pairs",
+    "described_rows",
+    "events",
+    "leaves",
+    "neighbouring_pairs",
+    "noise_multipliers",
+    "sampling_rates",
+    "training_runs",
+]
 
 Record: TypeAlias = tuple[tuple[float, ...], float | None]  # a row and its label
 st = need("hypothesis.strategies", "testing")

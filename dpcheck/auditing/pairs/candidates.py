@@ -131,9 +131,8 @@ def _changes(
             yield label, rows, ()
         return
     if adjacency is Adjacency.ZERO_OUT:
-        blank = _person(description, {n: _blank(f) for n, f in description.fields})
         for label, rows in people.items():
-            yield f"{label} blanked", rows, blank
+            yield f"{label} blanked", rows, tuple(blank_row(description, row) for row in rows)
         return
     for name, field in description.fields:
         own = (
@@ -160,6 +159,14 @@ def _whole_rows(description: Records) -> list[tuple[str, dict[str, Any]]]:
         ("all lowest", {name: values[0][1] for name, values in ends.items() if values}),
         ("all highest", {name: values[-1][1] for name, values in ends.items() if values}),
     ]
+
+
+def blank_row(description: Records, row: Row) -> Row:
+    """A row whose values are blank; whose it is stays."""
+    return tuple(
+        value if name == description.person else _blank(field)
+        for (name, field), value in zip(description.fields, row, strict=True)
+    )
 
 
 def _blank(field: Field) -> Any:

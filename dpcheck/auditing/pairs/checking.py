@@ -34,9 +34,18 @@ def check_pairs(pairs: Sequence[Pair], adjacency: Adjacency) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _check(pair: Pair, one: list[Any], two: list[Any], adjacency: Adjacency) -> None:
+def differing(one: Sequence[Any], two: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """The rows that only one side has, as text, each as often as it has it more.
+
+    >>> differing([1, 2, 2], [2, 1.0, 3])
+    (['2'], ['3'])
+    """
     left, right = Counter(map(_key, one)), Counter(map(_key, two))
-    gone, came = list((left - right).elements()), list((right - left).elements())
+    return list((left - right).elements()), list((right - left).elements())
+
+
+def _check(pair: Pair, one: list[Any], two: list[Any], adjacency: Adjacency) -> None:
+    gone, came = differing(one, two)
     if not gone and not came:
         raise NotNeighbours(
             f"{pair.label}: both datasets have the same rows; neighbours differ in one record.",

@@ -12,7 +12,7 @@ from dpcheck.auditing.mechanism import Mechanism
 from dpcheck.auditing.pairs.candidates import candidates, extremes, fits, mutated
 from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import Form, build, rows_of
-from dpcheck.auditing.pairs.inference import as_code, infer_records, in_one_line
+from dpcheck.auditing.pairs.inference import as_code, in_one_line, infer_records
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidRecords, UnknownName
@@ -62,7 +62,7 @@ def test_candidates_are_neighbours_within_the_description(description, adjacency
 
 def test_the_values_that_break_things_are_among_them():
     values = [v for _, field in PEOPLE.fields for _, v in extremes(field)]
-    assert {0, 120, "A", "B", math.inf, -math.inf, 1e300, 0.0, 300.0, ""} <= set(values)
+    assert {0, 120, "A", "B", math.inf, -math.inf, 1e300, 300.0, ""} <= set(values)
     assert any(isinstance(v, float) and math.isnan(v) for v in values)
     assert any(isinstance(v, str) and len(v) == 1000 for v in values)
     labels = " ".join(c.label for c in candidates(PEOPLE, Adjacency.ADD_REMOVE, 500))
