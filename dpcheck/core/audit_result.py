@@ -44,8 +44,8 @@ class Observed:
     """A lower bound from runs or from an exact witness.
 
     `detectable` is the smallest epsilon the tests would have caught with power 0.9; `runs` counts
-    test runs a side, `learning_runs` those spent on choosing what to test. `allowed` is the epsilon
-    the claim allows at `delta`: the claimed one, or a point of a claimed curve.
+    test runs a side (for replay all calls), `learning_runs` those spent on choosing what to test.
+    `allowed` is the epsilon the claim allows at `delta`: the claimed one, or a point of a curve.
     """
 
     epsilon: float
@@ -56,6 +56,17 @@ class Observed:
     detectable: float
     learning_runs: int = 0
     allowed: float | None = None
+
+    @property
+    def effort(self) -> str:
+        """What it cost, in words.
+
+        >>> Observed(2.0, 0.0, 1.0, Method.REPLAY, 4, 1.0).effort
+        '4 calls'
+        """
+        if self.method is Method.REPLAY:
+            return f"{self.runs:,} calls"
+        return f"{self.runs:,} runs a side"
 
 
 @dataclass(frozen=True, slots=True)

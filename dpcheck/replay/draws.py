@@ -50,6 +50,12 @@ class Line:
     path: str
     number: int
 
+    @property
+    def relative(self) -> str:
+        """The path from where the command was started, with slashes; the name alone if outside."""
+        here, path = Path.cwd(), Path(self.path)
+        return path.relative_to(here).as_posix() if path.is_relative_to(here) else path.name
+
     def __str__(self) -> str:
         return f"{Path(self.path).name}:{self.number}"
 

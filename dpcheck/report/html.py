@@ -237,7 +237,8 @@ def _details(entry: AuditEntry) -> list[tuple[str, Sequence[str]]]:
     seen = entry.observed
     how = f"by {seen.method}, confidence {seen.confidence:.6g}"
     if seen.runs:
-        how += f", {seen.runs:,} runs a side after {seen.learning_runs:,} to learn"
+        how += f", {seen.effort}"
+        how += f" after {seen.learning_runs:,} to learn" if seen.learning_runs else ""
     details: list[tuple[str, Sequence[str]]] = [
         ("claim", [f"{entry.claim.source}; {entry.claim.adjacency} neighbours"])
     ]

@@ -30,7 +30,7 @@ def _notes(entry: AuditEntry) -> list[str]:
     lines = [
         f"- **{_safe(entry.name)}/{_safe(entry.part)}**: {entry.verdict}; observed by "
         f"{seen.method} at confidence {seen.confidence:.6g}"
-        + (f", {seen.runs:,} runs a side" if seen.runs else "")
+        + (f", {seen.effort}" if seen.runs else "")
     ]
     if entry.accepted is not None:
         lines.append(f"  - accepted: {_safe(entry.accepted)}")

@@ -80,7 +80,8 @@ def details(entry: AuditEntry) -> str:
         lines.append(f"  tied      {entry.conformance}")
     how = f"  observed  by {seen.method}, confidence {seen.confidence:.6g}"
     if seen.runs:
-        how += f", {seen.runs:,} runs a side after {seen.learning_runs:,} to learn"
+        how += f", {seen.effort}"
+        how += f" after {seen.learning_runs:,} to learn" if seen.learning_runs else ""
     lines.append(how)
     if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
         lines.append(

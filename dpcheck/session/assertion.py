@@ -124,7 +124,7 @@ def explain(entry: AuditEntry) -> str:
     lines = [
         f"{entry.name} is not ({entry.claim.budget.epsilon:g}, {entry.claim.budget.delta:g})-"
         f"private under {entry.claim.adjacency}: epsilon >= {seen.epsilon:.4f} at delta "
-        f"{seen.delta:.3g} (confidence {seen.confidence:g}, {seen.runs} runs a side, {seen.method})"
+        f"{seen.delta:.3g} (confidence {seen.confidence:g}, {seen.effort}, {seen.method})"
     ]
     for key, value in (entry.witness or {}).items():
         if key in ("python", "source"):

@@ -136,6 +136,6 @@ def _witness(pair: Pair, finding: ReplayFinding, epsilon: float, delta: float) -
             "exact": finding.kind is FindingKind.EXACT,
             "outputs": [way for part in finding.parts[:8] for way in part.ways[:8]],
             "reasons": [part.words for part in finding.parts[:8]],
-            "noise": None if line is None else {"path": line.path, "line": line.number},
+            "noise": None if line is None else {"path": line.relative, "line": line.number},
         },
     )

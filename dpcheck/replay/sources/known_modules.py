@@ -134,7 +134,6 @@ COMPILED = frozenset(
         "_ctypes",
         "cffi",
         "clr",
-        "concurrent",
         "cryptography",
         "ctypes",
         "cupy",
@@ -144,7 +143,6 @@ COMPILED = frozenset(
         "jax",
         "jaxlib",
         "mpi4py",
-        "multiprocessing",
         "mxnet",
         "numba",
         "numexpr",
@@ -155,11 +153,8 @@ COMPILED = frozenset(
         "ray",
         "rpy2",
         "sage",
-        "secrets",
-        "subprocess",
         "tensorflow",
         "torch",
-        "uuid",
     }
 )
 
