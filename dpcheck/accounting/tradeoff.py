@@ -30,10 +30,10 @@ def best_tradeoff(profile: Profile, false_positives: float) -> Bound:
     if mu and not above.leak and not above.failure:
         # The pairs the composition contains may be smaller than those that dominate it.
         reached = gaussian_mu(below.parts)
-        least = gdp_false_negatives(mu[1], false_positives)
-        most = gdp_false_negatives(reached[0], false_positives) if reached else 1.0
+        missed = gdp_false_negatives(mu[1], false_positives)
+        reach = gdp_false_negatives(reached[0], false_positives) if reached else 1.0
         return Bound(
-            max(0.0, least - 1e-14), min(1 - false_positives, most + 1e-14), Method.GAUSSIAN.value
+            max(0.0, missed - 1e-14), min(1 - false_positives, reach + 1e-14), Method.GAUSSIAN.value
         )
     least = tradeoff_by_pld(above, false_positives, Side.LOWER)
     most = tradeoff_by_pld(below, false_positives, Side.UPPER)

@@ -94,11 +94,12 @@ def _log_room(a: Floats, log_moment: Floats, u: Floats) -> Floats:
         a * (a - 1) / 2 * s**2 * (1 - 2 * (a - 2) / 3 * s),
         1 - power * (1 + (a - 1) * s),
     )
-    return np.where(
+    converted: Floats = np.where(
         log_moment > 30,
         log_moment + np.log1p(np.maximum(left - 1, -1.0) * np.exp(-log_moment)),
         np.log(np.expm1(np.minimum(log_moment, 30.0)) + np.maximum(left, 0.0)),
     )
+    return converted
 
 
 class Conversion(Enum):

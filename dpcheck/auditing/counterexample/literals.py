@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcheck.auditing.shrink import records
+from dpcheck.auditing.pairs.forms import rows_of
 
 _LONGEST = 20_000  # characters; what is longer is taken from where the pair was declared
 
@@ -31,7 +31,7 @@ def _source(data: object, other: object) -> str | None:
 
 def _lines(data: np.ndarray | list[object], other: object) -> str | None:
     """One record a line."""
-    mine, theirs = records(data), records(other)
+    mine, theirs = rows_of(data), rows_of(other)
     if mine is None or theirs is None or not _exact(mine):
         return None
     lines = []

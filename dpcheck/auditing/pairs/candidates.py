@@ -233,7 +233,12 @@ def mutated(candidate: Candidate, description: Records) -> Iterator[Candidate]:
             for word, value in [*extremes(field), ("usual", ordinary(field))]:
                 row = (*rows[0][:place], value, *rows[0][place + 1 :])
                 label = f"{candidate.label}; {name} {word} in the {side}"
-                yield replace(candidate, **{side: (row,) * len(rows), "label": label})
+                changed = (row,) * len(rows)
+                yield (
+                    replace(candidate, first=changed, label=label)
+                    if side == "first"
+                    else replace(candidate, second=changed, label=label)
+                )
     if candidate.first:
         for name, shared in _backgrounds(description, candidate.first):
             yield replace(candidate, shared=shared, label=f"{candidate.label}; {name}")

@@ -71,12 +71,13 @@ def one_round(folder, number, processes, block, most, interrupts) -> dict:
     deaths, sent = [], 0
     for child, log in zip(children, logs, strict=True):
         # By progress, so that a slow machine sees the same test; then at a random moment.
-        target = rng.randrange(most)
-        while not log.exists() or log.stat().st_size < target:
+        target, last = rng.randrange(most), 0
+        while (made := log.stat().st_size if log.exists() else 0) < target:
             assert os.waitpid(child, os.WNOHANG) == (0, 0), "a process died by itself"
-            if log.exists() and rng.random() < interrupts:
+            # Not again before it got on: a file that takes long to open is opened some day.
+            if made > last and rng.random() < interrupts:
                 os.kill(child, signal.SIGINT)
-                sent += 1
+                sent, last = sent + 1, made
             time.sleep(rng.uniform(0.0, 0.0006))
         time.sleep(rng.uniform(0.0, 0.002))
         os.kill(child, signal.SIGKILL)
