@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.hints import numbers
 from dpcheck.replay.laws import compare_runs
 from dpcheck.replay.losses.parts import epsilon_of
@@ -26,19 +26,19 @@ class Scorer:
     """
 
     def __init__(
-        self, function: Callable[[Any, Any], Any], delta: float = 0.0, seed: int = 0
+        self, function: Callable[[Value, Value], Value], delta: float = 0.0, seed: int = 0
     ) -> None:
         self.delta = delta
         self.seed = seed
         self._observer = Observer(function)
-        self._runs: dict[int, tuple[Any, Run]] = {}
+        self._runs: dict[int, tuple[Value, Run]] = {}
 
     @property
     def calls(self) -> int:
         """How often the function was called."""
         return self._observer.calls
 
-    def score(self, pair: tuple[Any, Any]) -> float:
+    def score(self, pair: tuple[Value, Value]) -> float:
         """The epsilon the pair would have if it were confirmed; a shift where it is not followed."""
         first, second = (self._run(side) for side in pair)
         if first.error != second.error:
@@ -50,11 +50,13 @@ class Scorer:
                 return value
         return _moved(first, second)
 
-    def best(self, pairs: Sequence[tuple[Any, Any]], count: int = 1) -> list[tuple[Any, Any]]:
+    def best(
+        self, pairs: Sequence[tuple[Value, Value]], count: int = 1
+    ) -> list[tuple[Value, Value]]:
         """The `count` pairs with the largest scores."""
         return sorted(pairs, key=lambda pair: -self.score(pair))[:count]
 
-    def _run(self, data: Any) -> Run:
+    def _run(self, data: Value) -> Run:
         known = self._runs.get(id(data))
         if known is None:
             known = (data, self._observer.run(data, self.seed))
