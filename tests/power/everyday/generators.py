@@ -1,4 +1,3 @@
-
 """Noise from global generators, and functions that take their data alone."""
 
 from __future__ import annotations
