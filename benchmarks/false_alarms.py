@@ -306,12 +306,8 @@ def main() -> None:
     options = parser.parse_args()
     rows = load(options.results) if options.resume or options.show else []
     print(
-<<<<<<< HEAD
-        f"alarms at a nominal {ALPHA:.0%}; looked at after every batch, games after every call"
-=======
         f"alarms at a nominal {ALPHA:.0%}; tight nulls are looked at after every batch, "
         "games after every call"
->>>>>>> main
     )
     print(
         f"{'null':10}  {'audit':28} {'audits':>6} {'rate':>8} {'95% limit':>12} {'':9} {'CPU s':>8}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,8 @@ def _frame(data: Any, other: object) -> str | None:
     pandas = sys.modules["pandas"]
     if not isinstance(other, pandas.DataFrame) or not all(type(c) is str for c in data.columns):
         return None
-    inner = _lines(
-        *([tuple(row) for row in f.astype(object).values.tolist()] for f in (data, other))
-    )
+    one, two = ([*map(tuple, frame.astype(object).values.tolist())] for frame in (data, other))
+    inner = _lines(one, two)
     if inner is None:
         return None
     kinds = {name: str(kind) for name, kind in data.dtypes.items()}
@@ -58,7 +58,7 @@ def _frame(data: Any, other: object) -> str | None:
     return text if same and again.index.equals(data.index) else None
 
 
-def _lines(data: np.ndarray | list[object], other: object) -> str | None:
+def _lines(data: np.ndarray | Sequence[object], other: object) -> str | None:
     """One record a line."""
     mine, theirs = rows_of(data), rows_of(other)
     if mine is None or theirs is None or not _exact(mine):
