@@ -63,7 +63,8 @@ def rerun_command(request: AuditRequest) -> str:
     return shlex.join(words)
 
 
-_NOT_THE_RESULT = ("adjacency", "pictures", "resume", "store", "workers")  # change no figure
+# Change no figure, or cannot be said in one call.
+_NOT_THE_RESULT = ("adjacency", "outside", "pictures", "resume", "store", "workers")
 
 
 def rerun_python(request: AuditRequest, part: str) -> str:
