@@ -91,8 +91,8 @@ $(DIFFPRIVLIB)/.ready: pyproject.toml
 	@touch $@
 
 test-integrations: $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready  ## Opacus, OpenDP and diffprivlib for real; installs them
-	OMP_NUM_THREADS=1 $(INTEGRATIONS)/bin/python -m pytest -q tests/integrations/test_opacus.py tests/integrations/test_opendp.py dpcheck/integrations/opacus.py
-	OMP_NUM_THREADS=1 $(DIFFPRIVLIB)/bin/python -m pytest -q tests/integrations/test_diffprivlib.py
+	OMP_NUM_THREADS=1 $(INTEGRATIONS)/bin/python -m pytest -q tests/integrations/test_opacus.py tests/integrations/test_opendp.py tests/integrations/replay/test_opendp.py tests/integrations/replay/test_torch.py dpcheck/integrations/opacus.py
+	OMP_NUM_THREADS=1 $(DIFFPRIVLIB)/bin/python -m pytest -q tests/integrations/test_diffprivlib.py tests/integrations/replay/test_diffprivlib.py
 
 bench-accounting: $(READY)  ## Time and tightness of the RDP accountant beside its peers
 	$(BIN)/python benchmarks/accounting_rdp.py

@@ -111,20 +111,14 @@ def build(loss: Loss, side: Side) -> Pair:
     if isinstance(loss, LaplaceLoss):
         return LaplacePair(Mixture((loss.ratio,), (1.0,)), Mixture())
     if isinstance(loss, SampledLaplaceLoss):
-        if loss.backwards:
-            return LaplacePair(Mixture(), Mixture((-loss.ratio,), (loss.rate,)))
-        return LaplacePair(Mixture((loss.ratio,), (loss.rate,)), Mixture())
+        return _sampled_laplace(loss)
     if isinstance(loss, OppositeMixtureLoss):
         mirrored = Mixture(tuple(-shift for shift in loss.shifts), loss.weights)
         return NormalPair(Mixture(loss.shifts, loss.weights), mirrored)
     if isinstance(loss, CoinLoss):
         return CoinPair([(share, build(option, side)) for share, option in loss.options if share])
     if isinstance(loss, OppositeSampleLoss):
-        if isinstance(loss.base, GaussianLoss):
-            mean = loss.base.mu
-            return NormalPair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
-        mean = loss.base.ratio
-        return LaplacePair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
+        return _opposite_sample(loss)
     if isinstance(loss, AllocationLoss | WithoutReplacementLoss | ReplacedSampleLoss):
         return _sampled_batch(loss, side)
     if isinstance(loss, DensityLoss):
@@ -151,6 +145,20 @@ def _normal_mixture(loss: GaussianMixtureLoss) -> Pair:
     if loss.backwards:
         return NormalPair(Mixture(), Mixture(tuple(-m for m in means), weights))
     return NormalPair(Mixture(means, weights), Mixture())
+
+
+def _sampled_laplace(loss: SampledLaplaceLoss) -> Pair:
+    if loss.backwards:
+        return LaplacePair(Mixture(), Mixture((-loss.ratio,), (loss.rate,)))
+    return LaplacePair(Mixture((loss.ratio,), (loss.rate,)), Mixture())
+
+
+def _opposite_sample(loss: OppositeSampleLoss) -> Pair:
+    if isinstance(loss.base, GaussianLoss):
+        mean = loss.base.mu
+        return NormalPair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
+    mean = loss.base.ratio
+    return LaplacePair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
 
 
 def _atomic(loss: Loss) -> Pair:

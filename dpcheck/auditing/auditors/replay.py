@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dpcheck.auditing.auditors.interface import Finding, refuted
-from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.mechanism import OneRun, Pair
 from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import Observed
@@ -35,23 +34,6 @@ TELLING = frozenset(
         HintKind.UNUSED,
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class OneRun:
-    """A mechanism as (data, rng) -> output, whatever it is called like."""
-
-    mechanism: Mechanism
-
-    @property
-    def __wrapped__(self) -> Callable[..., Any]:
-        return self.mechanism.function
-
-    def __call__(self, data: Any, rng: Any) -> Any:
-        """One output."""
-        if self.mechanism.batched:
-            return self.mechanism.function(data, 1, rng)
-        return self.mechanism.function(data, rng)
 
 
 @dataclass(frozen=True, slots=True)
