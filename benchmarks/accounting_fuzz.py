@@ -192,9 +192,9 @@ def batch(first: int, last: int) -> dict:
     warnings.simplefilter("error", RuntimeWarning)
     checker = Checker(SEED)
     import mpmath  # noqa: F401 - counted before the limit is set
+    from fuzz.cases import draw_case
 
     import dpcheck.accounting.pld.distribution  # noqa: F401
-    from fuzz.cases import draw_case
 
     status = Path("/proc/self/statm")
     size = int(status.read_text().split()[0]) * resource.getpagesize() if status.exists() else 0
