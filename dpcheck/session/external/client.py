@@ -62,7 +62,7 @@ def encode(value: object) -> object:
         return {key: encode(each) for key, each in value.items()}
     if isinstance(value, BaseException):
         return {TAG: "raised", "type": type(value).__name__, "message": str(value)}
-    if isinstance(value, Event):
+    if isinstance(value, DeclaredEvent):
         return {
             TAG: "event",
             "name": value.name,
