@@ -90,9 +90,7 @@ class Writer:
 
     def start(self, columns: int) -> None:
         if self.planted != "no care for NaN":
-            self.write(
-                self.dice.choice(["x = np.nan_to_num(x)", "x = np.where(np.isnan(x), 0.0, x)"])
-            )
+            self.write(self.dice.choice(words.CARE))
         if self.planted != "no clip":
             self.write(self.fill(self.dice.choice(words.CLIPS)))
         self.rows.append(Value("x", (columns,)))
@@ -276,9 +274,9 @@ class Writer:
 
 
 def write(seed: int) -> Program:
-    """The program of a seed; about two of five have a mistake planted."""
+    """The program of a seed; about three of ten have a mistake planted."""
     dice = random.Random(seed * 7919 + 13)
-    planted = dice.choice(words.MISTAKES) if dice.random() < 0.4 else None
+    planted = dice.choice(words.MISTAKES) if dice.random() < 0.3 else None
     if planted is None and dice.random() < 0.12:
         return sampled(seed)
     columns = dice.choice((1, 2, 3))

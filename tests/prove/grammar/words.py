@@ -1,8 +1,13 @@
-"""What programs are made of. {v}, {a}, {b} are variables, {c} constants, {lo} and {hi} ends in order."""
+"""What programs are made of. {v}, {a}, {b} are variables, {c} constants, {lo} and {hi} ends in order.
+
+What is usual stands in three times, what is odd once.
+"""
 
 CONSTANTS = (0.25, 0.5, 1.0, 2.0, 3.0)
 ENDS = (-2.0, -1.0, 0.0, 0.5, 1.0, 3.0)
 SCALES = (0.5, 1.0, 2.0, 4.0)
+
+CARE = 4 * ("x = np.nan_to_num(x)",) + ("x = np.where(np.isnan(x), 0.0, x)",)
 
 CLIPS = (
     "x = np.clip(x, {lo}, {hi})",
@@ -11,7 +16,7 @@ CLIPS = (
     "x = np.clip(x, {lo}, {hi}).astype(np.float32)",
 )
 
-ELEMENTWISE = (
+ELEMENTWISE = 3 * (
     "np.abs({v})",
     "{v} ** 2",
     "np.square({v})",
@@ -34,50 +39,52 @@ ELEMENTWISE = (
     "np.round({v}, 1)",
     "np.clip({v}, {lo}, {hi})",
     "{v} / {c}",
-    "{v} % {c}",
-    "np.fmod({v}, {c})",
-    "{v} // {c}",
     "np.nan_to_num({v})",
     "{v}.astype(np.float32)",
     "{v}.astype(np.int64)",
-    "({v} * 100).astype(np.int8)",
     "{v}.copy()",
     "np.sin({v})",
     "np.arctan({v})",
     "1 / (1 + np.exp(-{v}))",
+    "{v} ** 3",
+    "np.power({v}, 2)",
+    "np.hypot({v}, {c})",
+    "np.logical_not({v} > {c}) * {c}",
+) + (
+    "{v} % {c}",
+    "np.fmod({v}, {c})",
+    "{v} // {c}",
+    "({v} * 100).astype(np.int8)",
     "1 / {v}",
     "np.log({v})",
     "np.sqrt({v})",
     "{v} ** -1",
-    "{v} ** 3",
-    "{v} ** 0.5",
     "np.exp({v} * 1000)",
-    "np.power({v}, 2)",
-    "np.reciprocal(1 + np.abs({v}))",
+    "{v} ** 0.5",
     "np.where(np.isnan({v}), {c}, {v})",
     "np.isfinite({v}) * {v}",
     "np.heaviside({v}, {c})",
     "np.copysign({c}, {v})",
-    "np.hypot({v}, {c})",
-    "np.logical_not({v} > {c}) * {c}",
+    "np.reciprocal(1 + np.abs({v}))",
 )
 
-TWO = (
+TWO = 3 * (
     "{a} + {b}",
     "{a} - {b}",
     "{a} * {b}",
     "np.maximum({a}, {b})",
-    "np.fmin({a}, {b})",
     "np.where({a} > {c}, {a}, {b})",
     "np.where({a} > {b}, {c}, {b})",
     "{a} / (1 + np.abs({b}))",
-    "{a} / {b}",
     "np.hypot({a}, {b})",
     "({a} > {c}) & ({b} < {c})",
     "np.logical_or({a} > {c}, {b} > {c}) * {c}",
+) + (
+    "{a} / {b}",
+    "np.fmin({a}, {b})",
 )
 
-IN_PLACE = (
+IN_PLACE = 3 * (
     "{v} += {c}",
     "{v} *= {c}",
     "np.abs({v}, out={v})",
@@ -85,17 +92,18 @@ IN_PLACE = (
     "{v}[{v} > {c}] = {c}",
     "{v}[0] = {c}",
     "{v}[:2] *= {c}",
-    "w = {v}.view(); w *= {c}",
-    "w = {v}[::-1]; w += {c}",
-    "w = {v}.T; w *= {c}",
-    "w = np.asarray({v}); w -= {c}",
-    "w = {v}.reshape(-1); w *= {c}",
     "np.clip({v}, {lo}, {hi}, out={v})",
+) + (
     "np.copyto({v}, {c}, where={v} > {c})",
     "np.putmask({v}, {v} < {c}, {c})",
+    "w = {v}.view(); w *= {c}",
+    "w = {v}.reshape(-1); w *= {c}",
+    "w = {v}.T; w *= {c}",
+    "w = {v}[::-1]; w += {c}",
+    "w = np.asarray({v}); w -= {c}",
 )
 
-TO_COLUMN = (
+TO_COLUMN = 3 * (
     "{v}[:, {j}]",
     "{v} @ np.array({w})",
     "np.dot({v}, np.array({w}))",
@@ -105,19 +113,20 @@ TO_COLUMN = (
     "{v}.min(axis=-1)",
     "np.linalg.norm({v}, axis=1)",
     "np.sqrt(({v} ** 2).sum(axis=1))",
-    "np.argmax({v}, axis=1) * 1.0",
-    "np.median({v}, axis=1)",
     "np.any({v} > {c}, axis=1) * {c}",
     "{v}.T[{j}]",
     "{v}[..., {j}]",
     "np.einsum('ij,j->i', {v}, np.array({w}))",
-    "np.take({v}, {j}, axis=1)",
     "np.ravel({v}[:, {j}])",
-    "{v}.std(axis=1)",
+) + (
     "np.prod({v}, axis=1)",
+    "{v}.std(axis=1)",
+    "np.median({v}, axis=1)",
+    "np.argmax({v}, axis=1) * 1.0",
+    "np.take({v}, {j}, axis=1)",
 )
 
-TO_COLUMNS = (
+TO_COLUMNS = 3 * (
     ("{v} * np.array({w})", 1),
     ("{v} + np.array({w})", 1),
     ("{v}[:, ::-1]", 1),
@@ -125,25 +134,24 @@ TO_COLUMNS = (
     ("np.hstack([{v}, {v} ** 2])", 2),
     ("np.column_stack([{v}, np.abs({v})])", 2),
     ("np.sort({v}, axis=1)", 1),
-    ("np.cumsum({v}, axis=1)", 1),
-    ("np.repeat({v}, 2, axis=1)", 2),
-    ("np.tile({v}, 2)", 2),
     ("{v} / np.maximum(1.0, np.linalg.norm({v}, axis=1, keepdims=True) / {c})", 1),
     ("{v} * np.minimum(1.0, {c} / np.linalg.norm({v}, axis=1))[:, None]", 1),
     ("{v} * np.minimum(1.0, {c} / np.maximum(np.linalg.norm({v}, axis=1), 1e-12))[:, None]", 1),
     ("{v} / np.maximum(1.0, np.sqrt(({v} ** 2).sum(axis=1, keepdims=True)) / {c})", 1),
-    ("{v} / np.maximum(1.0, np.linalg.norm({v}, axis=0) / {c})", 1),
-    ("{v} / np.maximum(1.0, np.linalg.norm({v}) / {c})", 1),
     ("{v} / np.maximum(1.0, np.abs({v}).sum(axis=1, keepdims=True) / {c})", 1),
     ("{v} / (1.0 + np.linalg.norm({v}, axis=1, keepdims=True))", 1),
     ("{v} - {v}.mean(axis=1, keepdims=True)", 1),
     ("{v} - {v}[:, {j}][:, None]", 1),
+) + (
+    ("np.repeat({v}, 2, axis=1)", 2),
+    ("np.tile({v}, 2)", 2),
+    ("{v} / np.maximum(1.0, np.linalg.norm({v}, axis=0) / {c})", 1),
+    ("{v} / np.maximum(1.0, np.linalg.norm({v}) / {c})", 1),
+    ("np.cumsum({v}, axis=1)", 1),
 )
 
-SELECT = (
+SELECT = 3 * (
     "{v}[{m} > {c}]",
-    "{v}[np.where({m} > {c})[0]]",
-    "{v}[np.argsort({m})]",
     "{v}[~({m} > {c})]",
     "{v}[:4]",
     "{v}[2:]",
@@ -151,8 +159,11 @@ SELECT = (
     "{v}[::-1]",
     "{v}[[0, 1]]",
     "{v}[-1:]",
-    "np.compress({m} > {c}, {v}, axis=0)",
+) + (
+    "{v}[np.argsort({m})]",
     "np.unique({v}, axis=0)",
+    "np.compress({m} > {c}, {v}, axis=0)",
+    "{v}[np.where({m} > {c})[0]]",
     "{v}[np.array([0, 0, 1])]",
 )
 
@@ -189,7 +200,7 @@ MIXED = (
 )
 
 # Shapes: "d" is the number of columns.
-AGGREGATES = (
+AGGREGATES = 3 * (
     ("{v}.sum(axis=0)", ("d",)),
     ("np.sum({v}, axis=0)", ("d",)),
     ("np.sum({v})", ()),
@@ -201,25 +212,26 @@ AGGREGATES = (
     ("{v}.T @ {v}", ("d", "d")),
     ("{v}.T @ {b}", ("d", "d")),
     ("np.einsum('ij,ik->jk', {v}, {b})", ("d", "d")),
-    ("np.linalg.norm({v})", ()),
-    ("{v}.var(axis=0)", ("d",)),
-    ("{v}.std(axis=0)", ("d",)),
     ("({v} > {c}).sum(axis=0)", ("d",)),
     ("({v} > {c}).mean(axis=0)", ("d",)),
     ("np.sum({v}, axis=0, where={b} > {c})", ("d",)),
     ("np.add.reduce({v})", ("d",)),
-    ("{v}.astype(np.int8).sum(axis=0, dtype=np.int8)", ("d",)),
     ("np.count_nonzero({v} > {c}, axis=0)", ("d",)),
     ("{v}.sum(axis=0) / {v}.shape[0]", ("d",)),
-    ("np.average({v}, axis=0)", ("d",)),
+) + (
+    ("np.linalg.norm({v})", ()),
+    ("{v}.var(axis=0)", ("d",)),
+    ("{v}.std(axis=0)", ("d",)),
     ("np.nansum({v}, axis=0)", ("d",)),
     ("np.nanmean({v}, axis=0)", ("d",)),
     ("np.ptp({v}, axis=0)", ("d",)),
     ("np.tensordot({v}, {b}, axes=([0], [0]))", ("d", "d")),
     ("np.histogram({v}, bins=[-3.0, 0.0, 0.5, 3.0])[0]", ("3",)),
+    ("{v}.astype(np.int8).sum(axis=0, dtype=np.int8)", ("d",)),
+    ("np.average({v}, axis=0)", ("d",)),
 )
 
-AGGREGATES_OF_COLUMN = (
+AGGREGATES_OF_COLUMN = 3 * (
     ("{v}.sum()", ()),
     ("np.sum({v})", ()),
     ("{v}.mean()", ()),
@@ -232,9 +244,7 @@ AGGREGATES_OF_COLUMN = (
     ("np.count_nonzero({v} > {c})", ()),
     ("np.histogram({v}, bins=np.array([-3.0, 0.0, 0.5, 3.0]))[0]", ("3",)),
     ("np.histogram({v}, bins=4, range=(0.0, 3.0))[0]", ("4",)),
-    ("np.histogram({v}, bins=4)[0]", ("4",)),
     ("np.bincount(np.clip({v}, 0, 3).astype(int), minlength=4)", ("4",)),
-    ("np.bincount(np.clip({v}, 0, 5).astype(int), minlength=4)[:4]", ("4",)),
     ("np.bincount(np.digitize({v}, [0.0, 1.0]), minlength=3)", ("3",)),
     ("np.bincount(np.digitize({v}, [0.0, 1.0]), weights={b}, minlength=3)", ("3",)),
     ("np.histogram({v}, bins=[-3.0, 0.0, 3.0], weights={b})[0]", ("2",)),
@@ -243,9 +253,13 @@ AGGREGATES_OF_COLUMN = (
     ("np.inner({v}, {b})", ()),
     ("np.sum({v}, where={b} > {c})", ()),
     ("{v}[{b} > {c}].sum()", ()),
-    ("{v}[{b} > {c}].mean()", ()),
     ("({v} * ({b} > {c})).sum() / (np.sum({b} > {c}) + 1)", ()),
     ("{v}.shape[0] * 1.0", ()),
+    ("np.einsum('i,i->', {v}, {b})", ()),
+    ("np.stack([{v}.sum(), np.abs({b}).sum()])", ("2",)),
+) + (
+    ("np.histogram({v}, bins=4)[0]", ("4",)),
+    ("np.bincount(np.clip({v}, 0, 5).astype(int), minlength=4)[:4]", ("4",)),
     ("sum({v})", ()),
     ("np.vdot({v}, {b})", ()),
     ("np.any({v} > {c}) * 1.0", ()),
@@ -253,17 +267,16 @@ AGGREGATES_OF_COLUMN = (
     ("np.linalg.norm({v}, 1)", ()),
     ("np.var({v})", ()),
     ("np.searchsorted(np.sort({v}), {c}) * 1.0", ()),
-    ("np.einsum('i,i->', {v}, {b})", ()),
     ("np.trapezoid({v})", ()),
-    ("np.array([{v}.sum(), {b}.sum()])", ("2",)),
-    ("np.stack([{v}.sum(), np.abs({b}).sum()])", ("2",)),
     ("np.cumsum({v})[-1]", ()),
     ("np.prod({v})", ()),
     ("np.nansum({v})", ()),
     ("({v} > {c}).astype(np.uint8).sum(dtype=np.uint8)", ()),
+    ("{v}[{b} > {c}].mean()", ()),
+    ("np.array([{v}.sum(), {b}.sum()])", ("2",)),
 )
 
-OF_AGGREGATE = (
+OF_AGGREGATE = 3 * (
     "{a} * {c}",
     "{a} + {c}",
     "-{a}",
@@ -271,31 +284,32 @@ OF_AGGREGATE = (
     "np.clip({a}, {lo}, {hi})",
     "{a} + {b}",
     "{a} - {b}",
-    "{a} * {b}",
-    "{a} / {b}",
     "{a} / (1 + np.abs({b}))",
     "np.sqrt(np.abs({a}))",
-    "{a} ** 2",
     "np.maximum({a}, {c})",
     "np.maximum({a}, {b})",
     "np.minimum({a}, {b})",
     "np.where({a} > {c}, {a}, {c})",
-    "np.round({a})",
-    "np.floor({a} * {c})",
     "np.tanh({a})",
-    "np.exp({a})",
     "np.log1p(np.abs({a}))",
     "{a} / {c}",
-    "{a} % {c}",
-    "({a} > {c}) * 1.0",
     "np.nan_to_num({a})",
     "np.sign({a})",
-    "{a} // {c}",
     "np.sin({a})",
     "np.hypot({a}, {b})",
+) + (
+    "{a} / {b}",
+    "{a} ** 2",
+    "np.exp({a})",
+    "{a} % {c}",
+    "{a} // {c}",
+    "{a} * {b}",
+    "np.floor({a} * {c})",
+    "np.round({a})",
+    "({a} > {c}) * 1.0",
 )
 
-OF_VECTOR = (
+OF_VECTOR = 3 * (
     ("np.array({M}) @ {a}", ("2",)),
     ("{a}[0]", ()),
     ("{a}[::-1]", ("d",)),
@@ -305,14 +319,15 @@ OF_VECTOR = (
     ("np.concatenate([{a}, {a}])", ("2d",)),
     ("np.append({a}, {c})", ("d+1",)),
     ("np.sort({a})", ("d",)),
-    ("{a} / np.sum({a})", ("d",)),
     ("np.linalg.norm({a})", ()),
-    ("np.outer({a}, {a}).reshape(-1)[:2 * {a}.size]", ("2d",)),
-    ("np.roll({a}, 1)", ("d",)),
-    ("np.repeat({a}, 2)", ("2d",)),
     ("np.mean({a})", ()),
     ("np.hstack([{a}, {a} * {c}])", ("2d",)),
+) + (
+    ("{a} / np.sum({a})", ("d",)),
+    ("np.outer({a}, {a}).reshape(-1)[:2 * {a}.size]", ("2d",)),
     ("np.dot({a}, {a})", ()),
+    ("np.repeat({a}, 2)", ("2d",)),
+    ("np.roll({a}, 1)", ("d",)),
 )
 
 AFTER = (
