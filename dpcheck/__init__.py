@@ -45,6 +45,7 @@ _DEFINED_IN = {
         "Parallel",
         "RandomStopping",
         "Repeated",
+        "Sampled",
         "Sequential",
         "Under",
     ),
@@ -121,6 +122,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.event import Parallel as Parallel
     from dpcheck.core.events.event import RandomStopping as RandomStopping
     from dpcheck.core.events.event import Repeated as Repeated
+    from dpcheck.core.events.event import Sampled as Sampled
     from dpcheck.core.events.event import Sequential as Sequential
     from dpcheck.core.events.event import Under as Under
     from dpcheck.core.events.guarantee import GDP as GDP

@@ -275,6 +275,17 @@ def _(loss: losses.GroupedLoss, orders: Floats) -> Floats:
 
 
 @renyi.register
+def _(loss: losses.SampledLoss, orders: Floats) -> Floats:
+    # (1-q) Q + q P against Q: x^a is convex, so its moment is at most 1 - q + q E_Q (P/Q)^a; likewise
+    # backwards, where x^(1-a) is. Never more than without sampling.
+    whole = composed_renyi(loss.inner, orders)
+    with np.errstate(over="ignore"):
+        moment = np.log1p(loss.rate * np.expm1(np.minimum((orders - 1) * whole, 700.0)))
+    bound = np.where((orders - 1) * whole < 700.0, moment / (orders - 1) * (1 + 1e-12), whole)
+    return np.asarray(np.minimum(bound, whole))
+
+
+@renyi.register
 def _(loss: losses.WorstLoss, orders: Floats) -> Floats:
     worst: Floats = np.max([composed_renyi(option, orders) for option in loss.options], axis=0)
     return worst
