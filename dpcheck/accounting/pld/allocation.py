@@ -22,10 +22,10 @@ from scipy.special import ndtr, ndtri
 
 from dpcheck.accounting.pld.pairs import AtomicPair, Atoms
 from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.fourier import transform_error
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
 from dpcheck.numerics.tails import normal_masses
-from dpcheck.numerics.tilted import FFT_UNITS
 
 # Share of Y's standard deviation taken as lattice width: raises the variance by width^2 / 6.
 WIDTH = 0.05
@@ -116,7 +116,7 @@ def _sum(one: Array, copies: int) -> tuple[Array, float, float]:
             f"{MAX_POINTS} fit within memory; the Renyi bound of one step on all records (method='rdp') "
             "still holds."
         )
-    eta = FFT_UNITS * math.log2(size) * UNIT
+    eta = transform_error(size)
     total = float(np.sum(one))
     circle = np.bincount(np.arange(len(one)) % size, weights=one, minlength=size)
     spectrum = rfft(circle)
