@@ -57,7 +57,9 @@ def audit_part(
     fraction of what the ones before it left.
     """
     if plan.pair_search is not None and plan.mechanism is not None:
-        plan = replace(plan, pairs=plan.pair_search.find(plan.mechanism, runner))
+        plan = replace(
+            plan, pairs=plan.pair_search.find(plan.mechanism, runner, plan.tested.typical_delta)
+        )
     findings: list[Finding] = []
     left, late = limits.alpha, False
     if plan.mechanism is not None and not math.isinf(limits.deadline):
@@ -163,10 +165,14 @@ def _pictures(
     if plan.mechanism is None or not plan.pairs:
         return None
     tested = [finding.event for finding in findings if finding.event is not None]
+    shown = [finding.drawn for finding in findings if finding.drawn is not None]
+    mechanism, pairs = plan.mechanism, list(plan.pairs)
+    if shown and not tested:
+        mechanism, pairs = shown[0][0], [shown[0][1]]
     try:
         return gather(
-            plan.mechanism,
-            plan.pairs,
+            mechanism,
+            pairs,
             tested[-1] if tested else None,
             epsilon=plan.claim.budget.epsilon,
             alpha=limits.alpha,
