@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from dpcheck.numerics.fourier import Spectrum as Coefficients
 from dpcheck.numerics.fourier import forward, transform_error
@@ -71,7 +72,7 @@ class Factor:
             self.moments[slope] = value, top
         return self.moments[slope]
 
-    def keep(self, kept: Array) -> None:
+    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
         """Leave out the other frequencies."""
         self.log_modulus, self.turn = self.log_modulus[kept], self.turn[kept]
         self.spread = self.spread[kept]
