@@ -154,7 +154,7 @@ class Checker:
     def _looser(self, case, bound) -> None:
         self._ordered("delta", self._ask(case.event, case, delta=min(2 * case.delta, 0.5)), bound)
 
-    def _adjacency(self, case, bound) -> None:
+    def _adjacency(self, case, _bound) -> None:
         """Replacing a record by an empty one is leaving its contribution out."""
         from fuzz.truth import flat
 
