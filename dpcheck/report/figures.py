@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.evidence import Histogram, Points, RunEvidence
+from dpcheck.core.verdict import Verdict
 from dpcheck.report.drawing import INK, Drawing, draw
 from dpcheck.report.words import allowed, budget, figure
 
@@ -180,7 +181,8 @@ def losses(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
         f"pair “{seen.pair}”. {how}{rest}"
     )
     title = f"{shown.quantity.capitalize()} of {entry.part}"
-    return Drawing(draw(title, words, (_WIDE, _HIGH), paint, key=key), title, caption)
+    svg = draw(title, words, (_WIDE, _HIGH + 0.25), paint, key=key, margins=(0.62, 0.55))
+    return Drawing(svg, title, caption)
 
 
 def _witnessed(entry: AuditEntry) -> float | None:
@@ -246,6 +248,11 @@ def tradeoff(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
         f"({curve.thresholds} {'epsilons' if seen.exact else 'thresholds of ' + seen.score}). The "
         "verdict does not use it."
     )
+    if entry.verdict is Verdict.VIOLATED and seen.exact and not broken:
+        caption += (
+            " Outputs that occur often stay within the claim here; the counterexample is an output "
+            "that occurs rarely, and a claim without delta allows none."
+        )
     title = f"Trade-off curve of {entry.part}"
     return Drawing(draw(title, words, (_WIDE, _HIGH), paint, key=key), title, caption)
 

@@ -27,7 +27,9 @@ _PACKAGE = Path(__file__).parents[1]
 
 def made(folder: Path, *, code_digest: str = "", data_digest: str = "") -> Made:
     """Now, by whoever git or the system says, at the commit of `folder`."""
-    commit = _git(folder, "rev-parse", "HEAD")
+    # The commit of a project says nothing of packages that are installed inside it.
+    installed = {"site-packages", "dist-packages"} & set(folder.parts)
+    commit = "" if installed else _git(folder, "rev-parse", "HEAD")
     return Made(
         when=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         who=_who(folder),
@@ -42,7 +44,7 @@ def made_for(request: AuditRequest, plans: Sequence[PartPlan]) -> Made:
     """Of one audit: its code is the target's, or that of the registered algorithm in dpcheck."""
     folder, files = Path.cwd(), {}
     if request.is_registered:
-        files = {"dpcheck": code.environment()}
+        folder, files = _PACKAGE, {"dpcheck": code.environment()}
     elif not request.outside:
         source = source_of(parse(request.target))
         if source is not None:

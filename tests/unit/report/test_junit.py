@@ -82,7 +82,7 @@ def test_annotations_survive_the_runner():
     found = entry(Verdict.VIOLATED, name=name, location=Location("src/a,b:c.py", 3))
     text = github.render(AuditReport(0, (found,)))
     assert text.count("\n") == 1  # the finding, and how it was made
-    level, properties, message = decode(text)
+    level, properties, message = decode(text.splitlines()[0])
     assert level == "error"
     assert properties["file"] == "src/a,b:c.py"
     assert properties["line"] == "3"
