@@ -87,6 +87,23 @@ class Mechanism:
 
 
 @dataclass(frozen=True, slots=True)
+class OneRun:
+    """A mechanism as (data, rng) -> output, whatever it is called like."""
+
+    mechanism: Mechanism
+
+    @property
+    def __wrapped__(self) -> Callable[..., Output]:
+        return self.mechanism.function
+
+    def __call__(self, data: Data, rng: np.random.Generator) -> Output:
+        """One output."""
+        if self.mechanism.batched:
+            return self.mechanism.function(data, 1, rng)
+        return self.mechanism.function(data, rng)
+
+
+@dataclass(frozen=True, slots=True)
 class Declaration:
     """What `@audited` recorded: the claim as given, its adjacency, neighbours or canaries."""
 

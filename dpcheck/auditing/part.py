@@ -57,7 +57,9 @@ def audit_part(
     fraction of what the ones before it left.
     """
     if plan.pair_search is not None and plan.mechanism is not None:
-        plan = replace(plan, pairs=plan.pair_search.find(plan.mechanism, runner))
+        plan = replace(
+            plan, pairs=plan.pair_search.find(plan.mechanism, runner, plan.tested.typical_delta)
+        )
     findings: list[Finding] = []
     left, late = limits.alpha, False
     if plan.mechanism is not None and not math.isinf(limits.deadline):

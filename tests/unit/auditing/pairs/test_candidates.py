@@ -122,6 +122,23 @@ def test_the_search_finds_the_column_that_leaks():
     assert "weight highest" in pair.label or "all highest" in pair.label
 
 
+def test_followed_noise_takes_two_calls_a_pair():
+    calls = []
+
+    def clipped_too_wide(rows, rng):
+        calls.append(1)
+        ages = np.clip([row["age"] for row in rows], 0, 60)
+        return ages.sum() + rng.laplace(scale=50.0)
+
+    description = records(age=number(0, 120, integer=True), weight=number(0, 300), rows=4)
+    pair = search(clipped_too_wide, description, Adjacency.REPLACE_ONE)[0]
+    sums = [
+        np.clip([row["age"] for row in side], 0, 60).sum() for side in (pair.first, pair.second)
+    ]
+    assert abs(sums[0] - sums[1]) == 60  # the most any pair can show
+    assert len(calls) <= 250
+
+
 def test_the_search_finds_nan_and_shrinks():
     def fails_on_nan(rows, rng):
         if any(math.isnan(row["weight"]) for row in rows):
