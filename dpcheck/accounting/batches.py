@@ -1,4 +1,4 @@
-"""Worst-case pairs of steps on a random batch: Poisson, fixed size, cut to size, allocated, with replacement."""
+"""Worst-case pairs of steps on a random batch: Poisson, fixed size, cut, allocated, with replacement."""
 
 from __future__ import annotations
 
