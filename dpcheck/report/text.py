@@ -7,6 +7,8 @@ import json
 from dpcheck.core.audit_result import AuditEntry, AuditReport
 from dpcheck.core.verdict import Verdict
 
+_LONG = 12  # lines of a program; a longer one is named, not printed
+
 MEANING = {
     Verdict.HOLDS: "the proved bound is within the claim, and the code was tied to it",
     Verdict.CONSISTENT: "nothing above the claim was found on the events tried",
@@ -107,6 +109,12 @@ def witness_lines(entry: AuditEntry) -> list[str]:
         lines.append(f"    {key}: {text if len(text) <= 160 else text[:157] + '...'}")
     code = entry.witness.get("python")
     if isinstance(code, str):
-        lines.append("    as Python:")
-        lines += ["      " + line for line in code.rstrip().splitlines()]
+        program = code.rstrip().splitlines()
+        if len(program) > _LONG:
+            lines.append(
+                f"    as Python: a program of {len(program)} lines; dpcheck audit --witness FILE saves "
+                "it, --replay FILE runs it"
+            )
+        else:
+            lines += ["    as Python:", *("      " + line for line in program)]
     return lines
