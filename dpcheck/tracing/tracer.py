@@ -93,6 +93,11 @@ class Tracer:
             )
         self._used.update(found)
 
+    @property
+    def spent_ids(self) -> set[int]:
+        """Draws that were used for themselves, or protect a release."""
+        return self._used
+
     # Where operations go -------------------------------------------------------------------------
 
     def ufunc(
@@ -117,6 +122,7 @@ class Tracer:
                 found = registry.FUNCTIONS[np.matmul].apply(self, *inputs)
             else:
                 found = elementwise.apply(self, ufunc, inputs, kwargs)
+            found = with_coins(found, inputs)
         return found if out is None else self.put(out, found)
 
     def put(self, out: Data, found: Data) -> Data:
@@ -138,7 +144,8 @@ class Tracer:
             self.unknown(f"np.{getattr(function, '__name__', function)}")
         self._guard_errors()
         try:
-            return known.apply(self, *args, **kwargs)
+            found = known.apply(self, *args, **kwargs)
+            return with_coins(found, (*args, *kwargs.values()))
         except TypeError as error:
             if "argument" not in str(error):
                 raise
@@ -167,7 +174,8 @@ class Tracer:
             if known is None:
                 self.unknown(f".{name}()")
             self._guard_errors()
-            return known.apply(self, owner, *args, **kwargs)
+            found = known.apply(self, owner, *args, **kwargs)
+            return with_coins(found, (owner, *args, *kwargs.values()))
 
         if name in registry.METHODS or hasattr(np.ndarray, name):
             return call
@@ -190,7 +198,7 @@ class Tracer:
                     "use np.where, or decorate the function with @dpcheck.enforced",
                 )
             return call_on_released(self, _indexed, (owner, key), {}, None)
-        return indexing.index(self, owner, key)
+        return with_coins(indexing.index(self, owner, key), (owner, key))
 
     def assign(self, owner: Traced, key: Data, value: Data) -> None:
         """owner[key] = value."""
@@ -198,7 +206,9 @@ class Tracer:
         value = plain(value)
         from dpcheck.tracing.inplace import assign
 
+        before = coins_of((owner, key, value))
         assign(self, owner, key, value)
+        owner.coins = before
 
     def _public(
         self, ufunc: np.ufunc, method: str, inputs: tuple[Data, ...], kwargs: dict[str, Data]
@@ -242,6 +252,7 @@ class Tracer:
             NOTHING if owner.rows.sampling and self.public_rows else Size(np.asarray(1.0)),
         )
         found.length_of = owner.rows
+        found.coins = coins_of((owner,))
         return found
 
     def unknown(self, name: str) -> NoReturn:
@@ -260,6 +271,30 @@ class Tracer:
                 "np.errstate or np.seterr turns floating-point errors of private values into exceptions",
                 "leave it at warn or ignore",
             )
+
+
+def coins_of(values: tuple[Data, ...]) -> frozenset[int]:
+    """The random choices of rows that operands have seen."""
+    found: frozenset[int] = frozenset()
+    for value in flattened(values):
+        if isinstance(value, Traced):
+            found |= value.coins
+            for sampling in (
+                getattr(value, "sampling", None),
+                getattr(getattr(value, "rows", None), "sampling", None),
+            ):
+                found |= sampling.ids if sampling is not None else frozenset()
+    return found
+
+
+def with_coins(found: Data, inputs: tuple[Data, ...]) -> Data:
+    """Whatever an operation gives has seen what its operands have."""
+    seen = coins_of(inputs)
+    if seen:
+        for value in flattened([found]):
+            if isinstance(value, Rows | Aggregate):
+                value.coins |= seen
+    return found
 
 
 def _indexed(value: Data, key: Data) -> Data:
