@@ -14,8 +14,9 @@ from dpcheck.core.data import Data
 from dpcheck.core.errors import NotProvable
 from dpcheck.replay.draws import UNKNOWN, Line, is_users
 from dpcheck.tracing import registry, rules
-from dpcheck.tracing.boxes import Box
-from dpcheck.tracing.postprocessing import call_on_released, only_released
+from dpcheck.tracing.boxes import Box, point
+from dpcheck.tracing.containers import Container, plain
+from dpcheck.tracing.postprocessing import call_on_released, flattened, only_released
 from dpcheck.tracing.releases import Release
 from dpcheck.tracing.sizes import NOTHING, Size
 from dpcheck.tracing.values import Aggregate, Ids, Released, Rows, Traced
@@ -92,6 +93,11 @@ class Tracer:
             )
         self._used.update(found)
 
+    @property
+    def spent_ids(self) -> set[int]:
+        """Draws that were used for themselves, or protect a release."""
+        return self._used
+
     # Where operations go -------------------------------------------------------------------------
 
     def ufunc(
@@ -100,6 +106,9 @@ class Tracer:
         """A universal function, or one of its methods."""
         from dpcheck.tracing.rules import elementwise
 
+        inputs = tuple(plain(value) for value in inputs)
+        if not any(isinstance(value, Traced) for value in inputs):
+            return self._public(ufunc, method, inputs, kwargs)
         if method == "reduce" and ufunc in _REDUCED:
             return self.function(_REDUCED[ufunc], inputs, kwargs)
         if method != "__call__":
@@ -113,6 +122,7 @@ class Tracer:
                 found = registry.FUNCTIONS[np.matmul].apply(self, *inputs)
             else:
                 found = elementwise.apply(self, ufunc, inputs, kwargs)
+            found = with_coins(found, inputs)
         return found if out is None else self.put(out, found)
 
     def put(self, out: Data, found: Data) -> Data:
@@ -123,6 +133,10 @@ class Tracer:
 
     def function(self, function: Data, args: tuple[Data, ...], kwargs: dict[str, Data]) -> Data:
         """A function of numpy."""
+        args = tuple(plain(value) for value in args)
+        kwargs = {name: plain(value) for name, value in kwargs.items()}
+        if not any(isinstance(value, Traced) for value in flattened((*args, *kwargs.values()))):
+            return function(*args, **kwargs)
         if only_released((*args, *kwargs.values())):
             return call_on_released(self, function, args, kwargs, None)
         known = registry.FUNCTIONS.get(function)
@@ -130,7 +144,8 @@ class Tracer:
             self.unknown(f"np.{getattr(function, '__name__', function)}")
         self._guard_errors()
         try:
-            return known.apply(self, *args, **kwargs)
+            found = known.apply(self, *args, **kwargs)
+            return with_coins(found, (*args, *kwargs.values()))
         except TypeError as error:
             if "argument" not in str(error):
                 raise
@@ -144,6 +159,10 @@ class Tracer:
         """A method of an array; refused when it is called, not when it is looked up."""
 
         def call(*args: Data, **kwargs: Data) -> Data:
+            args = tuple(plain(value) for value in args)
+            kwargs = {name: plain(value) for name, value in kwargs.items()}
+            if isinstance(owner, Container):
+                return self._container_method(owner, name, args, kwargs)
             if isinstance(owner, Released):
 
                 def apply(x: Data, *rest: Data, **options: Data) -> Data:
@@ -155,7 +174,8 @@ class Tracer:
             if known is None:
                 self.unknown(f".{name}()")
             self._guard_errors()
-            return known.apply(self, owner, *args, **kwargs)
+            found = known.apply(self, owner, *args, **kwargs)
+            return with_coins(found, (owner, *args, *kwargs.values()))
 
         if name in registry.METHODS or hasattr(np.ndarray, name):
             return call
@@ -165,6 +185,11 @@ class Tracer:
         """owner[key]."""
         from dpcheck.tracing.rules import indexing
 
+        if isinstance(owner, Container):
+            if any(isinstance(each, Traced) for each in flattened([plain(key)])):
+                return self._public_by_symbol(owner, key)
+            return owner.array[plain(key)].copy()
+        key = tuple(plain(k) for k in key) if isinstance(key, tuple) else plain(key)
         if isinstance(owner, Released) and only_released((owner, *indexing.flat(key))):
             if any(isinstance(k, Released) and k.dtype.kind == "b" for k in indexing.flat(key)):
                 self.refuse(
@@ -173,13 +198,47 @@ class Tracer:
                     "use np.where, or decorate the function with @dpcheck.enforced",
                 )
             return call_on_released(self, _indexed, (owner, key), {}, None)
-        return indexing.index(self, owner, key)
+        return with_coins(indexing.index(self, owner, key), (owner, key))
 
     def assign(self, owner: Traced, key: Data, value: Data) -> None:
         """owner[key] = value."""
+        key = tuple(plain(k) for k in key) if isinstance(key, tuple) else plain(key)
+        value = plain(value)
         from dpcheck.tracing.inplace import assign
 
+        before = coins_of((owner, key, value))
         assign(self, owner, key, value)
+        owner.coins = before
+
+    def _public(
+        self, ufunc: np.ufunc, method: str, inputs: tuple[Data, ...], kwargs: dict[str, Data]
+    ) -> Data:
+        """A function of public arrays only."""
+        out = kwargs.pop("out", None)
+        found = getattr(ufunc, method)(*inputs, **kwargs)
+        target = out[0] if isinstance(out, tuple) else out
+        if target is None:
+            return found
+        if isinstance(target, Container):
+            target.array[...] = found
+            target.box = point(target.array)
+            return target
+        target[...] = found
+        return target
+
+    def _container_method(
+        self, owner: Container, name: str, args: tuple[Data, ...], kwargs: dict[str, Data]
+    ) -> Data:
+        found = getattr(owner.array if name == "fill" else owner.array.copy(), name)(*args, **kwargs)
+        owner.box = point(owner.array)
+        return found
+
+    def _public_by_symbol(self, owner: Container, key: Data) -> Data:
+        """A public array looked up at released places."""
+        if isinstance(key, Released) and key.dtype.kind in "iu":
+            found = Released(self, owner.array, owner.box)
+            return call_on_released(self, _indexed, (found, key), {}, None)
+        return self.unknown("a public array looked up by a private value")
 
     def length(self, owner: Traced) -> Data:
         """The number of rows of something whose length is private."""
@@ -193,6 +252,7 @@ class Tracer:
             NOTHING if owner.rows.sampling and self.public_rows else Size(np.asarray(1.0)),
         )
         found.length_of = owner.rows
+        found.coins = coins_of((owner,))
         return found
 
     def unknown(self, name: str) -> NoReturn:
@@ -211,6 +271,30 @@ class Tracer:
                 "np.errstate or np.seterr turns floating-point errors of private values into exceptions",
                 "leave it at warn or ignore",
             )
+
+
+def coins_of(values: tuple[Data, ...]) -> frozenset[int]:
+    """The random choices of rows that operands have seen."""
+    found: frozenset[int] = frozenset()
+    for value in flattened(values):
+        if isinstance(value, Traced):
+            found |= value.coins
+            for sampling in (
+                getattr(value, "sampling", None),
+                getattr(getattr(value, "rows", None), "sampling", None),
+            ):
+                found |= sampling.ids if sampling is not None else frozenset()
+    return found
+
+
+def with_coins(found: Data, inputs: tuple[Data, ...]) -> Data:
+    """Whatever an operation gives has seen what its operands have."""
+    seen = coins_of(inputs)
+    if seen:
+        for value in flattened([found]):
+            if isinstance(value, Rows | Aggregate):
+                value.coins |= seen
+    return found
 
 
 def _indexed(value: Data, key: Data) -> Data:

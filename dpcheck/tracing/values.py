@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpcheck.tracing.releases import Release
     from dpcheck.tracing.tracer import Tracer
 
+_KIND = object.__dict__["__class__"]
 PRIVATE = -1  # a length that is not public
 Ids = NDArray[np.int64]
 
@@ -44,6 +45,7 @@ class Traced(NDArrayOperatorsMixin):
         self.value: Data = None
         self.views = False  # whether another symbol shares its memory
         self.is_view = False
+        self.coins: frozenset[int] = frozenset()  # random choices of rows it has seen
 
     @property
     def shape(self) -> tuple[Data, ...]:
@@ -92,8 +94,13 @@ class Traced(NDArrayOperatorsMixin):
 
     def become(self, other: Traced) -> None:
         """Take over what another symbol is: an operation in place."""
-        self.__class__ = other.__class__
+        _KIND.__set__(self, type(other))
         self.__dict__.update(other.__dict__)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What isinstance() is told: the array or number it stands for, so that code takes the same path."""
+        return np.ndarray if self.dims else self.dtype.type
 
     # What a private value must not become -----------------------------------------------------
 
@@ -203,6 +210,7 @@ class Rows(Traced):
         self.sampling = sampling
         self.kind: Data = None  # public values of a column of categories
         self.identity = object()
+        self.complement_of: object = None  # the identity of the answers it is the opposite of
 
     @property
     def element(self) -> Shape:

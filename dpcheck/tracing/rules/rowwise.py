@@ -111,9 +111,21 @@ def elementwise(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Data], dtype: 
     result = made(first, dims, dtype, _shaped(found, len(dims)), row, axis=axis)
     result.sampling = _sampling(ufunc, inputs)
     result.tag = _tag(ufunc, inputs)
+    result.complement_of = _complement(ufunc, inputs)
     _threshold(result, ufunc, inputs)
     _clipped(result, ufunc, inputs)
     return result
+
+
+def _complement(ufunc: np.ufunc, inputs: Sequence[Data]) -> object:
+    """1 - x and ~x of truth values: the other answer."""
+    last = inputs[-1]
+    if not isinstance(last, Rows):
+        return None
+    if ufunc in (np.logical_not, np.invert) and last.dtype.kind == "b":
+        return last.identity
+    one = len(inputs) == 2 and not isinstance(inputs[0], Traced) and np.ndim(inputs[0]) == 0
+    return last.identity if ufunc is np.subtract and one and inputs[0] == 1 else None
 
 
 def _shaped(found: Box, ndim: int) -> Box:
