@@ -97,13 +97,13 @@ $(FLOWER)/.ready: pyproject.toml
 	$(FLOWER)/bin/python $(PIP) --editable '.[testing]' flwr
 	@touch $@
 
-WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_opendp.py test_replay_torch.py test_replay_opendp.py test_replay_appfl.py)
-WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py test_replay_diffprivlib.py)
+WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py)
+WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py replay/test_diffprivlib.py)
 
 test-integrations: $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready $(FLOWER)/.ready  ## Opacus, OpenDP, diffprivlib, APPFL and Flower for real; installs them
 	OMP_NUM_THREADS=1 $(INTEGRATIONS)/bin/python -m pytest -q $(WITH_TORCH) dpcheck/integrations/opacus.py
 	OMP_NUM_THREADS=1 $(DIFFPRIVLIB)/bin/python -m pytest -q $(WITH_DIFFPRIVLIB)
-	OMP_NUM_THREADS=1 $(FLOWER)/bin/python -m pytest -q tests/integrations/test_replay_flower.py
+	OMP_NUM_THREADS=1 $(FLOWER)/bin/python -m pytest -q tests/integrations/replay/test_flower.py
 
 bench-accounting: $(READY)  ## Time and tightness of the RDP accountant beside its peers
 	$(BIN)/python benchmarks/accounting_rdp.py

@@ -334,11 +334,8 @@ def _(event: training.RandomAllocationGaussian, adjacency: Adjacency, group: int
     upper: Loss = AllocationLoss(high, event.batches)
     if group > 1:
         upper = GroupedLoss(upper, group)
-    # Adding up all steps is post-processing: one Gaussian with sqrt(batches) times the noise.
-    root = enclose_root(Fraction(event.batches))[1]
-    lower = GaussianLoss(enclose(Fraction(low) / Fraction(root))[0])
     independent = "records are assigned to batches independently of each other, not by a shuffle"
-    return LossBounds(upper, lower, assumes=(independent,))
+    return LossBounds(upper, AllocationLoss(low, event.batches), assumes=(independent,))
 
 
 @worst_case.register

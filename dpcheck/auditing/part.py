@@ -165,10 +165,14 @@ def _pictures(
     if plan.mechanism is None or not plan.pairs:
         return None
     tested = [finding.event for finding in findings if finding.event is not None]
+    shown = [finding.drawn for finding in findings if finding.drawn is not None]
+    mechanism, pairs = plan.mechanism, list(plan.pairs)
+    if shown and not tested:
+        mechanism, pairs = shown[0][0], [shown[0][1]]
     try:
         return gather(
-            plan.mechanism,
-            plan.pairs,
+            mechanism,
+            pairs,
             tested[-1] if tested else None,
             epsilon=plan.claim.budget.epsilon,
             alpha=limits.alpha,

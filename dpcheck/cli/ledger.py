@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from dpcheck.core.errors import UsageError
-from dpcheck.ledger.entries import to_fields
-from dpcheck.ledger.export import FORMATS, as_json
 from dpcheck.ledger.ledger import Ledger
+from dpcheck.ledger.storage.entries import to_fields
+from dpcheck.ledger.storage.export import FORMATS, as_json
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -83,7 +83,7 @@ def export(file: Path, layout: str, output: Path | None) -> None:
 @click.argument("new", type=_FILE)
 def convert(old: Path, new: Path) -> None:
     """Write a ledger of the first format (SQLite) anew; OLD is only read."""
-    from dpcheck.ledger.conversion import convert as carry_over
+    from dpcheck.ledger.storage.conversion import convert as carry_over
 
     number = carry_over(old, new)
     with Ledger.open(new) as ledger:

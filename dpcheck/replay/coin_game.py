@@ -12,10 +12,10 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.findings import SuggestedEvent
 from dpcheck.replay.hints import plain_numbers
 from dpcheck.replay.outputs import flatten
@@ -38,8 +38,8 @@ class GameResult:
 
 
 def play(
-    function: Callable[[Any, Any], Any],
-    pair: tuple[Any, Any],
+    function: Callable[[Value, Value], Value],
+    pair: tuple[Value, Value],
     event: SuggestedEvent,
     *,
     epsilon: float,
@@ -65,7 +65,7 @@ def play(
     return GameResult(played, right, lower_epsilon(right, played - right, delta, alpha))
 
 
-def guess_of(output: Any, event: SuggestedEvent) -> int:
+def guess_of(output: Value, event: SuggestedEvent) -> int:
     """1 where the output lies in the event and points to D', else 0."""
     numbers = plain_numbers(flatten(output))
     if numbers is None or len(numbers) != len(event.direction):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.hints import numbers
 from dpcheck.replay.laws import compare_runs
 from dpcheck.replay.losses.parts import epsilon_of
@@ -36,23 +36,23 @@ class Scorer:
     """
 
     def __init__(
-        self, function: Callable[[Any, Any], Any], delta: float = 0.0, seed: int = 0
+        self, function: Callable[[Value, Value], Value], delta: float = 0.0, seed: int = 0
     ) -> None:
         self.delta = delta
         self.seed = seed
         self._observer = Observer(function)
-        self._runs: dict[int, tuple[Any, Run]] = {}
+        self._runs: dict[int, tuple[Value, Run]] = {}
 
     @property
     def calls(self) -> int:
         """How often the function was called."""
         return self._observer.calls
 
-    def score(self, pair: tuple[Any, Any]) -> float:
+    def score(self, pair: tuple[Value, Value]) -> float:
         """The epsilon the pair would have if it were confirmed; a shift where it is not followed."""
         return self.rate(pair).score
 
-    def rate(self, pair: tuple[Any, Any], delta: float | None = None) -> Rating:
+    def rate(self, pair: tuple[Value, Value], delta: float | None = None) -> Rating:
         """The score at `delta`, and whether it is the exact loss of noise that was followed on both sides."""
         first, second = (self._run(side) for side in pair)
         if first.error != second.error:
@@ -65,11 +65,13 @@ class Scorer:
             return Rating(_moved(first, second), compared.complete)
         return Rating(_moved(first, second), False)
 
-    def best(self, pairs: Sequence[tuple[Any, Any]], count: int = 1) -> list[tuple[Any, Any]]:
+    def best(
+        self, pairs: Sequence[tuple[Value, Value]], count: int = 1
+    ) -> list[tuple[Value, Value]]:
         """The `count` pairs with the largest scores."""
         return sorted(pairs, key=lambda pair: -self.score(pair))[:count]
 
-    def _run(self, data: Any) -> Run:
+    def _run(self, data: Value) -> Run:
         known = self._runs.get(id(data))
         if known is None:
             known = (data, self._observer.run(data, self.seed))

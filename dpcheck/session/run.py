@@ -24,6 +24,7 @@ from dpcheck.execution.runner import Runner
 from dpcheck.execution.store import MemoryStore, SqliteStore, Store, audit_key
 from dpcheck.session import registry
 from dpcheck.session.external.plan import Outside, plan_outside
+from dpcheck.session.external.program import end_programs
 from dpcheck.session.provenance import finished, rerun_command, versions
 from dpcheck.session.targets import plan_target
 
@@ -180,6 +181,7 @@ def run_plans(
             )
     finally:
         close_clients()
+        end_programs()
         if own is not None:
             own.close()
     return AuditReport(

@@ -47,7 +47,7 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
     """Whether the loss can be put on a lattice on that side."""
     if isinstance(loss, GaussianMixtureLoss):
         return all(shift >= 0 for shift in loss.shifts) or all(shift <= 0 for shift in loss.shifts)
-    if isinstance(loss, BoundedLoss | ReplacedSampleLoss | WithoutReplacementLoss | AllocationLoss):
+    if isinstance(loss, BoundedLoss | ReplacedSampleLoss | WithoutReplacementLoss):
         return side is Side.UPPER
     if isinstance(loss, OppositeSampleLoss):
         return side is Side.LOWER
@@ -63,6 +63,7 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
         | ResponseLoss
         | SampledLaplaceLoss
         | OppositeMixtureLoss
+        | AllocationLoss
         | DensityLoss,
     )
 
@@ -110,31 +111,31 @@ def build(loss: Loss, side: Side) -> Pair:
     if isinstance(loss, LaplaceLoss):
         return LaplacePair(Mixture((loss.ratio,), (1.0,)), Mixture())
     if isinstance(loss, SampledLaplaceLoss):
-        if loss.backwards:
-            return LaplacePair(Mixture(), Mixture((-loss.ratio,), (loss.rate,)))
-        return LaplacePair(Mixture((loss.ratio,), (loss.rate,)), Mixture())
+        return _sampled_laplace(loss)
     if isinstance(loss, OppositeMixtureLoss):
         mirrored = Mixture(tuple(-shift for shift in loss.shifts), loss.weights)
         return NormalPair(Mixture(loss.shifts, loss.weights), mirrored)
     if isinstance(loss, CoinLoss):
         return CoinPair([(share, build(option, side)) for share, option in loss.options if share])
     if isinstance(loss, OppositeSampleLoss):
-        if isinstance(loss.base, GaussianLoss):
-            mean = loss.base.mu
-            return NormalPair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
-        mean = loss.base.ratio
-        return LaplacePair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
-    if isinstance(loss, AllocationLoss):
-        return AllocationPair(loss.mu, loss.batches, backwards=loss.backwards)
-    if isinstance(loss, WithoutReplacementLoss):
-        return WithoutReplacementPair(loss.mu, loss.rate)
-    if isinstance(loss, ReplacedSampleLoss):
-        normal = isinstance(loss.base, GaussianLoss)
-        shift = loss.base.mu if isinstance(loss.base, GaussianLoss) else loss.base.ratio
-        return ReplacedSamplePair(shift, loss.rate, normal=normal)
+        return _opposite_sample(loss)
+    if isinstance(loss, AllocationLoss | WithoutReplacementLoss | ReplacedSampleLoss):
+        return _sampled_batch(loss, side)
     if isinstance(loss, DensityLoss):
         return density_pair(loss, side)
     return _atomic(loss)
+
+
+def _sampled_batch(
+    loss: AllocationLoss | WithoutReplacementLoss | ReplacedSampleLoss, side: Side
+) -> Pair:
+    if isinstance(loss, AllocationLoss):
+        return AllocationPair(loss.mu, loss.batches, side, backwards=loss.backwards)
+    if isinstance(loss, WithoutReplacementLoss):
+        return WithoutReplacementPair(loss.mu, loss.rate)
+    normal = isinstance(loss.base, GaussianLoss)
+    shift = loss.base.mu if isinstance(loss.base, GaussianLoss) else loss.base.ratio
+    return ReplacedSamplePair(shift, loss.rate, normal=normal)
 
 
 def _normal_mixture(loss: GaussianMixtureLoss) -> Pair:
@@ -144,6 +145,20 @@ def _normal_mixture(loss: GaussianMixtureLoss) -> Pair:
     if loss.backwards:
         return NormalPair(Mixture(), Mixture(tuple(-m for m in means), weights))
     return NormalPair(Mixture(means, weights), Mixture())
+
+
+def _sampled_laplace(loss: SampledLaplaceLoss) -> Pair:
+    if loss.backwards:
+        return LaplacePair(Mixture(), Mixture((-loss.ratio,), (loss.rate,)))
+    return LaplacePair(Mixture((loss.ratio,), (loss.rate,)), Mixture())
+
+
+def _opposite_sample(loss: OppositeSampleLoss) -> Pair:
+    if isinstance(loss.base, GaussianLoss):
+        mean = loss.base.mu
+        return NormalPair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
+    mean = loss.base.ratio
+    return LaplacePair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
 
 
 def _atomic(loss: Loss) -> Pair:

@@ -22,7 +22,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpcheck.ledger.costs import Floats
+from dpcheck.ledger.pricing.costs import Floats
 
 ORDERS: Floats = 1 + np.geomspace(0.1, 511.0, 56)
 # The weight of the order that suits the first event, and how the rest falls off around it: other

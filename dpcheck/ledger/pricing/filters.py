@@ -25,8 +25,8 @@ from dpcheck.accounting.renyi.divergence import renyi
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import InvalidParameter, UnknownName
 from dpcheck.core.validate import finite
-from dpcheck.ledger.costs import Floats
-from dpcheck.ledger.mixture import EVENLY, ORDERS, Mixture, favouring, one_order
+from dpcheck.ledger.pricing.costs import Floats
+from dpcheck.ledger.pricing.mixture import EVENLY, ORDERS, Mixture, favouring, one_order
 
 _ROUNDING = 1e-12
 

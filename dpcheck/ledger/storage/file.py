@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from dpcheck.core.errors import LedgerBroken, LedgerMisuse, LedgerOutdated
-from dpcheck.ledger.entries import Entry, Fields, from_fields, to_fields
+from dpcheck.ledger.storage.entries import Entry, Fields, from_fields, to_fields
 
 WAIT_SECONDS = 60.0
 SYNCHRONISE: Callable[[int], None] = os.fsync  # survives the loss of power, not only of the process
 FORMAT = "dpcheck ledger 2"
 _FIRST_LINE = 256  # bytes, within one sector: it is written whole or not at all
+_CLOSED = -1
 _OLD_FORMAT = b"SQLite format 3\x00"
 _START = hashlib.sha256(FORMAT.encode()).hexdigest()
 
@@ -102,8 +103,9 @@ class FileJournal:
 
     def close(self) -> None:
         """Let go of the file."""
+        file, self._file = self._file, _CLOSED
         with suppress(OSError):
-            os.close(self._file)
+            os.close(file)
 
     def _broken(self, why: str) -> LedgerBroken:
         return LedgerBroken(
@@ -115,6 +117,8 @@ class FileJournal:
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Alone with the file, which must still be the one that was opened."""
+        if self._file == _CLOSED:
+            raise LedgerMisuse(f"the ledger {self.path} was closed; open it again.")
         deadline = time.monotonic() + WAIT_SECONDS
         pause = 0.0005
         while True:
@@ -132,10 +136,14 @@ class FileJournal:
                 )
             time.sleep(pause)
             pause = min(2 * pause, 0.02)
+        held = self._file
         try:
             yield
         finally:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
+            # After an interrupt this may run late, when the file was closed and its number is
+            # another file's: then there is nothing to unlock, closing did it.
+            if held == self._file:
+                fcntl.flock(held, fcntl.LOCK_UN)
 
     def read(self, start: int) -> list[Entry]:
         """The entries from number `start` on; entry 0 is the first after the terms."""

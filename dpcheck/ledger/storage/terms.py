@@ -7,12 +7,12 @@ from typing import cast
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import DpcheckError, InvalidParameter, LedgerBroken
+from dpcheck.core.errors import DpcheckError, InvalidParameter, LedgerBroken, LedgerMisuse
 from dpcheck.core.validate import probability
-from dpcheck.ledger.costs import literal
-from dpcheck.ledger.entries import Fields
-from dpcheck.ledger.filters import choose_filter
+from dpcheck.ledger.pricing.costs import literal
+from dpcheck.ledger.pricing.filters import choose_filter
 from dpcheck.ledger.state import Terms
+from dpcheck.ledger.storage.entries import Fields
 
 
 def make_terms(
@@ -58,3 +58,23 @@ def read_terms(fields: Fields) -> Terms:
         raise LedgerBroken(
             f"the terms of the ledger make no sense ({error}); restore it from a backup."
         ) from None
+
+
+def check_agreement(path: object, terms: Terms, given: dict[str, object]) -> None:
+    """Refuse to open a ledger on other terms than its own; None was not given."""
+    stored = {
+        "budget": terms.budget,
+        "adjacency": terms.adjacency,
+        "filter": terms.filter.name,
+        "order": terms.filter.order,
+        "reserve": terms.reserve and float(terms.reserve),
+    }
+    for name, value in given.items():
+        if isinstance(value, str) and name == "adjacency":
+            value = as_adjacency(value)
+        if value is not None and value != stored[name]:
+            raise LedgerMisuse(
+                f"the ledger {path} was opened with {name} {stored[name]}, not {value}; "
+                "open it as it is, or start another.",
+                stored=stored[name],
+            )

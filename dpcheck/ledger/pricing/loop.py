@@ -19,7 +19,7 @@ from dpcheck.accounting.compose import Profile, profiles
 from dpcheck.accounting.losses import GaussianLoss
 from dpcheck.core.errors import CannotCertify
 from dpcheck.core.events.event import Event, Grouped, Parallel, Repeated, Sequential
-from dpcheck.ledger.costs import INFINITE, UP, ZERO, View
+from dpcheck.ledger.pricing.costs import INFINITE, UP, ZERO, View
 
 MOST_REPEATS = 10**9
 _MOST_ROWS = 8  # of one person; beyond, every number of rows would have to be certified

@@ -17,9 +17,9 @@ from decimal import Decimal
 from functools import lru_cache
 
 from dpcheck.core.events.event import Event
-from dpcheck.ledger.costs import ZERO, Cost, View, float_below
-from dpcheck.ledger.filters import Filter, PureFilter
-from dpcheck.ledger.loop import certified_epsilon, most_within, renyi_epsilon
+from dpcheck.ledger.pricing.costs import ZERO, Cost, View, float_below
+from dpcheck.ledger.pricing.filters import Filter, PureFilter
+from dpcheck.ledger.pricing.loop import certified_epsilon, most_within, renyi_epsilon
 
 READING = Decimal("0.02")
 LEAST_FILTER = Decimal("0.01")

@@ -29,14 +29,14 @@ def run(*arguments):
 @pytest.mark.parametrize(
     ("arguments", "least"),
     [
-        (("memory",), 2000),
-        (("file", "spend", "epsilon", "plan", "steps"), 900),
-        (("memory", "spend", "report", "--delta", "0.001"), 500),
+        (("memory", "spend", "report", "plan", "epsilon", "statement"), 800),
+        (("file", "spend", "steps"), 300),
+        (("memory", "spend", "--delta", "0.001"), 150),
     ],
 )
 def test_an_exception_at_any_line_never_loses_a_release(arguments, least):
     results = run("lines", *arguments)
-    assert sum(result["planted"] for result in results) >= least
+    assert sum(result["lines"] for result in results) >= least
     for result in results:
         # Some lines run once in a process only, such as filling a cache.
         assert result["planted"] >= 0.7 * result["lines"]
@@ -44,7 +44,7 @@ def test_an_exception_at_any_line_never_loses_a_release(arguments, least):
 
 
 def test_any_changed_bit_and_any_cut_is_refused():
-    (result,) = run("bytes", "--every", "3")
-    assert result["flip"] > 3000
-    assert result["cut"] > 300
+    (result,) = run("bytes", "--every", "7")
+    assert result["flip"] > 1200
+    assert result["cut"] > 120
     assert result["violations"] == []

@@ -14,8 +14,8 @@ from dpcheck.core.errors import DpcheckError, LedgerBroken
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import from_dict, to_dict
 from dpcheck.ledger.account import Batch
-from dpcheck.ledger.allocation import Allocation
-from dpcheck.ledger.loop import kinds
+from dpcheck.ledger.pricing.allocation import Allocation
+from dpcheck.ledger.pricing.loop import kinds
 from dpcheck.ledger.provenance import SplitKind
 from dpcheck.ledger.state import DatasetSpec, PlanState, State
 

@@ -14,7 +14,7 @@ import traceback
 from pathlib import Path
 
 from dpcheck import Budget, Gaussian, Ledger, PureDP
-from dpcheck.ledger import file as ledger_file
+from dpcheck.ledger.storage import file as ledger_file
 
 EVENTS = (PureDP(1e-7), Gaussian(1e4))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
-from dpcheck.ledger.entries import Entry
+from dpcheck.ledger.storage.entries import Entry
 
 
 class Journal(Protocol):

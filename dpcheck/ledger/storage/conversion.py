@@ -14,9 +14,11 @@ from dpcheck.core.errors import DpcheckError, LedgerBroken, LedgerMisuse
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import from_dict
 from dpcheck.ledger.account import Batch
-from dpcheck.ledger.allocation import Allocation
-from dpcheck.ledger.costs import ZERO
-from dpcheck.ledger.entries import (
+from dpcheck.ledger.pricing.allocation import Allocation
+from dpcheck.ledger.pricing.costs import ZERO
+from dpcheck.ledger.provenance import SplitKind
+from dpcheck.ledger.state import DatasetSpec
+from dpcheck.ledger.storage.entries import (
     DatasetDeclared,
     DeltaDivided,
     Entry,
@@ -26,10 +28,8 @@ from dpcheck.ledger.entries import (
     Released,
     SplitDeclared,
 )
-from dpcheck.ledger.file import create
-from dpcheck.ledger.provenance import SplitKind
-from dpcheck.ledger.state import DatasetSpec
-from dpcheck.ledger.terms import read_terms, write_terms
+from dpcheck.ledger.storage.file import create
+from dpcheck.ledger.storage.terms import read_terms, write_terms
 
 _APPLICATION, _FORMAT, _SEAL = 0x44504C31, 1, 2**63
 Facts = dict[str, dict[str, str]]  # by kind, in the order they were written

@@ -1,0 +1,112 @@
+"""Operations in place: a symbol may change while nobody else looks at the same memory."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcheck.core.data import Data
+from dpcheck.tracing.values import Aggregate, Released, Rows, Traced
+
+if TYPE_CHECKING:
+    from dpcheck.tracing.tracer import Tracer
+
+
+def put(tracer: Tracer, out: Data, found: Data) -> Data:
+    """`a += b`, and out=: the result takes the place of what `out` was."""
+    target = out[0] if isinstance(out, tuple) else out
+    if isinstance(target, np.ndarray):
+        if target.base is not None or sys.getrefcount(target) > _ALONE:
+            _shared(tracer)
+        return found
+    if not isinstance(target, Traced) or not isinstance(found, Traced):
+        return tracer.unknown("this operation in place")
+    if target.views or target.is_view:
+        _shared(tracer)
+    if found.dims != target.dims:
+        raise ValueError("non-broadcastable output operand")
+    if target.dtype != found.dtype:
+        found = found.astype(target.dtype)
+    target.become(found)
+    return target
+
+
+def _shared(tracer: Tracer) -> None:
+    tracer.refuse(
+        "shared-memory",
+        "an array that other arrays share memory with is changed in place",
+        "write x = x + y instead of x += y, or copy it first",
+    )
+
+
+class _Probe:
+    """Counts the references numpy holds while `array += probe` runs, for one local variable."""
+
+    __array_priority__ = 1000.0
+    found = 0
+
+    def __array_ufunc__(self, *_: Data, **kwargs: Data) -> Data:
+        return _Probe._second(kwargs.pop("out"))
+
+    @staticmethod
+    def _second(out: Data) -> Data:
+        target = out[0]
+        _Probe.found = sys.getrefcount(target)
+        return target
+
+
+def _calibrate() -> int:
+    array: Data = np.zeros(1)
+    array += _Probe()
+    # The tracer passes the tuple on once more than the probe does; names on the way add references.
+    return _Probe.found + 1
+
+
+_ALONE = _calibrate()
+
+
+def assign(tracer: Tracer, owner: Traced, key: Data, value: Data) -> None:
+    """owner[key] = value."""
+    if owner.views or owner.is_view:
+        _shared(tracer)
+    if isinstance(owner, Rows):
+        _assign_rows(tracer, owner, key, value)
+        return
+    if isinstance(owner, Aggregate | Released):
+        found = assigned(tracer, owner, key, value)
+        owner.become(found)
+        return
+    tracer.unknown("assignment to a part of this value")
+
+
+def _assign_rows(tracer: Tracer, owner: Rows, key: Data, value: Data) -> None:
+    """x[mask] = number, as np.where; x[:, j] = column is not followed."""
+    public = not isinstance(value, Traced) and np.ndim(value) == 0
+    masked = isinstance(key, Rows) and key.dtype.kind == "b" and key.rows is owner.rows
+    if public and masked and key.dims == owner.dims:
+        found = tracer.function(np.where, (key, value, owner), {})
+        owner.become(found.astype(owner.dtype))
+        return
+    tracer.unknown("assignment to a part of the records")
+
+
+def assigned(tracer: Tracer, owner: Traced, key: Data, value: Data) -> Data:
+    """An aggregate some of whose entries are replaced, as a choice between two by a public mask."""
+    mask = np.zeros(owner.dims, dtype=bool)
+    mask[key] = True
+    if not isinstance(value, Traced) and isinstance(owner, Released):
+        return tracer.function(np.where, (mask, value, owner), {})
+    full = np.zeros(owner.dims)[key].shape
+    spread = (
+        tracer.function(np.broadcast_to, (value, full), {}) if isinstance(value, Traced) else value
+    )
+    parts = [owner[i] for i in np.ndindex(owner.dims)]
+    places = np.arange(mask.size).reshape(owner.dims)[key]
+    for at, place in enumerate(np.ravel(places)):
+        one = spread[np.unravel_index(at, full)] if full else spread
+        parts[int(place)] = one
+    from dpcheck.tracing.rules.joining import stacked
+
+    return stacked(tracer, parts).reshape(owner.dims)

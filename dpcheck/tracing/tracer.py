@@ -1,0 +1,228 @@
+"""One traced run: where a symbol's operation goes, what was released, and why it was refused."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+import numpy as np
+
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.data import Data
+from dpcheck.core.errors import NotProvable
+from dpcheck.replay.draws import UNKNOWN, Line, is_users
+from dpcheck.tracing import registry, rules
+from dpcheck.tracing.boxes import Box
+from dpcheck.tracing.postprocessing import call_on_released, only_released
+from dpcheck.tracing.releases import Release
+from dpcheck.tracing.sizes import NOTHING, Size
+from dpcheck.tracing.values import Aggregate, Ids, Released, Rows, Traced
+
+MOST_ROWS = float(2**40)  # no dataset has more records, where their number is private
+_OWN = str(Path(__file__).parent)
+_BLOCK = 4096  # draws of more numbers than that are one block, used as a whole
+
+
+class Tracer:
+    """State of one run. The first refusal stays, whatever the code does with the exception."""
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        rules.load()
+        self.adjacency = adjacency
+        self.refusal: NotProvable | None = None
+        self.releases: list[Release] = []
+        self.assumes: dict[str, None] = {}
+        self.examples = np.random.default_rng(20261117)
+        self._next_id = 0
+        self._used: set[int] = set()
+
+    @property
+    def public_rows(self) -> bool:
+        """Whether the number of rows is the same for all neighbours."""
+        return self.adjacency is not Adjacency.ADD_REMOVE
+
+    def line(self) -> Line:
+        """The innermost line of the user's code on the stack."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            path = frame.f_code.co_filename
+            if is_users(path) and not path.startswith(_OWN):
+                return Line(path, frame.f_lineno)
+            frame = frame.f_back
+        return UNKNOWN
+
+    def refuse(self, kind: str, message: str, remedy: str) -> NoReturn:
+        """Not provable; remembered even if the code catches the exception."""
+        where = self.line()
+        error = NotProvable(
+            f"not provable: {where}: {message}; {remedy}.",
+            line=str(where),
+            remedy=remedy,
+            kind=kind,
+        )
+        if self.refusal is None:
+            self.refusal = error
+        raise error
+
+    # Draws ---------------------------------------------------------------------------------------
+
+    def new_ids(self, count: int) -> Ids:
+        """Ids of numbers that are drawn now, or one id for many of them."""
+        many = 1 if count > _BLOCK else count
+        first = self._next_id
+        self._next_id += many
+        return np.arange(first, first + many, dtype=np.int64)
+
+    def use(self, ids: Ids, what: str) -> None:
+        """Each drawn number protects one number of one release."""
+        found = ids.ravel().tolist()
+        if len(set(found)) < len(found):
+            self.refuse(
+                "shared-noise",
+                f"one drawn number is added to several numbers ({what})",
+                "draw one for each: pass size=...",
+            )
+        if not self._used.isdisjoint(found):
+            self.refuse(
+                "reused-noise",
+                f"a drawn number is used a second time ({what})",
+                "draw fresh noise for every release",
+            )
+        self._used.update(found)
+
+    # Where operations go -------------------------------------------------------------------------
+
+    def ufunc(
+        self, ufunc: np.ufunc, method: str, inputs: tuple[Data, ...], kwargs: dict[str, Data]
+    ) -> Data:
+        """A universal function, or one of its methods."""
+        from dpcheck.tracing.rules import elementwise
+
+        if method == "reduce" and ufunc in _REDUCED:
+            return self.function(_REDUCED[ufunc], inputs, kwargs)
+        if method != "__call__":
+            self.unknown(f"np.{ufunc.__name__}.{method}")
+        out = kwargs.pop("out", None)
+        if only_released(inputs):
+            found = call_on_released(self, ufunc, inputs, kwargs, elementwise.boxed(ufunc, inputs))
+        else:
+            self._guard_errors()
+            if ufunc is np.matmul:
+                found = registry.FUNCTIONS[np.matmul].apply(self, *inputs)
+            else:
+                found = elementwise.apply(self, ufunc, inputs, kwargs)
+        return found if out is None else self.put(out, found)
+
+    def put(self, out: Data, found: Data) -> Data:
+        """An operation in place."""
+        from dpcheck.tracing.inplace import put
+
+        return put(self, out, found)
+
+    def function(self, function: Data, args: tuple[Data, ...], kwargs: dict[str, Data]) -> Data:
+        """A function of numpy."""
+        if only_released((*args, *kwargs.values())):
+            return call_on_released(self, function, args, kwargs, None)
+        known = registry.FUNCTIONS.get(function)
+        if known is None:
+            self.unknown(f"np.{getattr(function, '__name__', function)}")
+        self._guard_errors()
+        try:
+            return known.apply(self, *args, **kwargs)
+        except TypeError as error:
+            if "argument" not in str(error):
+                raise
+            self.refuse(
+                "unknown-operation",
+                f"{known.name} is not known with these arguments ({error})",
+                "leave them out",
+            )
+
+    def method(self, owner: Traced, name: str) -> Data:
+        """A method of an array; refused when it is called, not when it is looked up."""
+
+        def call(*args: Data, **kwargs: Data) -> Data:
+            if isinstance(owner, Released):
+
+                def apply(x: Data, *rest: Data, **options: Data) -> Data:
+                    return getattr(x, name)(*rest, **options)
+
+                apply.__name__ = name
+                return call_on_released(self, apply, (owner, *args), kwargs, None)
+            known = registry.METHODS.get(name)
+            if known is None:
+                self.unknown(f".{name}()")
+            self._guard_errors()
+            return known.apply(self, owner, *args, **kwargs)
+
+        if name in registry.METHODS or hasattr(np.ndarray, name):
+            return call
+        raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+
+    def index(self, owner: Traced, key: Data) -> Data:
+        """owner[key]."""
+        from dpcheck.tracing.rules import indexing
+
+        if isinstance(owner, Released) and only_released((owner, *indexing.flat(key))):
+            if any(isinstance(k, Released) and k.dtype.kind == "b" for k in indexing.flat(key)):
+                self.refuse(
+                    "released-path",
+                    "a mask of released values decides a shape",
+                    "use np.where, or decorate the function with @dpcheck.enforced",
+                )
+            return call_on_released(self, _indexed, (owner, key), {}, None)
+        return indexing.index(self, owner, key)
+
+    def assign(self, owner: Traced, key: Data, value: Data) -> None:
+        """owner[key] = value."""
+        from dpcheck.tracing.inplace import assign
+
+        assign(self, owner, key, value)
+
+    def length(self, owner: Traced) -> Data:
+        """The number of rows of something whose length is private."""
+        if not isinstance(owner, Rows):
+            self.unknown("a length of this value")
+        found = Aggregate(
+            self,
+            (),
+            np.dtype(np.int64),
+            Box(np.asarray(0.0), np.asarray(MOST_ROWS), False, True),
+            NOTHING if owner.rows.sampling and self.public_rows else Size(np.asarray(1.0)),
+        )
+        found.length_of = owner.rows
+        return found
+
+    def unknown(self, name: str) -> NoReturn:
+        """An operation nobody proved anything about."""
+        self.refuse(
+            "unknown-operation",
+            f"{name} on a private value is not an operation whose effect is known",
+            "see docs/reference/operations for what is, or add noise first",
+        )
+
+    def _guard_errors(self) -> None:
+        """With np.errstate(...='raise') a private value would decide whether an error is raised."""
+        if "raise" in np.geterr().values() or "call" in np.geterr().values():
+            self.refuse(
+                "private-control",
+                "np.errstate or np.seterr turns floating-point errors of private values into exceptions",
+                "leave it at warn or ignore",
+            )
+
+
+def _indexed(value: Data, key: Data) -> Data:
+    return value[key]
+
+
+_indexed.__name__ = "index"
+
+_REDUCED = {
+    np.add: np.sum,
+    np.maximum: np.max,
+    np.minimum: np.min,
+    np.logical_or: np.any,
+    np.logical_and: np.all,
+}
