@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from dpcheck.core.data import Data
 from dpcheck.core.errors import NotProvable
 from dpcheck.tracing.generator import TracedGenerator
+from dpcheck.tracing.namespace import traced_names
+from dpcheck.tracing.watching import watched
 
 if TYPE_CHECKING:
     from dpcheck.tracing.tracer import Tracer
@@ -21,7 +23,8 @@ def call(tracer: Tracer, function: Callable[..., Data], symbol: Data) -> Data:
     rng = TracedGenerator(tracer)
     arguments, named = _arguments(function, symbol, rng)
     try:
-        return function(*arguments, **named)
+        with watched(tracer), traced_names(tracer, function):
+            return function(*arguments, **named)
     except NotProvable:
         raise
     except Exception as error:

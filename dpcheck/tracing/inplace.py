@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing.values import Aggregate, Released, Rows, Traced
+from dpcheck.tracing.boxes import box, point
+from dpcheck.tracing.containers import Container
+from dpcheck.tracing.postprocessing import flattened
+from dpcheck.tracing.values import Aggregate, Coin, Draw, Noise, Released, Rows, Traced
 
 if TYPE_CHECKING:
     from dpcheck.tracing.tracer import Tracer
@@ -69,16 +73,51 @@ _ALONE = _calibrate()
 
 def assign(tracer: Tracer, owner: Traced, key: Data, value: Data) -> None:
     """owner[key] = value."""
+    if isinstance(owner, Container):
+        _write(tracer, owner, key, value)
+        return
     if owner.views or owner.is_view:
         _shared(tracer)
     if isinstance(owner, Rows):
         _assign_rows(tracer, owner, key, value)
+        return
+    if isinstance(owner, Released) and (not isinstance(value, Traced) or isinstance(value, Released)):
+        holder = Container(tracer, owner.example.copy())
+        holder.box = owner.box
+        if owner.release is not None:
+            owner.release.opened = True
+        as_released = value if isinstance(value, Released) else Released(tracer, value, point(value))
+        _write(tracer, holder, key, as_released)
+        owner.become(holder)
         return
     if isinstance(owner, Aggregate | Released):
         found = assigned(tracer, owner, key, value)
         owner.become(found)
         return
     tracer.unknown("assignment to a part of this value")
+
+
+def _write(tracer: Tracer, owner: Container, key: Data, value: Data) -> None:
+    """A public array that gets a symbol becomes one."""
+    if not isinstance(value, Traced):
+        owner.array[key] = value
+        owner.box = point(owner.array)
+        return
+    if any(isinstance(each, Traced) for each in flattened([key])):
+        tracer.unknown("assignment at a private place")
+    dtype = owner.dtype
+    if isinstance(value, Noise | Coin | Draw):
+        tracer.unknown("noise written into an array; add it to the finished array")
+    if isinstance(value, Released):
+        if value.release is not None:
+            value.release.opened = True
+        example = owner.array.copy()
+        example[key] = value.example
+        low = float(min(owner.box.lo.min(initial=np.inf), value.box.lo.min(initial=np.inf)))
+        high = float(max(owner.box.hi.max(initial=-np.inf), value.box.hi.max(initial=-np.inf)))
+        owner.become(Released(tracer, example, box(low, high, owner.box.nan or value.box.nan)))
+        return
+    owner.become(assigned(tracer, owner, key, value.astype(dtype) if value.dtype != dtype else value))
 
 
 def _assign_rows(tracer: Tracer, owner: Rows, key: Data, value: Data) -> None:
@@ -94,16 +133,12 @@ def _assign_rows(tracer: Tracer, owner: Rows, key: Data, value: Data) -> None:
 
 def assigned(tracer: Tracer, owner: Traced, key: Data, value: Data) -> Data:
     """An aggregate some of whose entries are replaced, as a choice between two by a public mask."""
-    mask = np.zeros(owner.dims, dtype=bool)
-    mask[key] = True
-    if not isinstance(value, Traced) and isinstance(owner, Released):
-        return tracer.function(np.where, (mask, value, owner), {})
     full = np.zeros(owner.dims)[key].shape
     spread = (
         tracer.function(np.broadcast_to, (value, full), {}) if isinstance(value, Traced) else value
     )
     parts = [owner[i] for i in np.ndindex(owner.dims)]
-    places = np.arange(mask.size).reshape(owner.dims)[key]
+    places = np.arange(math.prod(owner.dims)).reshape(owner.dims)[key]
     for at, place in enumerate(np.ravel(places)):
         one = spread[np.unravel_index(at, full)] if full else spread
         parts[int(place)] = one

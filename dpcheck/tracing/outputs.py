@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcheck.core.data import Data
 from dpcheck.replay.draws import is_users
+from dpcheck.tracing.containers import Container
 from dpcheck.tracing.values import SECRET, Coin, Draw, Noise, Released
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def check_output(tracer: Tracer, value: Data, depth: int = 0) -> None:
     if isinstance(value, Released):
         if value.release is not None:
             value.release.opened = True
+    elif isinstance(value, Container):
+        return
     elif isinstance(value, Noise | Coin | Draw):
         tracer.use(np.unique(value.ids), "returned")
     elif isinstance(value, SECRET):

@@ -14,8 +14,9 @@ from dpcheck.core.data import Data
 from dpcheck.core.errors import NotProvable
 from dpcheck.replay.draws import UNKNOWN, Line, is_users
 from dpcheck.tracing import registry, rules
-from dpcheck.tracing.boxes import Box
-from dpcheck.tracing.postprocessing import call_on_released, only_released
+from dpcheck.tracing.boxes import Box, point
+from dpcheck.tracing.containers import Container, plain
+from dpcheck.tracing.postprocessing import call_on_released, flattened, only_released
 from dpcheck.tracing.releases import Release
 from dpcheck.tracing.sizes import NOTHING, Size
 from dpcheck.tracing.values import Aggregate, Ids, Released, Rows, Traced
@@ -100,6 +101,9 @@ class Tracer:
         """A universal function, or one of its methods."""
         from dpcheck.tracing.rules import elementwise
 
+        inputs = tuple(plain(value) for value in inputs)
+        if not any(isinstance(value, Traced) for value in inputs):
+            return self._public(ufunc, method, inputs, kwargs)
         if method == "reduce" and ufunc in _REDUCED:
             return self.function(_REDUCED[ufunc], inputs, kwargs)
         if method != "__call__":
@@ -123,6 +127,10 @@ class Tracer:
 
     def function(self, function: Data, args: tuple[Data, ...], kwargs: dict[str, Data]) -> Data:
         """A function of numpy."""
+        args = tuple(plain(value) for value in args)
+        kwargs = {name: plain(value) for name, value in kwargs.items()}
+        if not any(isinstance(value, Traced) for value in flattened((*args, *kwargs.values()))):
+            return function(*args, **kwargs)
         if only_released((*args, *kwargs.values())):
             return call_on_released(self, function, args, kwargs, None)
         known = registry.FUNCTIONS.get(function)
@@ -144,6 +152,10 @@ class Tracer:
         """A method of an array; refused when it is called, not when it is looked up."""
 
         def call(*args: Data, **kwargs: Data) -> Data:
+            args = tuple(plain(value) for value in args)
+            kwargs = {name: plain(value) for name, value in kwargs.items()}
+            if isinstance(owner, Container):
+                return self._container_method(owner, name, args, kwargs)
             if isinstance(owner, Released):
 
                 def apply(x: Data, *rest: Data, **options: Data) -> Data:
@@ -165,6 +177,11 @@ class Tracer:
         """owner[key]."""
         from dpcheck.tracing.rules import indexing
 
+        if isinstance(owner, Container):
+            if any(isinstance(each, Traced) for each in flattened([plain(key)])):
+                return self._public_by_symbol(owner, key)
+            return owner.array[plain(key)].copy()
+        key = tuple(plain(k) for k in key) if isinstance(key, tuple) else plain(key)
         if isinstance(owner, Released) and only_released((owner, *indexing.flat(key))):
             if any(isinstance(k, Released) and k.dtype.kind == "b" for k in indexing.flat(key)):
                 self.refuse(
@@ -177,9 +194,41 @@ class Tracer:
 
     def assign(self, owner: Traced, key: Data, value: Data) -> None:
         """owner[key] = value."""
+        key = tuple(plain(k) for k in key) if isinstance(key, tuple) else plain(key)
+        value = plain(value)
         from dpcheck.tracing.inplace import assign
 
         assign(self, owner, key, value)
+
+    def _public(
+        self, ufunc: np.ufunc, method: str, inputs: tuple[Data, ...], kwargs: dict[str, Data]
+    ) -> Data:
+        """A function of public arrays only."""
+        out = kwargs.pop("out", None)
+        found = getattr(ufunc, method)(*inputs, **kwargs)
+        target = out[0] if isinstance(out, tuple) else out
+        if target is None:
+            return found
+        if isinstance(target, Container):
+            target.array[...] = found
+            target.box = point(target.array)
+            return target
+        target[...] = found
+        return target
+
+    def _container_method(
+        self, owner: Container, name: str, args: tuple[Data, ...], kwargs: dict[str, Data]
+    ) -> Data:
+        found = getattr(owner.array if name == "fill" else owner.array.copy(), name)(*args, **kwargs)
+        owner.box = point(owner.array)
+        return found
+
+    def _public_by_symbol(self, owner: Container, key: Data) -> Data:
+        """A public array looked up at released places."""
+        if isinstance(key, Released) and key.dtype.kind in "iu":
+            found = Released(self, owner.array, owner.box)
+            return call_on_released(self, _indexed, (found, key), {}, None)
+        return self.unknown("a public array looked up by a private value")
 
     def length(self, owner: Traced) -> Data:
         """The number of rows of something whose length is private."""
