@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dpcheck.accounting.api import epsilon as account
@@ -87,7 +87,7 @@ def prove(
 
 
 def _proof(tracer: Tracer, data: Data) -> Proof:
-    _share_samples(tracer.releases)
+    _share_samples(tracer)
     found: Counter[ProvedRelease] = Counter()
     for each in tracer.releases:
         if not (each.opened or each.selected):
@@ -119,14 +119,17 @@ def _shown(each: Release) -> ProvedRelease:
     return ProvedRelease(str(each.line), each.sensitivity, each.noise, each.event)
 
 
-def _share_samples(made: Sequence[Release]) -> None:
-    """Sampling amplifies a release only if no other one saw the same coins."""
+def _share_samples(tracer: Tracer) -> None:
+    """Sampling amplifies a release only if nothing else that is seen depends on the same coins."""
+    made = tracer.releases
     seen: Counter[int] = Counter()
     for each in made:
         if each.sampling is not None:
             seen.update(each.sampling.ids)
     for each in made:
-        if each.sampling is not None and any(seen[i] > 1 for i in each.sampling.ids):
+        if each.sampling is not None and (
+            tracer.knows(each.sampling.ids) or any(seen[i] > 1 for i in each.sampling.ids)
+        ):
             each.shared = True
 
 
