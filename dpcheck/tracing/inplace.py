@@ -25,7 +25,7 @@ _FIRST_IN_PLACE = 13  # of the arguments of BINARY_OP, those from here on are +=
 def put(tracer: Tracer, out: Data, found: Data) -> Data:
     """`a += b`, and out=: the result takes the place of what `out` was."""
     target = out[0] if isinstance(out, tuple) else out
-    if isinstance(target, np.ndarray):
+    if isinstance(target, np.ndarray) and not isinstance(target, Traced):
         if target.base is not None or sys.getrefcount(target) > _ALONE or not _rebinds():
             _shared(tracer)
         return found

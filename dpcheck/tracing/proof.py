@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from dpcheck.accounting.api import epsilon as account
@@ -87,7 +87,7 @@ def prove(
 
 
 def _proof(tracer: Tracer, data: Data) -> Proof:
-    _share_samples(tracer)
+    _share_samples(tracer.releases, tracer.spent_ids)
     found: Counter[ProvedRelease] = Counter()
     for each in tracer.releases:
         if not (each.opened or each.selected):
@@ -119,18 +119,17 @@ def _shown(each: Release) -> ProvedRelease:
     return ProvedRelease(str(each.line), each.sensitivity, each.noise, each.event)
 
 
-def _share_samples(tracer: Tracer) -> None:
-    """Sampling amplifies a release only if nothing else that is seen depends on the same coins."""
-    made = tracer.releases
+def _share_samples(made: Sequence[Release], spent: set[int]) -> None:
+    """Sampling amplifies a release only if nothing else saw the same coins."""
     seen: Counter[int] = Counter()
     for each in made:
-        if each.sampling is not None:
-            seen.update(each.sampling.ids)
+        seen.update(each.coins)
     for each in made:
-        if each.sampling is not None and (
-            tracer.knows(each.sampling.ids) or any(seen[i] > 1 for i in each.sampling.ids)
-        ):
-            each.shared = True
+        if each.sampling is None:
+            continue
+        own = each.sampling.ids
+        # Coins of another choice that the release has seen as well: only one of them is accounted.
+        each.shared = any(seen[i] > 1 or i in spent for i in own) or each.coins != own
 
 
 __all__ = ["DpcheckError", "InvalidRecords", "Proof", "ProvedRelease", "prove"]

@@ -60,6 +60,7 @@ class Release:
     opened: bool = False
     selected: str | None = None
     fixed: Event | None = None  # where the event is known at once
+    coins: frozenset[int] = frozenset()  # random choices of rows it has seen
     shared: bool = field(default=False)  # its sample was seen by another release
 
     def selects(self, how: str) -> bool:
@@ -198,4 +199,5 @@ def release(aggregate: Aggregate, noise: Noise, line: Line, shape: Shape) -> Rel
         aggregate.direction,
         aggregate.sampling,
         aggregate.contribution,
+        coins=aggregate.coins | (aggregate.sampling.ids if aggregate.sampling else frozenset()),
     )

@@ -100,9 +100,10 @@ class Tracer:
         """Draws that somebody may know from now on: they amplify nothing."""
         self._used.update(ids)
 
-    def knows(self, ids: Iterable[int]) -> bool:
-        """Whether one of these draws was used outside of sampling."""
-        return not self._used.isdisjoint(ids)
+    @property
+    def spent_ids(self) -> set[int]:
+        """Draws that were used for themselves, or protect a release."""
+        return self._used
 
     # Where operations go -------------------------------------------------------------------------
 
@@ -128,6 +129,7 @@ class Tracer:
                 found = registry.FUNCTIONS[np.matmul].apply(self, *inputs)
             else:
                 found = elementwise.apply(self, ufunc, inputs, kwargs)
+            found = with_coins(found, inputs)
         return found if out is None else self.put(out, found)
 
     def put(self, out: Data, found: Data) -> Data:
@@ -151,7 +153,8 @@ class Tracer:
             self.unknown(f"np.{name}")
         self._guard_errors()
         try:
-            return remembered(name, args, kwargs, known.apply(self, *args, **kwargs))
+            found = remembered(name, args, kwargs, known.apply(self, *args, **kwargs))
+            return with_coins(found, (*args, *kwargs.values()))
         except TypeError as error:
             if "argument" not in str(error):
                 raise
@@ -182,7 +185,8 @@ class Tracer:
                 self.unknown(f".{name}()")
             self._guard_errors()
             found = known.apply(self, owner, *args, **kwargs)
-            return remembered(name, (owner, *args), kwargs, found)
+            found = remembered(name, (owner, *args), kwargs, found)
+            return with_coins(found, (owner, *args, *kwargs.values()))
 
         if name in registry.METHODS or callable(getattr(np.ndarray, name, None)):
             return call
@@ -209,7 +213,7 @@ class Tracer:
             return remembered(
                 "view", (owner,), {}, call_on_released(self, _indexed, (owner, key), {}, None)
             )
-        return indexing.index(self, owner, key)
+        return with_coins(indexing.index(self, owner, key), (owner, key))
 
     def assign(self, owner: Traced, key: Data, value: Data) -> None:
         """owner[key] = value."""
@@ -217,7 +221,9 @@ class Tracer:
         value = plain(value)
         from dpcheck.tracing.inplace import assign
 
+        before = coins_of((owner, key, value))
         assign(self, owner, key, value)
+        owner.coins = before
 
     def _public(
         self, ufunc: np.ufunc, method: str, inputs: tuple[Data, ...], kwargs: dict[str, Data]
@@ -265,6 +271,7 @@ class Tracer:
             NOTHING if owner.rows.sampling and self.public_rows else Size(np.asarray(1.0)),
         )
         found.length_of = owner.rows
+        found.coins = coins_of((owner,))
         return found
 
     def unknown(self, name: str) -> NoReturn:
@@ -290,6 +297,30 @@ class Tracer:
                 "warnings about private values are turned into exceptions",
                 "leave the filters of warnings alone",
             )
+
+
+def coins_of(values: tuple[Data, ...]) -> frozenset[int]:
+    """The random choices of rows that operands have seen."""
+    found: frozenset[int] = frozenset()
+    for value in flattened(values):
+        if isinstance(value, Traced):
+            found |= value.coins
+            for sampling in (
+                getattr(value, "sampling", None),
+                getattr(getattr(value, "rows", None), "sampling", None),
+            ):
+                found |= sampling.ids if sampling is not None else frozenset()
+    return found
+
+
+def with_coins(found: Data, inputs: tuple[Data, ...]) -> Data:
+    """Whatever an operation gives has seen what its operands have."""
+    seen = coins_of(inputs)
+    if seen:
+        for value in flattened([found]):
+            if isinstance(value, Rows | Aggregate):
+                value.coins |= seen
+    return found
 
 
 def _indexed(value: Data, key: Data) -> Data:

@@ -6,7 +6,6 @@ decide anything but another private value is refused.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from dpcheck.tracing.releases import Release
     from dpcheck.tracing.tracer import Tracer
 
+_KIND = object.__dict__["__class__"]
 PRIVATE = -1  # a length that is not public
 BLOCK = 4096  # draws of more numbers than that are one block, used as a whole
 Ids = NDArray[np.int64]
@@ -46,6 +46,7 @@ class Traced(NDArrayOperatorsMixin):
         self.value: Data = None
         self.views = False  # whether another symbol shares its memory
         self.is_view = False
+        self.coins: frozenset[int] = frozenset()  # random choices of rows it has seen
 
     @property
     def shape(self) -> tuple[Data, ...]:
@@ -94,15 +95,12 @@ class Traced(NDArrayOperatorsMixin):
 
     def become(self, other: Traced) -> None:
         """Take over what another symbol is: an operation in place."""
-        object.__dict__["__class__"].__set__(self, type(other))
+        _KIND.__set__(self, type(other))
         self.__dict__.update(other.__dict__)
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """What isinstance sees: code that asks must go the way it goes with real arrays."""
-        caller = str(sys._getframe(1).f_globals.get("__name__", ""))
-        if caller.split(".")[0] == "dpcheck":
-            return type(self)
+        """What isinstance() is told: the array or number it stands for, so that code takes the same path."""
         return np.ndarray if self.dims else self.dtype.type
 
     # What a private value must not become -----------------------------------------------------
@@ -213,6 +211,7 @@ class Rows(Traced):
         self.sampling = sampling
         self.kind: Data = None  # public values of a column of categories
         self.identity = object()
+        self.complement_of: object = None  # the identity of the answers it is the opposite of
 
     @property
     def element(self) -> Shape:

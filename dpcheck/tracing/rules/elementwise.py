@@ -133,6 +133,8 @@ def apply(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Data], kwargs: dict[
         return noise.apply(tracer, ufunc, inputs)
     if ufunc.nout != 1:
         tracer.unknown(f"np.{ufunc.__name__}")
+    if ufunc is np.multiply and inputs[0] is inputs[1]:
+        ufunc, inputs = np.square, inputs[:1]
     dtype = result_dtype(tracer, ufunc, inputs) if wanted is None else np.dtype(wanted)
     inputs = [np.asarray(v) if isinstance(v, list | tuple) else v for v in inputs]
     if any(isinstance(value, Aggregate) for value in inputs):

@@ -212,7 +212,7 @@ def _random_answer(
     tracer: Tracer, truth: Rows, other: Data, low: int, high: int
 ) -> tuple[int, float]:
     """(number of categories, share of `1 - keep` that is a uniform answer)."""
-    flipped = isinstance(other, Rows) and getattr(other, "complement_of", None) is truth.identity
+    flipped = isinstance(other, Rows) and other.complement_of is truth.identity
     if flipped and (low, high) == (0, 1):
         return 2, 2.0  # the opposite answer: twice a uniform one
     fair = isinstance(other, Coin) and other.dims == truth.dims and other.rate == 0.5

@@ -111,9 +111,22 @@ def elementwise(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Data], dtype: 
     result = made(first, dims, dtype, _shaped(found, len(dims)), row, axis=axis)
     result.sampling = _sampling(ufunc, inputs)
     result.tag = _tag(ufunc, inputs)
+    result.complement_of = _complement(ufunc, inputs)
     _threshold(result, ufunc, inputs)
+    _powers_of_entries(result, ufunc, inputs)
     _clipped(result, ufunc, inputs)
     return result
+
+
+def _complement(ufunc: np.ufunc, inputs: Sequence[Data]) -> object:
+    """1 - x and ~x of truth values: the other answer."""
+    last = inputs[-1]
+    if not isinstance(last, Rows):
+        return None
+    if ufunc in (np.logical_not, np.invert) and last.dtype.kind == "b":
+        return last.identity
+    one = len(inputs) == 2 and not isinstance(inputs[0], Traced) and np.ndim(inputs[0]) == 0
+    return last.identity if ufunc is np.subtract and one and inputs[0] == 1 else None
 
 
 def _shaped(found: Box, ndim: int) -> Box:
@@ -253,6 +266,22 @@ def _threshold(result: Rows, ufunc: np.ufunc, inputs: Sequence[Data]) -> None:
         return
     greater = (ufunc in (np.greater, np.greater_equal)) == left
     result.kind = norms.Threshold(tag, limit, greater)
+
+
+def _powers_of_entries(result: Rows, ufunc: np.ufunc, inputs: Sequence[Data]) -> None:
+    """Squares or absolute values of the entries of rows, whose sum is a power of their norm."""
+    first = inputs[0]
+    if not isinstance(first, Rows) or first.dtype.kind != "f":
+        return
+    squared = (
+        ufunc is np.square
+        or (ufunc is np.power and _scalar(inputs[1]) == 2.0)
+        or (ufunc is np.multiply and inputs[0] is inputs[1])
+    )
+    if squared:
+        result.kind = norms.NormTag(first.identity, 2.0, ((1.0, 2.0),), ((1.0, 2.0),))
+    elif ufunc is np.absolute:
+        result.kind = norms.norm_of(first.identity, 1.0)
 
 
 def _clipped(result: Rows, ufunc: np.ufunc, inputs: Sequence[Data]) -> None:
