@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -16,14 +18,14 @@ from dpcheck.replay.draws import UNKNOWN, Line, is_users
 from dpcheck.tracing import registry, rules
 from dpcheck.tracing.boxes import Box, point
 from dpcheck.tracing.containers import Container, plain
+from dpcheck.tracing.memory import remembered
 from dpcheck.tracing.postprocessing import call_on_released, flattened, only_released
 from dpcheck.tracing.releases import Release
 from dpcheck.tracing.sizes import NOTHING, Size
-from dpcheck.tracing.values import Aggregate, Ids, Released, Rows, Traced
+from dpcheck.tracing.values import BLOCK, Aggregate, Ids, Released, Rows, Traced
 
 MOST_ROWS = float(2**40)  # no dataset has more records, where their number is private
 _OWN = str(Path(__file__).parent)
-_BLOCK = 4096  # draws of more numbers than that are one block, used as a whole
 
 
 class Tracer:
@@ -38,6 +40,7 @@ class Tracer:
         self.examples = np.random.default_rng(20261117)
         self._next_id = 0
         self._used: set[int] = set()
+        self._filters = list(warnings.filters)
 
     @property
     def public_rows(self) -> bool:
@@ -71,7 +74,7 @@ class Tracer:
 
     def new_ids(self, count: int) -> Ids:
         """Ids of numbers that are drawn now, or one id for many of them."""
-        many = 1 if count > _BLOCK else count
+        many = 1 if count > BLOCK else count
         first = self._next_id
         self._next_id += many
         return np.arange(first, first + many, dtype=np.int64)
@@ -92,6 +95,10 @@ class Tracer:
                 "draw fresh noise for every release",
             )
         self._used.update(found)
+
+    def tell(self, ids: Iterable[int]) -> None:
+        """Draws that somebody may know from now on: they amplify nothing."""
+        self._used.update(ids)
 
     @property
     def spent_ids(self) -> set[int]:
@@ -137,14 +144,16 @@ class Tracer:
         kwargs = {name: plain(value) for name, value in kwargs.items()}
         if not any(isinstance(value, Traced) for value in flattened((*args, *kwargs.values()))):
             return function(*args, **kwargs)
+        name = str(getattr(function, "__name__", function))
         if only_released((*args, *kwargs.values())):
-            return call_on_released(self, function, args, kwargs, None)
+            found = call_on_released(self, function, args, kwargs, None)
+            return remembered(name, args, kwargs, found)
         known = registry.FUNCTIONS.get(function)
         if known is None:
-            self.unknown(f"np.{getattr(function, '__name__', function)}")
+            self.unknown(f"np.{name}")
         self._guard_errors()
         try:
-            found = known.apply(self, *args, **kwargs)
+            found = remembered(name, args, kwargs, known.apply(self, *args, **kwargs))
             return with_coins(found, (*args, *kwargs.values()))
         except TypeError as error:
             if "argument" not in str(error):
@@ -169,16 +178,20 @@ class Tracer:
                     return getattr(x, name)(*rest, **options)
 
                 apply.__name__ = name
-                return call_on_released(self, apply, (owner, *args), kwargs, None)
+                found = call_on_released(self, apply, (owner, *args), kwargs, None)
+                return remembered(name, (owner, *args), kwargs, found)
             known = registry.METHODS.get(name)
             if known is None:
                 self.unknown(f".{name}()")
             self._guard_errors()
             found = known.apply(self, owner, *args, **kwargs)
+            found = remembered(name, (owner, *args), kwargs, found)
             return with_coins(found, (owner, *args, *kwargs.values()))
 
-        if name in registry.METHODS or hasattr(np.ndarray, name):
+        if name in registry.METHODS or callable(getattr(np.ndarray, name, None)):
             return call
+        if hasattr(np.ndarray, name):  # flags, base, strides and the like are facts of memory
+            self.unknown(f".{name}")
         raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
     def index(self, owner: Traced, key: Data) -> Data:
@@ -197,7 +210,9 @@ class Tracer:
                     "a mask of released values decides a shape",
                     "use np.where, or decorate the function with @dpcheck.enforced",
                 )
-            return call_on_released(self, _indexed, (owner, key), {}, None)
+            return remembered(
+                "view", (owner,), {}, call_on_released(self, _indexed, (owner, key), {}, None)
+            )
         return with_coins(indexing.index(self, owner, key), (owner, key))
 
     def assign(self, owner: Traced, key: Data, value: Data) -> None:
@@ -229,7 +244,9 @@ class Tracer:
     def _container_method(
         self, owner: Container, name: str, args: tuple[Data, ...], kwargs: dict[str, Data]
     ) -> Data:
-        found = getattr(owner.array if name == "fill" else owner.array.copy(), name)(*args, **kwargs)
+        found = getattr(owner.array if name == "fill" else owner.array.copy(), name)(
+            *args, **kwargs
+        )
         owner.box = point(owner.array)
         return found
 
@@ -244,6 +261,8 @@ class Tracer:
         """The number of rows of something whose length is private."""
         if not isinstance(owner, Rows):
             self.unknown("a length of this value")
+        if owner.rows.sampling is not None:  # how many coins fell on heads tells of each of them
+            self.tell(owner.rows.sampling.ids)
         found = Aggregate(
             self,
             (),
@@ -270,6 +289,13 @@ class Tracer:
                 "private-control",
                 "np.errstate or np.seterr turns floating-point errors of private values into exceptions",
                 "leave it at warn or ignore",
+            )
+        fresh = [each for each in warnings.filters if each not in self._filters]
+        if any(each[0] == "error" for each in fresh):
+            self.refuse(
+                "private-control",
+                "warnings about private values are turned into exceptions",
+                "leave the filters of warnings alone",
             )
 
 

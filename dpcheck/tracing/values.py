@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _KIND = object.__dict__["__class__"]
 PRIVATE = -1  # a length that is not public
+BLOCK = 4096  # draws of more numbers than that are one block, used as a whole
 Ids = NDArray[np.int64]
 
 

@@ -98,7 +98,8 @@ def _difference(
         if ufunc in _SLOPES:
             return only.scaled(_slope(ufunc, found[0]))
         if ufunc in _STEPS:
-            return Size(np.ceil(only.coordinates - 1e-9), changed=only.changed)
+            # A step more: sums of floats are rounded, and a step may lie in between.
+            return Size(np.floor(only.coordinates + 1e-9) + 1, changed=only.changed)
         return changed_only(only)
     if len(sizes) != 2:
         return changed_only(Size(np.asarray(np.inf)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 
@@ -245,3 +246,126 @@ def averaged_noise(x, rng):
 def counted_in_text(x, rng):
     """A private number in a key of the answer."""
     return {f"above {bounded(x).sum()}": rng.laplace()}
+
+
+@WRONG(COLUMN, replace_one=1.0, add_remove=1.0)
+def result_in_a_buffer(x, rng):
+    """out= writes into a plain array that is used afterwards."""
+    buffer = np.zeros(100)
+    np.clip(np.nan_to_num(x), 0.0, 1.0, out=buffer)
+    return buffer.sum() + rng.laplace()
+
+
+@WRONG(COLUMN, replace_one=1.0, add_remove=1.0)
+def product_in_a_buffer(x, rng):
+    buffer = np.zeros(100)
+    np.multiply(bounded(x), 1.0, out=buffer)
+    return buffer.sum() + rng.laplace()
+
+
+@WRONG(COLUMN, replace_one=1.0)
+def one_coin_for_all_rows(x, rng):
+    """All rows are in or none: the sum of the others tells which, and nothing is amplified."""
+    coins = rng.random(len(x)) < 0.1
+    mask = coins[np.zeros(100, dtype=int)]
+    return np.where(mask, bounded(x), 0.0).sum() + rng.laplace()
+
+
+@WRONG(COLUMN, replace_one=1.0)
+def one_coin_repeated(x, rng):
+    mask = np.repeat(rng.random(1) < 0.1, 100)
+    return (bounded(x) * mask).sum() + rng.laplace()
+
+
+@WRONG(BITS, replace_one=INF)
+def response_with_a_repeated_coin(x, rng):
+    """The same coin for everybody: the pattern is the data or its opposite."""
+    coins = (rng.random(100) < 0.75)[np.zeros(100, dtype=int)]
+    return np.where(coins, x, np.logical_not(x))
+
+
+@WRONG(COLUMN, replace_one=1.0)
+def number_of_sampled_rows_beside_the_sum(x, rng):
+    """If all hundred coins fall on heads, which the number tells, nothing is amplified: 1 at delta 0."""
+    mask = rng.random(len(x)) < 0.1
+    chosen = bounded(x)[mask]
+    return chosen.sum() + rng.laplace(), chosen.shape[0] + rng.laplace(scale=1e-3)
+
+
+@WRONG(COLUMN, replace_one=1.0)
+def mean_of_the_mask_beside_the_sum(x, rng):
+    mask = rng.random(len(x)) < 0.1
+    return (bounded(x) * mask).sum() + rng.laplace(), mask.mean()
+
+
+@WRONG(COLUMN, replace_one=INF, add_remove=INF)
+def leaks_where_the_array_owns_its_memory(x, rng):
+    """Attributes of memory are no public values of a symbol."""
+    if x.base is None:
+        return x.sum()
+    return bounded(x).sum() + rng.laplace()
+
+
+@WRONG(COLUMN, replace_one=INF, add_remove=INF)
+def leaks_for_plain_arrays(x, rng):
+    """A branch on the type goes another way for a symbol than for an array."""
+    if isinstance(x, np.ndarray):
+        return x.sum()
+    return bounded(x).sum() + rng.laplace()
+
+
+@WRONG(COLUMN, replace_one=INF, add_remove=INF)
+def leaks_for_plain_numbers(x, rng):
+    total = bounded(x).sum()
+    if isinstance(total, float) or np.isscalar(total):
+        return total
+    return total + rng.laplace()
+
+
+@WRONG(COLUMN, replace_one=1e6, add_remove=1e6)
+def warnings_become_errors(x, rng):
+    """A division by a private 0 raises, and the answer says so."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            np.nan_to_num(1.0 / bounded(x))
+        except RuntimeWarning:
+            return 1e6 + rng.laplace()
+    return rng.laplace()
+
+
+@WRONG(COLUMN, replace_one=10.0, add_remove=19.0)
+def whole_parts_of_quotients(x, rng):
+    """1.0 // 0.1 is 9 in floats and 1.95 // 0.1 is 19."""
+    return (bounded(x, 1.0, 1.95) // 0.1).sum() + rng.laplace()
+
+
+@WRONG(TABLE, replace_one=20.0, add_remove=10.0)
+def factor_of_another_row(x, rng):
+    """Rows scaled by the norms of others, in reverse order."""
+    x = bounded(x, -10.0, 10.0)
+    factor = np.minimum(1.0, 1.0 / np.maximum(np.linalg.norm(x, axis=1), 1e-9))
+    return (x * factor[::-1][:, None]).sum(axis=0) + rng.laplace(size=3)
+
+
+@WRONG(TABLE, replace_one=20.0, add_remove=10.0)
+def factor_of_the_rows_before(x, rng):
+    """The norm is taken, then the rows grow."""
+    x = bounded(x, -10.0, 10.0)
+    norms = np.linalg.norm(x, axis=1, keepdims=True)
+    x = x * 10.0
+    return (x / np.maximum(1.0, norms)).sum(axis=0) + rng.laplace(size=3)
+
+
+@WRONG(COLUMN, replace_one=INF, add_remove=INF)
+def noise_kept_in_a_list(x, rng):
+    """The same draw through a container and arithmetic."""
+    drawn = [rng.laplace() for _ in range(2)]
+    noise = drawn[0] + drawn[1]
+    return bounded(x).sum() + noise, noise - drawn[1], drawn[0]
+
+
+@WRONG(COLUMN, replace_one=INF, add_remove=INF)
+def noise_that_cancels(x, rng):
+    noise = rng.normal(size=2)
+    return bounded(x).sum() + (noise[0] - noise[0]), bounded(x).sum() + rng.laplace()

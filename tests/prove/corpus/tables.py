@@ -108,7 +108,7 @@ def randomized_response(x, rng):
 def whole_numbers_with_geometric_noise(x, rng):
     """A difference of geometric draws with p = 1/2 is discrete Laplace of rate -log(1 - p)."""
     count = (np.clip(x, 0, 1)).sum()
-    return count + rng.geometric(0.5) - rng.geometric(0.5)
+    return count + (rng.geometric(0.5) - rng.geometric(0.5))
 
 
 @CASES(TABLE, replace_one=3.0, add_remove=3.0)
