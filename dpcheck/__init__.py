@@ -62,6 +62,7 @@ _DEFINED_IN = {
     "dpcheck.core.events.training": (
         "BandedMatrix",
         "FixedBatchGaussian",
+        "MixtureGaussian",
         "ObjectivePerturbation",
         "OutputPerturbation",
         "RandomAllocationGaussian",
@@ -69,6 +70,7 @@ _DEFINED_IN = {
         "SampledLaplace",
         "TreeAggregation",
         "TruncatedPoissonGaussian",
+        "WithReplacementGaussian",
     ),
     "dpcheck.core.records": ("number", "one_of", "records", "text"),
     "dpcheck.core.verdict": ("Verdict",),
@@ -139,6 +141,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.noise import RandomizedResponse as RandomizedResponse
     from dpcheck.core.events.training import BandedMatrix as BandedMatrix
     from dpcheck.core.events.training import FixedBatchGaussian as FixedBatchGaussian
+    from dpcheck.core.events.training import MixtureGaussian as MixtureGaussian
     from dpcheck.core.events.training import ObjectivePerturbation as ObjectivePerturbation
     from dpcheck.core.events.training import OutputPerturbation as OutputPerturbation
     from dpcheck.core.events.training import RandomAllocationGaussian as RandomAllocationGaussian
@@ -146,6 +149,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.training import SampledLaplace as SampledLaplace
     from dpcheck.core.events.training import TreeAggregation as TreeAggregation
     from dpcheck.core.events.training import TruncatedPoissonGaussian as TruncatedPoissonGaussian
+    from dpcheck.core.events.training import WithReplacementGaussian as WithReplacementGaussian
     from dpcheck.core.records import number as number
     from dpcheck.core.records import one_of as one_of
     from dpcheck.core.records import records as records

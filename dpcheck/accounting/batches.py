@@ -1,4 +1,4 @@
-"""Worst-case pairs of steps on a random batch: Poisson, fixed size, cut, allocated, with replacement."""
+"""Worst-case pairs of steps on a random batch: Poisson, fixed size, cut to size, allocated."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from dpcheck.accounting.losses import (
     ReplacedSampleLoss,
     SampledLaplaceLoss,
     WithoutReplacementLoss,
+    WithReplacementLoss,
 )
 from dpcheck.accounting.worst_case import worst_case
 from dpcheck.core.adjacency import Adjacency
@@ -197,3 +198,68 @@ def _(event: training.TruncatedPoissonGaussian, adjacency: Adjacency, group: int
         upper = GroupedLoss(upper, group)
     larger = "rows is the number of records of the larger of two neighbouring datasets"
     return LossBounds(upper, lower, assumes=(larger,))
+
+
+@worst_case.register
+def _(event: training.WithReplacementGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    if adjacency is Adjacency.ADD_REMOVE:
+        raise UnsupportedAdjacency(
+            "draws with replacement have a public number of rows, which add-remove changes; account "
+            "them under replace-one or zero-out.",
+            adjacency=adjacency,
+        )
+    low, high = enclose(1 / Fraction(event.noise_multiplier))
+    # Given how often each other record is drawn the sum moves by j (x - x'); where x is not drawn at all the
+    # others take its places, j of them at most 2C away from it [Balle2018, Theorem 10].
+    upper: Loss = WithReplacementLoss(2 * high, event.rows, event.batch)
+    if group > 1:
+        upper = GroupedLoss(upper, group)
+    # All other records contribute 0: the mixture over how often x is drawn; rare ones are left out.
+    share = Fraction(1, event.rows)
+    weights = [
+        math.comb(event.batch, j) * share**j * (1 - share) ** (event.batch - j)
+        for j in range(1, min(event.batch, 8) + 1)
+    ]
+    below = tuple(enclose(Fraction(low) * j)[0] for j in range(1, len(weights) + 1))
+    near = tuple(enclose(weight)[0] for weight in weights)
+    if adjacency is Adjacency.ZERO_OUT:
+        return LossBounds(upper, GaussianMixtureLoss(below, near))
+    opposite = OppositeMixtureLoss(below, near, binomial=False)
+    return LossBounds(upper, opposite if 1 - math.fsum(near) >= _LEAST_REST else None)
+
+
+@worst_case.register
+def _(event: training.MixtureGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    """A person's own chance decides what is added to N(c, I): [Ganesh2024] Theorem 3.2, all one way.
+
+    Replaced: the same chance in P and Q, contributions opposite (see `_replaced_gaussian`).
+    """
+    if group > 1:
+        raise UnsupportedAdjacency(
+            "a person's contributions are described as a whole; list those of a group instead.",
+            adjacency=adjacency,
+        )
+    drawn = [
+        (c, p)
+        for c, p in zip(event.contributions, event.probabilities, strict=True)
+        if c > 0 and p > 0
+    ]
+    if not drawn:
+        return LossBounds(GaussianLoss(0.0), GaussianLoss(0.0))
+    noise_multiplier = Fraction(event.noise_multiplier)
+    ends = [enclose(Fraction(c) / noise_multiplier) for c, _ in drawn]
+    below, above = tuple(low for low, _ in ends), tuple(high for _, high in ends)
+    total = math.fsum(p for _, p in drawn)
+    weights = tuple(p / total for _, p in drawn) if total > 1 else tuple(p for _, p in drawn)
+    if len(drawn) == 1 and weights[0] == 1:
+        scale = 2 if adjacency is Adjacency.REPLACE_ONE else 1
+        return LossBounds(GaussianLoss(scale * above[0]), GaussianLoss(scale * below[0]))
+    if adjacency is not Adjacency.REPLACE_ONE:
+        return LossBounds(GaussianMixtureLoss(above, weights), GaussianMixtureLoss(below, weights))
+    if 1 - math.fsum(weights) < _LEAST_REST:
+        widest = GaussianLoss(2 * max(above))
+        return LossBounds(widest, None)
+    return LossBounds(
+        OppositeMixtureLoss(above, weights, binomial=False),
+        OppositeMixtureLoss(below, weights, binomial=False),
+    )

@@ -155,7 +155,9 @@ def _scaled(value: float, times: int) -> tuple[float, float]:
 def _(event: noise.FinitePair, adjacency: Adjacency, group: int = 1) -> LossBounds:
     loss = FiniteLoss(event.p, event.q)
     steps = _stated_steps(event.adjacency, adjacency) * group
-    return LossBounds(loss, loss) if steps == 1 else LossBounds(GroupedLoss(loss, steps), loss)
+    if steps == 1:
+        return LossBounds(loss, loss)
+    return LossBounds(GroupedLoss(loss, steps, mixed=True), loss)
 
 
 @worst_case.register

@@ -27,6 +27,7 @@ from dpcheck.accounting.renyi.sampled import (
 )
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.side import Side
+from dpcheck.numerics.tails import binomial_masses, binomial_tail
 
 # Closed forms below are a handful of elementary functions: 1e-14 covers their rounding.
 _ROUND_UP = 1 + 1e-14
@@ -239,6 +240,8 @@ def _(loss: losses.WithoutReplacementLoss, orders: Floats) -> Floats:
 
 @renyi.register
 def _(loss: losses.OppositeMixtureLoss, orders: Floats) -> Floats:
+    if not loss.binomial:
+        return renyi_of_mixed_shifts(2 * np.asarray(loss.shifts), np.asarray(loss.weights), orders)
     # One record: the bound on all pairs of a replaced record. A group: by group privacy of that.
     one = losses.ReplacedSampleLoss(losses.GaussianLoss(loss.shifts[0]), _drawn_once(loss))
     return renyi(
@@ -252,6 +255,29 @@ def _drawn_once(loss: losses.OppositeMixtureLoss) -> float:
         return loss.weights[0]
     none = 1 - math.fsum(loss.weights)
     return min(1.0, -math.expm1(math.log(none) / len(loss.weights)) * (1 + 1e-12))
+
+
+def renyi_of_mixed_shifts(shifts: Floats, weights: Floats, orders: Floats) -> Floats:
+    """Gaussian pairs mixed by a coin that is tossed alike in P and Q, and kept secret: at most the mean of
+    their moments, 1 - w + sum_j w_j e^{a (a-1) s_j^2/2} [VanErven2014, Theorem 11: joint convexity].
+    """
+    rest = max(1 - math.fsum(weights), 1e-300)
+    terms = np.log(weights) + (orders * (orders - 1) / 2)[:, None] * shifts**2
+    moment = np.maximum(np.logaddexp(math.log(rest), log_sum_exp(terms)), 0.0)
+    return np.asarray((moment * (1 + 1e-12) + 1e-13) / (orders - 1))
+
+
+@renyi.register
+def _(loss: losses.WithReplacementLoss, orders: Floats) -> Floats:
+    most = min(loss.batch, 4096)
+    draws = np.arange(1, most + 1, dtype=np.float64)
+    weights = binomial_masses(draws, loss.batch, 1 / loss.rows)
+    shifts = loss.mu * draws
+    if most < loss.batch:
+        shifts[-1] = loss.mu * loss.batch
+        weights[-1] = binomial_tail(loss.batch, 1 / loss.rows, most)[1] + 1e-300
+    with np.errstate(over="ignore"):
+        return renyi_of_mixed_shifts(shifts, weights, orders)
 
 
 @renyi.register
