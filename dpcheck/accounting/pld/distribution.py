@@ -317,7 +317,7 @@ class ComposedLoss:
             span = pair.span if pair.span is not None else step
             wanted = span if pair.exact and len(self.parts) == 1 else min(step, span)
             fitted = span / max(math.ceil(span / wanted * (1 - 1e-9)), 1)
-            if width / fitted <= most:
+            if max(width, widest) / fitted <= most:
                 step = fitted
         return step
 
