@@ -187,6 +187,12 @@ class NotTransferable(DpcheckError, ValueError):
     code = "DPC432"
 
 
+class NotCovered(DpcheckError, ValueError):
+    """A training does what its accountant's bound does not cover."""
+
+    code = "DPC433"
+
+
 class UsageError(DpcheckError, ValueError):
     """A command line that cannot be carried out."""
 
