@@ -14,8 +14,6 @@ from dpcheck.session.run import AuditRequest, plan
 
 CITIES = ("Oslo", "Rome")
 CSV = "age,city,zip code\n" + "".join(f"{20 + i},{CITIES[i % 2]},{100 + i}\n" for i in range(40))
-    f"{20 + i},{'Rome' if i % 2 else 'Oslo'},{100 + i}\n" for i in range(40)
-)
 CODE = """
 import numpy as np
 
