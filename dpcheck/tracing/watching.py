@@ -53,7 +53,7 @@ def watched(tracer: Tracer) -> Iterator[None]:
 
 
 def _legacy() -> str:
-    return repr(np.random.get_state(legacy=False))
+    return repr(np.random.get_state(legacy=False))  # noqa: NPY002 - what is watched
 
 
 def _refusing(tracer: Tracer, owner: Data, name: str) -> Data:
