@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport
 from dpcheck.core.verdict import Verdict
@@ -87,7 +88,9 @@ def details(entry: AuditEntry) -> str:
     lines.append(how)
     if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
         lines.append(
-            f"  on the events tried it would have caught epsilon >= {figure(seen.detectable)}"
+            "  on the events tried nothing could have been caught yet"
+            if math.isinf(seen.detectable)
+            else f"  on the events tried it would have caught epsilon >= {figure(seen.detectable)}"
         )
     if entry.verdict is Verdict.UNDECIDED and seen.runs:
         lines.append("  to decide: raise --max-runs, or give neighbours that differ more")
