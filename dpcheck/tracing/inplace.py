@@ -81,12 +81,16 @@ def assign(tracer: Tracer, owner: Traced, key: Data, value: Data) -> None:
     if isinstance(owner, Rows):
         _assign_rows(tracer, owner, key, value)
         return
-    if isinstance(owner, Released) and (not isinstance(value, Traced) or isinstance(value, Released)):
+    if isinstance(owner, Released) and (
+        not isinstance(value, Traced) or isinstance(value, Released)
+    ):
         holder = Container(tracer, owner.example.copy())
         holder.box = owner.box
         if owner.release is not None:
             owner.release.opened = True
-        as_released = value if isinstance(value, Released) else Released(tracer, value, point(value))
+        as_released = (
+            value if isinstance(value, Released) else Released(tracer, value, point(value))
+        )
         _write(tracer, holder, key, as_released)
         owner.become(holder)
         return
@@ -117,7 +121,9 @@ def _write(tracer: Tracer, owner: Container, key: Data, value: Data) -> None:
         high = float(max(owner.box.hi.max(initial=-np.inf), value.box.hi.max(initial=-np.inf)))
         owner.become(Released(tracer, example, box(low, high, owner.box.nan or value.box.nan)))
         return
-    owner.become(assigned(tracer, owner, key, value.astype(dtype) if value.dtype != dtype else value))
+    owner.become(
+        assigned(tracer, owner, key, value.astype(dtype) if value.dtype != dtype else value)
+    )
 
 
 def _assign_rows(tracer: Tracer, owner: Rows, key: Data, value: Data) -> None:

@@ -94,7 +94,9 @@ def _len(value: Data) -> Data:
 
 def _extreme(builtin: Callable[..., Data], ufunc: np.ufunc) -> Callable[..., Data]:
     def extreme(*args: Data, **kwargs: Data) -> Data:
-        values = list(args[0]) if len(args) == 1 and isinstance(args[0], list | tuple) else list(args)
+        values = (
+            list(args[0]) if len(args) == 1 and isinstance(args[0], list | tuple) else list(args)
+        )
         symbols = [v for v in values if isinstance(v, Traced) and not isinstance(v, Container)]
         if not symbols or kwargs or len(values) < 2:
             return builtin(*args, **kwargs)
@@ -246,7 +248,19 @@ class _Math(types.ModuleType):
         return function
 
 
-_MATHS = ("exp", "tanh", "atan", "floor", "ceil", "fabs", "sin", "cos", "expm1", "isnan", "isfinite")
+_MATHS = (
+    "exp",
+    "tanh",
+    "atan",
+    "floor",
+    "ceil",
+    "fabs",
+    "sin",
+    "cos",
+    "expm1",
+    "isnan",
+    "isfinite",
+)
 
 
 @contextmanager
@@ -270,7 +284,11 @@ def traced_names(tracer: Tracer, function: Data) -> Iterator[None]:
             for name, value in list(names.items()):
                 if name.startswith("__"):
                     continue
-                new = TracedGenerator(tracer) if type(value) is np.random.Generator else by_id.get(id(value))
+                new = (
+                    TracedGenerator(tracer)
+                    if type(value) is np.random.Generator
+                    else by_id.get(id(value))
+                )
                 if new is not None:
                     undo.append((names, name, value))
                     names[name] = new

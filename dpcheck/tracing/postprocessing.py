@@ -105,7 +105,11 @@ def _known(name: str, args: tuple[Data, ...]) -> Box | None:
     values = [v for v in flattened(args) if isinstance(v, Released)]
     if not values or name not in (*_BETWEEN, "sum"):
         return None
-    others = [np.asarray(v) for v in flattened(args) if isinstance(v, np.ndarray | float) and not isinstance(v, Traced)]
+    others = [
+        np.asarray(v)
+        for v in flattened(args)
+        if isinstance(v, np.ndarray | float) and not isinstance(v, Traced)
+    ]
     ends = [(v.box.lo.min(), v.box.hi.max(), v.box.nan) for v in values if v.box.lo.size]
     ends += [(v.min(), v.max(), False) for v in others if v.size and v.dtype.kind in "biuf"]
     if not ends:

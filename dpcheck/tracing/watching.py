@@ -37,11 +37,13 @@ def watched(tracer: Tracer) -> Iterator[None]:
         for owner, name in _ENTROPY:
             stack.enter_context(mock.patch.object(owner, name, _refusing(tracer, owner, name)))
         made = np.random.default_rng
-        stack.enter_context(
-            mock.patch.object(np.random, "default_rng", _generators(tracer, made))
-        )
+        stack.enter_context(mock.patch.object(np.random, "default_rng", _generators(tracer, made)))
         yield
-    moved = any(state_of(g) != old for g, old in zip(generators, before, strict=True) if g is not tracer.examples)
+    moved = any(
+        state_of(g) != old
+        for g, old in zip(generators, before, strict=True)
+        if g is not tracer.examples
+    )
     if tracer.refusal is None and (moved or random.getstate() != standard or _legacy() != legacy):
         tracer.refuse(
             "unknown-noise",
@@ -51,7 +53,7 @@ def watched(tracer: Tracer) -> Iterator[None]:
 
 
 def _legacy() -> str:
-    return repr(np.random.get_state(legacy=False))
+    return repr(np.random.get_state(legacy=False))  # noqa: NPY002 - what is watched
 
 
 def _refusing(tracer: Tracer, owner: Data, name: str) -> Data:
