@@ -269,7 +269,14 @@ def hypot(a: Box, b: Box) -> Box:
 def floor_divide(a: Box, b: Box) -> Box:
     """The whole part of a quotient."""
     found = divide(a, b)
-    return Box(np.floor(found.lo), np.floor(found.hi), found.nan or bool(_has_zero(b).any()))
+    with np.errstate(all="ignore"):  # 1.0 // 0.1 is 9: the function's own corners count as well
+        ends = [np.floor_divide(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
+    corners = [np.where(np.isnan(end), np.floor(found.lo), end) for end in ends]
+    return Box(
+        np.minimum.reduce(np.broadcast_arrays(np.floor(found.lo), *corners)),
+        np.maximum.reduce(np.broadcast_arrays(np.floor(found.hi), *corners)),
+        found.nan or bool(_has_zero(b).any()),
+    )
 
 
 def remainder(a: Box, b: Box) -> Box:

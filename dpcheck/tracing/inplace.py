@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 import math
 import sys
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +19,14 @@ from dpcheck.tracing.values import Aggregate, Coin, Draw, Noise, Released, Rows,
 if TYPE_CHECKING:
     from dpcheck.tracing.tracer import Tracer
 
+_FIRST_IN_PLACE = 13  # of the arguments of BINARY_OP, those from here on are +=, &=, ...
+
 
 def put(tracer: Tracer, out: Data, found: Data) -> Data:
     """`a += b`, and out=: the result takes the place of what `out` was."""
     target = out[0] if isinstance(out, tuple) else out
     if isinstance(target, np.ndarray) and not isinstance(target, Traced):
-        if target.base is not None or sys.getrefcount(target) > _ALONE:
+        if target.base is not None or sys.getrefcount(target) > _ALONE or not _rebinds():
             _shared(tracer)
         return found
     if not isinstance(target, Traced) or not isinstance(found, Traced):
@@ -35,6 +39,17 @@ def put(tracer: Tracer, out: Data, found: Data) -> Data:
         found = found.astype(target.dtype)
     target.become(found)
     return target
+
+
+def _rebinds() -> bool:
+    """Whether the code says `a += b`, which gives the name a new value, and not out=a."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("dpcheck."):
+        frame = frame.f_back
+    if frame is None:
+        return False
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at] == dis.opmap["BINARY_OP"] and code[at + 1] >= _FIRST_IN_PLACE
 
 
 def _shared(tracer: Tracer) -> None:

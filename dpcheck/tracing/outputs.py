@@ -11,7 +11,7 @@ import numpy as np
 from dpcheck.core.data import Data
 from dpcheck.replay.draws import is_users
 from dpcheck.tracing.containers import Container
-from dpcheck.tracing.values import SECRET, Coin, Draw, Noise, Released
+from dpcheck.tracing.values import PRIVATE, SECRET, Coin, Draw, Noise, Released
 
 if TYPE_CHECKING:
     from dpcheck.tracing.tracer import Tracer
@@ -30,6 +30,12 @@ def check_output(tracer: Tracer, value: Data, depth: int = 0) -> None:
     elif isinstance(value, Container):
         return
     elif isinstance(value, Noise | Coin | Draw):
+        if PRIVATE in value.dims:
+            tracer.refuse(
+                "private-length",
+                "as many numbers are returned as there are records, which is private",
+                "return a public number of them",
+            )
         tracer.use(np.unique(value.ids), "returned")
     elif isinstance(value, SECRET):
         tracer.refuse(

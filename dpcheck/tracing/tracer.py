@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -16,15 +18,16 @@ from dpcheck.replay.draws import UNKNOWN, Line, is_users
 from dpcheck.tracing import registry, rules
 from dpcheck.tracing.boxes import Box, point
 from dpcheck.tracing.containers import Container, plain
+from dpcheck.tracing.memory import remembered
 from dpcheck.tracing.postprocessing import call_on_released, flattened, only_released
 from dpcheck.tracing.releases import Release
 from dpcheck.tracing.sizes import NOTHING, Size
 from dpcheck.tracing.tables import Column
-from dpcheck.tracing.values import Aggregate, Ids, Released, Rows, Traced
+from dpcheck.tracing.values import BLOCK, Aggregate, Ids, Released, Rows, Traced
 
+Operation = Callable[[], Data]
 MOST_ROWS = float(2**40)  # no dataset has more records, where their number is private
 _OWN = str(Path(__file__).parent)
-_BLOCK = 4096  # draws of more numbers than that are one block, used as a whole
 
 
 class Tracer:
@@ -39,6 +42,7 @@ class Tracer:
         self.examples = np.random.default_rng(20261117)
         self._next_id = 0
         self._used: set[int] = set()
+        self._filters = list(warnings.filters)
 
     @property
     def public_rows(self) -> bool:
@@ -72,7 +76,7 @@ class Tracer:
 
     def new_ids(self, count: int) -> Ids:
         """Ids of numbers that are drawn now, or one id for many of them."""
-        many = 1 if count > _BLOCK else count
+        many = 1 if count > BLOCK else count
         first = self._next_id
         self._next_id += many
         return np.arange(first, first + many, dtype=np.int64)
@@ -94,6 +98,10 @@ class Tracer:
             )
         self._used.update(found)
 
+    def tell(self, ids: Iterable[int]) -> None:
+        """Draws that somebody may know from now on: they amplify nothing."""
+        self._used.update(ids)
+
     @property
     def spent_ids(self) -> set[int]:
         """Draws that were used for themselves, or protect a release."""
@@ -105,6 +113,24 @@ class Tracer:
         self, ufunc: np.ufunc, method: str, inputs: tuple[Data, ...], kwargs: dict[str, Data]
     ) -> Data:
         """A universal function, or one of its methods."""
+        return self.run(
+            lambda: self._ufunc(ufunc, method, inputs, dict(kwargs)),
+            lambda real: getattr(ufunc, method)(*real(inputs), **_without_out(real(kwargs))),
+        )
+
+    def run(self, trace: Operation, compute: Callable[[Callable[[Data], Data]], Data]) -> Data:  # noqa: ARG002
+        """One operation on symbols; `compute` does the same on real values, where there are some."""
+        return trace()
+
+    def spend(self, release: Release) -> None:
+        """Called for each release before its value exists."""
+
+    def chosen(self, release: Release) -> None:
+        """Called when a release becomes a choice among its entries."""
+
+    def _ufunc(
+        self, ufunc: np.ufunc, method: str, inputs: tuple[Data, ...], kwargs: dict[str, Data]
+    ) -> Data:
         from dpcheck.tracing.rules import elementwise
 
         inputs = tuple(plain(value) for value in inputs)
@@ -134,18 +160,26 @@ class Tracer:
 
     def function(self, function: Data, args: tuple[Data, ...], kwargs: dict[str, Data]) -> Data:
         """A function of numpy."""
+        return self.run(
+            lambda: self._function(function, args, dict(kwargs)),
+            lambda real: function(*real(args), **real(kwargs)),
+        )
+
+    def _function(self, function: Data, args: tuple[Data, ...], kwargs: dict[str, Data]) -> Data:
         args = tuple(plain(value) for value in args)
         kwargs = {name: plain(value) for name, value in kwargs.items()}
         if not any(isinstance(value, Traced) for value in flattened((*args, *kwargs.values()))):
             return function(*args, **kwargs)
+        name = str(getattr(function, "__name__", function))
         if only_released((*args, *kwargs.values())):
-            return call_on_released(self, function, args, kwargs, None)
+            found = call_on_released(self, function, args, kwargs, None)
+            return remembered(name, args, kwargs, found)
         known = registry.FUNCTIONS.get(function)
         if known is None:
-            self.unknown(f"np.{getattr(function, '__name__', function)}")
+            self.unknown(f"np.{name}")
         self._guard_errors()
         try:
-            found = known.apply(self, *args, **kwargs)
+            found = remembered(name, args, kwargs, known.apply(self, *args, **kwargs))
             return with_coins(found, (*args, *kwargs.values()))
         except TypeError as error:
             if "argument" not in str(error):
@@ -159,6 +193,12 @@ class Tracer:
     def method(self, owner: Traced, name: str) -> Data:
         """A method of an array; refused when it is called, not when it is looked up."""
 
+        def outer(*args: Data, **kwargs: Data) -> Data:
+            return self.run(
+                lambda: call(*args, **kwargs),
+                lambda real: getattr(real(owner), name)(*real(args), **real(kwargs)),
+            )
+
         def call(*args: Data, **kwargs: Data) -> Data:
             args = tuple(plain(value) for value in args)
             kwargs = {name: plain(value) for name, value in kwargs.items()}
@@ -170,20 +210,27 @@ class Tracer:
                     return getattr(x, name)(*rest, **options)
 
                 apply.__name__ = name
-                return call_on_released(self, apply, (owner, *args), kwargs, None)
+                found = call_on_released(self, apply, (owner, *args), kwargs, None)
+                return remembered(name, (owner, *args), kwargs, found)
             known = registry.METHODS.get(name)
             if known is None:
                 self.unknown(f".{name}()")
             self._guard_errors()
             found = known.apply(self, owner, *args, **kwargs)
+            found = remembered(name, (owner, *args), kwargs, found)
             return with_coins(found, (owner, *args, *kwargs.values()))
 
-        if name in registry.METHODS or hasattr(np.ndarray, name):
-            return call
+        if name in registry.METHODS or callable(getattr(np.ndarray, name, None)):
+            return outer
+        if hasattr(np.ndarray, name):  # flags, base, strides and the like are facts of memory
+            self.unknown(f".{name}")
         raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
     def index(self, owner: Traced, key: Data) -> Data:
         """owner[key]."""
+        return self.run(lambda: self._index(owner, key), lambda real: real(owner)[real(key)])
+
+    def _index(self, owner: Traced, key: Data) -> Data:
         from dpcheck.tracing.rules import indexing
 
         if isinstance(owner, Container):
@@ -198,18 +245,28 @@ class Tracer:
                     "a mask of released values decides a shape",
                     "use np.where, or decorate the function with @dpcheck.enforced",
                 )
-            return call_on_released(self, _indexed, (owner, key), {}, None)
+            return remembered(
+                "view", (owner,), {}, call_on_released(self, _indexed, (owner, key), {}, None)
+            )
         return with_coins(indexing.index(self, owner, key), (owner, key))
 
     def assign(self, owner: Traced, key: Data, value: Data) -> None:
         """owner[key] = value."""
+        before = owner.value
+        self.run(
+            lambda: self._assign(owner, key, value),
+            lambda real: _changed(before, real(key), real(value)),
+        )
+
+    def _assign(self, owner: Traced, key: Data, value: Data) -> Data:
         key = tuple(plain(k) for k in key) if isinstance(key, tuple) else plain(key)
         value = plain(value)
         from dpcheck.tracing.inplace import assign
 
-        before = coins_of((owner, key, value))
+        seen = coins_of((owner, key, value))
         assign(self, owner, key, value)
-        owner.coins = before
+        owner.coins = seen
+        return owner
 
     def _public(
         self, ufunc: np.ufunc, method: str, inputs: tuple[Data, ...], kwargs: dict[str, Data]
@@ -247,6 +304,8 @@ class Tracer:
         """The number of rows of something whose length is private."""
         if not isinstance(owner, Rows):
             self.unknown("a length of this value")
+        if owner.rows.sampling is not None:  # how many coins fell on heads tells of each of them
+            self.tell(owner.rows.sampling.ids)
         found = Aggregate(
             self,
             (),
@@ -254,6 +313,7 @@ class Tracer:
             Box(np.asarray(0.0), np.asarray(MOST_ROWS), False, True),
             NOTHING if owner.rows.sampling and self.public_rows else Size(np.asarray(1.0)),
         )
+        found.value = None if owner.value is None else len(owner.value)
         found.length_of = owner.rows
         found.coins = coins_of((owner,))
         return found
@@ -274,6 +334,23 @@ class Tracer:
                 "np.errstate or np.seterr turns floating-point errors of private values into exceptions",
                 "leave it at warn or ignore",
             )
+        fresh = [each for each in warnings.filters if each not in self._filters]
+        if any(each[0] == "error" for each in fresh):
+            self.refuse(
+                "private-control",
+                "warnings about private values are turned into exceptions",
+                "leave the filters of warnings alone",
+            )
+
+
+def _without_out(kwargs: dict[str, Data]) -> dict[str, Data]:
+    return {name: value for name, value in kwargs.items() if name != "out"}
+
+
+def _changed(before: Data, key: Data, value: Data) -> Data:
+    found = np.array(before)
+    found[key] = value
+    return found
 
 
 def coins_of(values: tuple[Data, ...]) -> frozenset[int]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _KIND = object.__dict__["__class__"]
 PRIVATE = -1  # a length that is not public
+BLOCK = 4096  # draws of more numbers than that are one block, used as a whole
 Ids = NDArray[np.int64]
 
 
@@ -94,8 +95,12 @@ class Traced(NDArrayOperatorsMixin):
 
     def become(self, other: Traced) -> None:
         """Take over what another symbol is: an operation in place."""
+        before = self.value
         _KIND.__set__(self, type(other))
         self.__dict__.update(other.__dict__)
+        self.views = self.is_view = False  # nobody shares its memory, or it would have been refused
+        if other.value is None:
+            self.value = before  # until that of the operation is known
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:

@@ -117,6 +117,8 @@ def _picked(tracer: Tracer, owner: Traced, change: Callable[[Array], Array]) -> 
         dims = _coin_dims(change, owner.dims)
         if np.prod(dims) != np.prod(owner.dims):
             return tracer.unknown("a part of some coins")
+        if PRIVATE not in owner.dims and _most_repeats(change, owner.dims) > 1:
+            return tracer.unknown("one coin for several records")
         return Coin(tracer, dims, owner.rate, owner.ids, owner.dtype)
     return tracer.unknown("this index")
 
@@ -228,7 +230,7 @@ def _entries(owner: Rows, rest: tuple[Data, ...], place: int) -> Rows:
         axis=axis,
         sampling=owner.sampling,
     )
-    if np.prod(result.element) == np.prod(owner.element):
+    if np.prod(result.element) == np.prod(owner.element) and repeats <= 1:
         result.tag, result.kind = owner.tag, owner.kind
     return result
 

@@ -18,7 +18,7 @@ from dpcheck.tracing.rules import coins, noise
 from dpcheck.tracing.rules.elementwise import box_of, result_dtype
 from dpcheck.tracing.rules.rowwise import as_aggregate, broadcast, made, operand_box
 from dpcheck.tracing.sizes import Size
-from dpcheck.tracing.values import PRIVATE, Aggregate, Coin, Noise, Released, Rows, Traced
+from dpcheck.tracing.values import BLOCK, PRIVATE, Aggregate, Coin, Noise, Released, Rows, Traced
 
 if TYPE_CHECKING:
     from dpcheck.tracing.tracer import Tracer
@@ -29,13 +29,20 @@ def sampling_of_coin(coin: Coin) -> Sampling:
     return Sampling(frozenset(coin.ids.ravel().tolist()), coin.rate)
 
 
+def own_coins(coin: Coin, count: int) -> bool:
+    """Whether `count` coins are different ones; many are one block, which nobody can take apart."""
+    if count == PRIVATE or count > BLOCK:
+        return coin.ids.size == 1
+    return coin.ids.size == np.unique(coin.ids).size == max(1, count)
+
+
 def one_coin_a_row(coin: Coin, rows: Rows, axis: int, ndim: int) -> bool:
     """Whether every record has exactly one coin, drawn for it."""
     full = [1] * (ndim - coin.ndim) + list(coin.dims)
     place = full[axis]
     rest = full[:axis] + full[axis + 1 :]
     same = place == rows.dims[rows.axis]
-    distinct = coin.ids.size in (1, max(1, place)) if place != PRIVATE else coin.ids.size == 1
+    distinct = own_coins(coin, place)
     whole = rows.rows.records is None and rows.rows.sampling is None and not rows.rows.optional
     return same and all(n == 1 for n in rest) and distinct and whole
 
@@ -177,6 +184,8 @@ def respond(tracer: Tracer, coin: Coin, truth: Rows, other: Data, keep: float) -
             "randomized response needs answers from a public list",
             "turn the column into whole numbers or truth values first",
         )
+    if not own_coins(coin, truth.dims[0]):
+        tracer.unknown("randomized response with coins that several records share")
     categories, extra = _random_answer(tracer, truth, other, int(low), int(high))
     # P(another answer is reported) in units of a uniform answer among the categories.
     noise_rate = (1 - keep) * extra
@@ -195,6 +204,7 @@ def respond(tracer: Tracer, coin: Coin, truth: Rows, other: Data, keep: float) -
         opened=True,
     )
     tracer.releases.append(made_release)
+    tracer.spend(made_release)
     example = np.zeros(truth.dims, dtype=truth.dtype)
     return Released(tracer, example, truth.box)
 

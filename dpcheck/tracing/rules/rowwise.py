@@ -113,6 +113,7 @@ def elementwise(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Data], dtype: 
     result.tag = _tag(ufunc, inputs)
     result.complement_of = _complement(ufunc, inputs)
     _threshold(result, ufunc, inputs)
+    _powers_of_entries(result, ufunc, inputs)
     _clipped(result, ufunc, inputs)
     return result
 
@@ -265,6 +266,22 @@ def _threshold(result: Rows, ufunc: np.ufunc, inputs: Sequence[Data]) -> None:
         return
     greater = (ufunc in (np.greater, np.greater_equal)) == left
     result.kind = norms.Threshold(tag, limit, greater)
+
+
+def _powers_of_entries(result: Rows, ufunc: np.ufunc, inputs: Sequence[Data]) -> None:
+    """Squares or absolute values of the entries of rows, whose sum is a power of their norm."""
+    first = inputs[0]
+    if not isinstance(first, Rows) or first.dtype.kind != "f":
+        return
+    squared = (
+        ufunc is np.square
+        or (ufunc is np.power and _scalar(inputs[1]) == 2.0)
+        or (ufunc is np.multiply and inputs[0] is inputs[1])
+    )
+    if squared:
+        result.kind = norms.NormTag(first.identity, 2.0, ((1.0, 2.0),), ((1.0, 2.0),))
+    elif ufunc is np.absolute:
+        result.kind = norms.norm_of(first.identity, 1.0)
 
 
 def _clipped(result: Rows, ufunc: np.ufunc, inputs: Sequence[Data]) -> None:
