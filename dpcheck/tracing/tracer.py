@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -97,10 +97,6 @@ class Tracer:
                 "draw fresh noise for every release",
             )
         self._used.update(found)
-
-    def tell(self, ids: Iterable[int]) -> None:
-        """Draws that somebody may know from now on: they amplify nothing."""
-        self._used.update(ids)
 
     @property
     def spent_ids(self) -> set[int]:
@@ -304,8 +300,6 @@ class Tracer:
         """The number of rows of something whose length is private."""
         if not isinstance(owner, Rows):
             self.unknown("a length of this value")
-        if owner.rows.sampling is not None:  # how many coins fell on heads tells of each of them
-            self.tell(owner.rows.sampling.ids)
         found = Aggregate(
             self,
             (),
@@ -315,7 +309,7 @@ class Tracer:
         )
         found.value = None if owner.value is None else len(owner.value)
         found.length_of = owner.rows
-        found.coins = coins_of((owner,))
+        found.coins = coins_of((owner,))  # how many coins fell on heads tells of each of them
         return found
 
     def unknown(self, name: str) -> NoReturn:
