@@ -77,6 +77,7 @@ _DEFINED_IN = {
     "dpcheck.ledger.ledger": ("Ledger",),
     "dpcheck.session.assertion": ("assert_private",),
     "dpcheck.session.audit": ("audit",),
+    "dpcheck.session.enforcing": ("enforced",),
     "dpcheck.tracing.clipping": ("clip_norm",),
     "dpcheck.tracing.proof": ("Proof", "prove"),
 }
@@ -158,6 +159,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.ledger.ledger import Ledger as Ledger
     from dpcheck.session.assertion import assert_private as assert_private
     from dpcheck.session.audit import audit as audit
+    from dpcheck.session.enforcing import enforced as enforced
     from dpcheck.tracing.clipping import clip_norm as clip_norm
     from dpcheck.tracing.proof import Proof as Proof
     from dpcheck.tracing.proof import prove as prove
