@@ -31,6 +31,7 @@ from dpcheck.execution import code
 from dpcheck.execution.imports import load
 from dpcheck.execution.references import Reference, parse
 from dpcheck.session.claims import read_claim
+from dpcheck.session.proving import with_proof
 
 
 def plan_target(
@@ -62,7 +63,7 @@ def plan_target(
         declared.neighbours,
         **pairs_of(declared, stated.adjacency),
     )
-    return plan, _digest(reference, declared)
+    return with_proof(plan, target, declared, timeout), _digest(reference, declared)
 
 
 def pairs_of(declared: Declaration, adjacency: Adjacency) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from dpcheck.tracing.memory import remembered
 from dpcheck.tracing.postprocessing import call_on_released, flattened, only_released
 from dpcheck.tracing.releases import Release
 from dpcheck.tracing.sizes import NOTHING, Size
+from dpcheck.tracing.tables import Column
 from dpcheck.tracing.values import BLOCK, Aggregate, Ids, Released, Rows, Traced
 
 MOST_ROWS = float(2**40)  # no dataset has more records, where their number is private
@@ -314,8 +315,10 @@ def coins_of(values: tuple[Data, ...]) -> frozenset[int]:
 
 
 def with_coins(found: Data, inputs: tuple[Data, ...]) -> Data:
-    """Whatever an operation gives has seen what its operands have."""
+    """Whatever an operation gives has seen what its operands have; of columns it is a column."""
     seen = coins_of(inputs)
+    if type(found) is Rows and any(isinstance(value, Column) for value in inputs):
+        found = Column.of(found)
     if seen:
         for value in flattened([found]):
             if isinstance(value, Rows | Aggregate):

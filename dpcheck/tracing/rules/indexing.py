@@ -452,7 +452,8 @@ def broadcast_to(tracer: Tracer, a: Data, shape: Data) -> Data:
 @rule(np.copy, family=Family.INDEXING, lemma="the same value", methods=("copy",))
 def copy(tracer: Tracer, a: Data, order: str = "K") -> Data:  # noqa: ARG001 - numpy's signature
     """A symbol of its own with the same facts."""
-    found = object.__new__(type(a))
+    kind = Aggregate if isinstance(a, Aggregate) else type(a)
+    found = object.__new__(kind)
     found.__dict__.update(a.__dict__)
     found.views = found.is_view = False
     return found

@@ -6,7 +6,8 @@ import numpy as np
 
 from .base import COLUMN, TABLE, WHOLE
 from .sums import bounded
-from .wrong import WRONG
+from .tables import PEOPLE
+from .wrong import INF, WRONG
 
 CUBE = np.zeros((100, 2, 2))
 
@@ -82,3 +83,36 @@ def factor_by_repeated_columns(x, rng):
     squares = (table**2)[:, [1, 1, 2]]
     table = table / np.maximum(1.0, np.sqrt(squares.sum(axis=1, keepdims=True)))
     return table[:, 0].sum() + rng.laplace(scale=10.0)
+
+
+@WRONG(PEOPLE, replace_one=INF, add_remove=INF)
+def groups_that_occur(people, rng):
+    """Without a public list of cities the answer has as many entries as cities occur."""
+    counts = people.groupby("city")["age"].count()
+    return counts.to_numpy() + rng.laplace(size=3)
+
+
+@WRONG(PEOPLE, replace_one=INF, add_remove=INF)
+def means_of_groups(people, rng):
+    """The mean of a group without people is NaN."""
+    means = people.groupby("city")["age"].mean().reindex(["A", "B", "C"])
+    return means.to_numpy() + rng.laplace(scale=1000.0, size=3)
+
+
+@WRONG(PEOPLE, replace_one=INF, add_remove=INF)
+def length_of_a_filter(people, rng):
+    """A filter makes the number of rows private."""
+    return len(people[people["age"] > 60]), rng.laplace()
+
+
+@WRONG(PEOPLE, replace_one=INF, add_remove=INF)
+def keys_beside_counts(people, rng):
+    """The names of the groups that occur are released."""
+    counts = people["city"].value_counts()
+    return list(counts.index), counts.to_numpy().sum() + rng.laplace()
+
+
+@WRONG(PEOPLE, replace_one=INF, add_remove=INF)
+def labels_of_rows(people, rng):
+    """Which rows are above 60."""
+    return list(people[people["age"] > 60].index)
