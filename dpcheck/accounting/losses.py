@@ -196,10 +196,25 @@ class AllocationLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
+class LatticeMassLoss(Loss):
+    """P-masses of the losses (first + i) * step that bound a pair from above, and of an infinite one.
+
+    `added` bounds the reversed pair likewise; None where it is the same.
+    """
+
+    step: float
+    first: int
+    masses: tuple[float, ...]
+    infinite: float
+    added: tuple[int, tuple[float, ...], float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ConcentratedLoss(Loss):
-    """Renyi divergence at most rho * order at every order."""
+    """Renyi divergence at most offset + rho * order at every order."""
 
     rho: float
+    offset: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +288,10 @@ def reverse(loss: Loss) -> Loss:
         return replace(loss, backwards=not loss.backwards)
     if isinstance(loss, FiniteLoss):
         return FiniteLoss(loss.q, loss.p)
+    if isinstance(loss, LatticeMassLoss):
+        if loss.added is None:
+            return loss
+        return LatticeMassLoss(loss.step, *loss.added, (loss.first, loss.masses, loss.infinite))
     if isinstance(loss, DensityLoss):
         return DensityLoss(loss.q, loss.p, loss.knots)
     if isinstance(loss, GroupedLoss):

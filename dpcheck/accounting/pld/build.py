@@ -19,6 +19,7 @@ from dpcheck.accounting.losses import (
     GaussianMixtureLoss,
     GroupedLoss,
     LaplaceLoss,
+    LatticeMassLoss,
     Loss,
     OppositeMixtureLoss,
     OppositeSampleLoss,
@@ -54,13 +55,20 @@ STEEPEST = 1e5
 LARGEST_GROUP = 64
 
 
+_UPPER_ONLY = (
+    BoundedLoss,
+    LatticeMassLoss,
+    ReplacedSampleLoss,
+    WithoutReplacementLoss,
+    WithReplacementLoss,
+)
+
+
 def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
     """Whether the loss can be put on a lattice on that side."""
     if isinstance(loss, GaussianMixtureLoss):
         return all(shift >= 0 for shift in loss.shifts) or all(shift <= 0 for shift in loss.shifts)
-    if isinstance(
-        loss, BoundedLoss | ReplacedSampleLoss | WithoutReplacementLoss | WithReplacementLoss
-    ):
+    if isinstance(loss, _UPPER_ONLY):
         return side is Side.UPPER
     if isinstance(loss, OppositeSampleLoss):
         return side is Side.LOWER
@@ -221,10 +229,21 @@ def _atomic(loss: Loss) -> Pair:
         rest = lack if lack > 4 * len(p) * UNIT else 0.0
         atoms = Atoms(p, q, 4 * UNIT)
         return AtomicPair(atoms, rest, common_span(atoms.losses()))
+    if isinstance(loss, LatticeMassLoss):
+        return _given(loss)
     if isinstance(loss, DiscreteGaussianLoss):
         return _discrete_gaussian(loss.scale, abs(loss.shift))
     assert isinstance(loss, DiscreteLaplaceLoss)
     return _discrete_laplace(loss.scale, abs(loss.shift))
+
+
+def _given(loss: LatticeMassLoss) -> Pair:
+    masses = np.array(loss.masses)
+    seen = masses > 0
+    p = masses[seen]
+    losses = (loss.first + np.arange(len(masses), dtype=np.float64))[seen] * loss.step
+    q = p * np.exp(-np.clip(losses, -700.0, 700.0))
+    return AtomicPair(Atoms(p, q, 16 * UNIT, losses), loss.infinite, loss.step)
 
 
 def _discrete_gaussian(scale: float, shift: int) -> Pair:
