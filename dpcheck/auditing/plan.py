@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,14 @@ class LossSearch(Protocol):
         """(certified lower bound, its witness)."""
 
 
+@runtime_checkable
+class ShowsItsPair(Protocol):
+    """A search whose witness stands on a pair that can be run, for the pictures of a report."""
+
+    def shown(self, witness: Witness) -> tuple[ReferenceMechanism, Pair]:
+        """The model, its public parameters included, and the pair; its label is the witness's."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingResult:
     """What one training showed; `agrees` is whether it fits the event that is bounded."""
@@ -49,6 +57,10 @@ class TrainingResult:
 
 class TrainingAudit(Protocol):
     """A whole training with many canaries, each in the data by its own fair coin."""
+
+    @property
+    def tests(self) -> Sequence[str]:
+        """The bounds it divides its error rate among."""
 
     def run(self, alpha: float, runner: Runner) -> TrainingResult:
         """What it found; wrong with probability at most alpha."""

@@ -215,7 +215,7 @@ def _atomic(loss: Loss) -> Pair:
         kept = 1.0 - loss.delta
         telling = kept * (1.0 - loss.neutral)
         more = telling / (1.0 + math.exp(-loss.epsilon))
-        less = telling / (1.0 + math.exp(loss.epsilon))
+        less = telling * (math.exp(-loss.epsilon) / (1.0 + math.exp(-loss.epsilon)))
         p = np.array([loss.delta, more, less, kept * loss.neutral])
         q = np.array([0.0, less, more, kept * loss.neutral])
         # Losses are +-eps, and 0 where an answer may say nothing.
