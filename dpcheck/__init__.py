@@ -79,6 +79,7 @@ _DEFINED_IN = {
         "ObjectivePerturbation",
         "OutputPerturbation",
         "RandomAllocationGaussian",
+        "RealisedBatchGaussian",
         "SampledGaussian",
         "SampledLaplace",
         "TreeAggregation",
@@ -163,6 +164,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.training import ObjectivePerturbation as ObjectivePerturbation
     from dpcheck.core.events.training import OutputPerturbation as OutputPerturbation
     from dpcheck.core.events.training import RandomAllocationGaussian as RandomAllocationGaussian
+    from dpcheck.core.events.training import RealisedBatchGaussian as RealisedBatchGaussian
     from dpcheck.core.events.training import SampledGaussian as SampledGaussian
     from dpcheck.core.events.training import SampledLaplace as SampledLaplace
     from dpcheck.core.events.training import TreeAggregation as TreeAggregation

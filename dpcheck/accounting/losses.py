@@ -187,6 +187,20 @@ class WithReplacementLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
+class RevealedSizeLoss(Loss):
+    """A Poisson-sampled Gaussian step whose batch size m is released, a record added or removed.
+
+    With n = `rows`, the record among them: P(m) = Binomial(n, rate), Q(m) = Binomial(n-1, rate), and given m
+    the sum is moved by `mu` with probability m/n under P.
+    """
+
+    mu: float
+    rate: float
+    rows: int
+    backwards: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AllocationLoss(Loss):
     """P = (1/batches) sum_i N(mu e_i, I), Q = N(0, I): one of `batches` steps, chosen uniformly."""
 
@@ -284,7 +298,10 @@ class LossBounds:
 
 def reverse(loss: Loss) -> Loss:
     """The loss with P and Q swapped; the same object where the pair is symmetric."""
-    if isinstance(loss, GaussianMixtureLoss | SampledLaplaceLoss | AllocationLoss | SampledLoss):
+    if isinstance(
+        loss,
+        GaussianMixtureLoss | SampledLaplaceLoss | AllocationLoss | SampledLoss | RevealedSizeLoss,
+    ):
         return replace(loss, backwards=not loss.backwards)
     if isinstance(loss, FiniteLoss):
         return FiniteLoss(loss.q, loss.p)

@@ -25,6 +25,7 @@ from dpcheck.accounting.losses import (
     OppositeSampleLoss,
     ReplacedSampleLoss,
     ResponseLoss,
+    RevealedSizeLoss,
     SampledLaplaceLoss,
     SampledLoss,
     WithoutReplacementLoss,
@@ -37,6 +38,7 @@ from dpcheck.accounting.pld.densities import density_pair
 from dpcheck.accounting.pld.measures import group_pair, measure, sampled_pair
 from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
 from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, Pair, common_span
+from dpcheck.accounting.pld.revealed import revealed_size_pair
 from dpcheck.accounting.pld.symmetric import (
     ReplacedSamplePair,
     WithoutReplacementPair,
@@ -59,6 +61,7 @@ _UPPER_ONLY = (
     BoundedLoss,
     LatticeMassLoss,
     ReplacedSampleLoss,
+    RevealedSizeLoss,
     WithoutReplacementLoss,
     WithReplacementLoss,
 )
@@ -102,7 +105,12 @@ def _scale(loss: Loss) -> float:
     if isinstance(loss, CoinLoss):
         return max(_scale(option) for _, option in loss.options)
     if isinstance(
-        loss, GaussianLoss | WithoutReplacementLoss | WithReplacementLoss | AllocationLoss
+        loss,
+        GaussianLoss
+        | WithoutReplacementLoss
+        | WithReplacementLoss
+        | AllocationLoss
+        | RevealedSizeLoss,
     ):
         return loss.mu
     if isinstance(loss, LaplaceLoss | SampledLaplaceLoss):
@@ -152,6 +160,8 @@ def build(loss: Loss, side: Side) -> Pair:
         return _sampled_batch(loss, side)
     if isinstance(loss, SampledLoss | GroupedLoss):
         return _changed(loss, side)
+    if isinstance(loss, RevealedSizeLoss):
+        return revealed_size_pair(loss.mu, loss.rate, loss.rows, backwards=loss.backwards)
     if isinstance(loss, DensityLoss):
         return density_pair(loss, side)
     return _atomic(loss)

@@ -354,6 +354,12 @@ def expected_runs(eta: float, gamma: float) -> float:
 
 
 @renyi.register
+def _(loss: losses.RevealedSizeLoss, orders: Floats) -> Floats:
+    # A size of all rows is seen with the record only, and without it never: no divergence is finite.
+    return np.full_like(orders, math.inf)
+
+
+@renyi.register
 def _(loss: losses.AllocationLoss, orders: Floats) -> Floats:
     # Quasi-convex in each argument [VanErven2014, Theorem 13]: a mixture of single steps is no worse
     # than one of them, in both directions.

@@ -43,6 +43,7 @@ EXAMPLES = {
     "RandomAllocationGaussian": dpcheck.RandomAllocationGaussian(1.1, 100),
     "WithReplacementGaussian": dpcheck.WithReplacementGaussian(1.1, 1000, 10),
     "MixtureGaussian": dpcheck.MixtureGaussian(1.1, (1.0, 2.0), (0.1, 0.05)),
+    "RealisedBatchGaussian": dpcheck.RealisedBatchGaussian(1.1, 0.01, 1000),
     "TreeAggregation": dpcheck.TreeAggregation(4.0, 100, 2, 10),
     "BandedMatrix": dpcheck.BandedMatrix(4.0, 100, 5, sampling_rate=0.1),
     "ObjectivePerturbation": dpcheck.ObjectivePerturbation(0.9, 100, 0.1),
