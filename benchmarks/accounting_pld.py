@@ -287,6 +287,7 @@ class Summary:
         self.memory = 0.0
 
     def add(self, row: int, ours: dict, peer: dict) -> None:
+        """One more workload."""
         if "upper" not in ours:
             return
         self.memory = max(self.memory, ours["memory"])
@@ -297,6 +298,7 @@ class Summary:
                 self.looser.append(row)
 
     def show(self) -> None:
+        """Print them."""
         if self.ratios:
             median = statistics.median(self.ratios.values())
             least = min(self.ratios.values())

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
 from dpcheck.accounting.api import epsilon
 from dpcheck.accounting.explain import FACTORS, Explanation
@@ -74,7 +74,7 @@ def draw_curve(event: Event, adjacency: Adjacency, delta: float, title: str, pat
 
 def draw_explanation(
     why: Explanation,
-    law: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None,
+    law: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
     claim: float | None,
     title: str,
     path: Path,

@@ -40,6 +40,33 @@ def _between(z: Array, tail: Array, error: Array) -> tuple[Array, Array]:
     return mass, error
 
 
+def binomial_masses(successes: Array, trials: int, rate: float) -> Array:
+    """P(Binomial(trials, rate) = k) for each k, rounded up, in ball arithmetic.
+
+    >>> round(float(binomial_masses(np.array([2.0]), 4, 0.5)[0]), 9)
+    0.375
+    """
+    found: list[float] = []
+    with precision(128):
+        p = arb(rate)
+        term, last = arb(0), -2
+        for k in np.asarray(successes, dtype=np.float64).astype(np.int64).tolist():
+            if k == last + 1 and rate < 1:
+                term = term * p * (trials - last) / ((1 - p) * k)
+            else:
+                term = _binomial_mass(trials, p, k)
+            last = k
+            found.append(above(term))
+    return np.asarray(found, dtype=np.float64)
+
+
+def _binomial_mass(trials: int, p: arb, k: int) -> arb:
+    log = arb(trials + 1).lgamma() - arb(k + 1).lgamma() - arb(trials - k + 1).lgamma()
+    mass = log.exp()
+    # p = 1 leaves one outcome; powers of 0 are 0 or 1.
+    return mass * p**k * (1 - p) ** (trials - k)
+
+
 def binomial_tail(trials: int, rate: float, least: int) -> tuple[float, float]:
     """Floats below and above P(Binomial(trials, rate) >= least), in ball arithmetic.
 

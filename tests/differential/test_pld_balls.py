@@ -65,7 +65,7 @@ def test_a_wrong_epsilon_is_caught(side: Side) -> None:
 
 
 def test_limits_are_said() -> None:
-    with pytest.raises(CannotCertify, match="without --verify"):
+    with pytest.raises(CannotCertify, match="without verification"):
         verify.pld_verify([(ResponseLoss(0.1), 10)], 1e-5)
     with pytest.raises(CannotCertify, match="points"):
         verify.pld_verify([(GaussianMixtureLoss((1.0,), (0.001,)), 10**7)], 1e-5)

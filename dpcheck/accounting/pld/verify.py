@@ -67,7 +67,7 @@ def pld_verify(parts: Sequence[tuple[Loss, int]], delta: float) -> Bound:
 def _too_much(why: str) -> CannotCertify:
     return CannotCertify(
         f"ball arithmetic cannot verify this within memory: {why}; the certified floating-point "
-        "bounds and the Renyi bound (method='rdp') still hold without --verify."
+        "bounds and the Renyi bound (method='rdp') still hold without verification."
     )
 
 

@@ -15,7 +15,7 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.verdict import Verdict
 from dpcheck.replay import HintKind, examine
 
-FINDINGS = Path(__file__).parents[2] / "benchmarks" / "findings"
+FINDINGS = Path(__file__).parents[3] / "benchmarks" / "findings"
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ pytest.importorskip("flwr", reason="Flower has an environment of its own")
 from dpcheck.core.budget import Budget
 from dpcheck.replay import HintKind, examine
 
-FINDINGS = Path(__file__).parents[2] / "benchmarks" / "findings"
+FINDINGS = Path(__file__).parents[3] / "benchmarks" / "findings"
 
 
 @pytest.fixture(scope="module")
