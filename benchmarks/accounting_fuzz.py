@@ -154,7 +154,7 @@ class Checker:
     def _looser(self, case, bound) -> None:
         self._ordered("delta", self._ask(case.event, case, delta=min(2 * case.delta, 0.5)), bound)
 
-    def _adjacency(self, case, bound) -> None:
+    def _adjacency(self, case, _bound) -> None:
         """Replacing a record by an empty one is leaving its contribution out."""
         from fuzz.truth import flat
 
@@ -192,9 +192,9 @@ def batch(first: int, last: int) -> dict:
     warnings.simplefilter("error", RuntimeWarning)
     checker = Checker(SEED)
     import mpmath  # noqa: F401 - counted before the limit is set
+    from fuzz.cases import draw_case
 
     import dpcheck.accounting.pld.distribution  # noqa: F401
-    from fuzz.cases import draw_case
 
     status = Path("/proc/self/statm")
     size = int(status.read_text().split()[0]) * resource.getpagesize() if status.exists() else 0

@@ -25,7 +25,7 @@ from scipy.special import betaincinv
 
 from dpcheck.accounting.api import delta as delta_of
 from dpcheck.accounting.api import epsilon as epsilon_of
-from dpcheck.auditing.auditors.distinguisher import distinguish
+from dpcheck.auditing.auditors.distinction import distinguish
 from dpcheck.auditing.auditors.guessing_game import play
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
 from dpcheck.auditing.limits import Limits

@@ -32,13 +32,20 @@ _DEFINED_IN = {
     "dpcheck.core.bound": ("Bound",),
     "dpcheck.core.budget": ("Budget",),
     "dpcheck.core.claim": ("Claim",),
-    "dpcheck.core.errors": ("BudgetExceeded", "DpcheckError", "InvalidParameter", "Undecided"),
+    "dpcheck.core.errors": (
+        "BudgetExceeded",
+        "DpcheckError",
+        "InvalidParameter",
+        "NotProvable",
+        "Undecided",
+    ),
     "dpcheck.core.events.event": (
         "Event",
         "Grouped",
         "Parallel",
         "RandomStopping",
         "Repeated",
+        "Sampled",
         "Sequential",
         "Under",
     ),
@@ -68,6 +75,8 @@ _DEFINED_IN = {
     "dpcheck.ledger.ledger": ("Ledger",),
     "dpcheck.session.assertion": ("assert_private",),
     "dpcheck.session.audit": ("audit",),
+    "dpcheck.tracing.clipping": ("clip_norm",),
+    "dpcheck.tracing.proof": ("Proof", "prove"),
 }
 _HOME = {name: module for module, names in _DEFINED_IN.items() for name in names}
 
@@ -106,12 +115,14 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.errors import BudgetExceeded as BudgetExceeded
     from dpcheck.core.errors import DpcheckError as DpcheckError
     from dpcheck.core.errors import InvalidParameter as InvalidParameter
+    from dpcheck.core.errors import NotProvable as NotProvable
     from dpcheck.core.errors import Undecided as Undecided
     from dpcheck.core.events.event import Event as Event
     from dpcheck.core.events.event import Grouped as Grouped
     from dpcheck.core.events.event import Parallel as Parallel
     from dpcheck.core.events.event import RandomStopping as RandomStopping
     from dpcheck.core.events.event import Repeated as Repeated
+    from dpcheck.core.events.event import Sampled as Sampled
     from dpcheck.core.events.event import Sequential as Sequential
     from dpcheck.core.events.event import Under as Under
     from dpcheck.core.events.guarantee import GDP as GDP
@@ -143,6 +154,9 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.ledger.ledger import Ledger as Ledger
     from dpcheck.session.assertion import assert_private as assert_private
     from dpcheck.session.audit import audit as audit
+    from dpcheck.tracing.clipping import clip_norm as clip_norm
+    from dpcheck.tracing.proof import Proof as Proof
+    from dpcheck.tracing.proof import prove as prove
 
 
 def _html(cards: Sequence[_card.Card]) -> str:

@@ -102,7 +102,7 @@ def verify_epsilon(
         if side.leak or side.failure or not side.parts:
             raise CannotCertify(
                 "only compositions of Gaussian and Laplace steps can be verified by balls; ask "
-                "without --verify, the bounds are certified all the same."
+                "without verification, the bounds are certified all the same."
             )
         backwards = tuple((reverse(loss), times) for loss, times in side.parts)
         bounds += [pld_verify(way, target) for way in dict.fromkeys((side.parts, backwards))]

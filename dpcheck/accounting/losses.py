@@ -207,6 +207,15 @@ class GroupedLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
+class SampledLoss(Loss):
+    """A composition on one Poisson sample: P = (1-rate) Q0 + rate P0, Q = Q0, (P0, Q0) the composition's."""
+
+    inner: Parts
+    rate: float
+    backwards: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class WorstLoss(Loss):
     """Whichever of several compositions costs most; too many choices to account one by one."""
 
@@ -245,7 +254,7 @@ class LossBounds:
 
 def reverse(loss: Loss) -> Loss:
     """The loss with P and Q swapped; the same object where the pair is symmetric."""
-    if isinstance(loss, GaussianMixtureLoss | SampledLaplaceLoss | AllocationLoss):
+    if isinstance(loss, GaussianMixtureLoss | SampledLaplaceLoss | AllocationLoss | SampledLoss):
         return replace(loss, backwards=not loss.backwards)
     if isinstance(loss, FiniteLoss):
         return FiniteLoss(loss.q, loss.p)

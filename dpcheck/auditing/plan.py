@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,14 @@ class LossSearch(Protocol):
 
     def find(self, runner: Runner) -> tuple[float, Witness]:
         """(certified lower bound, its witness)."""
+
+
+@runtime_checkable
+class ShowsItsPair(Protocol):
+    """A search whose witness stands on a pair that can be run, for the pictures of a report."""
+
+    def shown(self, witness: Witness) -> tuple[ReferenceMechanism, Pair]:
+        """The model, its public parameters included, and the pair; its label is the witness's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from scipy.optimize import minimize_scalar
 
 from dpcheck.accounting.accountants.best import METHODS
 from dpcheck.accounting.api import epsilon, verify_epsilon
+from dpcheck.accounting.renyi.closed_forms import sampled_gaussian_theorem
 from dpcheck.accounting.renyi.conversion import classic
-from dpcheck.accounting.renyi.divergence import sampled_gaussian_theorem
 from dpcheck.accounting.risk import attack_risk
 from dpcheck.cli.events import (
     KINDS,

@@ -16,6 +16,7 @@ from dpcheck.core.errors import DpcheckError, UsageError
 COMMANDS = {
     "list": "What can be audited by name.",
     "audit": "Run the real code on neighbouring data and compare it with its claim.",
+    "prove": "Prove what a plain function spends, without running it on any data.",
     "check": "The gate: every audit and budget of this project, as one exit code.",
     "baseline": "Findings that are accepted for a while, and why.",
     "account": "What does this mechanism spend? Proved bounds on epsilon.",

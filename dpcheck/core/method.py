@@ -11,6 +11,7 @@ class Method(StrEnum):
     EXACT_WITNESS = "exact witness"
     CERTIFIED_PAIR = "certified lower bound of a pair"
     REPLAY = "replay"
+    NAMED_EVENT = "event named by replay"
     NOISE_SCALE = "noise-scale test"
     ONE_RUN_GUESSES = "one run, Steinke-Nasr-Jagielski"
     ONE_RUN_CURVE = "one run, f-DP"

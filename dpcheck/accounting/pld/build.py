@@ -17,6 +17,7 @@ from dpcheck.accounting.losses import (
     FiniteLoss,
     GaussianLoss,
     GaussianMixtureLoss,
+    GroupedLoss,
     LaplaceLoss,
     Loss,
     OppositeMixtureLoss,
@@ -24,11 +25,14 @@ from dpcheck.accounting.losses import (
     ReplacedSampleLoss,
     ResponseLoss,
     SampledLaplaceLoss,
+    SampledLoss,
     WithoutReplacementLoss,
+    reverse,
 )
 from dpcheck.accounting.pld.allocation import AllocationPair
 from dpcheck.accounting.pld.coin import CoinPair
 from dpcheck.accounting.pld.densities import density_pair
+from dpcheck.accounting.pld.measures import group_pair, measure, sampled_pair
 from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
 from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, Pair, common_span
 from dpcheck.accounting.pld.symmetric import ReplacedSamplePair, WithoutReplacementPair
@@ -41,16 +45,22 @@ MAX_ATOMS = 4_000_000
 # Shifts of more noise scales than this are refused: their losses leave the range where a lattice of
 # any size resolves them.
 STEEPEST = 1e5
+# Larger groups are bounded by their Renyi divergence only.
+LARGEST_GROUP = 64
 
 
 def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
     """Whether the loss can be put on a lattice on that side."""
     if isinstance(loss, GaussianMixtureLoss):
         return all(shift >= 0 for shift in loss.shifts) or all(shift <= 0 for shift in loss.shifts)
-    if isinstance(loss, BoundedLoss | ReplacedSampleLoss | WithoutReplacementLoss | AllocationLoss):
+    if isinstance(loss, BoundedLoss | ReplacedSampleLoss | WithoutReplacementLoss):
         return side is Side.UPPER
     if isinstance(loss, OppositeSampleLoss):
         return side is Side.LOWER
+    if isinstance(loss, SampledLoss):
+        return all(supports(part, side) for part, _ in loss.inner)
+    if isinstance(loss, GroupedLoss):
+        return side is Side.UPPER and loss.size <= LARGEST_GROUP and supports(loss.inner)
     if isinstance(loss, CoinLoss):
         return side is Side.UPPER and all(supports(option) for _, option in loss.options)
     return isinstance(
@@ -63,6 +73,7 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
         | ResponseLoss
         | SampledLaplaceLoss
         | OppositeMixtureLoss
+        | AllocationLoss
         | DensityLoss,
     )
 
@@ -118,17 +129,36 @@ def build(loss: Loss, side: Side) -> Pair:
         return CoinPair([(share, build(option, side)) for share, option in loss.options if share])
     if isinstance(loss, OppositeSampleLoss):
         return _opposite_sample(loss)
-    if isinstance(loss, AllocationLoss):
-        return AllocationPair(loss.mu, loss.batches, backwards=loss.backwards)
-    if isinstance(loss, WithoutReplacementLoss):
-        return WithoutReplacementPair(loss.mu, loss.rate)
-    if isinstance(loss, ReplacedSampleLoss):
-        normal = isinstance(loss.base, GaussianLoss)
-        shift = loss.base.mu if isinstance(loss.base, GaussianLoss) else loss.base.ratio
-        return ReplacedSamplePair(shift, loss.rate, normal=normal)
+    if isinstance(loss, AllocationLoss | WithoutReplacementLoss | ReplacedSampleLoss):
+        return _sampled_batch(loss, side)
+    if isinstance(loss, SampledLoss | GroupedLoss):
+        return _changed(loss, side)
     if isinstance(loss, DensityLoss):
         return density_pair(loss, side)
     return _atomic(loss)
+
+
+def _changed(loss: SampledLoss | GroupedLoss, side: Side) -> Pair:
+    """Sampling or a group, from the whole measure of what is inside."""
+    if isinstance(loss, GroupedLoss):
+        return group_pair(measure([(build(loss.inner, side), 1)], side), loss.size)
+    inner = [
+        (build(reverse(part) if loss.backwards else part, side), times)
+        for part, times in loss.inner
+    ]
+    return sampled_pair(measure(inner, side), loss.rate, side, backwards=loss.backwards)
+
+
+def _sampled_batch(
+    loss: AllocationLoss | WithoutReplacementLoss | ReplacedSampleLoss, side: Side
+) -> Pair:
+    if isinstance(loss, AllocationLoss):
+        return AllocationPair(loss.mu, loss.batches, side, backwards=loss.backwards)
+    if isinstance(loss, WithoutReplacementLoss):
+        return WithoutReplacementPair(loss.mu, loss.rate)
+    normal = isinstance(loss.base, GaussianLoss)
+    shift = loss.base.mu if isinstance(loss.base, GaussianLoss) else loss.base.ratio
+    return ReplacedSamplePair(shift, loss.rate, normal=normal)
 
 
 def _normal_mixture(loss: GaussianMixtureLoss) -> Pair:

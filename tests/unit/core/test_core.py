@@ -46,6 +46,7 @@ EXAMPLES = {
     "Under": dpcheck.Under("add-remove", dpcheck.Gaussian(1.0)),
     "Moved": Moved(dpcheck.Gaussian(1.0)),
     "Grouped": dpcheck.Grouped(dpcheck.Gaussian(1.0), 3),
+    "Sampled": dpcheck.Sampled(dpcheck.PureDP(0.5) * 2, 0.1),
     "RandomStopping": dpcheck.RandomStopping(dpcheck.PureDP(0.1), 1.0, 0.1),
 }
 
