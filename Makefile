@@ -97,7 +97,7 @@ $(FLOWER)/.ready: pyproject.toml
 	$(FLOWER)/bin/python $(PIP) --editable '.[testing]' flwr
 	@touch $@
 
-WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_guards.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py)
+WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_guards.py test_training_step.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py)
 WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py replay/test_diffprivlib.py)
 
 test-integrations: $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready $(FLOWER)/.ready  ## Opacus, guards of other trainers, OpenDP, diffprivlib, APPFL and Flower for real; installs them
