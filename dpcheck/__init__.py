@@ -21,6 +21,7 @@ _DEFINED_IN = {
     "dpcheck.accounting.api": ("delta", "epsilon", "rdp", "tradeoff"),
     "dpcheck.accounting.calibrate": (
         "calibrate",
+        "calibrate_batch_size",
         "calibrate_epochs",
         "calibrate_noise",
         "calibrate_steps",
@@ -117,6 +118,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.accounting.api import rdp as rdp
     from dpcheck.accounting.api import tradeoff as tradeoff
     from dpcheck.accounting.calibrate import calibrate as calibrate
+    from dpcheck.accounting.calibrate import calibrate_batch_size as calibrate_batch_size
     from dpcheck.accounting.calibrate import calibrate_epochs as calibrate_epochs
     from dpcheck.accounting.calibrate import calibrate_noise as calibrate_noise
     from dpcheck.accounting.calibrate import calibrate_steps as calibrate_steps
