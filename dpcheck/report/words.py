@@ -74,9 +74,12 @@ def finding(entry: AuditEntry) -> str:
     if entry.verdict is Verdict.VIOLATED:
         at = f"At delta {seen.delta:.3g} the" if seen.delta else "The"
         stated = "claimed curve" if entry.claim.event is not None else "claim"
+        proves = f"at least {figure(seen.epsilon)}"
+        if math.isinf(seen.epsilon):
+            proves = "that no finite epsilon is true of it"
         text = (
-            f"{at} {stated} allows epsilon {figure(allowed(entry))}, and an attack on the code proves "
-            f"at least {figure(seen.epsilon)}."
+            f"{at} {stated} allows epsilon {figure(allowed(entry))}, and an attack on the code "
+            f"proves {proves}."
         )
     elif entry.verdict is Verdict.HOLDS and entry.proved is not None:
         text = (
