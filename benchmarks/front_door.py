@@ -64,7 +64,10 @@ def measure(source: Path, folder: Path) -> dict[str, object]:
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(source)]
     subprocess.run(pip, check=True, capture_output=True)
     listed = subprocess.run(
-        [python, "-m", "pip", "list", "--format", "json"], capture_output=True, text=True, check=True
+        [python, "-m", "pip", "list", "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     names = {item["name"] for item in json.loads(listed.stdout)} - {"pip", "setuptools"}
     best = {name: float("inf") for name in ("base", *COLD)}
@@ -92,7 +95,7 @@ def page(results: dict[str, dict]) -> str:
         "",
         "Made by `python benchmarks/front_door.py --before 7003d74`; do not edit. CPU seconds of whole "
         "processes, the smallest of five measured in turn, on a two-core x86_64 machine that was busy "
-        "with other work: read the ratios, which are to `python -c \"import numpy, scipy.stats\"`.",
+        'with other work: read the ratios, which are to `python -c "import numpy, scipy.stats"`.',
         "",
         f"| | {' | '.join(columns)} |",
         f"|---|{'---|' * len(columns)}",

@@ -126,15 +126,14 @@ def for_a_person(entry: AuditEntry) -> str:
         )
     if entry.verdict is Verdict.VIOLATED:
         times = math.exp(min(700.0, entry.observed.epsilon))
-        beside = (
-            f", beside outcomes of probability {entry.observed.delta:.3g},"
-            if (entry.observed.delta)
-            else ""
-        )
+        beside = "There are outputs"
+        if entry.observed.delta:
+            aside = f"outcomes of probability {entry.observed.delta:.3g}"
+            beside = f"Even with {aside} set aside there are outputs"
         odds = (
             "There are outputs that one of two neighbouring data sets can give and the other cannot"
             if math.isinf(entry.observed.epsilon)
-            else f"There are outputs{beside} that are at least {times:.3g} times as likely on one data "
+            else f"{beside} that are at least {times:.3g} times as likely on one data "
             f"set as on its neighbour; the claim allows {math.exp(min(700.0, allowed(entry))):.3g} times"
         )
         return (
