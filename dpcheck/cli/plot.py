@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcheck.accounting.api import delta as spent_delta
 from dpcheck.accounting.api import epsilon
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
@@ -18,6 +19,7 @@ from dpcheck.core.extras import need
 from dpcheck.ledger.timeline import Point
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _DELTAS = np.geomspace(1e-12, 1e-1, 34)
@@ -38,7 +40,7 @@ def draw_curve(event: Event, adjacency: Adjacency, delta: float, title: str, pat
     ]
     lower = np.array([bound.lower for bound in bounds])
     upper = np.array([bound.upper for bound in bounds])
-    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    figure, (axes, below) = plt.subplots(2, 1, figsize=(7, 7.4), layout="constrained")
     finite = np.isfinite(upper)
     if not finite.any():
         plt.close(figure)
@@ -64,10 +66,34 @@ def draw_curve(event: Event, adjacency: Adjacency, delta: float, title: str, pat
     axes.set_title(f"{title}\n{adjacency}", fontsize=10)
     axes.grid(visible=True, alpha=0.3)
     axes.legend(frameon=False)
+    mark = epsilon(event, delta=delta, adjacency=adjacency).upper
+    _draw_losses(below, event, adjacency, mark if math.isfinite(mark) else upper[finite].max())
     try:
         _save(figure, path)
     finally:
         plt.close(figure)
+
+
+_LOSSES = 49
+
+
+def _draw_losses(axes: Axes, event: Event, adjacency: Adjacency, mark: float) -> None:
+    """The upper tail of the privacy-loss distribution, from both proved sides of delta(epsilon).
+
+    With delta(e) = E[(1 - exp(e - L))+] under the first of two neighbours, P(L > e) is
+    delta(e) - delta'(e); the derivative is taken by differences, so this is a picture, no bound.
+    """
+    places = np.linspace(0.0, max(1.4 * mark, 0.1), _LOSSES)
+    found = [spent_delta(event, epsilon=float(at), adjacency=adjacency) for at in places]
+    for name, colour, style in (("upper", "#0b5394", "-"), ("lower", "#38761d", ":")):
+        values = np.array([getattr(bound, name) for bound in found])
+        share = np.clip(values - np.gradient(values, places), 0.0, 1.0)
+        axes.plot(places, share, color=colour, linestyle=style, label=f"from the proved {name} bound")
+    axes.axvline(mark, color="#7b2d8b", linestyle="--", label="epsilon at the delta asked for")
+    axes.set(xlabel="privacy loss", ylabel="share of outputs that lose more", ylim=(0, None))
+    axes.set_title("privacy-loss distribution of the worst pair, upper tail", fontsize=10)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(frameon=False)
 
 
 def draw_timeline(points: Sequence[Point], budget: Budget, title: str, path: Path) -> None:
