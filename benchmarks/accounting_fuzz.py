@@ -34,7 +34,7 @@ RECORD = "accounting_fuzz.jsonl"
 SEED = 17
 SECONDS = 60
 MEMORY = 2**30
-BATCH = 250
+BATCH = 50
 
 
 class TooSlow(BaseException):
@@ -154,7 +154,7 @@ class Checker:
     def _looser(self, case, bound) -> None:
         self._ordered("delta", self._ask(case.event, case, delta=min(2 * case.delta, 0.5)), bound)
 
-    def _adjacency(self, case, bound) -> None:
+    def _adjacency(self, case, _bound) -> None:
         """Replacing a record by an empty one is leaving its contribution out."""
         from fuzz.truth import flat
 

@@ -54,26 +54,27 @@ Answer = tuple[float | None, float]
 
 def dpcheck_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Answer:
     from dpcheck.accounting.losses import GaussianLoss, GaussianMixtureLoss
-    from dpcheck.accounting.pld.distribution import pld_epsilon
+    from dpcheck.accounting.pld.distribution import worse_epsilon
     from dpcheck.numerics.side import Side
 
     ends = []
     for side in (Side.LOWER, Side.UPPER):
-        directions = []
+        ways = []
         for backwards in (False, True):
-            parts = [
-                (
-                    GaussianLoss(1 / s)
-                    if q == 1
-                    else GaussianMixtureLoss((1 / s,), (q,), backwards),
-                    n,
-                )
-                for q, s, n in groups
-            ]
-            directions.append(pld_epsilon(parts, delta, side))
+            ways.append(
+                [
+                    (
+                        GaussianLoss(1 / s)
+                        if q == 1
+                        else GaussianMixtureLoss((1 / s,), (q,), backwards),
+                        n,
+                    )
+                    for q, s, n in groups
+                ]
+            )
             if all(q == 1 for q, _, _ in groups):
                 break  # symmetric
-        ends.append(max(directions))
+        ends.append(worse_epsilon(ways, delta, side))
     return ends[0], ends[1]
 
 

@@ -32,13 +32,20 @@ _DEFINED_IN = {
     "dpcheck.core.bound": ("Bound",),
     "dpcheck.core.budget": ("Budget",),
     "dpcheck.core.claim": ("Claim",),
-    "dpcheck.core.errors": ("BudgetExceeded", "DpcheckError", "InvalidParameter", "Undecided"),
+    "dpcheck.core.errors": (
+        "BudgetExceeded",
+        "DpcheckError",
+        "InvalidParameter",
+        "NotProvable",
+        "Undecided",
+    ),
     "dpcheck.core.events.event": (
         "Event",
         "Grouped",
         "Parallel",
         "RandomStopping",
         "Repeated",
+        "Sampled",
         "Sequential",
         "Under",
     ),
@@ -55,6 +62,7 @@ _DEFINED_IN = {
     "dpcheck.core.events.training": (
         "BandedMatrix",
         "FixedBatchGaussian",
+        "MixtureGaussian",
         "ObjectivePerturbation",
         "OutputPerturbation",
         "RandomAllocationGaussian",
@@ -62,12 +70,15 @@ _DEFINED_IN = {
         "SampledLaplace",
         "TreeAggregation",
         "TruncatedPoissonGaussian",
+        "WithReplacementGaussian",
     ),
     "dpcheck.core.records": ("number", "one_of", "records", "text"),
     "dpcheck.core.verdict": ("Verdict",),
     "dpcheck.ledger.ledger": ("Ledger",),
     "dpcheck.session.assertion": ("assert_private",),
     "dpcheck.session.audit": ("audit",),
+    "dpcheck.tracing.clipping": ("clip_norm",),
+    "dpcheck.tracing.proof": ("Proof", "prove"),
 }
 _HOME = {name: module for module, names in _DEFINED_IN.items() for name in names}
 
@@ -106,12 +117,14 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.errors import BudgetExceeded as BudgetExceeded
     from dpcheck.core.errors import DpcheckError as DpcheckError
     from dpcheck.core.errors import InvalidParameter as InvalidParameter
+    from dpcheck.core.errors import NotProvable as NotProvable
     from dpcheck.core.errors import Undecided as Undecided
     from dpcheck.core.events.event import Event as Event
     from dpcheck.core.events.event import Grouped as Grouped
     from dpcheck.core.events.event import Parallel as Parallel
     from dpcheck.core.events.event import RandomStopping as RandomStopping
     from dpcheck.core.events.event import Repeated as Repeated
+    from dpcheck.core.events.event import Sampled as Sampled
     from dpcheck.core.events.event import Sequential as Sequential
     from dpcheck.core.events.event import Under as Under
     from dpcheck.core.events.guarantee import GDP as GDP
@@ -128,6 +141,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.noise import RandomizedResponse as RandomizedResponse
     from dpcheck.core.events.training import BandedMatrix as BandedMatrix
     from dpcheck.core.events.training import FixedBatchGaussian as FixedBatchGaussian
+    from dpcheck.core.events.training import MixtureGaussian as MixtureGaussian
     from dpcheck.core.events.training import ObjectivePerturbation as ObjectivePerturbation
     from dpcheck.core.events.training import OutputPerturbation as OutputPerturbation
     from dpcheck.core.events.training import RandomAllocationGaussian as RandomAllocationGaussian
@@ -135,6 +149,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.training import SampledLaplace as SampledLaplace
     from dpcheck.core.events.training import TreeAggregation as TreeAggregation
     from dpcheck.core.events.training import TruncatedPoissonGaussian as TruncatedPoissonGaussian
+    from dpcheck.core.events.training import WithReplacementGaussian as WithReplacementGaussian
     from dpcheck.core.records import number as number
     from dpcheck.core.records import one_of as one_of
     from dpcheck.core.records import records as records
@@ -143,6 +158,9 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.ledger.ledger import Ledger as Ledger
     from dpcheck.session.assertion import assert_private as assert_private
     from dpcheck.session.audit import audit as audit
+    from dpcheck.tracing.clipping import clip_norm as clip_norm
+    from dpcheck.tracing.proof import Proof as Proof
+    from dpcheck.tracing.proof import prove as prove
 
 
 def _html(cards: Sequence[_card.Card]) -> str:

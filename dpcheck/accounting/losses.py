@@ -142,11 +142,13 @@ class ReplacedSampleLoss(Loss):
 class OppositeMixtureLoss(Loss):
     """P = sum_j weights_j N(shifts_j, 1) + rest N(0, 1), Q = P mirrored: all shifts negative.
 
-    Sampled records that are replaced, drawn in P and Q alike (Gaussian noise): the worst pair.
+    Sampled records that are replaced, drawn in P and Q alike (Gaussian noise): the worst pair. `binomial`
+    where the shifts are multiples of the first, by how many of a group's records were drawn.
     """
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
+    binomial: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,15 @@ class WithoutReplacementLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
+class WithReplacementLoss(Loss):
+    """A Gaussian step of replace-one shift `mu` on `batch` draws with replacement from `rows` records."""
+
+    mu: float
+    rows: int
+    batch: int
+
+
+@dataclass(frozen=True, slots=True)
 class AllocationLoss(Loss):
     """P = (1/batches) sum_i N(mu e_i, I), Q = N(0, I): one of `batches` steps, chosen uniformly."""
 
@@ -200,10 +211,23 @@ class BoundedRangeLoss(Loss):
 
 @dataclass(frozen=True, slots=True)
 class GroupedLoss(Loss):
-    """`inner`, seen by an owner of `size` records, where no closed form is known."""
+    """`inner`, seen by an owner of `size` records, where no closed form is known.
+
+    `mixed` where the steps between the two datasets may go either way along the pair.
+    """
 
     inner: Loss
     size: int
+    mixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SampledLoss(Loss):
+    """A composition on one Poisson sample: P = (1-rate) Q0 + rate P0, Q = Q0, (P0, Q0) the composition's."""
+
+    inner: Parts
+    rate: float
+    backwards: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,14 +269,14 @@ class LossBounds:
 
 def reverse(loss: Loss) -> Loss:
     """The loss with P and Q swapped; the same object where the pair is symmetric."""
-    if isinstance(loss, GaussianMixtureLoss | SampledLaplaceLoss | AllocationLoss):
+    if isinstance(loss, GaussianMixtureLoss | SampledLaplaceLoss | AllocationLoss | SampledLoss):
         return replace(loss, backwards=not loss.backwards)
     if isinstance(loss, FiniteLoss):
         return FiniteLoss(loss.q, loss.p)
     if isinstance(loss, DensityLoss):
         return DensityLoss(loss.q, loss.p, loss.knots)
     if isinstance(loss, GroupedLoss):
-        return GroupedLoss(reverse(loss.inner), loss.size)
+        return replace(loss, inner=reverse(loss.inner))
     if isinstance(loss, CoinLoss):
         return CoinLoss(tuple((share, reverse(option)) for share, option in loss.options))
     return loss

@@ -17,6 +17,7 @@ COMMANDS = {
     "init": "Start: write the claim of a function, a project file and a CI workflow.",
     "list": "What can be audited by name.",
     "audit": "Run the real code on neighbouring data and compare it with its claim.",
+    "prove": "Prove what a plain function spends, without running it on any data.",
     "check": "The gate: every audit and budget of this project, as one exit code.",
     "baseline": "Findings that are accepted for a while, and why.",
     "account": "What does this mechanism spend? Proved bounds on epsilon.",

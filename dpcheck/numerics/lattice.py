@@ -106,7 +106,9 @@ def spread(lattice: Lattice, cells: Cells, infinite: float) -> LatticeLoss:
     # Beyond e^700 the Q-masses count as 0: that only moves mass to the right.
     scaled = cells.q * np.exp(np.minimum(levels, 700.0))
     scaled = np.where(levels > 700.0, 0.0, scaled) * (1 - (ELEMENTARY + 4 * UNIT * np.abs(levels)))
-    right = (cells.p - scaled) + cells.p * (np.expm1(cells.under) + 4 * UNIT)
+    # More than e^700 times the mass is all of it, below.
+    raised = np.expm1(np.minimum(cells.under, 700.0)) + 4 * UNIT
+    right = (cells.p - scaled) + cells.p * raised
     right = np.clip(right * ((1 + 2 * ELEMENTARY) / width), 0.0, cells.p)
     left = cells.p - right
     beyond = cells.p * ((1 + 2 * ELEMENTARY) * -np.expm1(-cells.over) / width)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from flint import arb
-from scipy.special import ndtr
+from scipy.special import gammaln, ndtr, xlog1py, xlogy
 
 from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
@@ -41,6 +41,21 @@ def _between(z: Array, tail: Array, error: Array) -> tuple[Array, Array]:
     mass = np.maximum(mass, 0.0)
     error = np.where(left == right, 0.0, error[:-1] + error[1:] + 4 * UNIT * mass)
     return mass, error
+
+
+def binomial_masses(successes: Array, trials: int, rate: float) -> Array:
+    """P(Binomial(trials, rate) = k) for each k, rounded up.
+
+    gammaln errs by a few units of its value, the largest of which is log trials!.
+
+    >>> round(float(binomial_masses(np.array([2.0]), 4, 0.5)[0]), 9)
+    0.375
+    """
+    k = np.asarray(successes, dtype=np.float64)
+    whole = float(gammaln(trials + 1))
+    logs = whole - gammaln(k + 1) - gammaln(trials - k + 1)
+    logs = logs + xlogy(k, rate) + xlog1py(trials - k, -rate)
+    return np.asarray(np.exp(logs) * (1 + 1e-14 * (1 + whole)) + TINY)
 
 
 def binomial_tail(trials: int, rate: float, least: int) -> tuple[float, float]:

@@ -9,6 +9,8 @@ from dpcheck.core.verdict import Verdict
 from dpcheck.report.page import made_lines
 from dpcheck.report.words import MEANING, accountant, budget, finding, for_a_person
 
+_LONG = 12  # lines of a program; a longer one is named, not printed
+
 
 def table(headers: list[str], rows: list[list[str]]) -> str:
     """Aligned columns."""
@@ -88,6 +90,12 @@ def witness_lines(entry: AuditEntry) -> list[str]:
         lines.append(f"    {key}: {text if len(text) <= 160 else text[:157] + '...'}")
     code = entry.witness.get("python")
     if isinstance(code, str):
-        lines.append("    as Python:")
-        lines += ["      " + line for line in code.rstrip().splitlines()]
+        program = code.rstrip().splitlines()
+        if len(program) > _LONG:
+            lines.append(
+                f"    as Python: a program of {len(program)} lines; dpcheck audit --witness FILE saves "
+                "it, --replay FILE runs it"
+            )
+        else:
+            lines += ["    as Python:", *("      " + line for line in program)]
     return lines

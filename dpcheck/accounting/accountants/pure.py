@@ -103,6 +103,18 @@ def _(loss: losses.CoinLoss) -> tuple[float, float]:
 
 
 @largest_loss.register
+def _(loss: losses.SampledLoss) -> tuple[float, float]:
+    # [Balle2018] Theorem 8 above; one direction is attained, and backwards is the smaller one.
+    lower, upper = composed_largest_loss(loss.inner)
+    if math.isinf(upper):
+        return (math.inf if math.isinf(lower) else 0.0), math.inf
+    with precision(80):
+        least = -(1 + arb(loss.rate) * (-arb(lower)).expm1()).log()
+        most = (1 + arb(loss.rate) * arb(min(upper, 1e8)).expm1()).log()
+        return max(below(least), 0.0), above(most)
+
+
+@largest_loss.register
 def _(loss: losses.WorstLoss) -> tuple[float, float]:
     bounds = [composed_largest_loss(option) for option in loss.options]
     return max(low for low, _ in bounds), max(high for _, high in bounds)

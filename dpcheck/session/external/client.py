@@ -18,7 +18,7 @@ import types
 TAG = "__dpcheck__"
 
 
-class Event:
+class DeclaredEvent:
     """Stands for an event of dpcheck in a declaration: its name and arguments."""
 
     def __init__(self, name, args=(), named=None):
@@ -27,7 +27,7 @@ class Event:
 
     def __call__(self, *args, **named):
         """The event with arguments."""
-        return Event(self.name, args, named)
+        return DeclaredEvent(self.name, args, named)
 
 
 def stub():
@@ -46,7 +46,7 @@ def stub():
         return function
 
     module.audited, module.batched = audited, batched
-    module.__getattr__ = lambda name: Event(name)
+    module.__getattr__ = lambda name: DeclaredEvent(name)
     return module
 
 
@@ -62,7 +62,7 @@ def encode(value: object) -> object:
         return {key: encode(each) for key, each in value.items()}
     if isinstance(value, BaseException):
         return {TAG: "raised", "type": type(value).__name__, "message": str(value)}
-    if isinstance(value, Event):
+    if isinstance(value, DeclaredEvent):
         return {
             TAG: "event",
             "name": value.name,

@@ -36,6 +36,8 @@ EXAMPLES = {
     "FixedBatchGaussian": dpcheck.FixedBatchGaussian(1.1, 1000, 10),
     "TruncatedPoissonGaussian": dpcheck.TruncatedPoissonGaussian(1.1, 0.01, 1000, 30),
     "RandomAllocationGaussian": dpcheck.RandomAllocationGaussian(1.1, 100),
+    "WithReplacementGaussian": dpcheck.WithReplacementGaussian(1.1, 1000, 10),
+    "MixtureGaussian": dpcheck.MixtureGaussian(1.1, (1.0, 2.0), (0.1, 0.05)),
     "TreeAggregation": dpcheck.TreeAggregation(4.0, 100, 2, 10),
     "BandedMatrix": dpcheck.BandedMatrix(4.0, 100, 5, sampling_rate=0.1),
     "ObjectivePerturbation": dpcheck.ObjectivePerturbation(0.9, 100, 0.1),
@@ -46,6 +48,7 @@ EXAMPLES = {
     "Under": dpcheck.Under("add-remove", dpcheck.Gaussian(1.0)),
     "Moved": Moved(dpcheck.Gaussian(1.0)),
     "Grouped": dpcheck.Grouped(dpcheck.Gaussian(1.0), 3),
+    "Sampled": dpcheck.Sampled(dpcheck.PureDP(0.5) * 2, 0.1),
     "RandomStopping": dpcheck.RandomStopping(dpcheck.PureDP(0.1), 1.0, 0.1),
 }
 
