@@ -139,8 +139,8 @@ def project(start: Start) -> str:
     path = "" if start.target.rpartition(":")[0].endswith(".py") else 'pythonpath = ["."]\n'
     delta = f"delta = {start.claim.delta:g}\n" if start.claim.delta else ""
     return f'''# What `dpcheck check` audits, and what may be released. See docs: Guard a repository in CI.
-{path}max-runs = 200_000
-time-limit = 600
+{path}max-runs = 20_000
+time-limit = 120
 
 [[audits]]
 target = "{start.file.as_posix()}:{start.function}"
