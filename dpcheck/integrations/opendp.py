@@ -78,8 +78,8 @@ def event_of(
 ) -> Event:
     """The measurement's own promise at distance `d_in` as an event, to compose, account and put into ledgers.
 
-    A privacy profile is read at every `step` of epsilon up to `largest` and becomes a LossDistribution; beyond,
-    its last delta counts as infinite loss.
+    A privacy profile is read at every `step` of epsilon up to `largest` and becomes a LossDistribution;
+    beyond, its last delta counts as infinite loss.
     Assumes: the measurement's map is right.
     """
     measure, distance = str(measurement.output_measure), measurement.map(d_in)
@@ -87,7 +87,8 @@ def event_of(
     if measure == "MaxDivergence":
         return PureDP(float(distance), relation)
     if measure == "Approximate(MaxDivergence)":
-        return ApproxDP(*(float(value) for value in distance), relation)
+        epsilon, delta = (float(value) for value in distance)
+        return ApproxDP(epsilon, delta, relation)
     if measure == "ZeroConcentratedDivergence":
         return ZCDP(float(distance), relation)
     if measure == "SmoothedMaxDivergence":

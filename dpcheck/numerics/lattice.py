@@ -171,7 +171,7 @@ def pool(
         stay, go = left * from_left, (1 - left) * from_right
         needed_left = np.bincount(at - 1, weights=stay, minlength=size)
         needed_right = np.bincount(at + 2, weights=go, minlength=size)
-        masses = np.bincount(at, weights=left * p + stay, minlength=size)
+        masses: Array = np.bincount(at, weights=left * p + stay, minlength=size)
         masses += np.bincount(at + 1, weights=(1 - left) * p + go, minlength=size)
         masses = masses * (1 - units) - (needed_left + needed_right) * (1 + units)
         if turn and masses.min() >= 0:
