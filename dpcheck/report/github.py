@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, Standing
 from dpcheck.core.verdict import Verdict
-from dpcheck.report.text import budget, figure, witness_lines
+from dpcheck.report.text import budget, conditions, figure, witness_lines
 
 _LEVEL = {
     Verdict.HOLDS: "notice",
@@ -45,6 +45,7 @@ def _audit(entry: AuditEntry) -> str:
         message += f"; accepted: {entry.accepted}"
     if entry.verdict is Verdict.VIOLATED:
         message = "\n".join([message, *witness_lines(entry)])
+    message = "\n".join([message, *conditions(entry)])
     title = f"dpcheck {entry.name}/{entry.part} ({entry.variant}): {entry.verdict}"
     level = "notice" if entry.accepted is not None else _LEVEL[entry.verdict]
     where = {}

@@ -52,6 +52,8 @@ def _audit(suite: ElementTree.Element, entry: AuditEntry) -> None:
             f"least {budget(seen.epsilon, seen.delta)}"
         )
         _outcome(case, kind, str(entry.verdict), short, details(entry), entry.accepted)
+    elif entry.verdict is Verdict.CONSISTENT:
+        ElementTree.SubElement(case, "system-out").text = clean(details(entry))
 
 
 def _budget(suite: ElementTree.Element, entry: BudgetEntry) -> None:

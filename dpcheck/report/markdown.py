@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport
 from dpcheck.report.summary import BUDGET_HEADERS, budget_row, status
-from dpcheck.report.text import row
+from dpcheck.report.text import conditions, row
 
 
 def render(report: AuditReport) -> str:
@@ -34,6 +34,7 @@ def _notes(entry: AuditEntry) -> list[str]:
     ]
     if entry.accepted is not None:
         lines.append(f"  - accepted: {_safe(entry.accepted)}")
+    lines += [f"  - {_safe(text)}" for text in conditions(entry)]
     witness = {k: v for k, v in (entry.witness or {}).items() if k not in ("python", "replay")}
     for key, value in witness.items():
         text = str(value)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Location, Standing
 from dpcheck.core.data import Plain
 from dpcheck.core.verdict import Verdict
-from dpcheck.report.text import MEANING, budget, figure, witness_lines
+from dpcheck.report.text import MEANING, budget, conditions, figure, witness_lines
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _RULES = {
@@ -64,6 +64,7 @@ def _audit(entry: AuditEntry) -> dict[str, Plain]:
     )
     if entry.verdict is Verdict.VIOLATED:
         text = "\n".join([text, *witness_lines(entry)])
+    text = "\n".join([text, *conditions(entry)])
     result = _result(
         "privacy-claim",
         f"{entry.name}/{entry.variant}/{entry.part}",

@@ -6,7 +6,16 @@ import math
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Standing
 from dpcheck.core.verdict import Verdict
-from dpcheck.report.text import HEADERS, budget, details, figure, row, table
+from dpcheck.report.text import (
+    HEADERS,
+    MEANING,
+    budget,
+    conditions,
+    details,
+    figure,
+    row,
+    table,
+)
 
 _TROUBLE = (Verdict.VIOLATED, Verdict.UNDECIDED)
 
@@ -25,6 +34,9 @@ def render(report: AuditReport) -> str:
             if entry.accepted is not None:
                 text += f"\n  accepted  {entry.accepted}"
             blocks.append(text)
+        elif entry.verdict is Verdict.CONSISTENT:
+            told = [f"{entry.name}/{entry.part}: {entry.verdict}, {MEANING[entry.verdict]}."]
+            blocks.append("\n".join([*told, *(f"  {text}" for text in conditions(entry))]))
     if report.budgets:
         blocks.append(table(BUDGET_HEADERS, [budget_row(entry) for entry in report.budgets]))
     for spent in report.budgets:

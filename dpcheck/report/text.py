@@ -86,18 +86,28 @@ def details(entry: AuditEntry) -> str:
         how += f", {seen.effort}"
         how += f" after {seen.learning_runs:,} to learn" if seen.learning_runs else ""
     lines.append(how)
-    if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
-        lines.append(
-            "  on the events tried nothing could have been caught yet"
-            if math.isinf(seen.detectable)
-            else f"  on the events tried it would have caught epsilon >= {figure(seen.detectable)}"
-        )
+    lines += [f"  {text}" for text in reach(entry)]
     if entry.verdict is Verdict.UNDECIDED and seen.runs:
         lines.append("  to decide: raise --max-runs, or give neighbours that differ more")
     if entry.verdict is Verdict.VIOLATED:
         lines += witness_lines(entry)
     lines += [f"  note      {note}" for note in entry.notes]
     return "\n".join(lines) + "\n"
+
+
+def reach(entry: AuditEntry) -> list[str]:
+    """What an audit that refuted nothing would have caught, and on what condition."""
+    if entry.verdict not in (Verdict.CONSISTENT, Verdict.UNDECIDED):
+        return []
+    if math.isinf(entry.observed.detectable):
+        return ["on the events tried nothing could have been caught yet"]
+    caught = figure(entry.observed.detectable)
+    return [f"on the events tried it would have caught epsilon >= {caught}"]
+
+
+def conditions(entry: AuditEntry) -> list[str]:
+    """What a verdict depends on, for formats that show no more: its reach, and every note."""
+    return [*reach(entry), *(f"note: {note}" for note in entry.notes)]
 
 
 def witness_lines(entry: AuditEntry) -> list[str]:
