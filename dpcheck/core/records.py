@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import TypeAlias
 
 from dpcheck.core.errors import InvalidParameter, UnknownName
@@ -158,7 +159,12 @@ def in_one_line(description: Records) -> str:
 
 
 def _arguments(description: Records) -> list[str]:
-    found = [f"{name}={_typed(field)}" for name, field in description.fields]
+    plain = {n: f for n, f in description.fields if n.isidentifier() and not iskeyword(n)}
+    others = {n: f for n, f in description.fields if n not in plain}
+    found = [f"{name}={_typed(field)}" for name, field in plain.items()]
+    if others:  # names that are no Python names
+        inner = ", ".join(f"{name!r}: {_typed(field)}" for name, field in others.items())
+        found.append(f"**{{{inner}}}")
     if description.rows is not None:
         found.append(f"rows={description.rows}")
     if description.person is not None:

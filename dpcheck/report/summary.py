@@ -6,16 +6,9 @@ import math
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Standing
 from dpcheck.core.verdict import Verdict
-from dpcheck.report.text import (
-    HEADERS,
-    MEANING,
-    budget,
-    conditions,
-    details,
-    figure,
-    row,
-    table,
-)
+from dpcheck.report.page import made_lines
+from dpcheck.report.text import HEADERS, details, row, table
+from dpcheck.report.words import budget, figure, finding
 
 _TROUBLE = (Verdict.VIOLATED, Verdict.UNDECIDED)
 
@@ -23,6 +16,10 @@ _TROUBLE = (Verdict.VIOLATED, Verdict.UNDECIDED)
 def render(report: AuditReport) -> str:
     """The whole report."""
     blocks = []
+    if report.changes:
+        blocks.append(
+            "\n".join(["changed since the last check:", *map("  {}".format, report.changes)])
+        )
     if report.entries:
         rows = [[entry.name, *row(entry), status(entry)] for entry in report.entries]
         blocks.append(table(["audit", *HEADERS, ""], rows))
@@ -34,9 +31,9 @@ def render(report: AuditReport) -> str:
             if entry.accepted is not None:
                 text += f"\n  accepted  {entry.accepted}"
             blocks.append(text)
-        elif entry.verdict is Verdict.CONSISTENT:
-            told = [f"{entry.name}/{entry.part}: {entry.verdict}, {MEANING[entry.verdict]}."]
-            blocks.append("\n".join([*told, *(f"  {text}" for text in conditions(entry))]))
+        elif entry.verdict is Verdict.CONSISTENT:  # what that is conditional on
+            told = [f"{entry.name}/{entry.part}: {finding(entry)}"]
+            blocks.append("\n".join([*told, *(f"  note      {note}" for note in entry.notes)]))
     if report.budgets:
         blocks.append(table(BUDGET_HEADERS, [budget_row(entry) for entry in report.budgets]))
     for spent in report.budgets:
@@ -53,6 +50,7 @@ def render(report: AuditReport) -> str:
             f"false alarms: at most {1 - report.confidence:.2g} for all audits together. "
             f"seed {report.seed}."
         )
+    blocks.append("\n".join(made_lines(report)))
     return "\n\n".join(blocks)
 
 

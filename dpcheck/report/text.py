@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport
 from dpcheck.core.verdict import Verdict
+from dpcheck.report.page import made_lines
+from dpcheck.report.words import MEANING, accountant, budget, finding, for_a_person
 
 _LONG = 12  # lines of a program; a longer one is named, not printed
-
-MEANING = {
-    Verdict.HOLDS: "the proved bound is within the claim, and the code was tied to it",
-    Verdict.CONSISTENT: "nothing above the claim was found on the events tried",
-    Verdict.VIOLATED: "the code provably leaks more than it claims",
-    Verdict.UNDECIDED: "the runs could not have told; more of them are needed",
-}
-
-
-def figure(value: float) -> str:
-    """A number for a table."""
-    return "inf" if value == float("inf") else f"{value:.6g}"
 
 
 def table(headers: list[str], rows: list[list[str]]) -> str:
@@ -31,11 +20,6 @@ def table(headers: list[str], rows: list[list[str]]) -> str:
         for row in [headers, ["-" * w for w in widths], *rows]
     ]
     return "\n".join(lines)
-
-
-def budget(epsilon: float, delta: float) -> str:
-    """An (epsilon, delta) for a table; delta only where there is one."""
-    return figure(epsilon) if delta == 0 else f"{figure(epsilon)} @ {delta:.3g}"
 
 
 def row(entry: AuditEntry) -> list[str]:
@@ -68,46 +52,30 @@ def render(report: AuditReport) -> str:
         f"false alarms: at most {1 - report.confidence:.2g} for the whole command. "
         f"seed {report.seed}."
     )
-    return "\n".join(blocks)
+    return "\n".join([*blocks, "", *made_lines(report)])
 
 
 def details(entry: AuditEntry) -> str:
     """Everything known about one entry, over several lines."""
     seen = entry.observed
     lines = [f"{entry.part}: {entry.verdict}, {MEANING[entry.verdict]}."]
+    lines.append(f"  finding   {finding(entry)}")
+    lines.append(f"  means     {for_a_person(entry)}")
     lines.append(f"  claim     {entry.claim.source}, {entry.claim.adjacency} neighbours")
     if entry.proved is not None:
-        lines.append(f"  proved    by {entry.proved.method}")
+        lines.append(f"  proved    by {accountant(entry.proved.method)}")
         lines += [f"            assuming {text}" for text in entry.proved.assumes]
     if entry.conformance is not None:
-        lines.append(f"  tied      {entry.conformance}")
+        lines.append(f"  checked   {entry.conformance}")
     how = f"  observed  by {seen.method}, confidence {seen.confidence:.6g}"
     if seen.runs:
         how += f", {seen.effort}"
         how += f" after {seen.learning_runs:,} to learn" if seen.learning_runs else ""
     lines.append(how)
-    lines += [f"  {text}" for text in reach(entry)]
-    if entry.verdict is Verdict.UNDECIDED and seen.runs:
-        lines.append("  to decide: raise --max-runs, or give neighbours that differ more")
     if entry.verdict is Verdict.VIOLATED:
         lines += witness_lines(entry)
     lines += [f"  note      {note}" for note in entry.notes]
     return "\n".join(lines) + "\n"
-
-
-def reach(entry: AuditEntry) -> list[str]:
-    """What an audit that refuted nothing would have caught, and on what condition."""
-    if entry.verdict not in (Verdict.CONSISTENT, Verdict.UNDECIDED):
-        return []
-    if math.isinf(entry.observed.detectable):
-        return ["on the events tried nothing could have been caught yet"]
-    caught = figure(entry.observed.detectable)
-    return [f"on the events tried it would have caught epsilon >= {caught}"]
-
-
-def conditions(entry: AuditEntry) -> list[str]:
-    """What a verdict depends on, for formats that show no more: its reach, and every note."""
-    return [*reach(entry), *(f"note: {note}" for note in entry.notes)]
 
 
 def witness_lines(entry: AuditEntry) -> list[str]:

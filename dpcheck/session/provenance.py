@@ -32,8 +32,11 @@ def rerun_command(request: AuditRequest) -> str:
     >>> rerun_command(AuditRequest("pptl_fs", epsilon=1.0, settings=("rows=100",), seed=3))
     'dpcheck audit pptl_fs --eps 1 --set rows=100 --seed 3'
     """
-    words = ["dpcheck", "audit", request.target]
+    words = ["dpcheck", "audit", *([request.target] if request.target else [])]
     values: Mapping[str, object] = {
+        "--exec": request.outside.command,
+        "--python": request.outside.python,
+        "--neighbours": request.outside.neighbours,
         "--eps": request.epsilon,
         "--delta": request.delta,
         "--variant": request.variant,
@@ -69,6 +72,9 @@ _NOT_THE_RESULT = ("adjacency", "outside", "pictures", "resume", "store", "worke
 
 def rerun_python(request: AuditRequest, part: str) -> str:
     """Python that repeats an audit and prints its witness: the same counts, from the same seed."""
+    if request.outside:
+        command = shlex.split(rerun_command(request))
+        return f"import subprocess\nimport sys\n\nsys.exit(subprocess.call({command!r}))\n"
     given = [
         repr(request.target),
         *(
@@ -81,7 +87,9 @@ def rerun_python(request: AuditRequest, part: str) -> str:
     return (
         "import dpcheck\n\n"
         f"report = dpcheck.audit({', '.join(given)})\n"
-        f"print(next(e.witness.to_json() for e in report.entries if e.part == {part!r}))\n"
+        f"entry = next(e for e in report.entries if e.part == {part!r})\n"
+        "print(entry.witness.to_json())\n"
+        'raise SystemExit(entry.verdict == "violated")  # exit code 1: it is shown again\n'
     )
 
 
@@ -91,7 +99,8 @@ def finished(entry: AuditEntry, request: AuditRequest) -> AuditEntry:
     if entry.witness is None or entry.verdict is not Verdict.VIOLATED or entry.witness.program:
         return entry
     program = ""
-    if "rule" in entry.witness and not request.is_registered and not entry.floating_point:
+    in_here = not (request.is_registered or request.outside)
+    if "rule" in entry.witness and in_here and not entry.floating_point:
         program = render(entry, origin_of_target(request.target), request.seed)
     program = program or rerun_python(request, entry.part)
     return replace(entry, witness=entry.witness.without("source").extended(python=program))

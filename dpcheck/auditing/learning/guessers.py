@@ -174,7 +174,7 @@ def _telling(outputs: Array, sides: Sides) -> tuple[Array, NDArray[np.intp]]:
 def _spread(outputs: Array, sides: Sides) -> Array:
     inside = np.sqrt(0.5 * (outputs[sides].var(axis=0) + outputs[~sides].var(axis=0)))
     whole = outputs.std(axis=0)
-    result: Array = np.maximum(inside, np.maximum(1e-9 * whole, 1e-300))
+    result: Array = np.maximum(inside, np.maximum(1e-9 * whole, 1e-150))  # its square is a number
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
 import shutil
 from dataclasses import dataclass
@@ -68,9 +69,10 @@ def _plan_command(
     pairs = as_pairs(read_pairs(outside.neighbours))
     stated = read_claim(claim, adjacency, "stated on the command line")
     name = Path(command[-1] if len(command) > 1 else command[0]).name
-    mechanism = Mechanism(Program(command), False, timeout)
+    digest = _digest(command, outside.neighbours)
+    mechanism = Mechanism(Program(command, digest=digest), False, timeout)
     plan = PartPlan(name, "as given", stated, mechanism, pairs, notes=check_pairs(pairs, adjacency))
-    return plan, _digest(command, outside.neighbours)
+    return plan, digest
 
 
 def _plan_python(
@@ -90,7 +92,8 @@ def _plan_python(
     if location.endswith(".py"):
         location = str(Path(location).resolve())
     command = (python, str(_CLIENT), f"{location}:{attribute}")
-    told = Program(command, typed=True).describe(timeout)
+    digest = _digest(command, outside.neighbours)
+    told = Program(command, typed=True, digest=digest).describe(timeout)
     declared = told.get("declared", {})
     wanted: Any = claim if claim is not None else _claim(declared.get("claim"))
     relation = adjacency if adjacency is not None else declared.get("adjacency")
@@ -104,10 +107,10 @@ def _plan_python(
     )
     pairs = as_pairs(given)
     batched = bool(told.get("batched"))
-    mechanism = Mechanism(Program(command, batched, typed=True), batched, timeout)
+    mechanism = Mechanism(Program(command, batched, typed=True, digest=digest), batched, timeout)
     notes = check_pairs(pairs, stated.adjacency)
     plan = PartPlan(attribute, "as given", stated, mechanism, pairs, notes=notes)
-    return plan, _digest(command, outside.neighbours)
+    return plan, digest
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -138,7 +141,13 @@ def read_pairs(path: str) -> list[Any]:
 
 
 def _claim(told: Any) -> Event | Budget | float | None:
-    """The claim as another interpreter declared it."""
+    """The claim as another interpreter declared it: an event, (epsilon, delta) or epsilon."""
+    if isinstance(told, dict) and len(told) == 1:  # {"ZCDP": 0.5}, as the catalogue writes events
+        ((name, value),) = told.items()
+        told = {"name": name, "args": [value]}
+    plain = decode(told) if isinstance(told, list) or _is_tuple(told) else told
+    if isinstance(plain, list | tuple):
+        return Budget(*(float(value) for value in plain))
     if not isinstance(told, dict):
         return told if told is None else float(told)
     arguments, named = decode(told.get("args", [])), decode(told.get("named", {}))
@@ -152,10 +161,14 @@ def _claim(told: Any) -> Event | Budget | float | None:
         ) from None
 
 
+def _is_tuple(told: Any) -> bool:
+    return isinstance(told, dict) and told.get(client.TAG) == "tuple"
+
+
 def _digest(command: tuple[str, ...], neighbours: str | None) -> str:
     """Files the command names, and the data: what a kept result depends on and can be seen from here."""
     parts = [*command, *([] if neighbours is None else [neighbours])]
-    found = hashlib.sha256(json.dumps(command).encode())
+    found = hashlib.sha256(json.dumps([os.getcwd(), *command]).encode())
     for word in parts:
         path = Path(word.rpartition(":")[0] if ":" in word else word)
         if path.is_file():

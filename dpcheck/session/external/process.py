@@ -22,6 +22,7 @@ from typing import Any
 from dpcheck.core.errors import BadOutput, MechanismFailed, NothingToAudit, RunTimedOut
 
 MOST_BYTES = 1 << 28  # of one answer
+MOST_WORDS = 1 << 26  # bytes of standard error that are kept on disk
 _TAIL = 600  # characters of the program's own words that an error quotes
 _CHECK = 0.5  # seconds between two looks at its memory
 
@@ -44,7 +45,10 @@ class Process:
             raise NothingToAudit(
                 f"cannot start {self.command[0]!r}: {error.strerror}. Give a program that can be run."
             ) from None
+        assert self._program.stdin is not None
+        os.set_blocking(self._program.stdin.fileno(), False)
         self._rest = b""
+        self._looked = time.monotonic()
         atexit.register(self.end)
 
     def ask(self, request: dict[str, Any], limit: float | None) -> dict[str, Any]:
@@ -56,16 +60,12 @@ class Process:
             raise
 
     def _ask(self, request: dict[str, Any], limit: float | None) -> dict[str, Any]:
-        assert self._program.stdin is not None
-        try:
-            self._program.stdin.write(json.dumps(request).encode() + b"\n")
-            self._program.stdin.flush()
-        except OSError:
-            raise self._died() from None
-        line = self._line(None if limit is None else time.monotonic() + limit, limit)
+        deadline = None if limit is None else time.monotonic() + limit
+        self._send(json.dumps(request).encode() + b"\n", deadline, limit)
+        line = self._line(deadline, limit)
         try:
             answer = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise BadOutput(
                 f"{self._name} answered something that is no JSON: {line[:80]!r}. It must write one "
                 "line for each line it reads, and nothing else, to its standard output."
@@ -74,31 +74,56 @@ class Process:
             raise BadOutput(f"{self._name} answered {line[:80]!r}, which is no JSON object.")
         return answer
 
+    def _send(self, line: bytes, deadline: float | None, limit: float | None) -> None:
+        """Write without waiting for ever: it may not read, or answer before it has read all."""
+        assert self._program.stdin is not None
+        handle, rest = self._program.stdin.fileno(), memoryview(line)
+        while rest:
+            self._check(deadline, limit)
+            readable, writable, _ = select.select(self._answers, [handle], [], _CHECK)
+            if readable:
+                self._receive()
+            if writable:
+                try:
+                    rest = rest[os.write(handle, rest) :]
+                except OSError:
+                    raise self._died() from None
+
     def _line(self, deadline: float | None, limit: float | None) -> bytes:
-        assert self._program.stdout is not None
-        handle = self._program.stdout.fileno()
         while b"\n" not in self._rest:
-            if len(self._rest) > MOST_BYTES:
-                raise BadOutput(
-                    f"{self._name} answered more than {MOST_BYTES >> 20} MiB in one line."
-                )
-            if deadline is not None and time.monotonic() > deadline:
-                raise RunTimedOut(
-                    f"{self._name} did not answer within {limit:g} s; it hangs, or needs a larger "
-                    "timeout. Finished batches are kept.",
-                    timeout=limit,
-                )
-            if not select.select([handle], [], [], _CHECK)[0]:
-                self._check_memory()
-                continue
-            part = os.read(handle, 1 << 20)
-            if not part:
-                raise self._died()
-            self._rest += part
+            self._check(deadline, limit)
+            if select.select(self._answers, [], [], _CHECK)[0]:
+                self._receive()
         line, _, self._rest = self._rest.partition(b"\n")
         return line
 
-    def _check_memory(self) -> None:
+    @property
+    def _answers(self) -> list[int]:
+        assert self._program.stdout is not None
+        return [self._program.stdout.fileno()]
+
+    def _receive(self) -> None:
+        part = os.read(self._answers[0], 1 << 20)
+        if not part:
+            raise self._died()
+        self._rest += part
+        if len(self._rest) > MOST_BYTES:
+            raise BadOutput(f"{self._name} answered more than {MOST_BYTES >> 20} MiB in one line.")
+
+    def _check(self, deadline: float | None, limit: float | None) -> None:
+        """Time, memory and what it wrote to standard error; looked at twice a second."""
+        now = time.monotonic()
+        if deadline is not None and now > deadline:
+            raise RunTimedOut(
+                f"{self._name} did not answer within {limit:g} s; it hangs, or needs a larger "
+                "timeout. Finished batches are kept.",
+                timeout=limit,
+            )
+        if now - self._looked < _CHECK:
+            return
+        self._looked = now
+        if os.fstat(self._errors.fileno()).st_blocks * 512 > MOST_WORDS:
+            self._errors.truncate(0)
         allowed, used = _memory_limit(), _memory_of(self._program.pid)
         if used > allowed:
             raise MechanismFailed(
@@ -138,7 +163,7 @@ class Process:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._program.pid, signal.SIGKILL)
         self._program.wait()
-        for stream in (self._program.stdin, self._program.stdout):
+        for stream in (self._program.stdin, self._program.stdout, self._errors):
             if stream is not None:
                 with suppress(OSError):
                     stream.close()
@@ -149,9 +174,11 @@ def _memory_limit() -> int:
     return int(0.6 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
-def _memory_of(process: int) -> int:
-    try:
-        resident = Path(f"/proc/{process}/statm").read_text().split()[1]
-    except (OSError, IndexError):  # gone, or not Linux
-        return 0
-    return int(resident) * os.sysconf("SC_PAGE_SIZE")
+def _memory_of(session: int) -> int:
+    """Bytes that a program and its children hold; 0 where that cannot be seen."""
+    pages = 0
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError, IndexError):  # gone meanwhile, or not Linux
+            if os.getsid(int(entry.name)) == session:
+                pages += int((entry / "statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

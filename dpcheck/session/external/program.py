@@ -17,8 +17,14 @@ from dpcheck.session.external.values import decode, encode, raised, state_of
 VERSION = 1
 _LARGEST_PART = 128
 
-# The programs of this process, by their command: a worker keeps its own.
-_RUNNING: dict[tuple[str, ...], Process] = {}
+# The programs of this process: a worker keeps its own.
+_RUNNING: dict[Program, Process] = {}
+
+
+def end_programs() -> None:
+    """End the programs this process started; the next question starts them anew."""
+    while _RUNNING:
+        _RUNNING.popitem()[1].end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,7 @@ class Program:
     typed: bool = (
         False  # whether it understands arrays and generator states, as our own client does
     )
+    digest: str = ""  # of the files it is made of: a program that was changed is started anew
 
     def __call__(self, data: Data, size: int, rng: np.random.Generator) -> Output:
         """The outputs of a batched function."""
@@ -68,25 +75,35 @@ class Program:
     ) -> dict[str, Any]:
         """One answer; `rng` moves on, so that no two requests get the same randomness.
 
-        Our own client goes on where `rng` is and says where it ended; any other program gets a seed
-        that is drawn from it.
+        Every program gets a seed. One that understands `state`, as our own client does, goes on
+        where `rng` is and says where it ended: then its outputs are those of the function itself.
         """
-        request: dict[str, Any] = {"version": VERSION, "runs": runs}
-        limit = None if timeout is None else timeout * runs
-        if not self.typed:
-            request |= {"seed": int(rng.integers(1 << 48)), "data": data}
-            return self._process().ask(request, limit)
         state = state_of(rng)
         text = json.dumps([state, offset], sort_keys=True).encode()
-        seed = int.from_bytes(hashlib.blake2b(text, digest_size=6).digest(), "big")
-        request |= {"seed": seed, "data": encode(data), "state": state, "offset": offset}
-        answer = self._process().ask(request, limit)
+        request: dict[str, Any] = {
+            "version": VERSION,
+            "runs": runs,
+            "seed": int.from_bytes(hashlib.blake2b(text, digest_size=6).digest(), "big"),
+            "data": encode(data) if self.typed else data,
+            "state": state,
+            "offset": offset,
+        }
+        answer = self._process().ask(request, None if timeout is None else timeout * runs)
         moved = answer.get("state")
         if isinstance(moved, dict):
-            rng.bit_generator.state = moved
+            self._move(rng, moved)
         else:
             rng.integers(1 << 48)
         return answer
+
+    @staticmethod
+    def _move(rng: np.random.Generator, state: dict[str, Any]) -> None:
+        try:
+            rng.bit_generator.state = state
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise BadOutput(
+                f"the program answered a generator state that cannot be read: {error!r}."
+            ) from None
 
     def _outputs(self, answer: dict[str, Any], wanted: int | None) -> Any:
         if "error" in answer:
@@ -101,9 +118,9 @@ class Program:
         return outputs
 
     def _process(self) -> Process:
-        running = _RUNNING.get(self.command)
+        running = _RUNNING.get(self)
         if running is None or not running.is_alive:
-            running = _RUNNING[self.command] = Process(self.command)
+            running = _RUNNING[self] = Process(self.command)
         return running
 
     def describe(self, timeout: float | None) -> dict[str, Any]:

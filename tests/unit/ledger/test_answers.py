@@ -18,7 +18,7 @@ from dpcheck import (
     SampledGaussian,
     TruncatedPoissonGaussian,
 )
-from dpcheck.ledger.mixture import EVENLY, ORDERS
+from dpcheck.ledger.pricing.mixture import EVENLY, ORDERS
 
 WIDE = Budget(1000.0)
 

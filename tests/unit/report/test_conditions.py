@@ -32,11 +32,18 @@ def report():
     return AuditReport(0, (replace(entry, notes=(NOTE,)),), 0.999, {})
 
 
-@pytest.mark.parametrize("form", [text, summary, markdown, github, sarif, junit])
+@pytest.mark.parametrize("form", [text, summary, markdown, github, junit])
 def test_reach_and_notes_are_shown(report, form):
     shown = html.unescape(form.render(report))
     assert NOTE in shown
-    assert "on the events tried" in shown
+    assert "events tried" in shown
+
+
+def test_code_scanning_lists_what_is_undecided_with_its_notes(report):
+    (entry,) = report.entries
+    shown = sarif.render(replace(report, entries=(replace(entry, verdict=Verdict.UNDECIDED),)))
+    assert NOTE in shown
+    assert "events tried" in shown
 
 
 def test_json_has_both(report):
