@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.accounting.api import epsilon
 from dpcheck.accounting.explain import FACTORS, Explanation
@@ -17,7 +18,6 @@ from dpcheck.core.errors import UsageError
 from dpcheck.core.events.event import Event
 from dpcheck.core.extras import need
 from dpcheck.ledger.timeline import Point
-from dpcheck.numerics.rounding import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,7 +74,7 @@ def draw_curve(event: Event, adjacency: Adjacency, delta: float, title: str, pat
 
 def draw_explanation(
     why: Explanation,
-    law: tuple[Array, Array] | None,
+    law: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
     claim: float | None,
     title: str,
     path: Path,

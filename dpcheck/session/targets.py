@@ -18,7 +18,6 @@ from dpcheck.auditing.mechanism import (
 )
 from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import default_form
-from dpcheck.auditing.pairs.inference import in_one_line
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.signatures import Adapted, fitted
@@ -28,6 +27,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import UnsupportedAdjacency
+from dpcheck.core.records import in_one_line
 from dpcheck.execution import code
 from dpcheck.execution.imports import load
 from dpcheck.execution.references import Reference, parse
