@@ -35,9 +35,11 @@ class Draw:
         return float(math.exp(self.rng.uniform(math.log(low), math.log(high))))
 
     def chance(self, probability: float) -> bool:
+        """True with that probability."""
         return bool(self.rng.random() < probability)
 
     def pick(self, options: tuple) -> object:
+        """One of the options."""
         return options[int(self.rng.integers(len(options)))]
 
     def whole(self, low: float, high: float) -> int:
@@ -49,19 +51,23 @@ class Draw:
         return self.log(0.3, 100.0) if self.chance(0.6) else self.log(1e-3, 1e6)
 
     def rate(self) -> float:
+        """Mostly usual sampling rates, sometimes anywhere from 1e-12 to 1."""
         if self.chance(0.05):
             return 1.0
         return self.log(1e-4, 0.5) if self.chance(0.6) else self.log(1e-12, 1.0)
 
     def epsilon(self) -> float:
+        """From 1e-8 to 50."""
         return self.log(1e-8, 50.0)
 
     def delta(self) -> float:
+        """Usual deltas, tiny ones, and 0."""
         if self.chance(0.1):
             return 0.0
         return self.log(1e-12, 1e-1) if self.chance(0.6) else self.log(1e-100, 1e-1)
 
     def times(self) -> int:
+        """Once, some times, or up to 1e8 times."""
         if self.chance(0.4):
             return 1
         return self.whole(1, 1e4) if self.chance(0.6) else self.whole(1, 1e8)

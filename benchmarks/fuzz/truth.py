@@ -92,7 +92,9 @@ def response_delta(loss: mp.mpf, times: int, epsilon: float) -> mp.mpf:
     for k in range(times + 1):
         excess = (2 * k - times) * loss - epsilon
         if excess > 0:
-            total += mp.binomial(times, k) * keep**k * (1 - keep) ** (times - k) * -mp.expm1(-excess)
+            total += (
+                mp.binomial(times, k) * keep**k * (1 - keep) ** (times - k) * -mp.expm1(-excess)
+            )
     return total
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from dpcheck.auditing.counterexample.build import readable
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
 from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.verdicts import Evidence, decide
 from dpcheck.core.audit_result import AuditEntry, Observed
@@ -57,9 +59,7 @@ def audit_part(
     fraction of what the ones before it left.
     """
     if plan.pair_search is not None and plan.mechanism is not None:
-        plan = replace(
-            plan, pairs=plan.pair_search.find(plan.mechanism, runner, plan.tested.typical_delta)
-        )
+        plan = _with_pairs(plan, plan.pair_search, limits, runner)
     findings: list[Finding] = []
     left, late = limits.alpha, False
     if plan.mechanism is not None and not math.isinf(limits.deadline):
@@ -132,6 +132,25 @@ def _tied(plan: PartPlan, findings: Sequence[Finding]) -> bool:
     if plan.code_proof is not None:
         return all(finding.conforms is not False for finding in findings)
     return conforms(findings)
+
+
+def _with_pairs(plan: PartPlan, search: PairSearch, limits: Limits, runner: Runner) -> PartPlan:
+    """The plan with pairs that were searched, in a third of the time there is."""
+    assert plan.mechanism is not None
+    mechanism, ends = plan.mechanism, limits.deadline
+    if not math.isinf(ends):
+        ends = time.time() + limits.seconds_left / 3
+        mechanism = replace(mechanism, deadline=ends)
+    try:
+        with until(ends):
+            return replace(plan, pairs=search.find(mechanism, runner, plan.tested.typical_delta))
+    except TimeLimitReached:
+        pairs = search.unsearched()
+        note = (
+            f"the search for neighbours was ended by the time limit: the first {len(pairs)} that the "
+            "description gives are audited instead"
+        )
+        return replace(plan, pairs=pairs, notes=(*plan.notes, note))
 
 
 def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Finding]]:

@@ -59,6 +59,10 @@ class TrainingResult:
 class TrainingAudit(Protocol):
     """A whole training with many canaries, each in the data by its own fair coin."""
 
+    @property
+    def tests(self) -> Sequence[str]:
+        """The bounds it divides its error rate among."""
+
     def run(self, alpha: float, runner: Runner) -> TrainingResult:
         """What it found; wrong with probability at most alpha."""
 

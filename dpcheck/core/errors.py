@@ -187,6 +187,12 @@ class NotTransferable(DpcheckError, ValueError):
     code = "DPC432"
 
 
+class NotCovered(DpcheckError, ValueError):
+    """A training does what its accountant's bound does not cover."""
+
+    code = "DPC433"
+
+
 class NotProvable(DpcheckError):
     """A function whose privacy the tracer cannot prove; `line`, `remedy` and `kind` say where and why."""
 

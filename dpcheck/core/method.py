@@ -15,6 +15,7 @@ class Method(StrEnum):
     NOISE_SCALE = "noise-scale test"
     ONE_RUN_GUESSES = "one run, Steinke-Nasr-Jagielski"
     ONE_RUN_CURVE = "one run, f-DP"
+    ONE_RUN_INDEPENDENT = "one run, independent scores"
     GUESSING_GAME = "guessing game"
     EXACT_LOSS = "exact loss of an output"
     SAMPLED_LOSSES = "importance-sampled delta"

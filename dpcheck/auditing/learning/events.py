@@ -72,8 +72,10 @@ class LearnedEvent:
     def describe(self) -> str:
         """In words."""
         sign = ">=" if self.upper else "<="
-        name = self.score.name
-        return f"{self.layout.title(name)} {sign} {self.layout.label(name, self.threshold)}"
+        which = self.score.feature
+        if which is None:
+            return f"{self.score.name} {sign} {self.threshold:.6g}"
+        return f"{self.layout.title(which)} {sign} {self.layout.label(which, self.threshold)}"
 
 
 @dataclass(frozen=True, slots=True)

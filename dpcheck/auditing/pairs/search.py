@@ -31,6 +31,7 @@ _FIRST_LOOK = 24  # runs a side on every candidate
 _LAST_LOOK = 192  # and on those that are left
 _STEPS, _NEAR = 2, 12  # rounds of improvement, and candidates nearby that each of them tries
 _KEPT = 2  # pairs that are audited
+_UNSEARCHED = 12  # and where there is no time to search
 _HARMLESS = 1e-3  # a loss not worth a look
 _INFINITE, _TAIL = 1e6, 1e-6  # infinite losses are compared at this delta
 _SECONDS = 10.0  # in which both sides of a pair must be followed
@@ -64,6 +65,11 @@ class PairSearch:
             second += best[1:]
         kept = (first + second or listed)[:_KEPT]
         return [one.pair(self.description, self.form) for one in kept]
+
+    def unsearched(self) -> list[Pair]:
+        """The first candidates, for when there is no time to run them."""
+        listed = candidates(self.description, self.adjacency, _UNSEARCHED)
+        return [one.pair(self.description, self.form) for one in listed]
 
     def _improved(self, best: Candidate, look: _Look) -> Candidate:
         """A better pair nearby, with as few others as it needs."""

@@ -1,4 +1,4 @@
-"""Ledgers for other readers: one registry of formats, by the name `--format` knows them under."""
+"""Ledgers for other readers: one registry of formats, by name."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ONE = (np.negative, np.positive, np.absolute, np.fabs, np.conjugate)
 _FLAT = (np.tanh, np.sin, np.cos, np.arctan, *_ONE)  # slope at most 1
-_STEPS = (np.floor, np.ceil, np.trunc)
+_STEPS = (np.floor, np.ceil, np.rint, np.trunc)
 _SLOPES: dict[np.ufunc, Callable[[Box], Array]] = {
     np.exp: lambda b: np.exp(b.hi),
     np.expm1: lambda b: np.exp(b.hi),
@@ -99,8 +99,6 @@ def _difference(
             return only.scaled(_slope(ufunc, found[0]))
         if ufunc in _STEPS:
             # A step more: sums of floats are rounded, and a step may lie in between.
-            return Size(np.floor(only.coordinates + 1e-9) + 1, changed=only.changed)
-        if ufunc is np.rint:  # halves go to the even side, so that 0.5 and 1.5 are 2 apart
             return Size(np.floor(only.coordinates + 1e-9) + 1, changed=only.changed)
         return changed_only(only)
     if len(sizes) != 2:
