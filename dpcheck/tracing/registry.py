@@ -75,7 +75,9 @@ def everything() -> list[Rule]:
     from dpcheck.tracing.rules.elementwise import BOXES, apply
 
     rules.load()
-    lemma = "rows stay rows, within the box of the result; an aggregate moves by its slope on the box"
+    lemma = (
+        "rows stay rows, within the box of the result; an aggregate moves by its slope on the box"
+    )
     ufuncs = [Rule(f"np.{each.__name__}", Family.ELEMENTWISE, lemma, apply) for each in BOXES]
     found = {
         each.name: each

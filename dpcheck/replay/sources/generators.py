@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
-import pickle
 import math
+import pickle
 
 import numpy as np
 
