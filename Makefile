@@ -43,7 +43,7 @@ layers: $(READY)  ## Imports go one way, and only where the allow-list says
 
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
 FAST := tests/unit tests/property tests/layers tests/packaging dpcheck
-SLOW := tests/slow tests/differential tests/power tests/cli tests/ftl tests/contribute
+SLOW := tests/slow tests/differential tests/power tests/prove tests/cli tests/ftl tests/contribute
 
 unit: $(READY)  ## Fast tests, doctests included: minutes
 	@echo "fast tests: $(FAST)"
