@@ -49,8 +49,8 @@ def squared_sensitivity(strategy: Array, takes: int, apart: int) -> tuple[float,
         pattern = first + apart * np.arange(takes)
         some = max(some, float(below[np.ix_(pattern, pattern)].sum()))
     if _decreasing_toeplitz(strategy):
-        first = apart * np.arange(takes)
-        most = min(most, float(above[np.ix_(first, first)].sum()))
+        earliest = apart * np.arange(takes)
+        most = min(most, float(above[np.ix_(earliest, earliest)].sum()))
     return most * (1 + 1e-12), max(some * (1 - 1e-12), 0.0)
 
 
