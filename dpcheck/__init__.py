@@ -21,6 +21,7 @@ _DEFINED_IN = {
     "dpcheck.accounting.api": ("delta", "epsilon", "rdp", "tradeoff"),
     "dpcheck.accounting.calibrate": (
         "calibrate",
+        "calibrate_batch_size",
         "calibrate_epochs",
         "calibrate_noise",
         "calibrate_steps",
@@ -92,6 +93,7 @@ _DEFINED_IN = {
     "dpcheck.ledger.ledger": ("Ledger",),
     "dpcheck.session.assertion": ("assert_private",),
     "dpcheck.session.audit": ("audit",),
+    "dpcheck.session.enforcing": ("enforced",),
     "dpcheck.tracing.clipping": ("clip_norm",),
     "dpcheck.tracing.proof": ("Proof", "prove"),
 }
@@ -117,6 +119,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.accounting.api import rdp as rdp
     from dpcheck.accounting.api import tradeoff as tradeoff
     from dpcheck.accounting.calibrate import calibrate as calibrate
+    from dpcheck.accounting.calibrate import calibrate_batch_size as calibrate_batch_size
     from dpcheck.accounting.calibrate import calibrate_epochs as calibrate_epochs
     from dpcheck.accounting.calibrate import calibrate_noise as calibrate_noise
     from dpcheck.accounting.calibrate import calibrate_steps as calibrate_steps
@@ -180,6 +183,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.ledger.ledger import Ledger as Ledger
     from dpcheck.session.assertion import assert_private as assert_private
     from dpcheck.session.audit import audit as audit
+    from dpcheck.session.enforcing import enforced as enforced
     from dpcheck.tracing.clipping import clip_norm as clip_norm
     from dpcheck.tracing.proof import Proof as Proof
     from dpcheck.tracing.proof import prove as prove
