@@ -104,12 +104,13 @@ class Cumulants:
 
 
 def _thinned(losses: Array, logs: Array) -> tuple[Array, Array]:
-    """At most MOST_NODES nodes: neighbours merged at the last of them, so that the largest loss stays."""
+    """At most MOST_NODES nodes: neighbours merged at the last of them, the ends kept."""
     every = -(-len(losses) // MOST_NODES)
     if every == 1:
         return losses, logs
     starts = np.arange(0, len(losses), every)
     ends = np.minimum(starts + every - 1, len(losses) - 1)
+    ends[0] = 0
     return losses[ends], np.logaddexp.reduceat(logs, starts)
 
 
