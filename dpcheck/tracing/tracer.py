@@ -42,7 +42,7 @@ class Tracer:
         self.examples = np.random.default_rng(20261117)
         self._next_id = 0
         self._used: set[int] = set()
-        self._filters = list(warnings.filters)
+        self._filters = (warnings.filters, list(warnings.filters))
 
     @property
     def public_rows(self) -> bool:
@@ -328,8 +328,9 @@ class Tracer:
                 "np.errstate or np.seterr turns floating-point errors of private values into exceptions",
                 "leave it at warn or ignore",
             )
-        fresh = [each for each in warnings.filters if each not in self._filters]
-        if any(each[0] == "error" for each in fresh):
+        known, before = self._filters
+        changed = warnings.filters is not known or list(warnings.filters) != before
+        if changed and any(each[0] == "error" for each in warnings.filters):
             self.refuse(
                 "private-control",
                 "warnings about private values are turned into exceptions",
