@@ -76,7 +76,7 @@ def event_of(
     step: float = 1e-2,
     largest: float = 50.0,
 ) -> Event:
-    """The measurement's own promise at distance `d_in` as an event, to compose, account and put into ledgers.
+    """The measurement's own promise at distance `d_in` as an event, to compose and to account.
 
     A privacy profile is read at every `step` of epsilon up to `largest` and becomes a LossDistribution;
     beyond, its last delta counts as infinite loss.
@@ -93,7 +93,7 @@ def event_of(
         return ZCDP(float(distance), relation)
     if measure == "SmoothedMaxDivergence":
         grid = np.arange(math.ceil(largest / step) + 1) * step
-        deltas = np.array([float(distance.delta(float(epsilon))) for epsilon in grid])
+        deltas = np.array([float(distance.delta(float(at))) for at in grid])
         first, masses, infinite = from_curve(step, 0, deltas)
         return LossDistribution(step, first, tuple(masses), infinite, adjacency=relation)
     raise UnknownName(
