@@ -189,7 +189,8 @@ def pool(
             from_left = from_left * met[at - 1]
             left = left + (1 - left - rights) * (from_right > 0)
     else:
-        masses = np.bincount(at, weights=p, minlength=size) * (1 - units)
+        heaped = np.bincount(at, weights=p, minlength=size) * (1 - units)
+        masses = np.asarray(heaped, dtype=np.float64)
     return LatticeLoss(lattice, first, np.maximum(masses, 0.0), infinite, slack)
 
 
