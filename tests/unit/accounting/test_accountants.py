@@ -1,6 +1,7 @@
 """The accountants behind one interface: names, coverage of methods, and the doors of the PLD package."""
 
 import ast
+import math
 from pathlib import Path
 
 import pytest
