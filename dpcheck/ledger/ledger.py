@@ -347,8 +347,6 @@ class Ledger:
     def _repr_html_(self) -> str | None:
         return self.report()._repr_html_()
 
-    # Machinery -----------------------------------------------------------------------------------
-
     @contextmanager
     def _reader(self) -> Iterator[tuple[Reader, State]]:
         """Answers about totals without what was counted ahead and not used."""

@@ -171,9 +171,7 @@ def test_the_first_page_answers_whoever_signs(browser, reports, name, scheme):
         assert page.evaluate(ASKED) == list(HEADINGS)
         text = page.evaluate("document.querySelector('#first-page').innerText")
         assert "right at most" in text
-        assert (
-            "made at: 20" in text or name == "curve"
-        )  # an audit of a function at hand has no file
+        assert "made at: 20" in text
         above = page.evaluate(
             "document.querySelector('#first-page').getBoundingClientRect().top"
             " < document.querySelector('#summary').getBoundingClientRect().top"

@@ -125,6 +125,24 @@ class TruncatedPoissonGaussian(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RealisedBatchGaussian(Event):
+    """A Poisson-sampled step over `rows` records, its noisy sum divided by the batch's realised size.
+
+    Divided by the *expected* size it is a SampledGaussian. By the realised one, the scale of the noise that
+    everybody sees tells the size of the batch, so that counts as released too.
+    """
+
+    noise_multiplier: float
+    sampling_rate: float
+    rows: int
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "sampling_rate", rate("sampling_rate", self.sampling_rate))
+        object.__setattr__(self, "rows", count("rows", self.rows))
+
+
+@dataclass(frozen=True, slots=True)
 class RandomAllocationGaussian(Event):
     """One epoch of `batches` steps: every record joins exactly one of them, each on its own and uniformly.
 
