@@ -77,7 +77,6 @@ test-deep: $(READY)  ## Tests of the jax mechanisms; installs jax
 
 INTEGRATIONS := .venv-integrations
 DIFFPRIVLIB := .venv-diffprivlib
-FLOWER := .venv-flower
 PIP := -m pip install --quiet --disable-pip-version-check
 
 $(INTEGRATIONS)/.ready: pyproject.toml
@@ -92,18 +91,12 @@ $(DIFFPRIVLIB)/.ready: pyproject.toml
 	$(DIFFPRIVLIB)/bin/python $(PIP) --editable '.[testing]' diffprivlib 'scikit-learn>=1.6,<1.7'
 	@touch $@
 
-$(FLOWER)/.ready: pyproject.toml
-	$(PYTHON) -m venv $(FLOWER)
-	$(FLOWER)/bin/python $(PIP) --editable '.[testing]' flwr
-	@touch $@
-
-WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_guards.py test_training_step.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py)
+WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_guards.py test_training_step.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py replay/test_flower.py)
 WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py replay/test_diffprivlib.py)
 
-test-integrations: $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready $(FLOWER)/.ready  ## Opacus, guards of other trainers, OpenDP, diffprivlib, APPFL and Flower for real; installs them
+test-integrations: $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready  ## Opacus, guards of other trainers, OpenDP, diffprivlib, APPFL and Flower for real; installs them
 	OMP_NUM_THREADS=1 $(INTEGRATIONS)/bin/python -m pytest -q $(WITH_TORCH) dpcheck/integrations/opacus.py
 	OMP_NUM_THREADS=1 $(DIFFPRIVLIB)/bin/python -m pytest -q $(WITH_DIFFPRIVLIB)
-	OMP_NUM_THREADS=1 $(FLOWER)/bin/python -m pytest -q tests/integrations/replay/test_flower.py
 
 bench-accounting: $(READY)  ## Time and tightness of the RDP accountant beside its peers
 	$(BIN)/python benchmarks/accounting_rdp.py
@@ -137,4 +130,4 @@ bench-tables: $(READY)  ## Tables and figures in docs/benchmarks/ from the data 
 	$(BENCH) benchmarks/feature_table.py
 
 clean:  ## Remove what the other targets made
-	rm -rf $(VENV) $(INTEGRATIONS) $(DIFFPRIVLIB) $(FLOWER) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(INTEGRATIONS) $(DIFFPRIVLIB) build dist .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -50,7 +50,14 @@ _DEFINED_IN = {
         "Sequential",
         "Under",
     ),
-    "dpcheck.core.events.guarantee": ("ApproxDP", "GDP", "NotPrivate", "PureDP", "ZCDP"),
+    "dpcheck.core.events.guarantee": (
+        "ApproxDP",
+        "GDP",
+        "LossDistribution",
+        "NotPrivate",
+        "PureDP",
+        "ZCDP",
+    ),
     "dpcheck.core.events.noise": (
         "DiscreteGaussian",
         "DiscreteLaplace",
@@ -60,22 +67,32 @@ _DEFINED_IN = {
         "Laplace",
         "RandomizedResponse",
     ),
+    "dpcheck.core.events.selection": (
+        "AboveThreshold",
+        "PermuteAndFlip",
+        "ReportNoisyMax",
+        "ShuffledReports",
+    ),
     "dpcheck.core.events.training": (
         "BandedMatrix",
         "FixedBatchGaussian",
+        "MixtureGaussian",
         "ObjectivePerturbation",
         "OutputPerturbation",
         "RandomAllocationGaussian",
+        "RealisedBatchGaussian",
         "SampledGaussian",
         "SampledLaplace",
         "TreeAggregation",
         "TruncatedPoissonGaussian",
+        "WithReplacementGaussian",
     ),
     "dpcheck.core.records": ("number", "one_of", "records", "text"),
     "dpcheck.core.verdict": ("Verdict",),
     "dpcheck.ledger.ledger": ("Ledger",),
     "dpcheck.session.assertion": ("assert_private",),
     "dpcheck.session.audit": ("audit",),
+    "dpcheck.session.enforcing": ("enforced",),
     "dpcheck.tracing.clipping": ("clip_norm",),
     "dpcheck.tracing.proof": ("Proof", "prove"),
 }
@@ -130,6 +147,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.guarantee import GDP as GDP
     from dpcheck.core.events.guarantee import ZCDP as ZCDP
     from dpcheck.core.events.guarantee import ApproxDP as ApproxDP
+    from dpcheck.core.events.guarantee import LossDistribution as LossDistribution
     from dpcheck.core.events.guarantee import NotPrivate as NotPrivate
     from dpcheck.core.events.guarantee import PureDP as PureDP
     from dpcheck.core.events.noise import DiscreteGaussian as DiscreteGaussian
@@ -139,15 +157,22 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.noise import Gaussian as Gaussian
     from dpcheck.core.events.noise import Laplace as Laplace
     from dpcheck.core.events.noise import RandomizedResponse as RandomizedResponse
+    from dpcheck.core.events.selection import AboveThreshold as AboveThreshold
+    from dpcheck.core.events.selection import PermuteAndFlip as PermuteAndFlip
+    from dpcheck.core.events.selection import ReportNoisyMax as ReportNoisyMax
+    from dpcheck.core.events.selection import ShuffledReports as ShuffledReports
     from dpcheck.core.events.training import BandedMatrix as BandedMatrix
     from dpcheck.core.events.training import FixedBatchGaussian as FixedBatchGaussian
+    from dpcheck.core.events.training import MixtureGaussian as MixtureGaussian
     from dpcheck.core.events.training import ObjectivePerturbation as ObjectivePerturbation
     from dpcheck.core.events.training import OutputPerturbation as OutputPerturbation
     from dpcheck.core.events.training import RandomAllocationGaussian as RandomAllocationGaussian
+    from dpcheck.core.events.training import RealisedBatchGaussian as RealisedBatchGaussian
     from dpcheck.core.events.training import SampledGaussian as SampledGaussian
     from dpcheck.core.events.training import SampledLaplace as SampledLaplace
     from dpcheck.core.events.training import TreeAggregation as TreeAggregation
     from dpcheck.core.events.training import TruncatedPoissonGaussian as TruncatedPoissonGaussian
+    from dpcheck.core.events.training import WithReplacementGaussian as WithReplacementGaussian
     from dpcheck.core.records import number as number
     from dpcheck.core.records import one_of as one_of
     from dpcheck.core.records import records as records
@@ -156,6 +181,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.ledger.ledger import Ledger as Ledger
     from dpcheck.session.assertion import assert_private as assert_private
     from dpcheck.session.audit import audit as audit
+    from dpcheck.session.enforcing import enforced as enforced
     from dpcheck.tracing.clipping import clip_norm as clip_norm
     from dpcheck.tracing.proof import Proof as Proof
     from dpcheck.tracing.proof import prove as prove

@@ -1,9 +1,11 @@
-"""Worst-case pairs of steps on a random batch: Poisson, fixed size, cut, allocated, with replacement."""
+"""Worst-case pairs of steps on a random batch: Poisson, fixed size, cut to size, allocated."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+
+import numpy as np
 
 from dpcheck.accounting.losses import (
     AllocationLoss,
@@ -17,8 +19,11 @@ from dpcheck.accounting.losses import (
     OppositeMixtureLoss,
     OppositeSampleLoss,
     ReplacedSampleLoss,
+    RevealedSizeLoss,
     SampledLaplaceLoss,
+    UnboundedLoss,
     WithoutReplacementLoss,
+    WithReplacementLoss,
 )
 from dpcheck.accounting.worst_case import worst_case
 from dpcheck.core.adjacency import Adjacency
@@ -197,3 +202,129 @@ def _(event: training.TruncatedPoissonGaussian, adjacency: Adjacency, group: int
         upper = GroupedLoss(upper, group)
     larger = "rows is the number of records of the larger of two neighbouring datasets"
     return LossBounds(upper, lower, assumes=(larger,))
+
+
+@worst_case.register
+def _(event: training.WithReplacementGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    if adjacency is Adjacency.ADD_REMOVE:
+        raise UnsupportedAdjacency(
+            "draws with replacement have a public number of rows, which add-remove changes; account "
+            "them under replace-one or zero-out.",
+            adjacency=adjacency,
+        )
+    low, high = enclose(1 / Fraction(event.noise_multiplier))
+    # Given how often each other record is drawn the sum moves by j (x - x'); where x is not drawn at all the
+    # others take its places, j of them at most 2C away from it [Balle2018, Theorem 10].
+    upper: Loss = WithReplacementLoss(2 * high, event.rows, event.batch)
+    if group > 1:
+        upper = GroupedLoss(upper, group)
+    # All other records contribute 0: the mixture over how often x is drawn; rare ones are left out.
+    share = Fraction(1, event.rows)
+    weights = [
+        math.comb(event.batch, j) * share**j * (1 - share) ** (event.batch - j)
+        for j in range(1, min(event.batch, 8) + 1)
+    ]
+    below = tuple(enclose(Fraction(low) * j)[0] for j in range(1, len(weights) + 1))
+    near = tuple(enclose(weight)[0] for weight in weights)
+    if adjacency is Adjacency.ZERO_OUT:
+        return LossBounds(upper, GaussianMixtureLoss(below, near))
+    opposite = OppositeMixtureLoss(below, near, binomial=False)
+    return LossBounds(upper, opposite if 1 - math.fsum(near) >= _LEAST_REST else None)
+
+
+@worst_case.register
+def _(event: training.MixtureGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    """A person's own chance decides what is added to N(c, I): [Ganesh2024] Theorem 3.2, all one way.
+
+    Replaced: the same chance in P and Q, contributions opposite (see `_replaced_gaussian`).
+    """
+    if group > 1:
+        raise UnsupportedAdjacency(
+            "a person's contributions are described as a whole; list those of a group instead.",
+            adjacency=adjacency,
+        )
+    drawn = [
+        (c, p)
+        for c, p in zip(event.contributions, event.probabilities, strict=True)
+        if c > 0 and p > 0
+    ]
+    if not drawn:
+        return LossBounds(GaussianLoss(0.0), GaussianLoss(0.0))
+    noise_multiplier = Fraction(event.noise_multiplier)
+    ends = [enclose(Fraction(c) / noise_multiplier) for c, _ in drawn]
+    below, above = tuple(low for low, _ in ends), tuple(high for _, high in ends)
+    total = math.fsum(p for _, p in drawn)
+    weights = tuple(p / total for _, p in drawn) if total > 1 else tuple(p for _, p in drawn)
+    if len(drawn) == 1 and weights[0] == 1:
+        scale = 2 if adjacency is Adjacency.REPLACE_ONE else 1
+        return LossBounds(GaussianLoss(scale * above[0]), GaussianLoss(scale * below[0]))
+    if adjacency is not Adjacency.REPLACE_ONE:
+        return LossBounds(GaussianMixtureLoss(above, weights), GaussianMixtureLoss(below, weights))
+    if 1 - math.fsum(weights) < _LEAST_REST:
+        widest = GaussianLoss(2 * max(above))
+        return LossBounds(widest, None)
+    return LossBounds(
+        OppositeMixtureLoss(above, weights, binomial=False),
+        OppositeMixtureLoss(below, weights, binomial=False),
+    )
+
+
+# Sizes of a batch are taken together in so many groups, each with its largest.
+_SIZE_GROUPS = 64
+
+
+@worst_case.register
+def _(event: training.RealisedBatchGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    """The size is released with the sum, of which the quotient is a function: see `pld.revealed`.
+
+    Replaced: the size has one law, and given m the record is in the batch with probability m/rows, as drawn
+    without replacement. Below: with many coordinates the size can be read off the noise, and the sum alone is
+    a sampled step.
+    """
+    if adjacency is Adjacency.ZERO_OUT:
+        raise UnsupportedAdjacency(
+            "whether a null record counts in the size of a batch is not said; account it under add-remove "
+            "or replace-one.",
+            adjacency=adjacency,
+        )
+    up = enclose(1 / Fraction(event.noise_multiplier))[1]
+    rate, rows = event.sampling_rate, event.rows
+    plain = worst_case(training.SampledGaussian(event.noise_multiplier, rate), adjacency, 1).lower
+    upper: Loss
+    if rate == 1 or rows == 1:
+        # All records, or none but this one: the size tells whether it is there.
+        if adjacency is Adjacency.ADD_REMOVE:
+            reason = "the size of the batch tells the number of rows"
+            return LossBounds(UnboundedLoss(reason), UnboundedLoss(reason))
+        upper = GaussianLoss(2 * up)
+    elif adjacency is Adjacency.ADD_REMOVE:
+        upper = RevealedSizeLoss(2 * up, rate, rows)
+    else:
+        upper = _coin_of_sizes(2 * up, rate, rows)
+    if group > 1:
+        upper = GroupedLoss(upper, group)
+    larger = "rows is the number of records of the larger of two neighbouring datasets"
+    return LossBounds(upper, plain, assumes=(larger,))
+
+
+def _coin_of_sizes(shift: float, rate: float, rows: int) -> Loss:
+    spread = 9 * math.sqrt(rows * rate * (1 - rate)) + 30
+    edges = np.unique(
+        np.linspace(
+            max(rows * rate - spread, 0), min(rows * rate + spread, rows), _SIZE_GROUPS
+        ).astype(int)
+    ).tolist()
+    tails = [binomial_tail(rows, rate, edge) for edge in edges]
+    options: list[tuple[float, Loss]] = []
+    for i, edge in enumerate(edges):
+        # Sizes from the edge before (or none) up to this one, and all beyond the last as if all were drawn.
+        share = (1.0 if i == 0 else tails[i - 1][1]) - tails[i][0]
+        options.append((share, _drawn_alike(shift, edge, rows)))
+    options.append((tails[-1][1], GaussianLoss(shift)))
+    return CoinLoss(tuple((share * (1 + 1e-15), loss) for share, loss in options if share > 0))
+
+
+def _drawn_alike(shift: float, size: int, rows: int) -> Loss:
+    if size >= rows:
+        return GaussianLoss(shift)
+    return WithoutReplacementLoss(shift, enclose(Fraction(max(size, 1), rows))[1])

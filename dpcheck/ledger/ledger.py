@@ -23,10 +23,11 @@ from dpcheck.ledger.handles import Dataset, Plan, checked_name
 from dpcheck.ledger.plans import declare_plan
 from dpcheck.ledger.provenance import SplitKind
 from dpcheck.ledger.queries import Reader, how_many
-from dpcheck.ledger.report import Remaining, Report, statement
+from dpcheck.ledger.report import Remaining, Report
 from dpcheck.ledger.rows import check_rows
 from dpcheck.ledger.spending import FromDataset, FromPlan, Spending
 from dpcheck.ledger.state import DatasetSpec, State, Terms
+from dpcheck.ledger.statements.written import Answers, Said, written
 from dpcheck.ledger.storage.entries import DatasetDeclared, Entry, OverlapDeclared, SplitDeclared
 from dpcheck.ledger.storage.file import FileJournal
 from dpcheck.ledger.storage.terms import check_agreement, make_terms, read_terms, write_terms
@@ -327,11 +328,11 @@ class Ledger:
         with self._reader() as (reader, _):
             return reader.report()
 
-    def statement(self) -> str:
-        """A privacy statement to paste."""
+    def statement(self, format: str = "text", answers: Answers = None, audits: Said = ()) -> str:  # noqa: A002
+        """To paste ("text"), for the registry of deployments ("registry"), for reviewers ("nist")."""
         with self._reader() as (reader, state):
             units = {n: (s.unit, s.max_rows_per_unit) for n, s in state.specs.items()}
-            return statement(reader.report(), units)
+            return written(format, reader.report(), units, answers, audits)
 
     def history(self) -> list[Entry]:
         """Every entry of the journal, oldest first, with the time it was made."""
@@ -345,8 +346,6 @@ class Ledger:
 
     def _repr_html_(self) -> str | None:
         return self.report()._repr_html_()
-
-    # Machinery -----------------------------------------------------------------------------------
 
     @contextmanager
     def _reader(self) -> Iterator[tuple[Reader, State]]:

@@ -65,12 +65,9 @@ def name(entry: AuditEntry, among: Sequence[AuditEntry]) -> str:
 
 
 def _claimed(entry: AuditEntry) -> str:
-    return (
-        f"{entry.claim.source} claims {claim(entry)}, for neighbours by {entry.claim.adjacency}."
-        if not entry.claim.source.startswith("not a claim")
-        else f"No claim of the authors: {claim(entry)} is tested, for neighbours by "
-        f"{entry.claim.adjacency} ({entry.claim.source})."
-    )
+    stated = claim(entry)
+    text = f"{stated[:1].upper()}{stated[1:]}, for neighbours by {entry.claim.adjacency}"
+    return f"{text}. Source: {entry.claim.source}."
 
 
 def _proved(entry: AuditEntry) -> str:

@@ -74,9 +74,12 @@ def finding(entry: AuditEntry) -> str:
     if entry.verdict is Verdict.VIOLATED:
         at = f"At delta {seen.delta:.3g} the" if seen.delta else "The"
         stated = "claimed curve" if entry.claim.event is not None else "claim"
+        proves = f"at least {figure(seen.epsilon)}"
+        if math.isinf(seen.epsilon):
+            proves = "that no finite epsilon is true of it"
         text = (
-            f"{at} {stated} allows epsilon {figure(allowed(entry))}, and an attack on the code proves "
-            f"at least {figure(seen.epsilon)}."
+            f"{at} {stated} allows epsilon {figure(allowed(entry))}, and an attack on the code "
+            f"proves {proves}."
         )
     elif entry.verdict is Verdict.HOLDS and entry.proved is not None:
         text = (
@@ -123,15 +126,14 @@ def for_a_person(entry: AuditEntry) -> str:
         )
     if entry.verdict is Verdict.VIOLATED:
         times = math.exp(min(700.0, entry.observed.epsilon))
-        beside = (
-            f", beside outcomes of probability {entry.observed.delta:.3g},"
-            if (entry.observed.delta)
-            else ""
-        )
+        beside = "There are outputs"
+        if entry.observed.delta:
+            aside = f"outcomes of probability {entry.observed.delta:.3g}"
+            beside = f"Even with {aside} set aside there are outputs"
         odds = (
             "There are outputs that one of two neighbouring data sets can give and the other cannot"
             if math.isinf(entry.observed.epsilon)
-            else f"There are outputs{beside} that are at least {times:.3g} times as likely on one data "
+            else f"{beside} that are at least {times:.3g} times as likely on one data "
             f"set as on its neighbour; the claim allows {math.exp(min(700.0, allowed(entry))):.3g} times"
         )
         return (

@@ -69,8 +69,10 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
         uppers[accountant.method.value] = value
         if value <= lower * (1 + EXACT):  # nothing left to gain
             break
-        if accountant.method is Method.DISTRIBUTION and (
-            value - lower <= CLOSE * value + CLOSE_ABSOLUTE
+        if (
+            accountant.method is Method.DISTRIBUTION
+            and math.isfinite(value)
+            and (value - lower <= CLOSE * value + CLOSE_ABSOLUTE)
         ):
             break
     return _summarised(uppers, lower)

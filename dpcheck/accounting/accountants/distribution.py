@@ -14,6 +14,7 @@ from dpcheck.accounting.pld.distribution import compose as compose_pld
 from dpcheck.accounting.pld.distribution import pld_tradeoff, supports, worse_epsilon
 from dpcheck.accounting.sides import OneSide
 from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.side import Side
 
 # Losses below this are not worth a lattice.
@@ -70,6 +71,19 @@ class DistributionAccountant(Accountant):
         kept = tuple(_without_choices(_without_negligible(parts)[0]))
         if kept and delta > 0:
             compose_pld(kept, Side.UPPER).epsilon(delta)
+
+
+def drawn_loss(parts: Parts) -> tuple[Array, Array] | None:
+    """(losses, density) of the direction with the larger losses, for drawing only."""
+    kept = tuple(_without_choices(_without_negligible(parts)[0]))
+    if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):
+        return None
+    try:
+        laws = [compose_pld(way, Side.UPPER).drawn() for way in _ways(kept)]
+    except CannotCertify:
+        return None
+    known = [law for law in laws if law is not None]
+    return max(known, key=lambda law: float(law[0] @ law[1]), default=None)
 
 
 def tradeoff_by_pld(side: OneSide, false_positives: float, bound: Side) -> float | None:

@@ -124,7 +124,9 @@ class ComposedLoss:
 
     def estimate(self, delta: float) -> float:
         """About epsilon at `delta`: the saddle point of the plan; for planning only."""
-        return self._plan(delta).center if self.parts and 0 < delta < 1 else 0.0
+        if not self.parts or not 0 < delta < 1:
+            return 0.0
+        return math.inf if self._certain_leak() > delta else self._plan(delta).center
 
     def _plan(self, delta: float) -> Plan:
         counts = tuple(banded(count) for count in self.counts)
@@ -238,6 +240,18 @@ class ComposedLoss:
         best = np.maximum(best, np.maximum(left, right)) + 16 * UNIT
         return np.asarray(np.clip(np.minimum(best, 1.0 - rates), 0.0, 1.0))
 
+    def drawn(self) -> tuple[Array, Array] | None:
+        """(losses, density) of the composed law, hardly tilted; for drawing, not certified."""
+        tilt = float(self.everything.grid[0])
+        terms = self._spectrum(self.everything, tilt)
+        if terms is None:
+            return None
+        composed = Convolution(terms, self.counts, self.side)
+        points = np.arange(terms.window.start, terms.window.start + terms.window.size)
+        losses = composed.epsilons(points)
+        masses = composed.law() * np.exp(-tilt * (losses - self.everything.mean))
+        return losses, masses / (float(np.sum(masses)) * terms.step)
+
     def _whole_profile(self) -> Profile:
         """Certified divergences over the whole law, hardly tilted."""
         terms = self._spectrum(self.everything, float(self.everything.grid[0]))
@@ -317,7 +331,7 @@ class ComposedLoss:
             span = pair.span if pair.span is not None else step
             wanted = span if pair.exact and len(self.parts) == 1 else min(step, span)
             fitted = span / max(math.ceil(span / wanted * (1 - 1e-9)), 1)
-            if width / fitted <= most:
+            if max(width, widest) / fitted <= most:
                 step = fitted
         return step
 
@@ -390,6 +404,8 @@ def worse_epsilon(ways: Sequence[Sequence[tuple[Loss, int]]], delta: float, side
     order = sorted(range(len(composed)), key=lambda i: -estimates[i])
     found = composed[order[0]].epsilon(delta)
     for i in order[1:]:
+        if math.isinf(found):
+            break
         gap = estimates[order[0]] - estimates[i]
         if side is Side.LOWER:
             if gap <= CLOSE * abs(estimates[i]) or found <= 0:

@@ -22,7 +22,7 @@ import numpy as np
 from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, Pair
 from dpcheck.accounting.pld.window import Cumulants
 from dpcheck.numerics.lattice import LatticeLoss
-from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
+from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array, Indices
 from dpcheck.numerics.side import Side
 
 POINTS = 8000
@@ -159,14 +159,15 @@ def sampled_pair(inner: Measure, rate: float, side: Side, *, backwards: bool) ->
     return _pair(p, q, error, infinite * (1 + 4 * UNIT), side)
 
 
-def group_pair(inner: Measure, size: int) -> AtomicPair:
-    """An upper measure of the pair `size` steps of `inner` apart."""
-    order = np.argsort(-inner.losses)
-    p = inner.p[order] * (1 + inner.error + 1e-12)
-    level = np.concatenate(([0.0], np.cumsum(inner.q[order])))
-    power = np.minimum(np.concatenate(([0.0], np.cumsum(p))) + inner.infinite, 1.0)
-    inside = level < 1.0
-    level, power = np.append(level[inside], 1.0), np.append(power[inside], 1.0)
+def group_pair(inner: Sequence[Measure], size: int) -> AtomicPair:
+    """An upper measure of a pair `size` steps apart, each step bounded by all of `inner`."""
+    level, power = _power_of_test(inner[0])
+    for other in inner[1:]:
+        more, reached = _power_of_test(other)
+        both = np.union1d(level, more)
+        power = np.maximum(np.interp(both, level, power), np.interp(both, more, reached))
+        corners = lower_hull(both, -power)
+        level, power = both[corners], power[corners]
     levels, powers = level, power
     for _ in range(size - 1):
         # Kinks of g(h(a)): those of h, and where h reaches those of g.
@@ -178,6 +179,29 @@ def group_pair(inner: Measure, size: int) -> AtomicPair:
     rounding = 1e-11 + 64 * UNIT * len(levels)
     q, gained = np.diff(levels), np.maximum(np.diff(powers), 0.0) * (1 + rounding)
     return _pair(gained, q, 4 * UNIT, float(powers[0]) * (1 + rounding), Side.UPPER)
+
+
+def _power_of_test(inner: Measure) -> tuple[Array, Array]:
+    """Levels and powers at the kinks of the best test, both ends included."""
+    order = np.argsort(-inner.losses)
+    p = inner.p[order] * (1 + inner.error + 1e-12)
+    level = np.concatenate(([0.0], np.cumsum(inner.q[order])))
+    power = np.minimum(np.concatenate(([0.0], np.cumsum(p))) + inner.infinite, 1.0)
+    inside = level < 1.0
+    return np.append(level[inside], 1.0), np.append(power[inside], 1.0)
+
+
+def lower_hull(x: Array, y: Array) -> Indices:
+    """The corners of the largest convex function below the points, x increasing."""
+    kept: list[int] = []
+    for i in range(len(x)):
+        while len(kept) > 1:
+            a, b = kept[-2], kept[-1]
+            if (y[b] - y[a]) * (x[i] - x[a]) < (y[i] - y[a]) * (x[b] - x[a]):
+                break
+            kept.pop()
+        kept.append(i)
+    return np.array(kept, dtype=np.int64)
 
 
 def _pair(p: Array, q: Array, error: float, rest: float, side: Side) -> AtomicPair:

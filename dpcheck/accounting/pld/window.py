@@ -19,6 +19,8 @@ from dpcheck.numerics.rounding import Array
 OUTSIDE = -26.0
 # Losses with P-mass below delta e^-RARE in all count as infinite (upper) or are merged (lower).
 RARE = 13.0
+# Nodes of the picture of one loss; more are merged.
+MOST_NODES = 4000
 
 
 class Cumulants:
@@ -33,7 +35,7 @@ class Cumulants:
         for pair, count in parts:
             losses, logs = pair.nodes()
             order = np.argsort(losses)
-            losses, logs = losses[order], logs[order]
+            losses, logs = _thinned(losses[order], logs[order])
             above = np.logaddexp.accumulate(logs[::-1])[::-1]
             kept = above >= log_delta - RARE - math.log(count)
             kept[0] = True
@@ -99,6 +101,15 @@ class Cumulants:
             at = min(max(at, 1), len(t) - 1)
             low, high = float(t[at - 1]), float(t[at])
         return (low + high) / 2
+
+
+def _thinned(losses: Array, logs: Array) -> tuple[Array, Array]:
+    """At most MOST_NODES nodes: neighbours merged at the first of them."""
+    every = -(-len(losses) // MOST_NODES)
+    if every == 1:
+        return losses, logs
+    starts = np.arange(0, len(losses), every)
+    return losses[starts], np.logaddexp.reduceat(logs, starts)
 
 
 def _log_sums(exponents: Array) -> Array:

@@ -27,6 +27,7 @@ from dpcheck.accounting.renyi.sampled import (
 )
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.side import Side
+from dpcheck.numerics.tails import binomial_masses, binomial_tail
 
 # Closed forms below are a handful of elementary functions: 1e-14 covers their rounding.
 _ROUND_UP = 1 + 1e-14
@@ -223,8 +224,24 @@ def _(loss: losses.SampledLaplaceLoss, orders: Floats) -> Floats:
 
 
 @renyi.register
+def _(loss: losses.LatticeMassLoss, orders: Floats) -> Floats:
+    # E_P e^{(a-1) L} of each direction; convex in the curve, so an upper curve gives an upper moment.
+    worst = np.zeros_like(orders)
+    for way in (loss, losses.reverse(loss)):
+        assert isinstance(way, losses.LatticeMassLoss)
+        if way.infinite > 0:
+            return np.full_like(orders, math.inf)
+        p = np.asarray(way.masses)
+        at = (way.first + np.arange(len(p)))[p > 0] * way.step
+        moment = log_sum_exp((orders[:, None] - 1) * at + np.log(p[p > 0]))
+        rounding = 1e-13 * (1 + float(np.abs(at).max()) * orders)
+        worst = np.maximum(worst, (moment + rounding) / (orders - 1))
+    return worst
+
+
+@renyi.register
 def _(loss: losses.ConcentratedLoss, orders: Floats) -> Floats:
-    return orders * loss.rho * _ROUND_UP
+    return (orders * loss.rho + loss.offset) * _ROUND_UP
 
 
 @renyi.register
@@ -239,6 +256,8 @@ def _(loss: losses.WithoutReplacementLoss, orders: Floats) -> Floats:
 
 @renyi.register
 def _(loss: losses.OppositeMixtureLoss, orders: Floats) -> Floats:
+    if not loss.binomial:
+        return renyi_of_mixed_shifts(2 * np.asarray(loss.shifts), np.asarray(loss.weights), orders)
     # One record: the bound on all pairs of a replaced record. A group: by group privacy of that.
     one = losses.ReplacedSampleLoss(losses.GaussianLoss(loss.shifts[0]), _drawn_once(loss))
     return renyi(
@@ -252,6 +271,29 @@ def _drawn_once(loss: losses.OppositeMixtureLoss) -> float:
         return loss.weights[0]
     none = 1 - math.fsum(loss.weights)
     return min(1.0, -math.expm1(math.log(none) / len(loss.weights)) * (1 + 1e-12))
+
+
+def renyi_of_mixed_shifts(shifts: Floats, weights: Floats, orders: Floats) -> Floats:
+    """Gaussian pairs mixed by a coin that is tossed alike in P and Q, and kept secret: at most the mean of
+    their moments, 1 - w + sum_j w_j e^{a (a-1) s_j^2/2} [VanErven2014, Theorem 11: joint convexity].
+    """
+    rest = max(1 - math.fsum(weights), 1e-300)
+    terms = np.log(weights) + (orders * (orders - 1) / 2)[:, None] * shifts**2
+    moment = np.maximum(np.logaddexp(math.log(rest), log_sum_exp(terms)), 0.0)
+    return np.asarray((moment * (1 + 1e-12) + 1e-13) / (orders - 1))
+
+
+@renyi.register
+def _(loss: losses.WithReplacementLoss, orders: Floats) -> Floats:
+    most = min(loss.batch, 4096)
+    draws = np.arange(1, most + 1, dtype=np.float64)
+    weights = binomial_masses(draws, loss.batch, 1 / loss.rows)
+    shifts = loss.mu * draws
+    if most < loss.batch:
+        shifts[-1] = loss.mu * loss.batch
+        weights[-1] = binomial_tail(loss.batch, 1 / loss.rows, most)[1] + 1e-300
+    with np.errstate(over="ignore"):
+        return renyi_of_mixed_shifts(shifts, weights, orders)
 
 
 @renyi.register
@@ -309,6 +351,12 @@ def expected_runs(eta: float, gamma: float) -> float:
     if eta == 0:
         return (1 / gamma - 1) / math.log(1 / gamma)
     return float(eta * (1 - gamma) / (gamma * (1 - gamma**eta)))
+
+
+@renyi.register
+def _(loss: losses.RevealedSizeLoss, orders: Floats) -> Floats:
+    # A size of all rows is seen with the record only, and without it never: no divergence is finite.
+    return np.full_like(orders, math.inf)
 
 
 @renyi.register
