@@ -6,5 +6,13 @@
 from importlib.util import find_spec
 
 collect_ignore_glob = [] if find_spec("jax") else ["*/mechanisms/adaptation/*.py"]
+for module, library in {
+    "flower": "flwr",
+    "huggingface": "transformers",
+    "lightning": "lightning",
+    "nvflare": "nvflare",
+}.items():
+    if not find_spec(library):
+        collect_ignore_glob.append(f"*/integrations/guards/{module}.py")
 if not find_spec("opacus"):
     collect_ignore_glob.append("*/integrations/opacus.py")

@@ -20,7 +20,7 @@ import numpy as np
 from results_file import RESULTS, load, provenance, save
 from suite.cases import CASES, Case
 
-from dpcheck.auditing.auditors.distinguisher import distinguish
+from dpcheck.auditing.auditors.distinction import distinguish
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair

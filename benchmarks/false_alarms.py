@@ -25,7 +25,7 @@ from scipy.special import betaincinv
 
 from dpcheck.accounting.api import delta as delta_of
 from dpcheck.accounting.api import epsilon as epsilon_of
-from dpcheck.auditing.auditors.distinguisher import distinguish
+from dpcheck.auditing.auditors.distinction import distinguish
 from dpcheck.auditing.auditors.guessing_game import play
 from dpcheck.auditing.claims import AuditedClaim, curve_lines
 from dpcheck.auditing.limits import Limits
@@ -306,7 +306,8 @@ def main() -> None:
     options = parser.parse_args()
     rows = load(options.results) if options.resume or options.show else []
     print(
-        f"alarms at a nominal {ALPHA:.0%}; tight nulls are looked at after every batch, games after every call"
+        f"alarms at a nominal {ALPHA:.0%}; tight nulls are looked at after every batch, "
+        "games after every call"
     )
     print(
         f"{'null':10}  {'audit':28} {'audits':>6} {'rate':>8} {'95% limit':>12} {'':9} {'CPU s':>8}"

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from results_file import provenance
 
-TESTS = Path(__file__).parents[1] / "tests" / "unit" / "ledger"
+TESTS = Path(__file__).parents[1] / "tests" / "slow" / "ledger"
 
 
 def _run(script: str, *arguments: str) -> Iterator[dict]:

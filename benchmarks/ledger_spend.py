@@ -29,10 +29,10 @@ from results_file import provenance
 from dpcheck import Budget, BudgetExceeded, Event, Ledger, SampledGaussian
 from dpcheck.accounting.api import epsilon_upper
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.ledger.costs import View, event_cost
-from dpcheck.ledger.filters import RenyiFilter, gaussian_order
-from dpcheck.ledger.loop import most_within
-from dpcheck.ledger.mixture import ORDERS, one_order
+from dpcheck.ledger.pricing.costs import View, event_cost
+from dpcheck.ledger.pricing.filters import RenyiFilter, gaussian_order
+from dpcheck.ledger.pricing.loop import most_within
+from dpcheck.ledger.pricing.mixture import ORDERS, one_order
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks" / "ledger.md"
 SEED = 20261116

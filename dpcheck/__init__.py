@@ -21,6 +21,7 @@ _DEFINED_IN = {
     "dpcheck.accounting.api": ("delta", "epsilon", "rdp", "tradeoff"),
     "dpcheck.accounting.calibrate": (
         "calibrate",
+        "calibrate_batch_size",
         "calibrate_epochs",
         "calibrate_noise",
         "calibrate_steps",
@@ -32,17 +33,31 @@ _DEFINED_IN = {
     "dpcheck.core.bound": ("Bound",),
     "dpcheck.core.budget": ("Budget",),
     "dpcheck.core.claim": ("Claim",),
-    "dpcheck.core.errors": ("BudgetExceeded", "DpcheckError", "InvalidParameter", "Undecided"),
+    "dpcheck.core.errors": (
+        "BudgetExceeded",
+        "DpcheckError",
+        "InvalidParameter",
+        "NotProvable",
+        "Undecided",
+    ),
     "dpcheck.core.events.event": (
         "Event",
         "Grouped",
         "Parallel",
         "RandomStopping",
         "Repeated",
+        "Sampled",
         "Sequential",
         "Under",
     ),
-    "dpcheck.core.events.guarantee": ("ApproxDP", "GDP", "NotPrivate", "PureDP", "ZCDP"),
+    "dpcheck.core.events.guarantee": (
+        "ApproxDP",
+        "GDP",
+        "LossDistribution",
+        "NotPrivate",
+        "PureDP",
+        "ZCDP",
+    ),
     "dpcheck.core.events.noise": (
         "DiscreteGaussian",
         "DiscreteLaplace",
@@ -52,22 +67,34 @@ _DEFINED_IN = {
         "Laplace",
         "RandomizedResponse",
     ),
+    "dpcheck.core.events.selection": (
+        "AboveThreshold",
+        "PermuteAndFlip",
+        "ReportNoisyMax",
+        "ShuffledReports",
+    ),
     "dpcheck.core.events.training": (
         "BandedMatrix",
         "FixedBatchGaussian",
+        "MixtureGaussian",
         "ObjectivePerturbation",
         "OutputPerturbation",
         "RandomAllocationGaussian",
+        "RealisedBatchGaussian",
         "SampledGaussian",
         "SampledLaplace",
         "TreeAggregation",
         "TruncatedPoissonGaussian",
+        "WithReplacementGaussian",
     ),
     "dpcheck.core.records": ("number", "one_of", "records", "text"),
     "dpcheck.core.verdict": ("Verdict",),
     "dpcheck.ledger.ledger": ("Ledger",),
     "dpcheck.session.assertion": ("assert_private",),
     "dpcheck.session.audit": ("audit",),
+    "dpcheck.session.enforcing": ("enforced",),
+    "dpcheck.tracing.clipping": ("clip_norm",),
+    "dpcheck.tracing.proof": ("Proof", "prove"),
 }
 _HOME = {name: module for module, names in _DEFINED_IN.items() for name in names}
 
@@ -91,6 +118,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.accounting.api import rdp as rdp
     from dpcheck.accounting.api import tradeoff as tradeoff
     from dpcheck.accounting.calibrate import calibrate as calibrate
+    from dpcheck.accounting.calibrate import calibrate_batch_size as calibrate_batch_size
     from dpcheck.accounting.calibrate import calibrate_epochs as calibrate_epochs
     from dpcheck.accounting.calibrate import calibrate_noise as calibrate_noise
     from dpcheck.accounting.calibrate import calibrate_steps as calibrate_steps
@@ -106,17 +134,20 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.errors import BudgetExceeded as BudgetExceeded
     from dpcheck.core.errors import DpcheckError as DpcheckError
     from dpcheck.core.errors import InvalidParameter as InvalidParameter
+    from dpcheck.core.errors import NotProvable as NotProvable
     from dpcheck.core.errors import Undecided as Undecided
     from dpcheck.core.events.event import Event as Event
     from dpcheck.core.events.event import Grouped as Grouped
     from dpcheck.core.events.event import Parallel as Parallel
     from dpcheck.core.events.event import RandomStopping as RandomStopping
     from dpcheck.core.events.event import Repeated as Repeated
+    from dpcheck.core.events.event import Sampled as Sampled
     from dpcheck.core.events.event import Sequential as Sequential
     from dpcheck.core.events.event import Under as Under
     from dpcheck.core.events.guarantee import GDP as GDP
     from dpcheck.core.events.guarantee import ZCDP as ZCDP
     from dpcheck.core.events.guarantee import ApproxDP as ApproxDP
+    from dpcheck.core.events.guarantee import LossDistribution as LossDistribution
     from dpcheck.core.events.guarantee import NotPrivate as NotPrivate
     from dpcheck.core.events.guarantee import PureDP as PureDP
     from dpcheck.core.events.noise import DiscreteGaussian as DiscreteGaussian
@@ -126,15 +157,22 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.noise import Gaussian as Gaussian
     from dpcheck.core.events.noise import Laplace as Laplace
     from dpcheck.core.events.noise import RandomizedResponse as RandomizedResponse
+    from dpcheck.core.events.selection import AboveThreshold as AboveThreshold
+    from dpcheck.core.events.selection import PermuteAndFlip as PermuteAndFlip
+    from dpcheck.core.events.selection import ReportNoisyMax as ReportNoisyMax
+    from dpcheck.core.events.selection import ShuffledReports as ShuffledReports
     from dpcheck.core.events.training import BandedMatrix as BandedMatrix
     from dpcheck.core.events.training import FixedBatchGaussian as FixedBatchGaussian
+    from dpcheck.core.events.training import MixtureGaussian as MixtureGaussian
     from dpcheck.core.events.training import ObjectivePerturbation as ObjectivePerturbation
     from dpcheck.core.events.training import OutputPerturbation as OutputPerturbation
     from dpcheck.core.events.training import RandomAllocationGaussian as RandomAllocationGaussian
+    from dpcheck.core.events.training import RealisedBatchGaussian as RealisedBatchGaussian
     from dpcheck.core.events.training import SampledGaussian as SampledGaussian
     from dpcheck.core.events.training import SampledLaplace as SampledLaplace
     from dpcheck.core.events.training import TreeAggregation as TreeAggregation
     from dpcheck.core.events.training import TruncatedPoissonGaussian as TruncatedPoissonGaussian
+    from dpcheck.core.events.training import WithReplacementGaussian as WithReplacementGaussian
     from dpcheck.core.records import number as number
     from dpcheck.core.records import one_of as one_of
     from dpcheck.core.records import records as records
@@ -143,6 +181,10 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.ledger.ledger import Ledger as Ledger
     from dpcheck.session.assertion import assert_private as assert_private
     from dpcheck.session.audit import audit as audit
+    from dpcheck.session.enforcing import enforced as enforced
+    from dpcheck.tracing.clipping import clip_norm as clip_norm
+    from dpcheck.tracing.proof import Proof as Proof
+    from dpcheck.tracing.proof import prove as prove
 
 
 def _html(cards: Sequence[_card.Card]) -> str:

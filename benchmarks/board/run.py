@@ -42,6 +42,16 @@ def installed(python: Path, library: Library) -> str:
     return done.stdout.strip()
 
 
+def check_answers(part: PartPlan) -> None:
+    """A mechanism that only fails says nothing: an error on both sides is no result."""
+    rng = np.random.default_rng(SEED)
+    assert part.mechanism is not None
+    for data in (part.pairs[0].first, part.pairs[0].second):
+        (output,) = part.mechanism.function.runs(data, 1, rng, 120.0)
+        if isinstance(output, BaseException):
+            raise MechanismFailed(f"the call failed with {type(output).__name__}: {output}")
+
+
 def audit(
     library: Library, name: str, python: Path, seconds: float, runs: int
 ) -> dict[str, object]:

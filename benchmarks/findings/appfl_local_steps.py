@@ -21,6 +21,7 @@ from dpcheck.core.budget import Budget
 from dpcheck.replay import examine
 
 CLIP, RATE, STEPS, EPSILON = 1.0, 0.1, 10, 1.0
+PAIR = (np.array([5.0]), np.array([-5.0]))
 
 
 def library():
@@ -54,8 +55,7 @@ def train(record, rng):  # noqa: ARG001 - it draws from torch
 
 def main() -> int:
     print(f"appfl {version('appfl')}, torch {torch.__version__}, dpcheck {dpcheck.__version__}")
-    pair = (np.array([5.0]), np.array([-5.0]))
-    finding = examine(train, pair, Budget(EPSILON, 0.0), "replace-one", seed=0)
+    finding = examine(train, PAIR, Budget(EPSILON, 0.0), "replace-one", seed=0)
     print(f"asked for: epsilon {EPSILON:g}. replay, {finding.calls} calls, {finding.kind}:")
     for hint in finding.hints:
         print(f"  {hint}")

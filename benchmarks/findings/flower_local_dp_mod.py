@@ -27,14 +27,20 @@ from dpcheck.replay import examine
 
 EPSILON, DELTA, CLIP, SENSITIVITY = 1.0, 0.01, 1.0, 1.0
 SERVER = [np.zeros(4)]
+PAIR = (np.array([2.0, 0.0, 0.0, 0.0]), np.array([-2.0, 0.0, 0.0, 0.0]))
 
 
 def client(update, rng):  # noqa: ARG001 - it draws from np.random
     """What the mod does to one client's parameters."""
+    return noised(update, SENSITIVITY)
+
+
+def noised(update, sensitivity):
+    """The library's own clipping and noise."""
     parameters = [SERVER[0] + update]
     compute_clip_model_update(parameters, SERVER, CLIP)
     packed = ndarrays_to_parameters(parameters)
-    noisy = add_localdp_gaussian_noise_to_params(packed, SENSITIVITY, EPSILON, DELTA)
+    noisy = add_localdp_gaussian_noise_to_params(packed, sensitivity, EPSILON, DELTA)
     return parameters_to_ndarrays(noisy)
 
 
@@ -49,10 +55,9 @@ def exact(sensitivity: float) -> float:
 
 
 def main() -> int:
-    pair = (np.array([2.0, 0.0, 0.0, 0.0]), np.array([-2.0, 0.0, 0.0, 0.0]))
     print(f"flwr {version('flwr')}, dpcheck {dpcheck.__version__}, seed 0")
     print(f"asked for: epsilon {EPSILON:g} at delta {DELTA:g}; sensitivity {SENSITIVITY:g}")
-    finding = examine(client, pair, Budget(EPSILON, DELTA), "replace-one", seed=0)
+    finding = examine(client, PAIR, Budget(EPSILON, DELTA), "replace-one", seed=0)
     print(f"replay, {finding.calls} calls, {finding.kind}:")
     for hint in finding.hints:
         print(f"  {hint}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -57,7 +58,14 @@ def epsilon(
         _assuming(profile, best.best_epsilon(profile, target, chosen))
         for profile in profiles(event, relation)
     ]
-    return _worst(bounds, relation)
+    question = partial(_explain, event, target, relation)
+    return replace(_worst(bounds, relation), question=question)
+
+
+def _explain(event: Event, delta: float, adjacency: Adjacency) -> object:
+    from dpcheck.accounting.explain import explain_epsilon
+
+    return explain_epsilon(event, delta, adjacency)
 
 
 def epsilon_upper(
@@ -102,7 +110,7 @@ def verify_epsilon(
         if side.leak or side.failure or not side.parts:
             raise CannotCertify(
                 "only compositions of Gaussian and Laplace steps can be verified by balls; ask "
-                "without --verify, the bounds are certified all the same."
+                "without verification, the bounds are certified all the same."
             )
         backwards = tuple((reverse(loss), times) for loss, times in side.parts)
         bounds += [pld_verify(way, target) for way in dict.fromkeys((side.parts, backwards))]

@@ -11,22 +11,26 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from itertools import combinations_with_replacement, product
 
+from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
 from dpcheck.accounting.losses import (
     BoundedLoss,
     BoundedRangeLoss,
     ConcentratedLoss,
     GaussianLoss,
     GaussianMixtureLoss,
+    GroupedLoss,
     LaplaceLoss,
     Loss,
     LossBounds,
     ResponseLoss,
+    SampledLoss,
     SelectedLoss,
     UnboundedLoss,
     WorstLoss,
 )
 from dpcheck.accounting.worst_case import stated_under, worst_case
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.errors import UnsupportedAdjacency
 from dpcheck.core.events.event import (
     Event,
     Grouped,
@@ -34,11 +38,12 @@ from dpcheck.core.events.event import (
     Parallel,
     RandomStopping,
     Repeated,
+    Sampled,
     Sequential,
     Under,
 )
-from dpcheck.core.events.noise import RandomizedResponse
-from dpcheck.core.events.training import BandedMatrix, SampledGaussian
+from dpcheck.core.events.noise import Gaussian, Laplace, RandomizedResponse
+from dpcheck.core.events.training import BandedMatrix, SampledGaussian, SampledLaplace
 
 Profile = tuple[tuple[LossBounds, int], ...]
 
@@ -110,6 +115,8 @@ def profiles(
             choices[_undominated(options)] += times
         elif isinstance(node, RandomStopping):
             fixed[_selected(node, task)] += times
+        elif isinstance(node, Sampled):
+            choices[tuple(((found, 1),) for found in _sampled(node, task))] += times
         else:
             leaf = node if task.stated is None else stated_under(node, task.stated)
             fixed[worst_case(leaf, task.adjacency, task.group)] += times
@@ -127,6 +134,40 @@ def _branches(node: Parallel) -> list[Event]:
         else:
             found.append(event)
     return found
+
+
+def _sampled(node: Sampled, task: _Task) -> tuple[LossBounds, ...]:
+    """What each composition one person can see inside costs on a sample; exact where the inside is one
+    step of Gaussian or Laplace noise.
+    """
+    if node.rate == 1 or isinstance(node.event, Gaussian | Laplace):
+        leaf = node.event if node.rate == 1 else _sampled_noise(node.event, node.rate)
+        found = profiles(leaf, task.adjacency, task.group, task.stated)
+        if all(len(profile) == 1 and profile[0][1] == 1 for profile in found):
+            return tuple(profile[0][0] for profile in found)
+    if task.adjacency is not Adjacency.ADD_REMOVE:
+        raise UnsupportedAdjacency(
+            "sampling any event has a proved bound for a record that is added or removed only; account it "
+            "under add-remove (Gaussian and Laplace noise have the others too).",
+            adjacency=task.adjacency,
+        )
+    result = []
+    for profile in profiles(node.event, Adjacency.ADD_REMOVE, 1, task.stated):
+        upper: Loss = SampledLoss(tuple((b.upper, times) for b, times in profile), node.rate)
+        if task.group > 1:
+            upper = GroupedLoss(upper, task.group)
+        known = tuple((b.lower, times) for b, times in profile if b.lower is not None)
+        lower = SampledLoss(known, node.rate) if known else None
+        assumes = tuple(dict.fromkeys(text for b, _ in profile for text in b.assumes))
+        result.append(LossBounds(upper, lower, assumes=assumes))
+    return tuple(result)
+
+
+def _sampled_noise(event: Event, rate: float) -> Event:
+    if isinstance(event, Gaussian):
+        return SampledGaussian(event.noise_multiplier, rate)
+    assert isinstance(event, Laplace)
+    return SampledLaplace(event.noise_multiplier, rate)
 
 
 def _selected(node: RandomStopping, task: _Task) -> LossBounds:

@@ -142,11 +142,13 @@ class ReplacedSampleLoss(Loss):
 class OppositeMixtureLoss(Loss):
     """P = sum_j weights_j N(shifts_j, 1) + rest N(0, 1), Q = P mirrored: all shifts negative.
 
-    Sampled records that are replaced, drawn in P and Q alike (Gaussian noise): the worst pair.
+    Sampled records that are replaced, drawn in P and Q alike (Gaussian noise): the worst pair. `binomial`
+    where the shifts are multiples of the first, by how many of a group's records were drawn.
     """
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
+    binomial: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,29 @@ class WithoutReplacementLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
+class WithReplacementLoss(Loss):
+    """A Gaussian step of replace-one shift `mu` on `batch` draws with replacement from `rows` records."""
+
+    mu: float
+    rows: int
+    batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class RevealedSizeLoss(Loss):
+    """A Poisson-sampled Gaussian step whose batch size m is released, a record added or removed.
+
+    With n = `rows`, the record among them: P(m) = Binomial(n, rate), Q(m) = Binomial(n-1, rate), and given m
+    the sum is moved by `mu` with probability m/n under P.
+    """
+
+    mu: float
+    rate: float
+    rows: int
+    backwards: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AllocationLoss(Loss):
     """P = (1/batches) sum_i N(mu e_i, I), Q = N(0, I): one of `batches` steps, chosen uniformly."""
 
@@ -185,10 +210,25 @@ class AllocationLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
+class LatticeMassLoss(Loss):
+    """P-masses of the losses (first + i) * step that bound a pair from above, and of an infinite one.
+
+    `added` bounds the reversed pair likewise; None where it is the same.
+    """
+
+    step: float
+    first: int
+    masses: tuple[float, ...]
+    infinite: float
+    added: tuple[int, tuple[float, ...], float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ConcentratedLoss(Loss):
-    """Renyi divergence at most rho * order at every order."""
+    """Renyi divergence at most offset + rho * order at every order."""
 
     rho: float
+    offset: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +240,23 @@ class BoundedRangeLoss(Loss):
 
 @dataclass(frozen=True, slots=True)
 class GroupedLoss(Loss):
-    """`inner`, seen by an owner of `size` records, where no closed form is known."""
+    """`inner`, seen by an owner of `size` records, where no closed form is known.
+
+    `mixed` where the steps between the two datasets may go either way along the pair.
+    """
 
     inner: Loss
     size: int
+    mixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SampledLoss(Loss):
+    """A composition on one Poisson sample: P = (1-rate) Q0 + rate P0, Q = Q0, (P0, Q0) the composition's."""
+
+    inner: Parts
+    rate: float
+    backwards: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,14 +298,21 @@ class LossBounds:
 
 def reverse(loss: Loss) -> Loss:
     """The loss with P and Q swapped; the same object where the pair is symmetric."""
-    if isinstance(loss, GaussianMixtureLoss | SampledLaplaceLoss | AllocationLoss):
+    if isinstance(
+        loss,
+        GaussianMixtureLoss | SampledLaplaceLoss | AllocationLoss | SampledLoss | RevealedSizeLoss,
+    ):
         return replace(loss, backwards=not loss.backwards)
     if isinstance(loss, FiniteLoss):
         return FiniteLoss(loss.q, loss.p)
+    if isinstance(loss, LatticeMassLoss):
+        if loss.added is None:
+            return loss
+        return LatticeMassLoss(loss.step, *loss.added, (loss.first, loss.masses, loss.infinite))
     if isinstance(loss, DensityLoss):
         return DensityLoss(loss.q, loss.p, loss.knots)
     if isinstance(loss, GroupedLoss):
-        return GroupedLoss(reverse(loss.inner), loss.size)
+        return replace(loss, inner=reverse(loss.inner))
     if isinstance(loss, CoinLoss):
         return CoinLoss(tuple((share, reverse(option)) for share, option in loss.options))
     return loss

@@ -12,27 +12,20 @@ from fractions import Fraction
 from functools import singledispatch
 
 from dpcheck.accounting.losses import (
-    AllocationLoss,
     BoundedLoss,
     BoundedRangeLoss,
-    CoinLoss,
     ConcentratedLoss,
     DiscreteGaussianLoss,
     DiscreteLaplaceLoss,
     FiniteLoss,
     GaussianLoss,
-    GaussianMixtureLoss,
     GroupedLoss,
     LaplaceLoss,
+    LatticeMassLoss,
     Loss,
     LossBounds,
-    OppositeMixtureLoss,
-    OppositeSampleLoss,
-    ReplacedSampleLoss,
     ResponseLoss,
-    SampledLaplaceLoss,
     UnboundedLoss,
-    WithoutReplacementLoss,
 )
 from dpcheck.accounting.objective import event_epsilon
 from dpcheck.core.adjacency import Adjacency
@@ -40,7 +33,6 @@ from dpcheck.core.errors import InvalidEvent, UnsupportedAdjacency
 from dpcheck.core.events import guarantee, noise, training
 from dpcheck.core.events.event import Event
 from dpcheck.numerics.enclose import enclose, enclose_root
-from dpcheck.numerics.tails import binomial_tail
 
 
 @singledispatch
@@ -71,12 +63,13 @@ _GUARANTEES = (
     guarantee.ApproxDP,
     guarantee.ZCDP,
     guarantee.GDP,
+    guarantee.LossDistribution,
     noise.ExponentialMechanism,
     noise.FinitePair,
 )
 
 
-def _stated_steps(stated: Adjacency | None, adjacency: Adjacency) -> int:
+def stated_steps(stated: Adjacency | None, adjacency: Adjacency) -> int:
     """How many stated steps make one accounted step; an error where none do."""
     if stated is None or stated is adjacency:
         return 1
@@ -149,7 +142,7 @@ def _log(ratio: Fraction) -> tuple[float, float]:
 
 @worst_case.register
 def _(event: noise.ExponentialMechanism, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    steps = _stated_steps(event.adjacency, adjacency) * group
+    steps = stated_steps(event.adjacency, adjacency) * group
     # Two candidates with opposite utilities attain half of the range on each side.
     return LossBounds(
         BoundedRangeLoss(_scaled(event.epsilon, steps)[1]),
@@ -164,13 +157,15 @@ def _scaled(value: float, times: int) -> tuple[float, float]:
 @worst_case.register
 def _(event: noise.FinitePair, adjacency: Adjacency, group: int = 1) -> LossBounds:
     loss = FiniteLoss(event.p, event.q)
-    steps = _stated_steps(event.adjacency, adjacency) * group
-    return LossBounds(loss, loss) if steps == 1 else LossBounds(GroupedLoss(loss, steps), loss)
+    steps = stated_steps(event.adjacency, adjacency) * group
+    if steps == 1:
+        return LossBounds(loss, loss)
+    return LossBounds(GroupedLoss(loss, steps, mixed=True), loss)
 
 
 @worst_case.register
 def _(event: guarantee.PureDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    steps = _stated_steps(event.adjacency, adjacency) * group
+    steps = stated_steps(event.adjacency, adjacency) * group
     down, up = _scaled(event.epsilon, steps)
     # Over several steps randomized response no longer chains, but Laplace noise does.
     return LossBounds(ResponseLoss(up), ResponseLoss(down) if steps == 1 else LaplaceLoss(down))
@@ -178,7 +173,7 @@ def _(event: guarantee.PureDP, adjacency: Adjacency, group: int = 1) -> LossBoun
 
 @worst_case.register
 def _(event: guarantee.ApproxDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    steps = _stated_steps(event.adjacency, adjacency) * group
+    steps = stated_steps(event.adjacency, adjacency) * group
     attained = ResponseLoss(event.epsilon, event.delta)
     if steps == 1:
         return LossBounds(attained, attained)
@@ -192,195 +187,36 @@ def _(event: guarantee.ApproxDP, adjacency: Adjacency, group: int = 1) -> LossBo
 
 @worst_case.register
 def _(event: guarantee.ZCDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    steps = _stated_steps(event.adjacency, adjacency) * group
+    steps = stated_steps(event.adjacency, adjacency) * group
     # Group privacy of zCDP is quadratic [Bun2016, Proposition 1.9]; the Gaussian attains it.
     rho = Fraction(event.rho) * steps**2
-    return LossBounds(ConcentratedLoss(enclose(rho)[1]), GaussianLoss(enclose_root(2 * rho)[0]))
+    offset = Fraction(event.xi) * steps * sum(Fraction(1, i) for i in range(1, steps + 1))
+    return LossBounds(
+        ConcentratedLoss(enclose(rho)[1], enclose(offset)[1]),
+        GaussianLoss(enclose_root(2 * rho)[0]),
+    )
 
 
 @worst_case.register
 def _(event: guarantee.GDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
     # Group privacy of GDP is linear [Dong2022, Theorem 2.14].
-    down, up = _scaled(event.mu, _stated_steps(event.adjacency, adjacency) * group)
+    down, up = _scaled(event.mu, stated_steps(event.adjacency, adjacency) * group)
     return LossBounds(GaussianLoss(up), GaussianLoss(down))
+
+
+@worst_case.register
+def _(event: guarantee.LossDistribution, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    steps = stated_steps(event.adjacency, adjacency) * group
+    loss: Loss = LatticeMassLoss(event.step, event.first, event.masses, event.infinite, event.added)
+    given = "the privacy-loss distribution that was given bounds the mechanism's"
+    # It is an upper bound: nothing is known below.
+    upper = loss if steps == 1 else GroupedLoss(loss, steps, mixed=True)
+    return LossBounds(upper, None, assumes=(given,))
 
 
 @worst_case.register
 def _(event: guarantee.NotPrivate, adjacency: Adjacency, group: int = 1) -> LossBounds:
     return LossBounds(UnboundedLoss(event.reason), UnboundedLoss(event.reason))
-
-
-@worst_case.register
-def _(event: training.SampledGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    if event.sampling_rate == 1:
-        return worst_case(noise.Gaussian(event.noise_multiplier), adjacency, group)
-    down, up = enclose(1 / Fraction(event.noise_multiplier))
-    if adjacency is Adjacency.REPLACE_ONE:
-        return _replaced_gaussian(down, up, event.sampling_rate, group)
-    # [Mironov2019] section 3.2 for one record, [Ganesh2024] Theorem 3.2 for a group: the mixture over
-    # how many of the person's records were drawn, all pointing the same way.
-    return LossBounds(
-        _mixture(up, event.sampling_rate, group, 1), _mixture(down, event.sampling_rate, group, 0)
-    )
-
-
-# Below this weight of the unshifted part its rounding is not covered by the lattice's error bounds.
-_LEAST_REST = 0.25
-
-
-def _replaced_gaussian(down: float, up: float, rate: float, group: int) -> LossBounds:
-    """A group of Poisson-sampled records is replaced: mirrored mixtures on the line dominate.
-
-    Given the others, the output is N(c, I) moved by v_J or by v'_J, J the set of the group's records that
-    were drawn, |v_J|, |v'_J| <= |J| mu. With a_J = e^{<v_J, x> - |v_J|^2/2} and b_J likewise, the
-    divergence is E h(sum_J w_J a_J - y sum_J w_J b_J) under N(0, I), h(x) = (x)+ convex. Along a line of
-    covariances of the Gaussian vector (<v_J, x>, <v'_J, x>) its derivative is
-    1/2 sum d(cov_ij) s_i s_j w_i w_j E[h'' a_i a_j] with s = 1 for the a and -y for the b (Kahane's
-    inequality): it grows with the variances and with covariances among the a and among the b, and falls with
-    those between a and b. All are extreme together on the line: v_J = |J| mu, v'_J = -|J| mu. The mixture
-    over the others is covered by joint convexity.
-    Reference: [Kahane1986].
-    """
-    if group == 1:
-        return LossBounds(
-            OppositeMixtureLoss((up,), (rate,)), OppositeMixtureLoss((down,), (rate,))
-        )
-    weights = [
-        math.comb(group, j) * Fraction(rate) ** j * (1 - Fraction(rate)) ** (group - j)
-        for j in range(1, group + 1)
-    ]
-    if group > 8 or 1 - sum(weights) < _LEAST_REST:
-        loss = GroupedLoss(ReplacedSampleLoss(GaussianLoss(up), rate), group)
-        return LossBounds(loss, OppositeMixtureLoss((down,), (rate,)))
-    near = tuple(float(weight) for weight in weights)
-    above, below = (
-        tuple(_scaled(mu, j)[i] for j in range(1, group + 1)) for i, mu in ((1, up), (0, down))
-    )
-    return LossBounds(OppositeMixtureLoss(above, near), OppositeMixtureLoss(below, near))
-
-
-# Draws of a group rarer than this are counted with the largest (above) or as none (below).
-_RARE_DRAW = Fraction(1, 10**40)
-
-
-def _mixture(shift: float, rate: float, group: int, side: int) -> GaussianMixtureLoss:
-    """Shifts and weights of how many of a group's records are drawn; more of them dominate fewer."""
-    q = Fraction(rate)
-    weights = [math.comb(group, j) * q**j * (1 - q) ** (group - j) for j in range(1, group + 1)]
-    kept = {j: w for j, w in enumerate(weights, 1) if w >= _RARE_DRAW or group <= 8}
-    if side:
-        kept[group] = kept.get(group, Fraction(0)) + sum(weights) - sum(kept.values())
-    shifts = tuple(_scaled(shift, j)[side] for j in kept)
-    return GaussianMixtureLoss(shifts, tuple(enclose(w)[side] for w in kept.values()))
-
-
-def _replaced_laplace(
-    above: LaplaceLoss, below: LaplaceLoss, rate: float, group: int
-) -> LossBounds:
-    upper: Loss = ReplacedSampleLoss(above, rate)
-    if group > 1:
-        upper = GroupedLoss(upper, group)
-    return LossBounds(upper, OppositeSampleLoss(below, rate))
-
-
-@worst_case.register
-def _(event: training.SampledLaplace, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    if event.sampling_rate == 1:
-        return worst_case(noise.Laplace(event.noise_multiplier), adjacency, group)
-    down, up = enclose(1 / Fraction(event.noise_multiplier))
-    if adjacency is Adjacency.REPLACE_ONE:
-        return _replaced_laplace(LaplaceLoss(up), LaplaceLoss(down), event.sampling_rate, group)
-    upper: Loss = SampledLaplaceLoss(up, event.sampling_rate)
-    if group > 1:
-        upper = GroupedLoss(upper, group)
-    return LossBounds(upper, SampledLaplaceLoss(down, event.sampling_rate))
-
-
-@worst_case.register
-def _(event: training.FixedBatchGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    if adjacency is Adjacency.ADD_REMOVE:
-        raise UnsupportedAdjacency(
-            "a fixed-size batch has a public number of rows, which add-remove changes; account it "
-            "under replace-one or zero-out.",
-            adjacency=adjacency,
-        )
-    if event.batch == event.rows:
-        return worst_case(noise.Gaussian(event.noise_multiplier), adjacency, group)
-    low, high = enclose(1 / Fraction(event.noise_multiplier))
-    rate_low, rate_high = enclose(Fraction(event.batch, event.rows))
-    # Zero-out is a replacement by a record that contributes 0, so the replace-one bound covers it.
-    upper: Loss = WithoutReplacementLoss(2 * high, rate_high)
-    if group > 1:
-        upper = GroupedLoss(upper, group)
-    # All other records contribute 0: what is left is the mixture on the line.
-    lower: Loss = OppositeMixtureLoss((low,), (rate_low,))
-    if adjacency is Adjacency.ZERO_OUT:
-        lower = GaussianMixtureLoss((low,), (rate_low,))
-    return LossBounds(upper, lower)
-
-
-@worst_case.register
-def _(event: training.RandomAllocationGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    if event.batches == 1:
-        return worst_case(noise.Gaussian(event.noise_multiplier), adjacency, group)
-    if adjacency is Adjacency.REPLACE_ONE:
-        raise UnsupportedAdjacency(
-            "random allocation has a proved bound for a record that is added, removed or zeroed "
-            "only; account it under add-remove or zero-out.",
-            adjacency=adjacency,
-        )
-    low, high = enclose(1 / Fraction(event.noise_multiplier))
-    # The dominating pair of balls-and-bins sampling [Chua2025, Feldman2025].
-    upper: Loss = AllocationLoss(high, event.batches)
-    if group > 1:
-        upper = GroupedLoss(upper, group)
-    # Adding up all steps is post-processing: one Gaussian with sqrt(batches) times the noise.
-    root = enclose_root(Fraction(event.batches))[1]
-    lower = GaussianLoss(enclose(Fraction(low) / Fraction(root))[0])
-    independent = "records are assigned to batches independently of each other, not by a shuffle"
-    return LossBounds(upper, lower, assumes=(independent,))
-
-
-@worst_case.register
-def _(event: training.TruncatedPoissonGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    """`rows` counts the record in question: the larger of two datasets that differ by one record.
-
-    Let s of the other rows - 1 records be drawn. If s < max_batch nothing is cut: an ordinary sampled
-    step. Otherwise a uniform batch T of the others, independent of s, is used, in which with probability
-    r = E[p max_batch/(s+1) | s >= max_batch] a random record y is replaced by x. Given T that moves the
-    sum by x - y, at most 2C; removed records are mixtures over y, covered by joint convexity. Revealing
-    whether s >= max_batch only helps the attacker. Below: all other records contribute 0, and x is in
-    the batch with probability p P(s < max_batch) + r P(s >= max_batch).
-    Reference: [Ganesh2025], with x - y kept as one shift of 2C.
-    """
-    p, most = event.sampling_rate, event.max_batch
-    plain = training.SampledGaussian(event.noise_multiplier, p)
-    if most >= event.rows:
-        return worst_case(plain, adjacency, group)
-    (cut_low, cut_high), (all_low, all_high) = (
-        binomial_tail(event.rows - 1, p, most),
-        binomial_tail(event.rows, p, most + 1),
-    )
-    share = Fraction(most, event.rows)
-    # r P(s >= max_batch) = (max_batch/rows) P(Binomial(rows, p) > max_batch).
-    rate = min(1.0, enclose(share * Fraction(all_high) / Fraction(cut_low))[1]) if cut_low else 1.0
-    rest = enclose(1 - Fraction(cut_low))[1]
-    kept = enclose(Fraction(p) * (1 - Fraction(cut_high)) + share * Fraction(all_low))[0]
-    down, up = enclose(1 / Fraction(event.noise_multiplier))
-    far: Loss = GaussianMixtureLoss((2 * up,), (rate,))
-    near: Loss = GaussianMixtureLoss((up,), (p,))
-    lower: Loss = GaussianMixtureLoss((down,), (max(kept, 0.0),))
-    if adjacency is not Adjacency.ADD_REMOVE:
-        # x - y and x' - y are at most 2C each and at most 2C apart; a null record is one x'.
-        far = WithoutReplacementLoss(2 * up, rate) if rate < 1 else GaussianLoss(2 * up)
-    if adjacency is Adjacency.REPLACE_ONE:
-        near = OppositeMixtureLoss((up,), (p,)) if p < 1 else GaussianLoss(2 * up)
-        lower = OppositeMixtureLoss((down,), (max(kept, 0.0),))
-    upper: Loss = CoinLoss(((rest, near), (cut_high, far)))
-    if group > 1:
-        upper = GroupedLoss(upper, group)
-    larger = "rows is the number of records of the larger of two neighbouring datasets"
-    return LossBounds(upper, lower, assumes=(larger,))
 
 
 @worst_case.register
@@ -447,7 +283,7 @@ def _(event: training.ObjectivePerturbation, adjacency: Adjacency, group: int = 
 
 @worst_case.register
 def _(event: training.OutputPerturbation, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    steps = _stated_steps(event.adjacency, adjacency) * group
+    steps = stated_steps(event.adjacency, adjacency) * group
     down, up = enclose(Fraction(event.rate) * Fraction(event.sensitivity) * steps)
     # In one dimension this is the Laplace mechanism; in more the loss is only known to be bounded.
     return LossBounds(ResponseLoss(up), LaplaceLoss(down))

@@ -31,6 +31,11 @@ class AuditedClaim:
         non_negative("epsilon", self.epsilon)
         probability("delta", self.delta)
 
+    @property
+    def typical_delta(self) -> float:
+        """The delta to compare pairs at: the claim's own, or of a curve one in its middle."""
+        return self.delta if self.lines is None else self.lines[len(self.lines) // 2][1]
+
     def at(self, delta: float) -> float:
         """The epsilon that is claimed at the delta of an observation."""
         for epsilon, line in self.lines or ():

@@ -87,6 +87,23 @@ class Mechanism:
 
 
 @dataclass(frozen=True, slots=True)
+class OneRun:
+    """A mechanism as (data, rng) -> output, whatever it is called like."""
+
+    mechanism: Mechanism
+
+    @property
+    def __wrapped__(self) -> Callable[..., Output]:
+        return self.mechanism.function
+
+    def __call__(self, data: Data, rng: np.random.Generator) -> Output:
+        """One output."""
+        if self.mechanism.batched:
+            return self.mechanism.function(data, 1, rng)
+        return self.mechanism.function(data, rng)
+
+
+@dataclass(frozen=True, slots=True)
 class Declaration:
     """What `@audited` recorded: the claim as given, its adjacency, neighbours or canaries."""
 
@@ -95,6 +112,8 @@ class Declaration:
     neighbours: tuple[Pair, ...]
     canaries: int | None = None
     guesses: int | None = None
+    trainings: int = 1
+    scores: str = "any"
     records: Records | None = None
     form: Form | None = None
 
@@ -115,6 +134,8 @@ def audited(
     rows_per_person: int = 1,
     canaries: int | None = None,
     guesses: int | None = None,
+    trainings: int = 1,
+    scores: str = "any",
 ) -> Callable[[F], F]:
     """Make a function a target of `dpcheck audit file.py:name`.
 
@@ -125,7 +146,9 @@ def audited(
     "polars", "dicts", "columns", "array" or "values". With `canaries` it is a training that runs
     once, (included, rng) -> scores: it adds the canaries whose entry of `included` is true to its
     data, and scores every canary, higher where it seems to have been in. `guesses` coins are then
-    guessed (a quarter by default).
+    guessed (by default as many as serve the claim best). `trainings` runs it as often, with new
+    coins, and combines what they prove. scores="independent" states that the scores of different
+    canaries are independent given their coins, which proves much more; "any" supposes nothing.
     """
     ways = [bool(neighbours), records is not None, canaries is not None]
     if sum(ways) != 1:
@@ -138,6 +161,11 @@ def audited(
         count("canaries", canaries, at_least=2)
         if not 1 <= (guesses or 1) <= canaries:
             raise InvalidParameter("guesses must be between 1 and canaries.", name="guesses")
+    count("trainings", trainings)
+    if scores not in ("any", "independent"):
+        raise InvalidParameter(
+            f'scores must be "any" or "independent", not {scores!r}.', name="scores"
+        )
     owned = count("rows_per_person", rows_per_person)
     pairs = tuple(as_pairs(neighbours, owned)) if neighbours else ()
     described = (
@@ -146,7 +174,9 @@ def audited(
 
     def mark(function: F) -> F:
         shape = None if form is None else as_form(form)
-        declared = Declaration(claim, str(adjacency), pairs, canaries, guesses, described, shape)
+        declared = Declaration(
+            claim, str(adjacency), pairs, canaries, guesses, trainings, scores, described, shape
+        )
         setattr(function, _AUDITED, declared)
         return function
 

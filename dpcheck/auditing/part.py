@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from dpcheck.auditing.counterexample.build import readable
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
 from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.verdicts import Evidence, decide
 from dpcheck.core.audit_result import AuditEntry, Observed
@@ -57,7 +59,7 @@ def audit_part(
     fraction of what the ones before it left.
     """
     if plan.pair_search is not None and plan.mechanism is not None:
-        plan = replace(plan, pairs=plan.pair_search.find(plan.mechanism, runner))
+        plan = _with_pairs(plan, plan.pair_search, limits, runner)
     findings: list[Finding] = []
     left, late = limits.alpha, False
     if plan.mechanism is not None and not math.isinf(limits.deadline):
@@ -84,13 +86,15 @@ def audit_part(
         epsilon=plan.tested.at(observed.delta),
         observed=observed.epsilon,
         detectable=min(each.detectable for each, _ in seen),
-        proved=plan.proved.epsilon if plan.proved is not None else None,
-        tied=conforms(findings),
+        proved=_proved(plan, observed.delta),
+        tied=_tied(plan, findings),
         tolerance=limits.tolerance,
     )
     verdict = decide(evidence)
     spent = sum(each.runs + each.learning_runs for each, _ in seen)
     told = [finding.conformance for finding in findings if finding.conformance is not None]
+    if plan.code_proof is not None:
+        told.insert(0, plan.code_proof.how)
     return AuditEntry(
         plan.name,
         plan.variant,
@@ -112,7 +116,41 @@ def audit_part(
         evidence=_pictures(plan, findings, limits, runner) if pictures and not late else None,
         cut_short=late,
         floating_point=plan.floating_point,
+        event=None if plan.code_proof is None else plan.code_proof.event,
     )
+
+
+def _proved(plan: PartPlan, delta: float) -> float | None:
+    """The certified upper bound, at the delta of what was observed where a proof of the code gives it."""
+    if plan.code_proof is not None:
+        return plan.code_proof.epsilon_at(delta)
+    return None if plan.proved is None else plan.proved.epsilon
+
+
+def _tied(plan: PartPlan, findings: Sequence[Finding]) -> bool:
+    """Whether the bound is one of the code: proved of it, or tested; no test may say otherwise."""
+    if plan.code_proof is not None:
+        return all(finding.conforms is not False for finding in findings)
+    return conforms(findings)
+
+
+def _with_pairs(plan: PartPlan, search: PairSearch, limits: Limits, runner: Runner) -> PartPlan:
+    """The plan with pairs that were searched, in a third of the time there is."""
+    assert plan.mechanism is not None
+    mechanism, ends = plan.mechanism, limits.deadline
+    if not math.isinf(ends):
+        ends = time.time() + limits.seconds_left / 3
+        mechanism = replace(mechanism, deadline=ends)
+    try:
+        with until(ends):
+            return replace(plan, pairs=search.find(mechanism, runner, plan.tested.typical_delta))
+    except TimeLimitReached:
+        pairs = search.unsearched()
+        note = (
+            f"the search for neighbours was ended by the time limit: the first {len(pairs)} that the "
+            "description gives are audited instead"
+        )
+        return replace(plan, pairs=pairs, notes=(*plan.notes, note))
 
 
 def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Finding]]:
@@ -163,10 +201,14 @@ def _pictures(
     if plan.mechanism is None or not plan.pairs:
         return None
     tested = [finding.event for finding in findings if finding.event is not None]
+    shown = [finding.drawn for finding in findings if finding.drawn is not None]
+    mechanism, pairs = plan.mechanism, list(plan.pairs)
+    if shown and not tested:
+        mechanism, pairs = shown[0][0], [shown[0][1]]
     try:
         return gather(
-            plan.mechanism,
-            plan.pairs,
+            mechanism,
+            pairs,
             tested[-1] if tested else None,
             epsilon=plan.claim.budget.epsilon,
             alpha=limits.alpha,

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+
+from dpcheck.core.data import Output
 
 _MOST_NUMBERS = 24  # a dataset up to this size is shown whole
 _MOST_ROWS = 4  # rows in which two datasets differ, of a larger one
@@ -16,7 +17,7 @@ _MOST_DEPTH = 8
 _MOST_TEXT = 200
 
 
-def plain(value: object, limit: int = _MOST_NUMBERS) -> Any:
+def plain(value: object, limit: int = _MOST_NUMBERS) -> Output:
     """A value as JSON can carry it; what is larger than `limit` as a short description.
 
     >>> plain([Decimal("0.5"), float("nan"), np.float64(2)])
@@ -25,7 +26,7 @@ def plain(value: object, limit: int = _MOST_NUMBERS) -> Any:
     return _plain(value, limit, _MOST_DEPTH)
 
 
-def _plain(value: Any, limit: int, depth: int) -> Any:
+def _plain(value: Output, limit: int, depth: int) -> Output:
     if isinstance(value, bool | np.bool_ | str | None):
         return value if isinstance(value, str | None) else bool(value)
     if isinstance(value, np.generic):
@@ -53,7 +54,7 @@ def _is_frame(value: object) -> bool:
     return type(value).__name__ == "DataFrame" and hasattr(value, "to_dict")
 
 
-def _size(value: Any) -> int:
+def _size(value: Output) -> int:
     """How many values a container holds, at most a little more than anybody shows."""
     if isinstance(value, np.ndarray) or hasattr(value, "size"):
         return int(value.size) if isinstance(value.size, int | np.integer) else 1
@@ -64,14 +65,14 @@ def _size(value: Any) -> int:
     return 1
 
 
-def _described(value: Any) -> str:
+def _described(value: Output) -> str:
     kind = type(value).__name__
     if hasattr(value, "shape"):
         return f"{kind} of shape {value.shape}"
     return f"{kind} of {len(value)}" if hasattr(value, "__len__") else repr(value)[:_MOST_TEXT]
 
 
-def plain_pair(first: object, second: object) -> tuple[Any, Any]:
+def plain_pair(first: object, second: object) -> tuple[Output, Output]:
     """Two neighbouring datasets as far as they matter: small ones whole, else where they differ.
 
     >>> one = np.zeros((1000, 2))
@@ -90,17 +91,17 @@ def plain_pair(first: object, second: object) -> tuple[Any, Any]:
     return _part(first, ours, start, end), _part(second, theirs, start, end)
 
 
-def _rows(value: Any) -> list[Any] | None:
+def _rows(value: Output) -> list[Output] | None:
     """The rows of a dataset, one record each."""
     if isinstance(value, np.ndarray) and value.ndim:
         return list(value)
     if _is_frame(value):
-        records: list[Any] = value.to_dict("records")
+        records: list[Output] = value.to_dict("records")
         return records
     return list(value) if isinstance(value, tuple | list) else None
 
 
-def _common(first: Sequence[Any], second: Sequence[Any]) -> int:
+def _common(first: Sequence[Output], second: Sequence[Output]) -> int:
     """How many rows at the beginning are equal."""
     same = 0
     for ours, theirs in zip(first, second, strict=False):
@@ -110,7 +111,7 @@ def _common(first: Sequence[Any], second: Sequence[Any]) -> int:
     return same
 
 
-def _equal(first: Any, second: Any) -> bool:
+def _equal(first: Output, second: Output) -> bool:
     try:
         if isinstance(first, np.ndarray | np.generic) and first.dtype.kind == "f":
             return bool(np.array_equal(first, second, equal_nan=True))
@@ -121,10 +122,10 @@ def _equal(first: Any, second: Any) -> bool:
         return first is second
 
 
-def _part(value: Any, rows: Sequence[Any], start: int, end: int) -> dict[str, Any]:
+def _part(value: Output, rows: Sequence[Output], start: int, end: int) -> dict[str, Output]:
     """The rows that differ: from `start` on, the last `end` left out."""
     changed = range(start, len(rows) - end)
-    found: dict[str, Any] = {"of": _described(value)}
+    found: dict[str, Output] = {"of": _described(value)}
     found["rows"] = {str(i): plain(rows[i]) for i in changed[:_MOST_ROWS]}
     if len(changed) > _MOST_ROWS:
         found["more"] = len(changed) - _MOST_ROWS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.core.audit_result import Observed, Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
+from dpcheck.core.events.event import Event
 from dpcheck.core.reference import Describes, ReferenceMechanism
 from dpcheck.core.witness import Witness
 from dpcheck.execution.runner import Runner
@@ -37,6 +38,14 @@ class LossSearch(Protocol):
         """(certified lower bound, its witness)."""
 
 
+@runtime_checkable
+class ShowsItsPair(Protocol):
+    """A search whose witness stands on a pair that can be run, for the pictures of a report."""
+
+    def shown(self, witness: Witness) -> tuple[ReferenceMechanism, Pair]:
+        """The model, its public parameters included, and the pair; its label is the witness's."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingResult:
     """What one training showed; `agrees` is whether it fits the event that is bounded."""
@@ -50,6 +59,10 @@ class TrainingResult:
 class TrainingAudit(Protocol):
     """A whole training with many canaries, each in the data by its own fair coin."""
 
+    @property
+    def tests(self) -> Sequence[str]:
+        """The bounds it divides its error rate among."""
+
     def run(self, alpha: float, runner: Runner) -> TrainingResult:
         """What it found; wrong with probability at most alpha."""
 
@@ -61,6 +74,15 @@ class Pivot:
     values: Callable[[Data, Array], Array]
     shape: float
     what: str = "noise"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeProof:
+    """A proof of the code itself: what it releases, and the epsilon of that at any delta."""
+
+    event: Event
+    epsilon_at: Callable[[float], float]
+    how: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +102,7 @@ class PartPlan:
     floating_point: bool = False  # the mechanism's outputs are the bits of another one's
     pair_search: PairSearch | None = None  # finds the pairs, where none are given
     notes: tuple[str, ...] = ()  # what is known before any run
+    code_proof: CodeProof | None = None  # then `proved` needs no test that ties it to the code
     tested: AuditedClaim = field(init=False)
 
     def __post_init__(self) -> None:

@@ -16,6 +16,16 @@ from dpcheck.auditing.pairs.forms import rows_of
 from dpcheck.core.data import Data
 
 _ATTEMPTS = 12
+_KEPT = 0.9
+
+
+def kept_loss(strongest: float, claim: float) -> float:
+    """What a shrunk witness must still prove: most of what the strongest one has above the claim.
+
+    >>> round(kept_loss(4.7, 1.0), 9)
+    4.33
+    """
+    return claim + _KEPT * (strongest - claim)
 
 
 def shrink_pair(pair: Pair, still_fails: Callable[[Pair], bool], attempts: int = _ATTEMPTS) -> Pair:

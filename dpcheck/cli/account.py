@@ -10,10 +10,10 @@ import click
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dpcheck.accounting.accountants.best import METHODS
 from dpcheck.accounting.api import epsilon, verify_epsilon
+from dpcheck.accounting.explain import Explanation, by_method, explain_epsilon, loss_law
+from dpcheck.accounting.renyi.closed_forms import sampled_gaussian_theorem
 from dpcheck.accounting.renyi.conversion import classic
-from dpcheck.accounting.renyi.divergence import sampled_gaussian_theorem
 from dpcheck.accounting.risk import attack_risk
 from dpcheck.cli.events import (
     KINDS,
@@ -27,7 +27,7 @@ from dpcheck.cli.flags import Flag
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.data import Plain
-from dpcheck.core.errors import CannotCertify, TheoremConditionViolated, UsageError
+from dpcheck.core.errors import TheoremConditionViolated, UsageError
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.guarantee import NotPrivate
 from dpcheck.core.events.serialize import to_dict
@@ -57,7 +57,12 @@ _LABELS = {
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw epsilon against delta into this .svg, .png or .pdf file.",
+    help="Draw epsilon against delta into this .svg, .png or .pdf file; with --explain also the "
+    "privacy-loss distribution and how epsilon moves.",
+)
+@click.option("--explain", is_flag=True, help="Say who proved it, what drives it, how it moves.")
+@click.option(
+    "--claim", type=Number(), help="An epsilon somebody claims, to hold the bounds against."
 )
 @click.option("--verify", is_flag=True, help="Prove the PLD's answer again in ball arithmetic.")
 @click.option("--risk", is_flag=True, help="Also say what an attacker can gain.")
@@ -69,6 +74,8 @@ def command(
     delta: float,
     adjacency: str | None,
     plot: Path | None,
+    explain: bool,
+    claim: float | None,
     verify: bool,
     risk: bool,
     layout: str,
@@ -94,19 +101,28 @@ def command(
             "this mechanism has no finite epsilon at delta 0; say which delta you allow, for example "
             "--delta 1e-5.",
         )
-    rows = by_method(event, delta, relation)
+    rows = list(by_method(event, delta, relation))
     if isinstance(step, SampledGaussian):
         rows = [theorem_row(step, times, delta, relation), *rows]
     gains = attack_risk(event, adjacency=relation) if risk else None
+    why = explain_epsilon(event, delta, relation) if explain else None
     if layout == "json":
         found = as_json(event, delta, answer, rows)
         if gains is not None:
             found["risk"] = gains.to_dict()
+        if why is not None:
+            found["explanation"] = why.to_dict()
+        if claim is not None:
+            found["claim"] = {"epsilon": claim, "verdict": judged(answer, claim)}
         click.echo(json.dumps(found, indent=2))
     else:
         click.echo(as_text(step, times, delta, answer, rows))
         if gains is not None:
             click.echo(f"\nwhat an attacker can gain:\n{gains}")
+        if why is not None:
+            click.echo(f"\n{why}")
+        if claim is not None:
+            click.echo(f"\n{_claim_line(answer, claim)}")
     if verify:
         again = verify_epsilon(event, delta=delta, adjacency=relation)
         click.echo(
@@ -114,24 +130,43 @@ def command(
             err=True,
         )
     if plot is not None:
-        from dpcheck.cli.plot import draw_curve
-
-        draw_curve(event, relation, delta, _title(step, times), plot)
-        click.echo(f"curve written to {plot}", err=True)
+        _draw(event, answer, (delta, claim), why, _title(step, times), plot)
+        click.echo(f"{'explanation' if why else 'curve'} written to {plot}", err=True)
 
 
-def by_method(event: Event, delta: float, adjacency: Adjacency) -> list[tuple[str, float, str]]:
-    """(method, epsilon, note) of every accountant with a finite answer."""
-    found = []
-    for method in METHODS:
-        try:
-            bound = epsilon(event, delta=delta, adjacency=adjacency, method=method)
-        except CannotCertify as error:
-            found.append((method, math.inf, error.message))
-            continue
-        if math.isfinite(bound.upper):
-            found.append((method, bound.upper, ""))
-    return found
+def _draw(
+    event: Event,
+    answer: Bound,
+    asked: tuple[float, float | None],
+    why: Explanation | None,
+    title: str,
+    path: Path,
+) -> None:
+    from dpcheck.cli.plot import draw_curve, draw_explanation
+
+    assert answer.adjacency is not None
+    delta, claim = asked
+    if why is None:
+        draw_curve(event, answer.adjacency, delta, title, path)
+    else:
+        draw_explanation(why, loss_law(event, answer.adjacency), claim, title, path)
+
+
+def judged(answer: Bound, claim: float) -> str:
+    """What the two bounds say about a claimed epsilon; certified numbers need no slack."""
+    if answer.upper <= claim:
+        return "holds"
+    return "violated" if answer.lower > claim else "undecided"
+
+
+def _claim_line(answer: Bound, claim: float) -> str:
+    verdict = judged(answer, claim)
+    words = {
+        "holds": "holds: the upper bound is at most that",
+        "violated": "does not hold for every mechanism so described: the lower bound is above that",
+        "undecided": "is neither proved nor refuted: it lies between the bounds",
+    }
+    return f"the claim epsilon {claim:g} {words[verdict]}."
 
 
 def theorem_row(

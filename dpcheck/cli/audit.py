@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dpcheck.cli.colour import verdicts
 from dpcheck.cli.exit_codes import ExitCode, exit_code
 from dpcheck.cli.flags import Flag, Flags
 from dpcheck.cli.project import (
@@ -109,7 +110,8 @@ def command(**options: Flag) -> None:
         report = session.run_plans(plans, request, identity, progress=Progress())
     if options["no_data"]:
         report = report.without_data()
-    click.echo(render(report, options["style"]))
+    text = render(report, options["style"])
+    click.echo(verdicts(text) if options["style"] == "text" else text)
     write(report, options["reports"])
     if not options["no_data"]:
         _save_witnesses(report, options["store"])

@@ -93,7 +93,8 @@ def add(obj: Opened, finding: str, reason: str, expires: str, up_to: float | Non
 def show(obj: Opened) -> None:
     """What is accepted, what is not, and what would fail the next check."""
     from dpcheck.gate import baseline
-    from dpcheck.report.text import figure, table
+    from dpcheck.report.text import table
+    from dpcheck.report.words import figure
 
     _, entries, folder = obj
     last = _last(folder)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from dpcheck.cli.colour import verdicts
 from dpcheck.cli.exit_codes import exit_code
 from dpcheck.cli.flags import Flag
 from dpcheck.cli.project import (
@@ -94,7 +95,8 @@ def command(context: click.Context, /, **options: Flag) -> None:
         report = check(project, request, datetime.now(UTC).date(), Progress())
     if options["no_data"]:
         report = report.without_data()
-    click.echo(render(report, options["style"]))
+    text = render(report, options["style"])
+    click.echo(verdicts(text) if options["style"] == "text" else text)
     write(report, reports)
     _summarise(report)
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))

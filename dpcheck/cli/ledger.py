@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from dpcheck.core.errors import UsageError
-from dpcheck.ledger.entries import to_fields
-from dpcheck.ledger.export import FORMATS, as_json
 from dpcheck.ledger.ledger import Ledger
+from dpcheck.ledger.statements.written import FOR_OTHERS
+from dpcheck.ledger.storage.entries import to_fields
+from dpcheck.ledger.storage.export import FORMATS, as_json
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -62,12 +63,46 @@ def history(file: Path, layout: str, plot: Path | None) -> None:
 
 @command.command("export")
 @click.argument("file", type=_FILE)
-@click.option("--format", "layout", type=click.Choice(list(FORMATS)), default="text")
+@click.option("--format", "layout", type=click.Choice([*FORMATS, *FOR_OTHERS]), default="text")
+@click.option("--answers", type=_FILE, help="TOML file with what only you know; see --questions.")
+@click.option("--audits", type=_FILE, help="JSON report of `dpcheck audit`: verdicts to put in.")
+@click.option("--questions", is_flag=True, help="Write the file to fill in for --answers.")
 @click.option("--output", "-o", type=_FILE, help="A file instead of standard output.")
-def export(file: Path, layout: str, output: Path | None) -> None:
-    """The privacy statement of a ledger, for people or for programs."""
+def export(
+    file: Path,
+    layout: str,
+    answers: Path | None,
+    audits: Path | None,
+    questions: bool,
+    output: Path | None,
+) -> None:
+    """The privacy statement of a ledger, for people, programs, registries (registry, nist)."""
+    if questions:
+        from dpcheck.ledger.statements import registry
+
+        _written(registry.questions().rstrip(), output)
+        return
     with Ledger.open(file) as ledger:
-        text = FORMATS[layout](ledger)
+        text = (
+            FORMATS[layout](ledger)
+            if layout in FORMATS
+            else ledger.statement(layout, answers=answers, audits=_verdicts(audits))
+        )
+    _written(text.rstrip(), output)
+
+
+def _verdicts(path: Path | None) -> list[tuple[str, str]]:
+    """What audits concluded, from their JSON report."""
+    if path is None:
+        return []
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))["audits"]
+        return [(f"{each['name']}/{each['part']}", str(each["verdict"])) for each in entries]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} is no report that --report json=FILE wrote: {error!r}.") from None
+
+
+def _written(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text)
         return
@@ -83,7 +118,7 @@ def export(file: Path, layout: str, output: Path | None) -> None:
 @click.argument("new", type=_FILE)
 def convert(old: Path, new: Path) -> None:
     """Write a ledger of the first format (SQLite) anew; OLD is only read."""
-    from dpcheck.ledger.conversion import convert as carry_over
+    from dpcheck.ledger.storage.conversion import convert as carry_over
 
     number = carry_over(old, new)
     with Ledger.open(new) as ledger:

@@ -14,8 +14,10 @@ from dpcheck.core.errors import DpcheckError, UsageError
 # Command -> one line of help. `dpcheck.cli.NAME` must define a click command named `command`.
 # The help stands here so that `dpcheck --help` needs none of the modules behind it.
 COMMANDS = {
+    "init": "Start: write the claim of a function, a project file and a CI workflow.",
     "list": "What can be audited by name.",
     "audit": "Run the real code on neighbouring data and compare it with its claim.",
+    "prove": "Prove what a plain function spends, without running it on any data.",
     "check": "The gate: every audit and budget of this project, as one exit code.",
     "baseline": "Findings that are accepted for a while, and why.",
     "account": "What does this mechanism spend? Proved bounds on epsilon.",
@@ -107,5 +109,7 @@ def _one_line(error: click.ClickException) -> str:
 
 
 def _fail(message: str) -> None:
-    click.echo(f"error: {message}", err=True)
+    from dpcheck.cli.colour import error
+
+    click.echo(f"{error('error:')} {message}", err=True)
     sys.exit(ExitCode.ERROR)

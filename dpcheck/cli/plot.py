@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.accounting.api import epsilon
+from dpcheck.accounting.explain import FACTORS, Explanation
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import UsageError
@@ -64,6 +66,59 @@ def draw_curve(event: Event, adjacency: Adjacency, delta: float, title: str, pat
     axes.set_title(f"{title}\n{adjacency}", fontsize=10)
     axes.grid(visible=True, alpha=0.3)
     axes.legend(frameon=False)
+    try:
+        _save(figure, path)
+    finally:
+        plt.close(figure)
+
+
+def draw_explanation(
+    why: Explanation,
+    law: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    claim: float | None,
+    title: str,
+    path: Path,
+) -> None:
+    """The privacy-loss distribution with the bounds and a claim, and epsilon as parameters move."""
+    _check_suffix(path)
+    need("matplotlib", "report")
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    upper, lower = why.bound.upper, why.bound.lower
+    if law is None:
+        left.text(0.5, 0.5, "no distribution of the loss is known", ha="center")
+    else:
+        losses, density = law
+        left.semilogy(losses, np.maximum(density, 1e-300), color="#0b5394", linewidth=1)
+        left.set_ylim(max(float(density.max()) * 1e-12, 1e-290), float(density.max()) * 3)
+        beyond = losses >= upper
+        left.fill_between(
+            losses[beyond], 1e-300, np.maximum(density[beyond], 1e-300), color="#0b5394", alpha=0.2
+        )
+    if math.isfinite(upper):
+        left.axvspan(lower, upper, color="#38761d", alpha=0.3)
+        left.axvline(upper, color="#38761d", label=f"proved: [{lower:.5g}, {upper:.5g}]")
+    if claim is not None:
+        left.axvline(claim, color="#b35900", linestyle="--", label=f"claimed: {claim:g}")
+    left.set(xlabel="privacy loss", ylabel="density (log scale)")
+    left.set_title("the privacy loss", fontsize=10)
+    figure.suptitle(f"{title}\n{why.bound.adjacency}, delta {why.delta:g}", fontsize=10)
+    left.legend(frameon=False)
+    for name, values in why.moves:
+        pairs = sorted([*zip(FACTORS, values, strict=True), (1.0, upper)])
+        shown = [(factor, value) for factor, value in pairs if math.isfinite(value)]
+        right.plot([f for f, _ in shown], [v for _, v in shown], marker="o", label=name)
+    right.set(xscale="log", ylim=(0, None), xlabel="parameter times", ylabel="epsilon")
+    ticks = sorted((*FACTORS, 1.0))
+    right.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    right.minorticks_off()
+    right.set_title("how epsilon moves", fontsize=10)
+    right.grid(visible=True, alpha=0.3)
+    right.legend(frameon=False)
     try:
         _save(figure, path)
     finally:

@@ -13,7 +13,9 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.card import SIGNS, Card, Displayed
 from dpcheck.core.card import number as display_number
 from dpcheck.core.claim import Claim
+from dpcheck.core.events.event import Event
 from dpcheck.core.evidence import RunEvidence, Spent
+from dpcheck.core.made import Made
 from dpcheck.core.method import Method
 from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import Witness
@@ -98,6 +100,7 @@ class AuditEntry(Displayed):
     evidence: RunEvidence | None = None  # what a report draws, where one was asked for
     cut_short: bool = False  # by the time limit; what was seen until then stands
     floating_point: bool = False  # about the bits of floats, kept apart from the algorithm
+    event: Event | None = None  # what the code itself was proved to release, where it was traced
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -248,6 +251,8 @@ class AuditReport(Displayed):
     command: str = ""  # what to type to run it again
     file: str = ""  # the project file that asked for it, relative to the checkout
     scope: Scope = Scope.AUDIT
+    made: Made | None = None  # by whom, when, from what
+    changes: tuple[str, ...] = ()  # since the last check of this project, in sentences
 
     def without_data(self) -> AuditReport:
         """The same report with nothing of the datasets or of single outputs in it."""
@@ -269,6 +274,8 @@ class AuditReport(Displayed):
             "confidence": self.confidence,
             "command": self.command,
             "versions": dict(self.versions),
+            "made": None if self.made is None else self.made.to_dict(),
+            "changes": list(self.changes),
             "audits": [entry.to_dict() for entry in self.entries],
             "budgets": [entry.to_dict() for entry in self.budgets],
             "complaints": list(self.complaints),

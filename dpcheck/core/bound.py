@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.card import Card, Displayed, number
-from dpcheck.core.errors import DpcheckError
+from dpcheck.core.errors import DpcheckError, InvalidParameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Bound(Displayed):
     method: str
     adjacency: Adjacency | None = None
     assumes: tuple[str, ...] = field(default=(), compare=False)
+    question: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # A crossed or NaN bound would be a wrong proof; better no answer than that one.
@@ -35,6 +37,17 @@ class Bound(Displayed):
                 lower=self.lower,
                 upper=self.upper,
             )
+
+    def explain(self) -> object:
+        """Who proved the bound, what drives it and how it moves; `print` it.
+
+        Answers of `dpcheck.epsilon` can be explained; of numbers computed in between nothing is known.
+        """
+        if self.question is None:
+            raise InvalidParameter(
+                "only answers of dpcheck.epsilon can be explained; ask it about the event."
+            )
+        return self.question()
 
     @property
     def gap(self) -> float:

@@ -187,6 +187,33 @@ class NotTransferable(DpcheckError, ValueError):
     code = "DPC432"
 
 
+class NotCovered(DpcheckError, ValueError):
+    """A training does what its accountant's bound does not cover."""
+
+    code = "DPC433"
+
+
+class NotProvable(DpcheckError):
+    """A function whose privacy the tracer cannot prove; `line`, `remedy` and `kind` say where and why."""
+
+    code = "DPC440"
+
+    @property
+    def line(self) -> str:
+        """Where, as file:number."""
+        return str(self.data.get("line", "?"))
+
+    @property
+    def remedy(self) -> str:
+        """What to change."""
+        return str(self.data.get("remedy", ""))
+
+    @property
+    def kind(self) -> str:
+        """One stable word for the reason."""
+        return str(self.data.get("kind", ""))
+
+
 class UsageError(DpcheckError, ValueError):
     """A command line that cannot be carried out."""
 

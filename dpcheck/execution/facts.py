@@ -66,6 +66,7 @@ class _Recorder:
         self.depth = 0
         self.installed = False
         self.read: set[str] = set()
+        self.counted: set[str] = set()  # of those read, the ones known to be somebody's own
         self.written: set[str] = set()
         self.modules: set[str] = set()
         self.known: dict[str, tuple[tuple[int, int], str]] = {}
@@ -99,9 +100,11 @@ class _Recorder:
                 self.read.add(os.path.abspath(source))
         found = {}
         for name in list(self.read):
-            if not _counts(name):
-                self.read.discard(name)
-                continue
+            if name not in self.counted:
+                if not _counts(name):
+                    self.read.discard(name)
+                    continue
+                self.counted.add(name)
             try:
                 status = os.stat(name)
                 stamp = (status.st_mtime_ns, status.st_size)

@@ -160,6 +160,6 @@ def hang(timeout: float | None) -> RunTimedOut:
     """The diagnosis of a batch that never came back."""
     return RunTimedOut(
         f"no run finished within the timeout of {timeout:g} s; the mechanism hangs, or needs a "
-        "larger --timeout. Finished batches are kept.",
+        "longer timeout. Finished batches are kept.",
         timeout=timeout,
     )

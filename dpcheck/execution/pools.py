@@ -128,7 +128,7 @@ def died(text: str, memory: bool) -> WorkerDied:
         cause = "the code ended its process itself, as os._exit does"
     return WorkerDied(
         f"a worker process died while it ran the mechanism ({how}): {cause}. That is no answer of "
-        "the audit; mend it, or run it with --jobs 1 to see where.",
+        "the audit; mend it, or run it in one process (jobs=1) to see where.",
         how=how,
     )
 
@@ -195,8 +195,8 @@ class DaskPool:
             return error
         return WorkerDied(
             f"the mechanism ended every dask worker that ran it ({error.last_worker.address} was "
-            "the last): out of memory, a crash in compiled code, or an exit of its own. Run it "
-            "with --jobs 1 to see where.",
+            "the last): out of memory, a crash in compiled code, or an exit of its own. Run it in "
+            "one process (jobs=1) to see where.",
             how="dask gave up",
         )
 

@@ -88,7 +88,7 @@ class SqliteStore:
             self._connection.commit()
         except (sqlite3.Error, OSError) as error:
             raise StoreBroken(
-                f"cannot use the store {path}: {error}; give --store another directory.",
+                f"cannot use the store {path}: {error}; give the store another directory.",
                 path=str(path),
             ) from None
 
@@ -105,7 +105,7 @@ class SqliteStore:
         except (ValueError, OSError) as error:
             raise StoreBroken(
                 f"batch {name} in {self._file} is damaged ({error}); delete the file or run "
-                "without --resume.",
+                "without resuming.",
                 path=str(self._file),
             ) from None
 

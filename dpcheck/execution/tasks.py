@@ -59,7 +59,7 @@ def pack(stage: Stage) -> Parcel:
     except Exception as error:  # pickling runs the objects' own code
         raise NotTransferable(
             f"the mechanism or its data cannot be sent to a worker process ({type(error).__name__}: "
-            f"{error}); use --jobs 1, or keep open files, locks and connections out of them."
+            f"{error}); use one process (jobs=1), or keep open files, locks and connections out of them."
         ) from error
     return Parcel(hashlib.sha256(content).hexdigest(), content)
 
@@ -79,7 +79,7 @@ def _unpack(parcel: Parcel) -> Stage:
         raise NotTransferable(
             f"a worker process cannot load what it was sent ({type(error).__name__}: {error}); "
             "name the folder of the missing module in the project file, pythonpath, or use "
-            "--jobs 1."
+            "one process (jobs=1)."
         ) from error
 
 

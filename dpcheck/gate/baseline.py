@@ -31,6 +31,7 @@ class Finding:
     epsilon: float
     found: bool = True
     decided: bool = True
+    verdict: str = ""  # as reports print it, to say what changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,21 @@ from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Scop
 from dpcheck.core.errors import NothingToAudit
 from dpcheck.core.validate import non_negative, open_probability, positive
 from dpcheck.core.verdict import Verdict
+from dpcheck.execution import code
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.progress import Progress
+from dpcheck.execution.references import parse
 from dpcheck.gate import baseline
 from dpcheck.gate.baseline import Finding
 from dpcheck.gate.budgets import check_budget, spenders
+from dpcheck.gate.changes import changes
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
 from dpcheck.gate.running import CheckSettings, from_checkout, run_audit
+from dpcheck.session.made import made
 from dpcheck.session.provenance import versions
 from dpcheck.session.run import AuditRequest
+from dpcheck.session.targets import source_of
 
 TIME_LIMIT = 120.0  # seconds an audit, unless told otherwise
 
@@ -113,10 +118,12 @@ def check(
         spent = [check_budget(spec, spenders(spec, audited)) for spec in project.budgets]
         entries = [entry for _, found in audited for entry in found]
         found = findings(entries, spent)
+        changed = changes(results.last(), {f.name: f.verdict for f in found})
         results.put_last(
             [
                 {
                     "name": f.name,
+                    "verdict": f.verdict,
                     "epsilon": _plain(f.epsilon),
                     "found": f.found,
                     "decided": f.decided,
@@ -138,7 +145,19 @@ def check(
         command=f"dpcheck check --seed {request.seed} --no-cache",
         file=from_checkout(project.file, project.root) or "" if project.file is not None else "",
         scope=Scope.PROJECT,
+        made=made(project.root, code_digest=_code(project)),
+        changes=changed,
     )
+
+
+def _code(project: Project) -> str:
+    """A digest of the project file and of all code that it names."""
+    files = {} if project.file is None else {project.file.name: code.digest(project.file)}
+    for spec in project.audits:
+        source = source_of(parse(spec.target)) if ":" in spec.target else None
+        if source is not None:
+            files |= code.sources(source, project.root)
+    return code.key(files) if files else ""
 
 
 def finding_name(entry: AuditEntry) -> str:
@@ -154,6 +173,7 @@ def findings(entries: Sequence[AuditEntry], spent: Sequence[BudgetEntry]) -> lis
             e.observed.epsilon,
             e.verdict is Verdict.VIOLATED,
             e.verdict is not Verdict.UNDECIDED,
+            str(e.verdict),
         )
         for e in entries
     ] + [
@@ -162,6 +182,7 @@ def findings(entries: Sequence[AuditEntry], spent: Sequence[BudgetEntry]) -> lis
             b.at_least,
             b.standing in (Standing.OVERSPENT, Standing.VIOLATED),
             b.standing is not Standing.UNDECIDED,
+            str(b.standing),
         )
         for b in spent
     ]

@@ -25,8 +25,8 @@ from decimal import Decimal
 
 from dpcheck.core.budget import Budget
 from dpcheck.core.events.event import Event
-from dpcheck.ledger.allocation import Allocation, allocate
-from dpcheck.ledger.costs import (
+from dpcheck.ledger.pricing.allocation import Allocation, allocate
+from dpcheck.ledger.pricing.costs import (
     INFINITE,
     UP,
     ZERO,
@@ -39,8 +39,8 @@ from dpcheck.ledger.costs import (
     plus,
     rounded_up,
 )
-from dpcheck.ledger.filters import Filter
-from dpcheck.ledger.loop import certified_epsilon, loop_reading
+from dpcheck.ledger.pricing.filters import Filter
+from dpcheck.ledger.pricing.loop import certified_epsilon, loop_reading
 from dpcheck.ledger.provenance import Node
 
 

@@ -13,23 +13,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
-from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event
 from dpcheck.core.validate import count, probability
-from dpcheck.ledger.entries import DatasetDeclared, Entry, OverlapDeclared, SplitDeclared
-from dpcheck.ledger.file import FileJournal
 from dpcheck.ledger.handles import Dataset, Plan, checked_name
 from dpcheck.ledger.plans import declare_plan
 from dpcheck.ledger.provenance import SplitKind
 from dpcheck.ledger.queries import Reader, how_many
-from dpcheck.ledger.report import Remaining, Report, statement
+from dpcheck.ledger.report import Remaining, Report
 from dpcheck.ledger.rows import check_rows
 from dpcheck.ledger.spending import FromDataset, FromPlan, Spending
 from dpcheck.ledger.state import DatasetSpec, State, Terms
-from dpcheck.ledger.terms import make_terms, read_terms, write_terms
+from dpcheck.ledger.statements.written import Answers, Said, written
+from dpcheck.ledger.storage.entries import DatasetDeclared, Entry, OverlapDeclared, SplitDeclared
+from dpcheck.ledger.storage.file import FileJournal
+from dpcheck.ledger.storage.terms import check_agreement, make_terms, read_terms, write_terms
 
 __all__ = ["Dataset", "Ledger", "Plan", "Remaining", "Report"]
 
@@ -92,20 +93,8 @@ class Ledger:
         journal = FileJournal(Path(path), wanted)
         try:
             terms = read_terms(journal.terms)
-            given = {
-                "budget": (budget, terms.budget),
-                "adjacency": (adjacency and as_adjacency(adjacency), terms.adjacency),
-                "filter": (filter, terms.filter.name),
-                "order": (order, terms.filter.order),
-                "reserve": (reserve, terms.reserve and float(terms.reserve)),
-            }
-            for name, (value, stored) in given.items():
-                if value is not None and value != stored:
-                    raise LedgerMisuse(
-                        f"the ledger {path} was opened with {name} {stored}, not {value}; "
-                        "open it as it is, or start another.",
-                        stored=stored,
-                    )
+            given = {"budget": budget, "adjacency": adjacency, "filter": filter}
+            check_agreement(path, terms, {**given, "order": order, "reserve": reserve})
             self = cls.__new__(cls)
             self._spending = Spending(terms, count("block", block), journal)
             with self._spending.transaction():
@@ -339,11 +328,11 @@ class Ledger:
         with self._reader() as (reader, _):
             return reader.report()
 
-    def statement(self) -> str:
-        """A privacy statement to paste."""
+    def statement(self, format: str = "text", answers: Answers = None, audits: Said = ()) -> str:  # noqa: A002
+        """To paste ("text"), for the registry of deployments ("registry"), for reviewers ("nist")."""
         with self._reader() as (reader, state):
             units = {n: (s.unit, s.max_rows_per_unit) for n, s in state.specs.items()}
-            return statement(reader.report(), units)
+            return written(format, reader.report(), units, answers, audits)
 
     def history(self) -> list[Entry]:
         """Every entry of the journal, oldest first, with the time it was made."""
@@ -357,8 +346,6 @@ class Ledger:
 
     def _repr_html_(self) -> str | None:
         return self.report()._repr_html_()
-
-    # Machinery -----------------------------------------------------------------------------------
 
     @contextmanager
     def _reader(self) -> Iterator[tuple[Reader, State]]:

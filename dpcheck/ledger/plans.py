@@ -8,11 +8,11 @@ from dpcheck.accounting.api import epsilon
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event
 from dpcheck.ledger.account import Account, Batch, Planned
-from dpcheck.ledger.costs import ZERO, float_below, literal
-from dpcheck.ledger.entries import PlanDeclared
-from dpcheck.ledger.loop import kinds
+from dpcheck.ledger.pricing.costs import ZERO, float_below, literal
+from dpcheck.ledger.pricing.loop import kinds
 from dpcheck.ledger.provenance import Node
 from dpcheck.ledger.state import State
+from dpcheck.ledger.storage.entries import PlanDeclared
 
 
 def declare_plan(

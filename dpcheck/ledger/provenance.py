@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.event import Event, Grouped, Moved, Parallel, Repeated, Sequential
-from dpcheck.ledger.costs import (
+from dpcheck.ledger.pricing.costs import (
     INFINITE,
     UP,
     ZERO,

@@ -14,7 +14,7 @@ from dpcheck.core.errors import LedgerMisuse
 from dpcheck.core.events.event import Event, Sequential
 from dpcheck.core.events.guarantee import PureDP
 from dpcheck.ledger.account import Account
-from dpcheck.ledger.costs import Cost, as_float, assumptions, literal
+from dpcheck.ledger.pricing.costs import Cost, as_float, assumptions, literal
 from dpcheck.ledger.provenance import Counts, Node, descendants
 from dpcheck.ledger.report import AccountReport, Line, Remaining, Report
 from dpcheck.ledger.state import State

@@ -9,9 +9,9 @@ from dpcheck.core.errors import BudgetExceeded
 from dpcheck.core.events.event import Event, leaves
 from dpcheck.core.events.guarantee import NotPrivate
 from dpcheck.ledger.account import Account
-from dpcheck.ledger.allocation import Allocation
-from dpcheck.ledger.costs import ZERO, Cost, as_float
-from dpcheck.ledger.filters import PureFilter
+from dpcheck.ledger.pricing.allocation import Allocation
+from dpcheck.ledger.pricing.costs import ZERO, Cost, as_float
+from dpcheck.ledger.pricing.filters import PureFilter
 from dpcheck.ledger.provenance import Node
 from dpcheck.ledger.queries import how_many, largest_pure
 from dpcheck.ledger.state import PlanState, State

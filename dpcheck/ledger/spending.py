@@ -17,13 +17,13 @@ from typing import Protocol
 
 from dpcheck.core.errors import BudgetExceeded, DpcheckError, LedgerBroken, LedgerMisuse
 from dpcheck.core.events.event import Event
-from dpcheck.ledger.entries import DeltaDivided, Entry, PlanStepped, Released
-from dpcheck.ledger.file import FileJournal
-from dpcheck.ledger.journal import Journal, MemoryJournal
 from dpcheck.ledger.provenance import Counts, Node
 from dpcheck.ledger.queries import largest
 from dpcheck.ledger.refusals import refused_release, refused_step
 from dpcheck.ledger.state import Prices, State, Terms
+from dpcheck.ledger.storage.entries import DeltaDivided, Entry, PlanStepped, Released
+from dpcheck.ledger.storage.file import FileJournal
+from dpcheck.ledger.storage.journal import Journal, MemoryJournal
 
 
 @dataclass(slots=True)

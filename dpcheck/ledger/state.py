@@ -13,10 +13,10 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.events.event import Event, Repeated, Sequential
 from dpcheck.ledger.account import Account, Batch
-from dpcheck.ledger.allocation import Allocation
-from dpcheck.ledger.costs import INFINITE, ZERO, Cost, View, event_cost, nothing
-from dpcheck.ledger.filters import Filter
-from dpcheck.ledger.loop import repeats_of, unit_of
+from dpcheck.ledger.pricing.allocation import Allocation
+from dpcheck.ledger.pricing.costs import INFINITE, ZERO, Cost, View, event_cost, nothing
+from dpcheck.ledger.pricing.filters import Filter
+from dpcheck.ledger.pricing.loop import repeats_of, unit_of
 from dpcheck.ledger.provenance import (
     Counts,
     Node,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpcheck.ledger.entries import Entry
 from dpcheck.ledger.state import State, Terms
+from dpcheck.ledger.storage.entries import Entry
 
 _MOST_POINTS = 200
 

@@ -106,7 +106,9 @@ def spread(lattice: Lattice, cells: Cells, infinite: float) -> LatticeLoss:
     # Beyond e^700 the Q-masses count as 0: that only moves mass to the right.
     scaled = cells.q * np.exp(np.minimum(levels, 700.0))
     scaled = np.where(levels > 700.0, 0.0, scaled) * (1 - (ELEMENTARY + 4 * UNIT * np.abs(levels)))
-    right = (cells.p - scaled) + cells.p * (np.expm1(cells.under) + 4 * UNIT)
+    # More than e^700 times the mass is all of it, below.
+    raised = np.expm1(np.minimum(cells.under, 700.0)) + 4 * UNIT
+    right = (cells.p - scaled) + cells.p * raised
     right = np.clip(right * ((1 + 2 * ELEMENTARY) / width), 0.0, cells.p)
     left = cells.p - right
     beyond = cells.p * ((1 + 2 * ELEMENTARY) * -np.expm1(-cells.over) / width)
@@ -163,14 +165,14 @@ def pool(
     first = int(at.min()) - 1
     size = int(at.max()) - first + 3
     at -= first
+    # Sums at a point err by a unit of the gross mass per entry, and a few for each entry itself.
+    units = (16 + 4 * int(np.bincount(at).max())) * UNIT
     for turn in range(80):
         stay, go = left * from_left, (1 - left) * from_right
         needed_left = np.bincount(at - 1, weights=stay, minlength=size)
         needed_right = np.bincount(at + 2, weights=go, minlength=size)
-        masses = np.bincount(at, weights=left * p + stay, minlength=size)
-        masses += np.bincount(at + 1, weights=(1 - left) * p + go, minlength=size)
-        # Rounded down: the sums err by a few units of the gross mass.
-        masses = masses * (1 - 16 * UNIT) - (needed_left + needed_right) * (1 + 16 * UNIT)
+        masses = _summed(at, left * p + stay, size) + _summed(at + 1, (1 - left) * p + go, size)
+        masses = masses * (1 - units) - (needed_left + needed_right) * (1 + units)
         if turn and masses.min() >= 0:
             break
         # Meet a little less than what is there, so that rounding cannot undo it.
@@ -186,8 +188,12 @@ def pool(
             from_left = from_left * met[at - 1]
             left = left + (1 - left - rights) * (from_right > 0)
     else:
-        masses = np.bincount(at, weights=p, minlength=size)
+        masses = _summed(at, p, size) * (1 - units)
     return LatticeLoss(lattice, first, np.maximum(masses, 0.0), infinite, slack)
+
+
+def _summed(at: Indices, weights: Array, size: int) -> Array:
+    return np.asarray(np.bincount(at, weights=weights, minlength=size), dtype=np.float64)
 
 
 def _excess(lattice: Lattice, at: Indices, p: Array, q: Array, slack: float) -> Array:

@@ -1,16 +1,15 @@
-"""The law of a sum of lattice losses near a chosen point, by one tilted FFT, with its error proved.
+"""Divergences of a sum of lattice losses near a chosen point, with every error bounded.
 
-Masses m are replaced by m e^{t l - K}: the tilted sum concentrates where the divergence is wanted,
-and F(epsilon) = e^{sum n K - t epsilon} sum_{L > epsilon} v_L e^{-t (L - epsilon)} (1 - e^{epsilon - L})
-is accurate relatively, however small. Every error is bounded:
+F(epsilon) = e^{log_scale - t epsilon} sum_{j>=1} v_{k+j} w_j at the lattice point k of epsilon, with v the
+tilted law of the sum and w_j = e^{-t j h} (1 - e^{-j h}); accurate relatively, however small F is. By
+Parseval the sum is one over frequencies against the transform of w, a difference of two geometric
+series: where few frequencies matter (`dpcheck.numerics.spectrum`) a point costs as many operations.
+Otherwise v is computed by one inverse transform. Counted on the safe side:
 
-- tilting and lattice rounding: a factor (1 + rho)^n, rho a few units times (1 + |t l|);
-- forward FFT: each coefficient errs by at most eta |x|_1, eta = FFT_UNITS log2(size) UNIT. Each
-  output is a sum over inputs along a path of log2(size) butterflies, each of which adds a few
-  units ([Higham2002] Theorem 24.2 gives the normwise form); measured errors are 30 times smaller;
-- powers: prod (|s| + e)^n - prod |s|^n, plus the rounding of modulus and angle;
-- inverse FFT: eta |v|_2; the error of v enters F by Cauchy-Schwarz with the 2-norm of the weights;
-- wrapped-around mass: Chernoff bounds on both tails of the tilted sum.
+- errors of the spectrum: against |transform of w|, or in the 2-norm (Parseval, Cauchy-Schwarz);
+- the inverse transform: `transform_error` |v|_2 against |w|_2;
+- wrapped-around mass: Chernoff bounds on both tails of the tilted sum;
+- sums of n terms: n units [Higham2002] section 3.1, in whatever order they are added.
 """
 
 from __future__ import annotations
@@ -20,236 +19,318 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.fft import irfft, rfft
+import numpy.typing as npt
 from scipy.linalg.blas import dtbsv
 
+from dpcheck.numerics.fourier import backward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
 from dpcheck.numerics.side import Side
-
-FFT_UNITS = 16.0
-# Spectrum below e^-FLAT is left out and counted as error.
-FLAT = 80.0
+from dpcheck.numerics.spectrum import (
+    Product,
+    Series,
+    Spectrum,
+    Window,
+    infinite_mass,
+    spectrum,
+    tail,
+)
 
 Parts = Sequence[tuple[LatticeLoss, int]]
 
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Where the tilted sum is computed: `size` lattice points from index `start`, at `tilt`.
-
-    The slopes are those of the Chernoff bounds on the mass outside; any positive value is sound.
-    """
-
-    tilt: float
-    start: int
-    size: int
-    slope_below: float
-    slope_above: float
+# With more frequencies than this, and than this share of the window, one inverse transform is cheaper.
+FEW_FREQUENCIES = 1500
+FEW_SHARE = 1 / 12
+# Weights below e^-FAR are left out of sums over the law, and counted.
+FAR = 60.0
+# Tilts that fall by less than this over a window leave the geometric series with too few digits.
+FLATTEST = 0.05
+# Rounding of one summand over frequencies, in units: three products of complex numbers (sqrt 5 each),
+# an angle below 2 pi with three roundings (19), the closed form of the series (15 operations).
+SUMMAND_UNITS = 64
+# Windows of more points than this are searched by sections first.
+ALL_POINTS = 512
+SECTIONS = 8
+# What underflows in a tilted mass or a sum of them, with much room.
+UNDERFLOW = 1e-290
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Certified divergences at the lattice points of a window, on one side.
-
-    `deltas` do not increase; between points the chord in e^epsilon is on the same side. `noise` is
-    the share of each that is error allowance.
-    """
+    """Certified divergences at all lattice points of a window; they do not increase."""
 
     epsilons: Array
     deltas: Array
-    noise: Array
-    side: Side
 
-    def delta(self, epsilons: Array) -> Array:
-        """The divergence at `epsilons`; above the window a lower bound is 0, below it convexity helps."""
-        step = self.epsilons[1] - self.epsilons[0]
-        at = np.clip(np.searchsorted(self.epsilons, epsilons, side="right") - 1, 0, None)
-        at = np.minimum(at, len(self.epsilons) - 2)
-        into = np.clip(epsilons - self.epsilons[at], 0.0, step)
-        # (e^into - 1) / (e^step - 1), without overflow for steps of any size.
-        share = np.exp(into - step) * np.expm1(-into) / np.expm1(-step)
+
+class Convolution:
+    """The divergence of composed lattice losses, on one side.
+
+    Guarantee: every answer lies on `side` of the divergence of the composed lattice losses (which
+    bound the true one as `LatticeLoss` says), floating point included.
+    """
+
+    def __init__(self, terms: Spectrum, counts: Sequence[int], side: Side) -> None:
+        self.window, self.step, self.side = terms.window, terms.step, side
+        self.product: Product = terms.product(counts)
+        losses = [factor.loss for factor in terms.factors]
+        pairs = list(zip(losses, counts, strict=True))
+        self.origin = math.fsum(n * loss.lattice.offset for loss, n in pairs)
+        slack = math.fsum(n * loss.slack for loss, n in pairs)
+        self.infinite = infinite_mass(losses, counts, above=side is Side.UPPER)
+        first, last = self.window.start, self.window.start + self.window.size - 1
+        ends = self.origin + first * self.step, self.origin + last * self.step
+        self.outside = 0.0
+        largest = _largest_weight(self.window.tilt)
+        # No bound is needed on a side where the window holds every sum there is.
+        if sum(n * (loss.first + len(loss.masses) - 1) for loss, n in pairs) > last:
+            slope = self.window.slope_above
+            self.outside += largest * tail(terms.factors, counts, slope, ends[1] + self.step)
+        if side is Side.LOWER and sum(n * loss.first for loss, n in pairs) < first:
+            # Mass from below the window is read too high: that only helps an upper bound.
+            slope = -self.window.slope_below
+            self.outside += largest * tail(terms.factors, counts, slope, ends[0])
+        furthest = max(abs(ends[0]), abs(ends[1]))
+        log_scale, tilt = self.product.log_scale, self.window.tilt
+        self.certain = ELEMENTARY + 8 * UNIT * (abs(log_scale) + tilt * furthest)
+        self.certain += self.product.drift
+        units = 8 * UNIT * (abs(self.origin) + furthest + slack)
+        self.move = units if side is Side.UPPER else -slack - units
+        few = max(FEW_FREQUENCIES, FEW_SHARE * self.window.size)
+        sparse = len(self.product.active) <= few
+        flat = tilt * self.step * self.window.size < FLATTEST
+        self._few = None
+        if sparse and not flat:
+            self._few = _FewFrequencies(self.product, terms.series, self.window)
+        self._law: Array | None = None
+        self._weights = np.zeros(0)
+        self._error = 0.0
+
+    # -- lattice points ------------------------------------------------------------------------
+
+    def at(self, points: Indices) -> tuple[Array, Array]:
+        """(divergence, share of it that is error allowance) at lattice indices in the window."""
+        body, allowance = self._few.sums(points) if self._few else self._dense(points)
+        return self._scaled(points, body, allowance)
+
+    def _scaled(self, points: Indices, body: Array, allowance: Array) -> tuple[Array, Array]:
+        factor = self.product.log_scale - self.window.tilt * (self.origin + points * self.step)
+        allowance = allowance + self.outside + UNDERFLOW
+        noise = allowance / np.maximum(body, 1e-300) + math.expm1(min(self.certain, 1.0))
+        if self.side is Side.UPPER:
+            # Far left of the saddle nothing is known but delta <= 1.
+            factor = factor + self.certain
+            value = np.exp(np.minimum(factor, 690.0)) * (np.maximum(body, 0.0) + allowance)
+            value = np.where(factor > 690.0, 1.0, value + (TINY + self.infinite))
+            return np.minimum(value, 1.0), np.minimum(noise, 1.0)
+        value = np.exp(np.minimum(factor - self.certain, 700.0))
+        value = value * np.maximum(body - allowance, 0.0) + self.infinite
+        return value, np.minimum(noise, 1.0)
+
+    def law(self) -> Array:
+        """The tilted law v on the window, from its first point on."""
+        if self._law is None:
+            size, product = self.window.size, self.product
+            values = np.zeros(size // 2 + 1, dtype=np.complex128)
+            values[product.active] = product.values
+            # Parseval: the error of v in the 2-norm; conjugate frequencies count twice.
+            missed = 2 * float(np.sum(product.missed**2)) + size * product.left_out**2
+            self._error = math.sqrt(missed / size) * (1 + 4 * UNIT * len(product.active))
+            v = backward(values, size)
+            self._error += 2 * transform_error(size) * float(np.linalg.norm(v)) + UNDERFLOW
+            v = np.roll(v, -((self.window.start - product.shift) % size))
+            self._law = np.maximum(v, 0.0, out=v)
+        return self._law
+
+    def _dense(self, points: Indices) -> tuple[Array, Array]:
+        v, tilt = self.law(), self.window.tilt
+        offsets = points - self.window.start
+        longest = self.window.size - 1 - int(offsets.min())
+        if tilt * self.step * longest > FAR:
+            longest = math.ceil(FAR / (tilt * self.step))
+        if longest > len(self._weights):
+            x = np.arange(1, longest + 1) * self.step
+            self._weights = np.exp(-tilt * x) * -np.expm1(-x)
+        weights = self._weights[:longest]
+        parts = [v[k + 1 : k + 1 + longest] for k in offsets.tolist()]
+        # Not by BLAS, whose threads cost more than they save here.
+        body = np.array([float(np.sum(part * weights[: len(part)])) for part in parts])
+        # The weights err by the rounding of t x e^{-t x}, below one unit, and two functions.
+        rounding = (self.window.size * UNIT + 2 * ELEMENTARY) * body
+        rest = math.exp(-FAR) * (1.01 + self._error * math.sqrt(self.window.size))
+        norm = _weight_norm(tilt, self.step, self.window.size)
+        return body, self._error * norm + rounding + rest
+
+    def profile(self) -> Profile:
+        """All points at once, by two recursions; upper bounds made to fall, lower ones too."""
+        body = _divergences(self.law(), self.window.tilt, self.step)
+        allowance = self._error * _weight_norm(self.window.tilt, self.step, self.window.size)
+        points = np.arange(self.window.start, self.window.start + self.window.size)
+        # Each of two recursions adds three roundings a step: its factor, a product and a sum.
+        rounding = 8 * UNIT * self.window.size * body
+        value, _ = self._scaled(points, body, allowance + rounding)
+        if self.side is Side.UPPER:
+            value = np.minimum.accumulate(value)
+        else:
+            value = np.maximum.accumulate(value[::-1])[::-1]
+        return Profile(self.epsilons(points), value)
+
+    def epsilons(self, points: Indices) -> Array:
+        """The epsilons the values at `points` are certified at."""
+        return np.asarray(self.origin + points * self.step + self.move)
+
+    # -- answers -------------------------------------------------------------------------------
+
+    def delta(self, epsilons: Array) -> tuple[Array, Array]:
+        """(divergence, share of error allowance) at `epsilons`; trivial outside the window.
+
+        Between points the lattice curve is linear in e^epsilon, so the chord is on the same side.
+        """
+        step, size = self.step, self.window.size
+        low_end = float(self.epsilons(np.array([self.window.start]))[0])
+        into = np.floor((epsilons - low_end) / step)
+        inside = (into >= 0) & (into < size - 1)
+        at = np.clip(into, 0, size - 2).astype(np.int64) + self.window.start
+        points, where = np.unique(np.concatenate((at, at + 1)), return_inverse=True)
+        values, noises = self.at(points)
+        low, high = values[where[: len(at)]], values[where[len(at) :]]
+        left = self.epsilons(at)
+        ahead = np.clip(epsilons - left, 0.0, step)
+        # (e^ahead - 1) / (e^step - 1), without overflow for steps of any size.
+        share = np.exp(ahead - step) * np.expm1(-ahead) / np.expm1(-step)
         # The share errs by the rounding of the difference; moving it is sound in one direction only.
-        guard = 4 * UNIT * (1 + (np.abs(epsilons) + np.abs(self.epsilons[at])) / step)
-        low, high = self.deltas[at], self.deltas[at + 1]
+        guard = 4 * UNIT * (1 + (np.abs(epsilons) + np.abs(left)) / step) + ELEMENTARY
+        noise = np.where(inside, noises[where[: len(at)]], 1.0)
         if self.side is Side.UPPER:
             value = low + (high - low) * np.clip(share - guard, 0.0, 1.0)
-            value = np.minimum(value * (1 + 4 * UNIT), 1.0)
-            # Below the window: the chord from the value 1 at e^epsilon = 0.
-            chord = 1.0 - np.exp(np.minimum(epsilons - self.epsilons[0], 0.0)) * (
-                1 - self.deltas[0]
-            )
-            low_end = np.minimum(chord + 8 * UNIT, 1.0)
-            return np.asarray(np.where(epsilons < self.epsilons[0], low_end, value))
+            value = np.minimum(np.maximum(value, high) * (1 + 4 * UNIT), 1.0)
+            # Left of the window: the chord from the value 1 at e^epsilon = 0.
+            chord = 1.0 - np.exp(np.minimum(epsilons - low_end, 0.0)) * (1 - low)
+            below = np.minimum(chord + 16 * UNIT, 1.0)
+            return np.where(epsilons < low_end, below, np.where(inside, value, high)), noise
         value = low + (high - low) * np.clip(share + guard, 0.0, 1.0)
-        value = np.maximum(value * (1 - 4 * UNIT), 0.0)
-        value = np.where(epsilons > self.epsilons[-1], 0.0, value)
-        return np.asarray(np.where(epsilons < self.epsilons[0], self.deltas[0], value))
-
-    def noise_at(self, epsilons: Array) -> Array:
-        """The share of error allowance at `epsilons`; 1 outside the window."""
-        inside = (epsilons >= self.epsilons[0]) & (epsilons <= self.epsilons[-1])
-        return np.asarray(np.where(inside, np.interp(epsilons, self.epsilons, self.noise), 1.0))
+        value = np.maximum(np.minimum(value, low) * (1 - 4 * UNIT), 0.0)
+        value = np.where(inside, value, np.where(epsilons < low_end, low, 0.0))
+        return value, noise
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """The smallest certified epsilon for `delta` and the noise there; (nan, 1) if not in sight."""
-        if not self.deltas[-1] <= delta < self.deltas[0]:
-            return math.nan, 1.0
-        at = int(np.searchsorted(-self.deltas, -delta, side="left"))
-        low, high = float(self.deltas[at - 1]), float(self.deltas[at])
-        step = float(self.epsilons[at] - self.epsilons[at - 1])
-        share = (low - delta) / (low - high)
-        share = min(max(share, 0.0), 1.0)
+        low, size = self.window.start, self.window.size
+        points = low + np.arange(size)
+        if size > ALL_POINTS:
+            points = low + (size - 1) * np.arange(SECTIONS + 1) // SECTIONS
+        known: dict[int, tuple[float, float]] = {}
+        while True:
+            values, noises = self.at(points)
+            answers = zip(values.tolist(), noises.tolist(), strict=True)
+            known |= dict(zip(points.tolist(), answers, strict=True))
+            order = sorted(known)
+            above = [known[k][0] > delta for k in order]
+            # Any neighbours on the two sides of delta will do; the best are these.
+            if self.side is Side.UPPER:
+                after = above.index(False) if False in above else 0
+            else:
+                after = len(above) - above[::-1].index(True) if True in above else 0
+            if not 0 < after < len(order):
+                return math.nan, 1.0
+            low, high = order[after - 1], order[after]
+            if high - low == 1:
+                break
+            points = _guesses(low, high, known[low][0], known[high][0], delta)
+        return self._between(high, known[low][0], known[high][0], delta), known[high][1]
+
+    def _between(self, point: int, low: float, high: float, delta: float) -> float:
+        step = self.step
+        share = min(max((low - delta) / (low - high), 0.0), 1.0)
         # log(1 + share (e^step - 1)), for steps of any size.
         grown = math.log1p(share * math.expm1(step)) if step < 30 else 0.0
         if step >= 30:
             grown = step + math.log(share + (1 - share) * math.exp(-min(step, 700.0)))
-        value = float(self.epsilons[at - 1]) + grown
+        value = float(self.epsilons(np.array([point - 1]))[0]) + grown
         guard = 16 * UNIT * (abs(value) + step)
-        value = value + guard if self.side is Side.UPPER else value - guard
-        return value, float(self.noise[at])
+        return value + guard if self.side is Side.UPPER else value - guard
 
 
-def compose(parts: Parts, window: Window, side: Side) -> Profile:
-    """The divergence profile of the sum of independent losses, each `count` times.
+def _guesses(low: int, high: int, above: float, below: float, delta: float) -> Indices:
+    """Points around where log delta, read as linear, crosses; and the middle, to be sure."""
+    guess = (low + high) // 2
+    if below > 0:
+        share = math.log(above / delta) / max(math.log(above / below), 1e-300)
+        guess = low + math.floor(min(max(share, 0.0), 1.0) * (high - low))
+    # Nearer and further points, as far as the bracket is wide: most end up between two of them.
+    reach = max((high - low) // 64, 1)
+    around = {
+        guess - reach,
+        guess - 1,
+        guess,
+        guess + 1,
+        guess + 2,
+        guess + reach,
+        (low + high) // 2,
+    }
+    return np.array(sorted(k for k in around if low < k < high), dtype=np.int64)
 
-    Guarantee: `deltas` lie on `side` of the divergence of the composed lattice losses (which bound
-    the true one as `LatticeLoss` says), floating point included.
+
+class _FewFrequencies:
+    """sum_j v_{k+j} w_j from the few coefficients of v that matter (`dpcheck.numerics.spectrum.Series`).
+
+    The angle of z^J together with that of the point is the window's last one, the same for all points.
     """
-    t, size = window.tilt, window.size
-    step = parts[0][0].lattice.step
-    eta = FFT_UNITS * math.log2(size) * UNIT
-    log_scale, origin, slack, drift, shift = 0.0, 0.0, 0.0, 0.0, 0
-    # Frequencies at which the product can still matter, and its logarithm there.
-    active: Indices | None = None
-    log_size, spread, angle = np.zeros(1), np.zeros(1), np.zeros(1)
-    tilted: list[tuple[Array, Array, int]] = []
-    for loss, count in parts:
-        levels = loss.levels
-        exponent = np.where(loss.masses > 0, t * levels, -math.inf)
-        top = float(exponent.max())
-        if not math.isfinite(top):
-            return _nothing(parts, window, side)
-        scale = top + math.log(float(np.sum(loss.masses * np.exp(exponent - top))))
-        x = loss.masses * np.exp(exponent - scale)
-        log_scale += count * scale
-        origin += count * loss.lattice.offset
-        slack += count * loss.slack
-        largest = abs(t) * float(np.abs(levels).max())
-        drift += count * (ELEMENTARY + 6 * UNIT * (largest + abs(scale)))
-        tilted.append((levels, x, count))
-        # The heaviest mass needs no transform: with it at the origin its spectrum is constant, and
-        # only the others' transform errs.
-        heaviest = int(np.argmax(x))
-        shift += count * (loss.first + heaviest)
-        others = x.copy()
-        others[heaviest] = 0.0
-        spectrum = rfft(_wrapped(others, -heaviest, size)) + x[heaviest]
-        total = float(np.sum(others))
-        # Where one factor is below e^-FLAT the product is: nothing there is worth computing.
-        least = max(math.exp(-FLAT / count) - 2 * eta * total, 0.0)
-        if active is None:
-            active = np.flatnonzero(spectrum.real**2 + spectrum.imag**2 > least**2)
-            spectrum = spectrum[active]
-        else:
-            spectrum = spectrum[active]
-            kept = spectrum.real**2 + spectrum.imag**2 > least**2
-            active, spectrum = active[kept], spectrum[kept]
-            log_size, spread, angle = log_size[kept], spread[kept], angle[kept]
-        modulus = np.maximum(np.abs(spectrum), max(eta * total, 1e-300))
-        log_size = log_size + count * np.log(modulus)
-        turn = np.angle(spectrum)
-        # The transform, and the rounding of sum, modulus, logarithm and angle.
-        spread = spread + count * (eta * total / modulus + UNIT * (6 + 4 * np.abs(turn)))
-        angle = angle + np.remainder(count * turn, 2 * np.pi)
-    grown = np.exp(log_size)
-    product = np.zeros(size // 2 + 1, dtype=np.complex128)
-    product[active] = grown * np.exp(1j * angle)
-    missed = grown * (np.expm1(np.minimum(spread, 600.0)) + 4 * ELEMENTARY * (FLAT + len(parts)))
-    # Parseval: the error of v in the 2-norm; conjugate frequencies count twice.
-    error = math.sqrt((2 * float(np.sum(missed**2)) + size * math.exp(-2 * FLAT)) / size)
-    v = irfft(product, size, overwrite_x=True)
-    del product
-    # 1e-290 stands for tilted masses that underflow.
-    error += eta * float(np.linalg.norm(v)) * 2 + 1e-290
-    v = np.roll(v, -((window.start - shift) % size))
-    body = _divergences(np.maximum(v, 0.0, out=v), t, step)
-    del v
 
-    epsilons = np.arange(window.start, window.start + size, dtype=np.float64)
-    epsilons *= step
-    epsilons += origin
-    low_end, high_end = float(epsilons[0]), float(epsilons[-1])
-    norm, heaviest_weight = _weights(t, step, size)
-    allowance = error * norm
-    # No bound is needed on a side where the window holds every sum there is.
-    if sum(n * (a.first + len(a.masses) - 1) for a, n in parts) >= window.start + size:
-        allowance += heaviest_weight * _tail(tilted, window.slope_above, high_end + step)
-    if side is Side.LOWER and sum(n * a.first for a, n in parts) < window.start:
-        # Mass from below the window is read too high: that only helps an upper bound.
-        allowance += heaviest_weight * _tail(tilted, -window.slope_below, low_end)
-    furthest = max(abs(low_end), abs(high_end))
-    certain = ELEMENTARY + 8 * UNIT * (abs(log_scale) + abs(t) * furthest) + drift
-    certain += 4 * UNIT * size  # the recursions' own rounding
-    factor = log_scale - t * epsilons
-    if side is Side.UPPER:
-        # 1e-290 stands for what underflowed; far left of the saddle nothing is known but delta <= 1.
-        factor += certain
-        unknown = factor > 690.0
-        value = np.exp(np.minimum(factor, 690.0, out=factor), out=factor)
-        value *= body + (allowance + 1e-290)
-        value += TINY + _infinite(parts, side)
-        value[unknown] = 1.0
-        value = np.minimum.accumulate(np.minimum(value, 1.0, out=value))
-        move = 8 * UNIT * (abs(origin) + furthest)
-    else:
-        factor -= certain
-        value = np.exp(np.minimum(factor, 700.0, out=factor), out=factor)
-        value *= np.maximum(body - allowance, 0.0)
-        value += _infinite(parts, side)
-        value = np.maximum.accumulate(value[::-1])[::-1]
-        move = -slack - 8 * UNIT * (abs(origin) + furthest + slack)
-    # From here on body holds the share of error allowance.
-    np.maximum(body, 1e-300, out=body)
-    np.divide(allowance + 1e-290, body, out=body)
-    noise = np.minimum(body + math.expm1(min(certain, 1.0)), 1.0, out=body)
-    epsilons += move
-    return Profile(epsilons, value, noise, side)
+    def __init__(self, product: Product, series: Series, window: Window) -> None:
+        self.size, self.last = window.size, window.start + window.size - 1
+        self.product, self.series = product, series
+        at_end = product.values * self._turned(np.array([self.last]))[0]
+        self.bulk = product.values * series.bulk
+        self.end = float((at_end @ series.end).real)
+        self.end_fast = float((at_end @ series.end_fast).real)
+        rounding = (SUMMAND_UNITS + len(product.active)) * UNIT
+        error = product.missed + rounding * np.abs(product.values)
+        self.errors = (series.sizes @ error).tolist()
+        # |transform of w| is at most its value at frequency 0, at most J and 1/(1 - e^{-th}).
+        self.rest = product.left_out * min(float(self.size), 1.01 / -math.expm1(-series.slow))
+
+    def _turned(self, points: Indices) -> npt.NDArray[np.complex128]:
+        # The angle is reduced in whole numbers, exactly.
+        steps = (points[:, None] - self.product.shift) % self.size
+        steps = (self.product.active * steps) % self.size
+        return np.asarray(np.exp((2j * np.pi / self.size) * steps))
+
+    def sums(self, points: Indices) -> tuple[Array, Array]:
+        """(sum, bound on its error) at the points."""
+        left = self.last - points
+        far, far_fast = self.series.slow * left, self.series.fast * left
+        slow, fast = np.exp(-far), np.exp(-far_fast)
+        body = (self._turned(points) @ self.bulk).real - slow * self.end + fast * self.end_fast
+        bulk, end, end_fast = self.errors
+        # e^-x errs by at most (1 + x) units of itself.
+        error = bulk + slow * (1 + far) * end + fast * (1 + far_fast) * end_fast
+        return body, error * (1 + 64 * UNIT) + self.rest
 
 
-def _weights(t: float, step: float, size: int) -> tuple[float, float]:
-    """Bounds on the 2-norm and the maximum of e^{-t x} (1 - e^{-x}) over x = h, 2h, ..., size h.
+def compose(parts: Parts, window: Window, side: Side) -> Convolution | None:
+    """The sum of independent losses, each `count` times; None where one has no finite part."""
+    terms = spectrum(parts, window)
+    return None if terms is None else Convolution(terms, [count for _, count in parts], side)
+
+
+def _weight_norm(t: float, step: float, size: int) -> float:
+    """A bound on the 2-norm of e^{-t x} (1 - e^{-x}) over x = h, 2h, ..., size h.
 
     With 1 - e^{-x} <= min(1, x) the squares sum to at most r / (1 - r) and h^2 r (1 + r) / (1 - r)^3,
-    r = e^{-2 t h}, and to at most `size`.
+    r = e^{-2 t h}, and to at most `size`. The factor 1.01 is room for rounding.
     """
     rest = -math.expm1(-2 * t * step)
     ratio = 1.0 - rest
     squares = float(size)
     if rest > 1e-90:  # below, neither series is shorter than the window
         squares = min(squares, ratio / rest, step**2 * ratio * (1 + ratio) / rest**3)
-    largest = math.exp(-t * math.log1p(1 / t)) / (t + 1) if t > 0 else 1.0
-    return 1.01 * math.sqrt(squares), 1.01 * largest
+    return 1.01 * math.sqrt(squares)
 
 
-def _nothing(parts: Parts, window: Window, side: Side) -> Profile:
-    """The profile when some loss has no finite part at all."""
-    step = parts[0][0].lattice.step
-    index = np.arange(window.start, window.start + window.size)
-    epsilons = np.asarray(index * step, dtype=np.float64)
-    deltas = np.full(window.size, _infinite(parts, side))
-    return Profile(epsilons, deltas, np.zeros(window.size), side)
-
-
-def _wrapped(x: Array, first: int, size: int) -> Array:
-    """`x` laid on a circle of `size` points, starting at `first`."""
-    start = first % size
-    if start + len(x) <= size:
-        circle = np.zeros(size)
-        circle[start : start + len(x)] = x
-        return circle
-    folded = np.bincount((start + np.arange(len(x))) % size, weights=x, minlength=size)
-    return np.asarray(folded, dtype=np.float64)
+def _largest_weight(t: float) -> float:
+    """A bound on e^{-t x} (1 - e^{-x}) for x >= 0: (t/(t+1))^t / (t+1); 1.01 is room for rounding."""
+    return 1.01 * math.exp(-t * math.log1p(1 / t)) / (t + 1) if t > 0 else 1.01
 
 
 def _divergences(v: Array, t: float, step: float) -> Array:
@@ -266,42 +347,3 @@ def _decaying_sums(x: Array, decay: float) -> Array:
     bands = np.empty((2, len(x)), order="F")
     bands[0], bands[1] = 1.0, -decay
     return np.asarray(dtbsv(1, bands, x, lower=1, diag=1, overwrite_x=1))
-
-
-def _tail(tilted: list[tuple[Array, Array, int]], slope: float, edge: float) -> float:
-    """Chernoff: the tilted mass of sums on the far side of `edge` as seen by the sign of `slope`."""
-    total, size = -slope * edge, abs(slope * edge)
-    for levels, x, count in tilted:
-        exponent = slope * levels
-        top = float(exponent.max())
-        term = count * (top + math.log(float(np.sum(x * np.exp(exponent - top))) + TINY))
-        total += term
-        size += abs(term) + count * (1.0 + abs(top))
-    return math.exp(min(total + 2 * ELEMENTARY * size, 0.0))
-
-
-def _infinite(parts: Parts, side: Side) -> float:
-    """P-mass of at least one infinite loss: prod (m + i)^n - prod m^n."""
-    if not any(loss.infinite for loss, _ in parts):
-        return 0.0
-    log_finite, ratio, uses = 0.0, 0.0, 0
-    for loss, count in parts:
-        finite = float(np.sum(loss.masses))
-        if finite <= 0.0:
-            log_finite, ratio = -math.inf, math.inf
-            break
-        log_finite += count * math.log(finite)
-        ratio += count * math.log1p(loss.infinite / finite)
-        uses += count
-    if math.isinf(log_finite):
-        totals = [(float(np.sum(a.masses)) + a.infinite, n) for a, n in parts]
-        if min(total for total, _ in totals) <= 0.0:  # a lower measure that keeps nothing
-            return 0.0
-        value = math.exp(sum(n * math.log(total) for total, n in totals))
-        uses = sum(count for _, count in parts)
-    else:
-        if log_finite > 700.0:  # a lattice too coarse for so many uses proves nothing
-            return 1.0 if side is Side.UPPER else 0.0
-        value = math.exp(log_finite) * math.expm1(min(ratio, 700.0))
-    slip = 256 * UNIT * uses
-    return value * (1 + slip) if side is Side.UPPER else value * max(1 - slip, 0.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dpcheck.core.data import Value
 
 if TYPE_CHECKING:
     from dpcheck.replay.findings import FindingKind, Hint, HintKind, ReplayFinding
@@ -21,7 +23,7 @@ _HOMES = {
 __all__ = ["FindingKind", "Hint", "HintKind", "ReplayFinding", "Scorer", "examine"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Value:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.following.values import Affine, Lost, Monotone, Tabled
 from dpcheck.replay.recorder import Constraint, Recorder, sample
 from dpcheck.replay.run import Observer, Run
@@ -21,7 +21,7 @@ _TRIES = 4000
 _CLOSE = 1e-7
 
 
-def confirmed(observer: Observer, data: Any, run: Run, seed: int) -> bool:
+def confirmed(observer: Observer, data: Value, run: Run, seed: int) -> bool:
     """Whether a plain run on the same path gives what `run` predicts for its draws."""
     values = consistent_values(run.recorder, seed)
     if values is None:
@@ -66,7 +66,7 @@ def _holds(constraint: Constraint, values: Sequence[float]) -> bool:
     return sum(w * values[a] for a, w in constraint.coefficients) + constraint.constant >= 0
 
 
-def _agrees(predicted: Any, seen: Any, values: Sequence[float], recorder: Recorder) -> bool:
+def _agrees(predicted: Value, seen: Value, values: Sequence[float], recorder: Recorder) -> bool:
     if isinstance(predicted, Lost):
         return True
     if isinstance(predicted, Affine):
@@ -86,7 +86,7 @@ def _at(value: Affine, values: Sequence[float]) -> float:
     return value.base + math.fsum(c * values[a] for a, c in value.coefficients.items())
 
 
-def _close(one: Any, other: Any) -> bool:
+def _close(one: Value, other: Value) -> bool:
     numbers = isinstance(one, int | float | np.number | np.bool_) and isinstance(
         other, int | float | np.number | np.bool_
     )

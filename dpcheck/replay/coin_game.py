@@ -12,10 +12,10 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.findings import SuggestedEvent
 from dpcheck.replay.hints import plain_numbers
 from dpcheck.replay.outputs import flatten
@@ -38,8 +38,8 @@ class GameResult:
 
 
 def play(
-    function: Callable[[Any, Any], Any],
-    pair: tuple[Any, Any],
+    function: Callable[[Value, Value], Value],
+    pair: tuple[Value, Value],
     event: SuggestedEvent,
     *,
     epsilon: float,
@@ -58,21 +58,22 @@ def play(
     right = played = 0
     for side, own in zip(sides.tolist(), seeds, strict=True):
         output = function(copy.deepcopy(pair[side]), np.random.default_rng(own))
-        right += int(_guess(output, event) == side)
+        right += int(guess_of(output, event) == side)
         played += 1
-        if _log_bet(right, played - right, epsilon, delta) >= -math.log(alpha):
+        if log_bet(right, played - right, epsilon, delta) >= -math.log(alpha):
             break
-    return GameResult(played, right, _lower(right, played - right, delta, alpha))
+    return GameResult(played, right, lower_epsilon(right, played - right, delta, alpha))
 
 
-def _guess(output: Any, event: SuggestedEvent) -> int:
+def guess_of(output: Value, event: SuggestedEvent) -> int:
+    """1 where the output lies in the event and points to D', else 0."""
     numbers = plain_numbers(flatten(output))
     if numbers is None or len(numbers) != len(event.direction):
         return 0
     return int(float(np.dot(event.direction, numbers)) >= event.threshold)
 
 
-def _log_bet(right: int, wrong: int, epsilon: float, delta: float) -> float:
+def log_bet(right: int, wrong: int, epsilon: float, delta: float) -> float:
     """log of the capital of bets at rates above what the claim allows: a supermartingale under it."""
     allowed = (math.exp(min(epsilon, 700.0)) + delta) / (1 + math.exp(min(epsilon, 700.0)))
     if allowed >= 1:
@@ -83,13 +84,13 @@ def _log_bet(right: int, wrong: int, epsilon: float, delta: float) -> float:
     return top + math.log(float(np.mean(np.exp(logs - top))))
 
 
-def _lower(right: int, wrong: int, delta: float, alpha: float) -> float:
+def lower_epsilon(right: int, wrong: int, delta: float, alpha: float) -> float:
     """The largest epsilon that the bets refute; the capital falls as epsilon grows."""
-    if _log_bet(right, wrong, 0.0, delta) < -math.log(alpha):
+    if log_bet(right, wrong, 0.0, delta) < -math.log(alpha):
         return 0.0
     low, high = 0.0, 60.0
     for _ in range(60):
         middle = (low + high) / 2
-        refuted = _log_bet(right, wrong, middle, delta) >= -math.log(alpha)
+        refuted = log_bet(right, wrong, middle, delta) >= -math.log(alpha)
         low, high = (middle, high) if refuted else (low, middle)
     return low

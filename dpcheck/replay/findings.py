@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
+from dpcheck.core.data import Value
 from dpcheck.replay.draws import Line
 from dpcheck.replay.losses.parts import Part, epsilon_of
 
@@ -74,7 +74,7 @@ class ReplayFinding:
     hints: tuple[Hint, ...] = ()
     event: SuggestedEvent | None = None
     adjacency: Adjacency | None = None
-    witness: Mapping[str, Any] = field(default_factory=dict)
+    witness: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def proved(self) -> bool:

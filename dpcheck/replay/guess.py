@@ -8,10 +8,10 @@ loss another auditor should look for, and convicts nobody.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.numerics.rounding import Array
 from dpcheck.replay.following.values import Affine
 from dpcheck.replay.hints import numbers
@@ -35,7 +35,7 @@ class Guess:
         return epsilon_of(self.comparison.parts, delta)
 
 
-def guess(observer: Observer, data: tuple[Any, Any], seed: int) -> Guess | None:
+def guess(observer: Observer, data: tuple[Value, Value], seed: int) -> Guess | None:
     """Four plain runs; None where the outputs do not look additive."""
     runs = [observer.check(data[0], seed + k) for k in range(3)]
     other = observer.check(data[1], seed)
@@ -53,8 +53,8 @@ def _fitted(first: Run, other: Run, outputs: list[Array], draws: list[Array]) ->
     drawn = np.stack([draws[1] - draws[0], draws[2] - draws[0]])
     if not 0 < moved.shape[1] <= MOST or not 0 < drawn.shape[1] <= MOST:
         return None
-    one: list[Any] = []
-    two: list[Any] = []
+    one: list[Value] = []
+    two: list[Value] = []
     for index in range(moved.shape[1]):
         atom = _partner(moved[:, index], drawn)
         if atom is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.numerics.rounding import Array
 from dpcheck.replay.draws import UNKNOWN, Draw, Line
 from dpcheck.replay.findings import Hint, HintKind, SuggestedEvent
@@ -54,7 +54,7 @@ def _no_draw(first: Run, second: Run, start: Line) -> list[Hint]:
     return [Hint(HintKind.NO_DRAW, start, "nothing random was drawn during the run")]
 
 
-def _described(draw: Draw) -> tuple[Any, ...]:
+def _described(draw: Draw) -> tuple[Value, ...]:
     return draw.source, draw.family, draw.shape
 
 

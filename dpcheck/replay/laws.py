@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from dpcheck.core.data import Value
 from dpcheck.replay.draws import Atom
 from dpcheck.replay.following.values import Affine, Followed, Lost, Monotone, Tabled
 from dpcheck.replay.losses import affine, finite, lines
@@ -34,7 +34,7 @@ def compare_runs(first: Run, second: Run) -> Comparison:
         words = "the shape of the output differs and no noise decides it"
         return Comparison((revealed((), frozenset(), words),), True)
     parts: list[Part] = []
-    ways: list[tuple[str, Any, Any]] = []
+    ways: list[tuple[str, Value, Value]] = []
     complete = True
     for way, a, b in zip(first.flat.ways, first.flat.scalars, second.flat.scalars, strict=True):
         if isinstance(a, Lost) or isinstance(b, Lost):
@@ -61,7 +61,7 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     return Comparison(tuple(parts), complete and whole and rest and not shared)
 
 
-def _differ(a: Any, b: Any) -> bool:
+def _differ(a: Value, b: Value) -> bool:
     numbers = isinstance(a, int | float) and isinstance(b, int | float)
     if not numbers:
         return bool(type(a) is not type(b) or a != b)
@@ -72,11 +72,11 @@ def _differ(a: Any, b: Any) -> bool:
     return bool(abs(a - b) > _ROUNDING * max(abs(a), abs(b)))
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Value) -> str:
     return f"{value:.6g}" if isinstance(value, float) else f"{value!r:.40}"
 
 
-Item = tuple[str, Any, Any]
+Item = tuple[str, Value, Value]
 
 
 def _shared(tabled: Sequence[Item], smooth: Sequence[Item]) -> set[str]:
@@ -88,7 +88,7 @@ def _shared(tabled: Sequence[Item], smooth: Sequence[Item]) -> set[str]:
     return dropped
 
 
-def _depends(value: Any) -> frozenset[int]:
+def _depends(value: Value) -> frozenset[int]:
     return value.depends if isinstance(value, Followed) else frozenset()
 
 
@@ -150,7 +150,7 @@ def _smooth(items: Sequence[Item], first: Run, second: Run) -> tuple[list[Part],
     return parts, whole
 
 
-def _density(a: Any, b: Any) -> bool:
+def _density(a: Value, b: Value) -> bool:
     """Whether the random one of the two is a number with a density."""
     value = a if isinstance(a, Followed) else b
     return isinstance(value, Affine) and value.continuous
@@ -168,7 +168,9 @@ def _same(a: Affine, b: Affine, one: Sequence[Atom], other: Sequence[Atom]) -> b
     )
 
 
-def _alone(way: str, a: Any, b: Any, one: list[Atom], other: list[Atom]) -> tuple[list[Part], bool]:
+def _alone(
+    way: str, a: Value, b: Value, one: list[Atom], other: list[Atom]
+) -> tuple[list[Part], bool]:
     """The loss of one output by itself, and whether it is all there is to it."""
     if isinstance(a, Affine) and isinstance(b, Affine):
         p, q = lines.law_of(a, one), lines.law_of(b, other)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.following.arrays import FollowedArray
 from dpcheck.replay.following.values import Followed
 
-Shape = tuple[Any, ...]
+Shape = tuple[Value, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,22 +21,22 @@ class Flat:
 
     shape: Shape
     ways: tuple[str, ...]
-    scalars: tuple[Any, ...]
+    scalars: tuple[Value, ...]
 
 
-def flatten(output: Any) -> Flat:
+def flatten(output: Value) -> Flat:
     """Take an output apart.
 
     >>> flatten({"mean": 1.0, "bins": [2, 3]}).ways
     ("['mean']", "['bins'][0]", "['bins'][1]")
     """
     ways: list[str] = []
-    scalars: list[Any] = []
+    scalars: list[Value] = []
     shape = _take(output, "", ways, scalars, 0)
     return Flat(shape, tuple(ways), tuple(scalars))
 
 
-def _take(value: Any, way: str, ways: list[str], scalars: list[Any], depth: int) -> Shape:
+def _take(value: Value, way: str, ways: list[str], scalars: list[Value], depth: int) -> Shape:
     if isinstance(value, Followed | str | bytes | int | float | complex | np.generic | None):
         ways.append(way)
         scalars.append(value.item() if isinstance(value, np.generic) else value)
@@ -44,7 +44,7 @@ def _take(value: Any, way: str, ways: list[str], scalars: list[Any], depth: int)
     if depth > 20:
         return ("opaque", type(value).__name__)
 
-    def inner(items: Any) -> Shape:
+    def inner(items: Value) -> Shape:
         return tuple(_take(x, f"{way}{name}", ways, scalars, depth + 1) for name, x in items)
 
     if isinstance(value, np.ndarray):
@@ -66,12 +66,12 @@ def _take(value: Any, way: str, ways: list[str], scalars: list[Any], depth: int)
     return ("opaque", type(value).__name__)
 
 
-def _is_pandas(value: Any) -> bool:
+def _is_pandas(value: Value) -> bool:
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, pandas.Series | pandas.DataFrame | pandas.Index)
 
 
-def _of_pandas(value: Any) -> list[tuple[str, Any]]:
+def _of_pandas(value: Value) -> list[tuple[str, Value]]:
     pandas = sys.modules["pandas"]
     if isinstance(value, pandas.DataFrame):
         columns = [(f"[{name!r}]", list(value[name])) for name in value.columns]
@@ -81,32 +81,32 @@ def _of_pandas(value: Any) -> list[tuple[str, Any]]:
     return [(".values", list(value))]
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: Value) -> bool:
     return hasattr(value, "detach") and hasattr(value, "numpy")
 
 
-def _of_tensor(value: Any) -> list[tuple[str, Any]]:
+def _of_tensor(value: Value) -> list[tuple[str, Value]]:
     return [("", value.detach().cpu().numpy())]
 
 
-def _is_set(value: Any) -> bool:
+def _is_set(value: Value) -> bool:
     return isinstance(value, set | frozenset)
 
 
-def _of_set(value: Any) -> list[tuple[str, Any]]:
+def _of_set(value: Value) -> list[tuple[str, Value]]:
     return [("", sorted(value, key=repr))]
 
 
-def _is_jax(value: Any) -> bool:
+def _is_jax(value: Value) -> bool:
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(value, jax.Array)
 
 
-def _of_jax(value: Any) -> list[tuple[str, Any]]:
+def _of_jax(value: Value) -> list[tuple[str, Value]]:
     return [("", np.asarray(value))]
 
 
-_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], list[tuple[str, Any]]]], ...] = (
+_KINDS: tuple[tuple[Callable[[Value], bool], Callable[[Value], list[tuple[str, Value]]]], ...] = (
     (_is_pandas, _of_pandas),
     (_is_tensor, _of_tensor),
     (_is_set, _of_set),

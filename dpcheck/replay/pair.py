@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
+from dpcheck.core.data import Value
 from dpcheck.replay.checks import confirmed
 from dpcheck.replay.draws import UNKNOWN, Line
 from dpcheck.replay.findings import FindingKind, Hint, HintKind, ReplayFinding
@@ -26,11 +27,11 @@ class NeighbouringPair(Protocol):
     """Two neighbouring data sets."""
 
     @property
-    def first(self) -> Any:
+    def first(self) -> Value:
         """D."""
 
     @property
-    def second(self) -> Any:
+    def second(self) -> Value:
         """D'."""
 
     @property
@@ -39,8 +40,8 @@ class NeighbouringPair(Protocol):
 
 
 def examine(
-    function: Callable[[Any, Any], Any],
-    pair: NeighbouringPair | tuple[Any, Any],
+    function: Callable[[Value, Value], Value],
+    pair: NeighbouringPair | tuple[Value, Value],
     claim: Budget | None = None,
     adjacency: Adjacency | str | None = None,
     seed: int = 0,
@@ -89,13 +90,13 @@ def examine(
     )
 
 
-def _sides(pair: Any) -> tuple[Any, Any, str]:
+def _sides(pair: Value) -> tuple[Value, Value, str]:
     if isinstance(pair, tuple | list):
         return pair[0], pair[1], "the pair"
     return pair.first, pair.second, pair.label
 
 
-def start_of(function: Any) -> Line:
+def start_of(function: Value) -> Line:
     """The first line of a function."""
     try:
         inner = inspect.unwrap(function)
@@ -106,7 +107,12 @@ def start_of(function: Any) -> Line:
 
 
 def _guessed(
-    observer: Observer, data: tuple[Any, Any], seed: int, calls: int, claim: Budget | None, run: Run
+    observer: Observer,
+    data: tuple[Value, Value],
+    seed: int,
+    calls: int,
+    claim: Budget | None,
+    run: Run,
 ) -> tuple[Hint, ...]:
     """What the loss would be if noise that was not followed is additive, where that matters."""
     if calls - observer.calls < 4:
@@ -127,7 +133,7 @@ def _guessed(
 
 
 def _by_laws(
-    observer: Observer, data: tuple[Any, Any], runs: tuple[Run, Run], seed: int
+    observer: Observer, data: tuple[Value, Value], runs: tuple[Run, Run], seed: int
 ) -> Comparison | None:
     """Both sides without decisions; a plain run with other draws must give what is predicted."""
     for run, side in zip(runs, data, strict=True):
@@ -138,7 +144,7 @@ def _by_laws(
 
 
 def _by_paths(
-    observer: Observer, data: tuple[Any, Any], runs: tuple[Run, Run], seed: int, calls: int
+    observer: Observer, data: tuple[Value, Value], runs: tuple[Run, Run], seed: int, calls: int
 ) -> Comparison | None:
     """Walk the paths of both sides within the calls that are left."""
     for run, side in zip(runs, data, strict=True):
@@ -164,7 +170,7 @@ def _lines(run: Run, parts: Sequence[Part]) -> tuple[Line, ...]:
     return tuple(dict.fromkeys(line_of(run, a) for part in ordered for a in sorted(part.atoms)))
 
 
-def _witness(label: str, parts: Sequence[Part], delta: float) -> dict[str, Any]:
+def _witness(label: str, parts: Sequence[Part], delta: float) -> dict[str, Value]:
     return {
         "kind": "replay",
         "pair": label,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from dpcheck.core.data import Value
 from dpcheck.replay.checks import confirmed
 from dpcheck.replay.following.values import Affine, Followed, Lost, Monotone, Tabled
 from dpcheck.replay.losses import finite
@@ -35,7 +35,7 @@ class Walk:
         return all(run.recorder.clean for run in self.runs)
 
 
-def walk(observer: Observer, data: Any, seed: int, first: Run, further: int) -> Walk:
+def walk(observer: Observer, data: Value, seed: int, first: Run, further: int) -> Walk:
     """Up to `further` more paths, likely ones first; stops at the first that is not clean.
 
     A path without any chance is not walked; one that plain numbers do not confirm counts as not

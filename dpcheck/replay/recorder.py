@@ -6,10 +6,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.draws import Atom, Draw, Family, users_line
 from dpcheck.replay.marks import Mark, MarkKind
 
@@ -69,7 +69,7 @@ class Recorder:
     fixed_seeds: list[Mark] = field(default_factory=list)
     rng: np.random.Generator = field(init=False)
     thread: int = field(default_factory=threading.get_ident)
-    generators: list[Any] = field(default_factory=list)
+    generators: list[Value] = field(default_factory=list)
     quiet: bool = False  # while a hook does what would leave a mark in the user's code
 
     def __post_init__(self) -> None:

@@ -7,8 +7,8 @@ import hashlib
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from dpcheck.core.data import Value
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.outputs import Flat, flatten
 from dpcheck.replay.recorder import Recorder, recording
@@ -17,7 +17,7 @@ from dpcheck.replay.sources.generators import FollowedGenerator, living_generato
 from dpcheck.replay.sources.outside import Outside
 from dpcheck.replay.userspace import following, users_modules
 
-Function = Callable[[Any, Any], Any]
+Function = Callable[[Value, Value], Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +35,29 @@ class Observer:
 
     function: Function
     calls: int = 0
-    modules: list[dict[str, Any]] = field(init=False)
-    generators: list[Any] = field(init=False)
+    modules: list[dict[str, Value]] = field(init=False)
+    generators: list[Value] = field(init=False)
 
     def __post_init__(self) -> None:
         self.modules = users_modules(self.function)
         self.generators = living_generators()
 
-    def run(self, data: Any, seed: int, forced: Sequence[int] = ()) -> Run:
+    def run(self, data: Value, seed: int, forced: Sequence[int] = ()) -> Run:
         """One followed call on a copy of `data`, with every hook in place and removed again."""
         recorder = Recorder(seed, forced)
         return self._run(data, recorder)
 
-    def check(self, data: Any, seed: int, given: Sequence[float] = ()) -> Run:
+    def check(self, data: Value, seed: int, given: Sequence[float] = ()) -> Run:
         """One call with plain numbers, the first of them `given`."""
         return self._run(data, Recorder(seed, plain=True, given=given))
 
-    def _run(self, data: Any, recorder: Recorder) -> Run:
+    def _run(self, data: Value, recorder: Recorder) -> Run:
         self.calls += 1
         own = copy.deepcopy(data)
         before = fingerprint(own)
         states = [state_of(g) for g in self.generators]
         error = None
-        output: Any = None
+        output: Value = None
         with recording(recorder):
             try:
                 handed = FollowedGenerator(recorder)

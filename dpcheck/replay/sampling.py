@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.draws import Family
 from dpcheck.replay.following.arrays import FollowedArray, concrete, each, has_followed
 from dpcheck.replay.following.values import Affine, Followed, Tabled
@@ -17,7 +17,7 @@ from dpcheck.replay.recorder import MOST_ATOMS, Recorder, Selection
 MOST_VALUES = 1024
 
 
-def shape_of(size: Any, *parameters: Any) -> tuple[int, ...] | None:
+def shape_of(size: Value, *parameters: Value) -> tuple[int, ...] | None:
     """The shape of a draw as numpy has it; None for a scalar."""
     if size is None:
         shape = np.broadcast_shapes(*(np.shape(_shaped(p)) for p in parameters))
@@ -27,11 +27,13 @@ def shape_of(size: Any, *parameters: Any) -> tuple[int, ...] | None:
     return (int(size),) if np.ndim(size) == 0 else tuple(int(n) for n in size)
 
 
-def _shaped(parameter: Any) -> Any:
+def _shaped(parameter: Value) -> Value:
     return 0.0 if isinstance(parameter, Followed) else parameter
 
 
-def standard(recorder: Recorder, source: str, family: Family, shape: tuple[int, ...] | None) -> Any:
+def standard(
+    recorder: Recorder, source: str, family: Family, shape: tuple[int, ...] | None
+) -> Value:
     """Standard numbers of a family: a scalar, or an array of `shape`."""
     atoms = recorder.draw(source, family, shape or ())
     if recorder.plain:
@@ -42,7 +44,7 @@ def standard(recorder: Recorder, source: str, family: Family, shape: tuple[int, 
     return _array([Affine(recorder, 0.0, {atom: 1.0}) for atom in atoms], shape)
 
 
-def _array(entries: Sequence[Any], shape: tuple[int, ...]) -> FollowedArray:
+def _array(entries: Sequence[Value], shape: tuple[int, ...]) -> FollowedArray:
     box = np.empty(len(entries), dtype=object)
     for index, entry in enumerate(entries):
         box[index] = entry
@@ -50,8 +52,8 @@ def _array(entries: Sequence[Any], shape: tuple[int, ...]) -> FollowedArray:
 
 
 def located(
-    recorder: Recorder, source: str, family: Family, location: Any, scale: Any, size: Any
-) -> Any:
+    recorder: Recorder, source: str, family: Family, location: Value, scale: Value, size: Value
+) -> Value:
     """location + scale * standard numbers."""
     location, scale = _as_array(location), _as_array(scale)
     shape = shape_of(size, location, scale)
@@ -63,7 +65,7 @@ def located(
     return location + scale * noise
 
 
-def _as_array(parameter: Any) -> Any:
+def _as_array(parameter: Value) -> Value:
     if isinstance(parameter, Followed | FollowedArray | np.ndarray | float | int):
         return parameter
     return np.asarray(parameter)
@@ -72,10 +74,10 @@ def _as_array(parameter: Any) -> Any:
 def finite(
     recorder: Recorder,
     source: str,
-    masses: Any,
-    outcomes: Sequence[Any],
+    masses: Value,
+    outcomes: Sequence[Value],
     shape: tuple[int, ...] | None,
-) -> Any:
+) -> Value:
     """Independent draws from a table; `masses` is one row, or one row per entry of `shape`."""
     count = math.prod(shape) if shape is not None else 1
     rows = np.broadcast_to(np.asarray(masses, dtype=float), (count, len(outcomes)))
@@ -92,8 +94,8 @@ def finite(
 
 
 def discrete(
-    recorder: Recorder, source: str, family: Family, scale: Any, shape: tuple[int, ...] | None
-) -> Any:
+    recorder: Recorder, source: str, family: Family, scale: Value, shape: tuple[int, ...] | None
+) -> Value:
     """Integer noise of a family with a scale of its own."""
     count = math.prod(shape) if shape is not None else 1
     scales = np.broadcast_to(np.asarray(scale, dtype=float), (count,) if shape is None else shape)
@@ -105,19 +107,19 @@ def discrete(
     return made[0] if shape is None else _array(made, shape)
 
 
-def unfollowed(recorder: Recorder, source: str, *arguments: Any) -> tuple[Any, ...]:
+def unfollowed(recorder: Recorder, source: str, *arguments: Value) -> tuple[Value, ...]:
     """Mark a draw that nobody follows, and hand back plain arguments for it."""
     recorder.mark(MarkKind.UNFOLLOWED, source)
     return tuple(_deep(argument) for argument in arguments)
 
 
-def _deep(value: Any) -> Any:
+def _deep(value: Value) -> Value:
     if isinstance(value, list | tuple):
         return type(value)(_deep(x) for x in value)
     return concrete(value)
 
 
-def bernoulli_tables(trials: int, chance: Any) -> Any:
+def bernoulli_tables(trials: int, chance: Value) -> Value:
     """Masses of a binomial, one row per probability."""
     from scipy.stats import binom
 
@@ -129,7 +131,7 @@ def bernoulli_tables(trials: int, chance: Any) -> Any:
     return binom.pmf(np.arange(trials + 1)[None, :], trials, chances[:, None])
 
 
-def plain(*parameters: Any) -> bool:
+def plain(*parameters: Value) -> bool:
     """Whether no parameter is made of noise."""
     return not any(has_followed(p) for p in parameters)
 

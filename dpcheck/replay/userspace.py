@@ -12,10 +12,10 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.draws import is_users
 from dpcheck.replay.following import arithmetic as a
 from dpcheck.replay.following import values as v
@@ -34,7 +34,7 @@ class _Kind(type):
     """A stand-in for float or int that converts followed values without losing them."""
 
     real: type
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Value]
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, cls.real)
@@ -42,7 +42,7 @@ class _Kind(type):
     def __subclasscheck__(cls, kind: type) -> bool:
         return issubclass(kind, cls.real)
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: Value, **kwargs: Value) -> Value:
         value = args[0] if len(args) == 1 else None
         if isinstance(value, FollowedArray) and value.size == 1:
             value = value.item()
@@ -50,7 +50,7 @@ class _Kind(type):
             return a.cast(value, np.dtype(cls.real))
         return cls.real(*args, **kwargs)
 
-    def __getattr__(cls, name: str) -> Any:
+    def __getattr__(cls, name: str) -> Value:
         return getattr(cls.real, name)
 
     def __eq__(cls, other: object) -> bool:
@@ -59,10 +59,10 @@ class _Kind(type):
     def __hash__(cls) -> int:
         return hash(cls.real)
 
-    def __or__(cls, other: Any) -> Any:
+    def __or__(cls, other: Value) -> Value:
         return cls.real | other
 
-    def __ror__(cls, other: Any) -> Any:
+    def __ror__(cls, other: Value) -> Value:
         return other | cls.real
 
 
@@ -77,9 +77,9 @@ class _Int(metaclass=_Kind):
 
 
 def _extreme(
-    builtin: Callable[..., Any], two: Callable[..., Any], sign: float
-) -> Callable[..., Any]:
-    def extreme(*args: Any, **kwargs: Any) -> Any:
+    builtin: Callable[..., Value], two: Callable[..., Value], sign: float
+) -> Callable[..., Value]:
+    def extreme(*args: Value, **kwargs: Value) -> Value:
         if len(args) == 2 and not kwargs and any(isinstance(x, v.Followed) for x in args):
             return two(*args)
         if len(args) == 1 and set(kwargs) <= {"key"}:
@@ -103,14 +103,14 @@ def _extreme(
     return extreme
 
 
-def _scalar(values: list[Any]) -> bool:
+def _scalar(values: list[Value]) -> bool:
     return all(isinstance(x, str | int | float | bool) for x in values)
 
 
-def _container(maker: Callable[..., Any]) -> Callable[..., Any]:
+def _container(maker: Callable[..., Value]) -> Callable[..., Value]:
     """np.zeros and the like: small arrays of numbers that can take followed entries."""
 
-    def make(*args: Any, **kwargs: Any) -> Any:
+    def make(*args: Value, **kwargs: Value) -> Value:
         made = maker(*args, **kwargs)
         if isinstance(made, np.ndarray) and made.size <= _SMALL and made.dtype == np.float64:
             return wrap(made, made.dtype)
@@ -119,8 +119,8 @@ def _container(maker: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def _array(maker: Callable[..., Any]) -> Callable[..., Any]:
-    def make(value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _array(maker: Callable[..., Value]) -> Callable[..., Value]:
+    def make(value: Value, dtype: Value = None, *args: Value, **kwargs: Value) -> Value:
         if not _holds_followed(value):
             return maker(value, dtype, *args, **kwargs)
         if isinstance(value, v.Followed):
@@ -132,13 +132,13 @@ def _array(maker: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def _holds_followed(value: Any) -> bool:
+def _holds_followed(value: Value) -> bool:
     if isinstance(value, list | tuple):
         return any(_holds_followed(x) for x in value)
     return has_followed(value)
 
 
-def _number(maker: Any) -> Any:
+def _number(maker: Value) -> Value:
     """np.float64 and the like, called on a followed value."""
 
     class Number(metaclass=_Kind):
@@ -163,7 +163,7 @@ class _NumpyProxy(types.ModuleType):
         for name in ("float64", "int64"):
             self.__dict__[name] = _number(getattr(np, name))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         return getattr(np, name)
 
 
@@ -173,12 +173,12 @@ class _MathProxy(types.ModuleType):
     def __init__(self) -> None:
         super().__init__("math")
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         real = getattr(math, name)
         if not callable(real):
             return real
 
-        def function(*args: Any, **kwargs: Any) -> Any:
+        def function(*args: Value, **kwargs: Value) -> Value:
             followed = [x for x in args if isinstance(x, v.Followed)]
             if not followed:
                 return real(*args, **kwargs)
@@ -194,7 +194,7 @@ class _MathProxy(types.ModuleType):
 
 NUMPY = _NumpyProxy()
 MATH = _MathProxy()
-_BUILTINS: dict[str, Any] = {
+_BUILTINS: dict[str, Value] = {
     "float": _Float,
     "int": _Int,
     "max": _extreme(builtins.max, a.maximum, 1.0),
@@ -205,10 +205,10 @@ _FUNCTIONS = {
 }
 
 
-def users_modules(function: Any) -> list[dict[str, Any]]:
+def users_modules(function: Value) -> list[dict[str, Value]]:
     """The globals of the function and of every imported module of the project."""
-    found: list[dict[str, Any]] = []
-    inner = getattr(function, "__func__", function)
+    found: list[dict[str, Value]] = []
+    inner: Value = getattr(function, "__func__", function)
     while hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
     own = getattr(inner, "__globals__", None)
@@ -225,7 +225,7 @@ def users_modules(function: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _replacement(value: Any, recorder: Recorder) -> Any:
+def _replacement(value: Value, recorder: Recorder) -> Value:
     if type(value) is np.random.Generator:
         return FollowedGenerator(recorder, 7)
     if recorder.plain:
@@ -238,9 +238,9 @@ def _replacement(value: Any, recorder: Recorder) -> Any:
 
 
 @contextmanager
-def following(modules: list[dict[str, Any]], recorder: Recorder) -> Iterator[None]:
+def following(modules: list[dict[str, Value]], recorder: Recorder) -> Iterator[None]:
     """Replace names in the user's modules for the time of the block; for a plain run generators only."""
-    undo: list[tuple[dict[str, Any], str, Any]] = []
+    undo: list[tuple[dict[str, Value], str, Value]] = []
     try:
         for names in modules:
             for name, value in list(names.items()):

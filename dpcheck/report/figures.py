@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.evidence import Histogram, Points, RunEvidence
+from dpcheck.core.verdict import Verdict
 from dpcheck.report.drawing import INK, Drawing, draw
-from dpcheck.report.text import budget, figure
+from dpcheck.report.words import allowed, budget, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,12 +45,6 @@ def overview(entries: Sequence[AuditEntry], key: str) -> Drawing:
     size = (_WIDE, 0.55 + 0.55 * len(entries))
     svg = draw(title, words + ".", size, paint, key=key, margins=(0.14, 0.05))
     return Drawing(svg, title, "")
-
-
-def allowed(entry: AuditEntry) -> float:
-    """What the claim allows at the delta of the observation."""
-    level = entry.observed.allowed
-    return entry.claim.budget.epsilon if level is None else level
 
 
 def _proved(entry: AuditEntry) -> float:
@@ -122,7 +117,9 @@ def _legend(axes: Axes, columns: int = 3) -> None:
 def losses(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
     """The privacy-loss distribution of both sides, and the claim's lines."""
     shown, claim = seen.losses, entry.claim.budget
-    reach = shown.edges[-1]
+    proved, witnessed = _proved(entry), _witnessed(entry)
+    marks = [value for value in (proved, witnessed) if value is not None and math.isfinite(value)]
+    reach = max([shown.edges[-1], *(1.08 * value for value in marks)])
 
     def paint(axes: Axes) -> None:
         _sides(axes, shown, seen.runs)
@@ -141,6 +138,23 @@ def losses(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
                     alpha=0.1,
                     linewidth=0,
                 )
+        if proved < math.inf:
+            for sign in (-1, 1):
+                axes.axvline(
+                    sign * proved,
+                    color=INK["proved"],
+                    linewidth=1.6,
+                    linestyle=(0, (5, 2)),
+                    label="proved ±ε" if sign > 0 else None,
+                )
+        if witnessed is not None and math.isfinite(witnessed):
+            axes.axvline(
+                witnessed,
+                color=INK["observed"],
+                linewidth=2,
+                linestyle=(0, (1, 1)),
+                label="observed",
+            )
         axes.set(xlim=(-reach, reach), xlabel=f"{shown.quantity} of an output")
         _legend(axes)
 
@@ -158,12 +172,25 @@ def losses(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
     )
     outside = sum(shown.below) + sum(shown.above)
     rest = f" {outside:,} runs lie outside the axis." if outside else ""
+    if seen.exact and entry.witness is not None and entry.witness.get("pair") == seen.pair:
+        rest += (
+            " The line “observed” is the loss of the counterexample’s output, however rare that is."
+        )
     caption = (
         f"log p(output | D) − log p(output | D′) over {seen.runs:,} runs a side, "
         f"pair “{seen.pair}”. {how}{rest}"
     )
     title = f"{shown.quantity.capitalize()} of {entry.part}"
-    return Drawing(draw(title, words, (_WIDE, _HIGH), paint, key=key), title, caption)
+    svg = draw(title, words, (_WIDE, _HIGH + 0.25), paint, key=key, margins=(0.62, 0.55))
+    return Drawing(svg, title, caption)
+
+
+def _witnessed(entry: AuditEntry) -> float | None:
+    """The loss the counterexample proves, else the epsilon that was observed."""
+    loss = None if entry.witness is None else entry.witness.get("loss")
+    if isinstance(loss, float) and entry.witness and entry.witness.get("pair"):
+        return loss
+    return entry.observed.epsilon or None
 
 
 def _beyond(shown: Histogram, epsilon: float, side: int) -> int:
@@ -221,6 +248,11 @@ def tradeoff(entry: AuditEntry, seen: RunEvidence, key: str) -> Drawing:
         f"({curve.thresholds} {'epsilons' if seen.exact else 'thresholds of ' + seen.score}). The "
         "verdict does not use it."
     )
+    if entry.verdict is Verdict.VIOLATED and seen.exact and not broken:
+        caption += (
+            " Outputs that occur often stay within the claim here; the counterexample is an output "
+            "that occurs rarely, and a claim without delta allows none."
+        )
     title = f"Trade-off curve of {entry.part}"
     return Drawing(draw(title, words, (_WIDE, _HIGH), paint, key=key), title, caption)
 

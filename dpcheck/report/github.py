@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, Standing
 from dpcheck.core.verdict import Verdict
-from dpcheck.report.text import budget, figure, witness_lines
+from dpcheck.report.page import made_lines
+from dpcheck.report.text import witness_lines
+from dpcheck.report.words import budget, claim, figure, finding, for_a_person
 
 _LEVEL = {
     Verdict.HOLDS: "notice",
@@ -22,7 +24,8 @@ _BUDGET_LEVEL = {
 
 def render(report: AuditReport) -> str:
     """One line per entry; text is escaped as workflow commands want it."""
-    lines = [_audit(entry) for entry in report.entries]
+    lines = [_command("notice", "dpcheck: changed", text) for text in report.changes]
+    lines += [_audit(entry) for entry in report.entries]
     for account in report.budgets:
         allowed = budget(account.budget.epsilon, account.budget.delta)
         text = f"releases spend at most {figure(account.upper)} of {allowed}"
@@ -32,17 +35,15 @@ def render(report: AuditReport) -> str:
         title = f"dpcheck budget {account.dataset}: {account.standing}"
         lines.append(_command(level, title, text))
     lines += [_command("error", "dpcheck baseline", text) for text in report.complaints]
+    lines.append(_command("notice", "dpcheck: how this was made", "\n".join(made_lines(report))))
     return "\n".join(lines)
 
 
 def _audit(entry: AuditEntry) -> str:
-    claim, seen = entry.claim.budget, entry.observed
     message = (
-        f"claimed epsilon {budget(claim.epsilon, claim.delta)}, observed at least "
-        f"{budget(seen.epsilon, seen.delta)} (confidence {seen.confidence:.6g})"
+        f"claimed {claim(entry)}. {finding(entry)} (confidence "
+        f"{entry.observed.confidence:.6g}) {for_a_person(entry)}"
     )
-    if entry.accepted is not None:
-        message += f"; accepted: {entry.accepted}"
     if entry.verdict is Verdict.VIOLATED:
         message = "\n".join([message, *witness_lines(entry)])
     title = f"dpcheck {entry.name}/{entry.part} ({entry.variant}): {entry.verdict}"

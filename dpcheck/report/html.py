@@ -18,11 +18,14 @@ from dpcheck.core.card import SIGNS
 from dpcheck.core.data import Plain
 from dpcheck.core.evidence import Spent
 from dpcheck.core.extras import need
+from dpcheck.core.glossary import GLOSSARY
 from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import WitnessKind
 from dpcheck.report import figures, palette
 from dpcheck.report.drawing import Drawing
-from dpcheck.report.text import MEANING, budget, figure, row
+from dpcheck.report.page import topics
+from dpcheck.report.text import row
+from dpcheck.report.words import accountant, budget, claim, figure, finding
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _WORST_FIRST = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.CONSISTENT, Verdict.HOLDS)
@@ -81,6 +84,8 @@ def render(report: AuditReport) -> str:
         subject=subject,
         verdict=_mark(verdict),
         lead=_lead(report),
+        topics=topics(report),
+        glossary=list(GLOSSARY.items()),
         parts=parts,
         columns=["part", "claimed ε", "proved", "observed", "verdict"],
         overview=figures.overview(report.entries, "overview") if report.entries else None,
@@ -123,9 +128,9 @@ def _lead(report: AuditReport) -> list[str]:
     shown = [entry for entry in report.entries if entry.verdict is worst]
     several = _several(report)
     sentences = [
-        _alone(entry)
+        finding(entry)
         if len(report.entries) == 1
-        else f"{_heading(entry, several)}: {sentence(entry)}"
+        else f"{_heading(entry, several)}: {finding(entry)}"
         for entry in shown[:3]
     ]
     if len(shown) > 3:
@@ -141,11 +146,6 @@ def _lead(report: AuditReport) -> list[str]:
     return sentences + [f"Baseline: {text}" for text in report.complaints[:3]]
 
 
-def _alone(entry: AuditEntry) -> str:
-    text = sentence(entry)
-    return text[:1].upper() + text[1:]
-
-
 def _several(report: AuditReport) -> bool:
     return len({(entry.name, entry.variant) for entry in report.entries}) > 1
 
@@ -158,33 +158,6 @@ def _heading(entry: AuditEntry, several: bool) -> str:
     return f"{entry.name}{variant} {entry.part}"
 
 
-def sentence(entry: AuditEntry) -> str:
-    """The verdict with its numbers."""
-    claim, seen = entry.claim.budget, entry.observed
-    claimed, reached = budget(claim.epsilon, claim.delta), budget(seen.epsilon, seen.delta)
-    if entry.verdict is Verdict.VIOLATED and seen.delta != claim.delta:
-        text = (
-            f"at δ = {seen.delta:.3g} the claim allows ε = {figure(figures.allowed(entry))}, and an "
-            f"attack proves at least {figure(seen.epsilon)}."
-        )
-    elif entry.verdict is Verdict.VIOLATED:
-        text = f"it claims ε = {claimed}, and an attack proves at least {reached}."
-    elif entry.verdict is Verdict.HOLDS and entry.proved is not None:
-        text = (
-            f"at most ε = {budget(entry.proved.epsilon, entry.proved.delta)} is spent, within the "
-            f"claimed {claimed}; the best attack found reaches {reached}."
-        )
-    else:
-        text = (
-            f"{MEANING[entry.verdict]}. The claim is ε = {claimed}; an ε of "
-            f"{figure(seen.detectable)} or more on the events tried would have been caught nine times "
-            "out of ten."
-        )
-        if entry.verdict is Verdict.UNDECIDED:
-            text += " Raise --max-runs, or give neighbours that differ more."
-    return text + (f" Accepted: {entry.accepted}." if entry.accepted else "")
-
-
 def _part(entry: AuditEntry, key: str, several: bool) -> Part:
     labels = ("claimed ε", "proved", "observed")
     cells = [cell.replace("<= ", "≤ ").replace(">= ", "≥ ") for cell in row(entry)[1:4]]
@@ -195,7 +168,7 @@ def _part(entry: AuditEntry, key: str, several: bool) -> Part:
         heading=_heading(entry, several),
         verdict=_mark(entry.verdict),
         cells=list(zip(labels, cells, strict=True)),
-        sentence=_alone(entry),
+        sentence=finding(entry),
         details=_details(entry),
         drawings=_drawings(entry, key),
         no_pictures=_NOT_SAMPLED if entry.observed.runs else _NO_RUNS,
@@ -215,8 +188,10 @@ def _python_does(entry: AuditEntry) -> str:
     text = "Run it: it prints the privacy loss of this output."
     if entry.verdict is Verdict.VIOLATED and "strongest_loss" in witness:
         text = (
-            "Shrunk to the simplest pair found that still breaks the claim; the strongest found "
-            f"loses {figure(float(witness['strongest_loss']))}. {text}"
+            f"Simplified from the strongest found, which loses "
+            f"{figure(float(witness['strongest_loss']))}; this one loses "
+            f"{figure(float(witness['loss']))}, and its pair, “{witness.get('pair', '')}”, is the one "
+            f"in the pictures. {text}"
         )
     return text
 
@@ -240,14 +215,14 @@ def _details(entry: AuditEntry) -> list[tuple[str, Sequence[str]]]:
         how += f", {seen.effort}"
         how += f" after {seen.learning_runs:,} to learn" if seen.learning_runs else ""
     details: list[tuple[str, Sequence[str]]] = [
-        ("claim", [f"{entry.claim.source}; {entry.claim.adjacency} neighbours"])
+        ("claim", [f"{entry.claim.source}: {claim(entry)}; {entry.claim.adjacency} neighbours"])
     ]
     if entry.proved is not None:
-        details.append(("proof", [f"by the accountant “{entry.proved.method}”"]))
+        details.append(("proof", [f"by {accountant(entry.proved.method)}"]))
         if entry.proved.assumes:
             details.append(("assumes", entry.proved.assumes))
     if entry.conformance is not None:
-        details.append(("tied", [entry.conformance]))
+        details.append(("code checked", [entry.conformance]))
     details.append(("observed", [how]))
     if entry.origin != "run":
         details.append(("origin", [entry.origin]))

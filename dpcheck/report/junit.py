@@ -7,7 +7,9 @@ from xml.etree import ElementTree
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Standing
 from dpcheck.core.verdict import Verdict
-from dpcheck.report.text import budget, details, figure
+from dpcheck.report.page import made_lines
+from dpcheck.report.text import details
+from dpcheck.report.words import budget, claim, figure, finding
 
 # What XML 1.0 cannot carry, however it is escaped.
 _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -18,6 +20,10 @@ _OUTCOME = {Verdict.VIOLATED: "failure", Verdict.UNDECIDED: "error"}
 def render(report: AuditReport) -> str:
     """One suite."""
     suite = ElementTree.Element("testsuite", name="dpcheck")
+    facts = ElementTree.SubElement(suite, "properties")
+    for line in (*made_lines(report), *(f"changed: {text}" for text in report.changes)):
+        name, _, value = line.partition(": ")
+        ElementTree.SubElement(facts, "property", name=clean(name), value=clean(value))
     for entry in report.entries:
         _audit(suite, entry)
     for account in report.budgets:
@@ -28,7 +34,7 @@ def render(report: AuditReport) -> str:
     counts = {
         kind: len(suite.findall(f"testcase/{kind}")) for kind in ("failure", "error", "skipped")
     }
-    suite.set("tests", str(len(suite)))
+    suite.set("tests", str(len(suite.findall("testcase"))))
     suite.set("failures", str(counts["failure"]))
     suite.set("errors", str(counts["error"]))
     suite.set("skipped", str(counts["skipped"]))
@@ -46,11 +52,7 @@ def _audit(suite: ElementTree.Element, entry: AuditEntry) -> None:
         case.set("line", str(entry.location.line))
     kind = _OUTCOME.get(entry.verdict)
     if kind is not None:
-        claim, seen = entry.claim.budget, entry.observed
-        short = (
-            f"{entry.verdict}: claimed epsilon {budget(claim.epsilon, claim.delta)}, observed at "
-            f"least {budget(seen.epsilon, seen.delta)}"
-        )
+        short = f"{entry.verdict}: claimed {claim(entry)}. {finding(entry)}"
         _outcome(case, kind, str(entry.verdict), short, details(entry), entry.accepted)
 
 

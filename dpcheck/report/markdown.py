@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport
+from dpcheck.report.page import topics
 from dpcheck.report.summary import BUDGET_HEADERS, budget_row, status
 from dpcheck.report.text import row
+from dpcheck.report.words import finding
 
 
 def render(report: AuditReport) -> str:
-    """Tables, then the notes."""
+    """The first page in words, tables, then the notes."""
     headers = ["audit", "variant", "part", "claimed eps", "proved", "observed", "verdict"]
     rows = [[entry.name, entry.variant, *row(entry)] for entry in report.entries]
     marks = [status(entry) for entry in report.entries]
     if any(marks):
         headers.append("note")
         rows = [[*cells, mark] for cells, mark in zip(rows, marks, strict=True)]
-    lines = _table(headers, rows) if rows else []
+    lines = []
+    for topic in topics(report):
+        lines += [f"**{topic.heading}**", ""]
+        lines += [*(f"- {_safe(text)}" for text in topic.sentences), ""]
+    lines += _table(headers, rows) if rows else []
     for entry in report.entries:
         lines += _notes(entry)
     if report.budgets:
@@ -28,7 +34,8 @@ def render(report: AuditReport) -> str:
 def _notes(entry: AuditEntry) -> list[str]:
     seen = entry.observed
     lines = [
-        f"- **{_safe(entry.name)}/{_safe(entry.part)}**: {entry.verdict}; observed by "
+        f"- **{_safe(entry.name)}/{_safe(entry.part)}**: {entry.verdict}. "
+        f"{_safe(finding(entry))} Observed by "
         f"{seen.method} at confidence {seen.confidence:.6g}"
         + (f", {seen.effort}" if seen.runs else "")
     ]

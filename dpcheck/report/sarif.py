@@ -8,19 +8,45 @@ suppressed with its reason. Services want a place for everything: without one it
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from importlib.metadata import version
 from urllib.parse import quote
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Location, Standing
 from dpcheck.core.data import Plain
 from dpcheck.core.verdict import Verdict
-from dpcheck.report.text import MEANING, budget, figure, witness_lines
+from dpcheck.report.text import witness_lines
+from dpcheck.report.words import MEANING, budget, claim, figure, finding, for_a_person
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is demanded, and what somebody who broke it can do."""
+
+    text: str
+    help: str
+
+
 _RULES = {
-    "privacy-claim": "The code must not leak more than it claims.",
-    "dataset-budget": "All releases from a dataset together must stay within its budget.",
-    "baseline": "Accepted findings must still be found, and must not have expired.",
+    "privacy-claim": Rule(
+        "The code must not leak more than it claims.",
+        "violated: the message holds a counterexample; run it, then add the noise that is missing, "
+        "bound what one person contributes, or claim less. undecided: allow more runs (--max-runs) or "
+        "give neighbours that differ more. A finding can be accepted for a while with `dpcheck baseline "
+        "add`. `dpcheck explain violated` says what the word means.",
+    ),
+    "dataset-budget": Rule(
+        "All releases from a dataset together must stay within its budget.",
+        "Release less, claim less for a release, or raise the budget of the dataset in the project "
+        "file; an audit that is violated or undecided leaves the sum unproved, whatever it is.",
+    ),
+    "baseline": Rule(
+        "Accepted findings must still be found, and must not have expired.",
+        "Remove the entry from the baseline if the finding is gone (`dpcheck baseline prune`), or "
+        "accept it again with a reason and a new date.",
+    ),
 }
 _LEVEL = {Verdict.VIOLATED: "error", Verdict.UNDECIDED: "warning"}
 _KIND = {Verdict.VIOLATED: "fail", Verdict.UNDECIDED: "review"}
@@ -40,27 +66,39 @@ def render(report: AuditReport) -> str:
         "name": "dpcheck",
         "semanticVersion": version("dpcheck"),
         "rules": [
-            {"id": name, "name": name, "shortDescription": {"text": text}}
-            for name, text in _RULES.items()
+            {
+                "id": name,
+                "name": name,
+                "shortDescription": {"text": rule.text},
+                "fullDescription": {"text": rule.text},
+                "help": {"text": rule.help},
+            }
+            for name, rule in _RULES.items()
         ],
     }
     run = {
         "tool": {"driver": driver},
         "results": results,
         "columnKind": "unicodeCodePoints",
-        "properties": {"seed": report.seed, "confidence": report.confidence},
+        "properties": {
+            "seed": report.seed,
+            "confidence": report.confidence,
+            "command": report.command,
+            "versions": dict(report.versions),
+            "made": None if report.made is None else report.made.to_dict(),
+            "changes": list(report.changes),
+        },
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=2, allow_nan=False)
 
 
 def _audit(entry: AuditEntry) -> dict[str, Plain]:
-    claim, seen = entry.claim.budget, entry.observed
+    seen = entry.observed
     text = (
         f"{entry.name}/{entry.part} ({entry.variant}): {entry.verdict}, {MEANING[entry.verdict]}. "
-        f"Claimed epsilon {budget(claim.epsilon, claim.delta)} under {entry.claim.adjacency}, "
-        f"observed at least {budget(seen.epsilon, seen.delta)} by {seen.method} "
-        f"(confidence {seen.confidence:.6g})."
+        f"Claimed {claim(entry)} under {entry.claim.adjacency}. {finding(entry)} Observed by "
+        f"{seen.method} (confidence {seen.confidence:.6g}). {for_a_person(entry)}"
     )
     if entry.verdict is Verdict.VIOLATED:
         text = "\n".join([text, *witness_lines(entry)])

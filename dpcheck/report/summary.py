@@ -6,7 +6,9 @@ import math
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Standing
 from dpcheck.core.verdict import Verdict
-from dpcheck.report.text import HEADERS, budget, details, figure, row, table
+from dpcheck.report.page import made_lines
+from dpcheck.report.text import HEADERS, details, row, table
+from dpcheck.report.words import budget, figure
 
 _TROUBLE = (Verdict.VIOLATED, Verdict.UNDECIDED)
 
@@ -14,6 +16,10 @@ _TROUBLE = (Verdict.VIOLATED, Verdict.UNDECIDED)
 def render(report: AuditReport) -> str:
     """The whole report."""
     blocks = []
+    if report.changes:
+        blocks.append(
+            "\n".join(["changed since the last check:", *map("  {}".format, report.changes)])
+        )
     if report.entries:
         rows = [[entry.name, *row(entry), status(entry)] for entry in report.entries]
         blocks.append(table(["audit", *HEADERS, ""], rows))
@@ -41,6 +47,7 @@ def render(report: AuditReport) -> str:
             f"false alarms: at most {1 - report.confidence:.2g} for all audits together. "
             f"seed {report.seed}."
         )
+    blocks.append("\n".join(made_lines(report)))
     return "\n\n".join(blocks)
 
 

@@ -6,18 +6,10 @@ import json
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport
 from dpcheck.core.verdict import Verdict
+from dpcheck.report.page import made_lines
+from dpcheck.report.words import MEANING, accountant, budget, finding, for_a_person
 
-MEANING = {
-    Verdict.HOLDS: "the proved bound is within the claim, and the code was tied to it",
-    Verdict.CONSISTENT: "nothing above the claim was found on the events tried",
-    Verdict.VIOLATED: "the code provably leaks more than it claims",
-    Verdict.UNDECIDED: "the runs could not have told; more of them are needed",
-}
-
-
-def figure(value: float) -> str:
-    """A number for a table."""
-    return "inf" if value == float("inf") else f"{value:.6g}"
+_LONG = 12  # lines of a program; a longer one is named, not printed
 
 
 def table(headers: list[str], rows: list[list[str]]) -> str:
@@ -28,11 +20,6 @@ def table(headers: list[str], rows: list[list[str]]) -> str:
         for row in [headers, ["-" * w for w in widths], *rows]
     ]
     return "\n".join(lines)
-
-
-def budget(epsilon: float, delta: float) -> str:
-    """An (epsilon, delta) for a table; delta only where there is one."""
-    return figure(epsilon) if delta == 0 else f"{figure(epsilon)} @ {delta:.3g}"
 
 
 def row(entry: AuditEntry) -> list[str]:
@@ -65,30 +52,26 @@ def render(report: AuditReport) -> str:
         f"false alarms: at most {1 - report.confidence:.2g} for the whole command. "
         f"seed {report.seed}."
     )
-    return "\n".join(blocks)
+    return "\n".join([*blocks, "", *made_lines(report)])
 
 
 def details(entry: AuditEntry) -> str:
     """Everything known about one entry, over several lines."""
     seen = entry.observed
     lines = [f"{entry.part}: {entry.verdict}, {MEANING[entry.verdict]}."]
+    lines.append(f"  finding   {finding(entry)}")
+    lines.append(f"  means     {for_a_person(entry)}")
     lines.append(f"  claim     {entry.claim.source}, {entry.claim.adjacency} neighbours")
     if entry.proved is not None:
-        lines.append(f"  proved    by {entry.proved.method}")
+        lines.append(f"  proved    by {accountant(entry.proved.method)}")
         lines += [f"            assuming {text}" for text in entry.proved.assumes]
     if entry.conformance is not None:
-        lines.append(f"  tied      {entry.conformance}")
+        lines.append(f"  checked   {entry.conformance}")
     how = f"  observed  by {seen.method}, confidence {seen.confidence:.6g}"
     if seen.runs:
         how += f", {seen.effort}"
         how += f" after {seen.learning_runs:,} to learn" if seen.learning_runs else ""
     lines.append(how)
-    if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
-        lines.append(
-            f"  on the events tried it would have caught epsilon >= {figure(seen.detectable)}"
-        )
-    if entry.verdict is Verdict.UNDECIDED and seen.runs:
-        lines.append("  to decide: raise --max-runs, or give neighbours that differ more")
     if entry.verdict is Verdict.VIOLATED:
         lines += witness_lines(entry)
     lines += [f"  note      {note}" for note in entry.notes]
@@ -107,6 +90,12 @@ def witness_lines(entry: AuditEntry) -> list[str]:
         lines.append(f"    {key}: {text if len(text) <= 160 else text[:157] + '...'}")
     code = entry.witness.get("python")
     if isinstance(code, str):
-        lines.append("    as Python:")
-        lines += ["      " + line for line in code.rstrip().splitlines()]
+        program = code.rstrip().splitlines()
+        if len(program) > _LONG:
+            lines.append(
+                f"    as Python: a program of {len(program)} lines; dpcheck audit --witness FILE saves "
+                "it, --replay FILE runs it"
+            )
+        else:
+            lines += ["    as Python:", *("      " + line for line in program)]
     return lines

@@ -121,11 +121,16 @@ def require_decision(entry: AuditEntry) -> AuditEntry:
 def explain(entry: AuditEntry) -> str:
     """A violation in words, with its witness."""
     seen = entry.observed
-    lines = [
-        f"{entry.name} is not ({entry.claim.budget.epsilon:g}, {entry.claim.budget.delta:g})-"
-        f"private under {entry.claim.adjacency}: epsilon >= {seen.epsilon:.4f} at delta "
-        f"{seen.delta:.3g} (confidence {seen.confidence:g}, {seen.effort}, {seen.method})"
-    ]
+    how = f"(confidence {seen.confidence:g}, {seen.effort}, {seen.method})"
+    budget, event = entry.claim.budget, entry.claim.event
+    broken = f"is not ({budget.epsilon:g}, {budget.delta:g})-private under {entry.claim.adjacency}:"
+    if event is not None:
+        allowed = budget.epsilon if seen.allowed is None else seen.allowed
+        broken = (
+            f"does not keep the curve of {event} under {entry.claim.adjacency}, which allows epsilon "
+            f"{allowed:.4f} at delta {seen.delta:.3g}:"
+        )
+    lines = [f"{entry.name} {broken} epsilon >= {seen.epsilon:.4f} at delta {seen.delta:.3g} {how}"]
     for key, value in (entry.witness or {}).items():
         if key in ("python", "source"):
             continue

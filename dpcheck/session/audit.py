@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.audit_result import AuditReport
@@ -10,6 +11,7 @@ from dpcheck.core.data import Data, Output, Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.execution.parallel import Workers
 from dpcheck.session.assertion import audit_function, one_claim
+from dpcheck.session.made import made
 from dpcheck.session.provenance import versions
 from dpcheck.session.run import AuditRequest, run_request
 
@@ -85,7 +87,7 @@ def audit(
         timeout=timeout,
         time_limit=time_limit,
     )
-    return AuditReport(seed, (entry,), confidence, versions())
+    return AuditReport(seed, (entry,), confidence, versions(), made=made(Path.cwd()))
 
 
 def _texts(settings: Settings) -> tuple[str, ...]:

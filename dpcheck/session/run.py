@@ -26,6 +26,7 @@ from dpcheck.session import registry
 from dpcheck.session.catalogue import resolved
 from dpcheck.session.external.plan import Outside, plan_outside
 from dpcheck.session.external.program import end_programs
+from dpcheck.session.made import made_for
 from dpcheck.session.provenance import finished, rerun_command, versions
 from dpcheck.session.targets import plan_target
 
@@ -187,7 +188,12 @@ def run_plans(
         if own is not None:
             own.close()
     return AuditReport(
-        request.seed, entries, request.confidence, versions(), command=rerun_command(request)
+        request.seed,
+        entries,
+        request.confidence,
+        versions(),
+        command=rerun_command(request),
+        made=None if given else made_for(request, plans),
     )
 
 

@@ -23,7 +23,7 @@ import math
 import sys
 
 import numpy as np
-
+{imports}
 {load}
 
 first = {first}
@@ -54,7 +54,7 @@ def tail(least, total, p):
 
 
 epsilon, delta, calls = {epsilon!r}, {delta!r}, {calls}
-likelier, other = (first, second) if {on_first} else (second, first)
+likelier, other = {sides}
 rng = np.random.default_rng(int(sys.argv[1]) if len(sys.argv) > 1 else {seed})
 hits = [0, 0]
 for _ in range(calls):
@@ -149,6 +149,7 @@ def render(entry: AuditEntry, origin: Origin, seed: int) -> str:
         name=entry.name,
         epsilon=float(witness["epsilon_claimed"]),
         delta=float(witness["delta"]),
+        imports="import pandas as pd\n" if "pd." in datasets[0] + datasets[1] else "",
         load=origin.load,
         first=datasets[0],
         second=datasets[1],
@@ -156,7 +157,7 @@ def render(entry: AuditEntry, origin: Origin, seed: int) -> str:
         shown=str(witness["rule"]).replace("{", "{{").replace("}", "}}").replace('"', "'"),
         call=origin.call,
         calls=int(witness["confirmed_calls"]),
-        on_first=witness["likelier_on"] == "first",
+        sides="first, second" if witness["likelier_on"] == "first" else "second, first",
         seed=seed,
     )
 

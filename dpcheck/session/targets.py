@@ -18,19 +18,21 @@ from dpcheck.auditing.mechanism import (
 )
 from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import default_form
-from dpcheck.auditing.pairs.inference import in_one_line
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.signatures import Adapted, fitted
+from dpcheck.auditing.statistics.curves import guesses_for, mu_of_lines
 from dpcheck.auditing.statistics.guesses import best_guess_count
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import UnsupportedAdjacency
+from dpcheck.core.records import in_one_line
 from dpcheck.execution import code
 from dpcheck.execution.imports import load
 from dpcheck.execution.references import Reference, parse
 from dpcheck.session.claims import read_claim
+from dpcheck.session.proving import with_proof
 
 
 def plan_target(
@@ -62,7 +64,7 @@ def plan_target(
         declared.neighbours,
         **pairs_of(declared, stated.adjacency),
     )
-    return plan, _digest(reference, declared)
+    return with_proof(plan, target, declared, timeout), _digest(reference, declared)
 
 
 def pairs_of(declared: Declaration, adjacency: Adjacency) -> dict[str, Any]:
@@ -90,8 +92,15 @@ def _one_run(
             "or zero-out.",
         )
     assert declared.canaries is not None
+    tested = audited_claim(stated)
     guesses = declared.guesses or best_guess_count(declared.canaries)
-    training = CanaryTraining(call, audited_claim(stated), declared.canaries, guesses, timeout)
+    if declared.guesses is None and tested.lines is not None:
+        # Where a claim that is a quarter too small would be refuted most surely.
+        total = declared.canaries * declared.trainings
+        guesses = guesses_for(total, 1.25 * mu_of_lines(tested.lines), 1e-3) // declared.trainings
+    training = CanaryTraining(
+        call, tested, declared.canaries, guesses, timeout, declared.trainings, declared.scores
+    )
     return PartPlan(reference.attribute, "as given", stated, None, training=training)
 
 

@@ -12,8 +12,8 @@ from dpcheck.auditing.pairs.checking import differing
 from dpcheck.auditing.pairs.forms import Form, Row, as_form, build, rows_of
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.data import Data
-from dpcheck.core.records import Field, Number, OneOf, Records
 from dpcheck.core.extras import need
+from dpcheck.core.records import Field, Number, OneOf, Records
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -13,7 +13,7 @@ from devtools import Browser
 
 import dpcheck
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.audit_result import AuditReport, BudgetEntry
+from dpcheck.core.audit_result import AuditReport, BudgetEntry, Scope
 from dpcheck.core.budget import Budget
 from dpcheck.execution.parallel import Workers
 from dpcheck.report import html
@@ -34,13 +34,19 @@ HOSTILE = (
 )
 
 
+@dpcheck.batched
+def half_noise(data, size, rng):
+    """Half of the noise that the claimed curve of Gaussian(4) needs."""
+    return data[0] + rng.normal(scale=2.0, size=size)
+
+
 def private(target, **request):
     return run_request(AuditRequest(target, pictures=True, workers=Workers(jobs=1), **request))
 
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory):
-    """Name -> file; the five kinds of report there are."""
+    """Name -> file: the kinds of report there are."""
     folder = tmp_path_factory.mktemp("reports")
     (folder / "mechanism.py").write_text(MECHANISM)
     target = f"{folder / 'mechanism.py'}:private_sum"
@@ -51,6 +57,13 @@ def reports(tmp_path_factory):
         "consistent": private(target, max_runs=60_000),
         "undecided": private(target, max_runs=400),
     }
+    curve = dpcheck.audit(
+        half_noise,
+        claim=dpcheck.Gaussian(4.0),
+        neighbours=[([0.0], [1.0])],
+        adjacency="zero-out",
+        max_runs=40_000,
+    )
     entries = [
         replace(entry, name=HOSTILE if number == 3 else f"audit {number}")
         for number, entry in enumerate(entry for r in made.values() for entry in r.entries)
@@ -67,9 +80,18 @@ def reports(tmp_path_factory):
         ("entry 3 of the baseline has expired",),
         "dpcheck check",
     )
+    made["gate"] = replace(
+        made["many"],
+        entries=made["many"].entries[:2],
+        scope=Scope.PROJECT,
+        changes=("audit 0/data: violated; it was consistent.",),
+    )
+    made["curve"] = curve
     files = {}
     for name, report in made.items():
-        assert name == "many" or any(entry.verdict == name for entry in report.entries), name
+        assert name in ("many", "gate", "curve") or any(
+            entry.verdict == name for entry in report.entries
+        ), name
         files[name] = folder / f"{name}.html"
         files[name].write_text(html.render(report), encoding="utf-8")
     return files

@@ -5,7 +5,7 @@ import base64
 import pytest
 from devtools import Page
 
-NAMES = ("holds", "violated", "consistent", "undecided", "many")
+NAMES = ("holds", "violated", "consistent", "undecided", "many", "gate", "curve")
 
 # Boxes that stick out of the window, of their picture, or of a box that hides what sticks out.
 STICKING_OUT = """(() => {
@@ -37,7 +37,7 @@ STICKING_OUT = """(() => {
 })()"""
 
 
-@pytest.fixture(params=[360, 1280], ids=["narrow", "wide"])
+@pytest.fixture(params=[360, 390, 1280], ids=["narrow", "telephone", "wide"])
 def width(request):
     return request.param
 
@@ -152,3 +152,66 @@ def test_prints(browser, reports):
             )
             == "#f6f7f9"
         )
+
+
+HEADINGS = (
+    "What was claimed",
+    "What is proved",
+    "What was attacked, and what was found",
+    "What was not looked at",
+    "What it means for a person in the data",
+    "Who made this, when, from what",
+)
+ASKED = "[...document.querySelectorAll('#first-page dt')].map(e => e.textContent)"
+
+
+@pytest.mark.parametrize("name", ["holds", "violated", "consistent", "undecided", "curve"])
+def test_the_first_page_answers_whoever_signs(browser, reports, name, scheme):
+    with Page(browser, reports[name], 390, scheme) as page:
+        assert page.evaluate(ASKED) == list(HEADINGS)
+        text = page.evaluate("document.querySelector('#first-page').innerText")
+        assert "right at most" in text
+        assert "made at: 20" in text
+        above = page.evaluate(
+            "document.querySelector('#first-page').getBoundingClientRect().top"
+            " < document.querySelector('#summary').getBoundingClientRect().top"
+        )
+        assert above
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_pictures_show_the_pair_that_convicts(browser, reports):
+    with Page(browser, reports["violated"], 1280, "light") as page:
+        pairs = page.evaluate(
+            "[...document.querySelectorAll('pre[id$=-data]')].map(e => JSON.parse(e.textContent).pair)"
+        )
+        captions = page.evaluate(
+            "[...document.querySelectorAll('figcaption')].map(e => e.textContent)"
+        )
+    drawn = [text for text in captions if "runs a side, pair" in text]
+    assert len(drawn) == len(pairs) == 2
+    assert all(f"pair “{pair}”" in text for pair, text in zip(pairs, drawn, strict=True))
+
+
+def test_a_curve_claim_is_worded_where_it_fails(browser, reports):
+    with Page(browser, reports["curve"], 390, "dark") as page:
+        lead = page.evaluate("document.querySelector('.lead').textContent")
+        assert "the claimed curve allows epsilon" in lead
+        assert "the whole curve of" in page.evaluate("document.body.innerText")
+
+
+def test_a_gate_report_leads_with_what_changed(browser, reports, scheme):
+    with Page(browser, reports["gate"], 390, scheme) as page:
+        assert page.evaluate(ASKED)[0] == "What changed"
+        assert "it was consistent" in page.evaluate(
+            "document.querySelector('#first-page dd').textContent"
+        )
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_glossary_is_inside(browser, reports):
+    with Page(browser, reports["holds"], 1280, "light") as page:
+        words = page.evaluate(
+            "[...document.querySelectorAll('#glossary ~ details dt')].map(e => e.textContent)"
+        )
+    assert {"holds", "consistent", "add-remove", "privacy loss"} <= set(words)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 import pytest
 
-from dpcheck.cli import doctor
+from dpcheck.cli import colour, doctor
 from dpcheck.cli.explain import error_kinds
-from dpcheck.cli.main import COMMANDS, run
+from dpcheck.cli.main import COMMANDS, main, run
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.glossary import GLOSSARY
 from dpcheck.core.verdict import Verdict
@@ -76,3 +77,29 @@ def test_the_doctor_fails_where_nothing_could_work(shell, monkeypatch):
     code, _, err = shell("doctor")
     assert code == 2
     assert "no_such_package" in err
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_verdicts_are_coloured_on_a_terminal_unless_one_says_no(monkeypatch):
+    text = "part  verdict\ndata  violated\n\ndata: violated, the code leaks.\n  note  it violated nothing"
+    assert colour.verdicts(text) == text  # no terminal
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    red = "\x1b[31m\x1b[1mviolated\x1b[0m"
+    assert colour.verdicts(text) == text.replace("data  violated", f"data  {red}").replace(
+        "data: violated,", f"data: {red},"
+    )
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert colour.verdicts(text) == text
+
+
+def test_the_shell_completes_commands(monkeypatch):
+    from click.shell_completion import BashComplete
+
+    found = BashComplete(main, {}, "dpcheck", "_DPCHECK_COMPLETE").get_completions([], "ac")
+    assert [item.value for item in found] == ["account"]

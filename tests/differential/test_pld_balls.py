@@ -43,8 +43,7 @@ def test_two_kinds_together() -> None:
 @pytest.mark.parametrize("side", list(Side))
 def test_a_wrong_lattice_measure_is_caught(side: Side) -> None:
     composed = compose([(GaussianMixtureLoss((1.0,), (0.2,)), 4)], side)
-    _, cumulants, tilt = composed.solve(1e-5)
-    (loss, _), *_ = composed.layout(cumulants, tilt)[0]
+    (loss, _), *_ = composed.layers(composed.solve(1e-5))[0]
     factor = 0.99 if side is Side.UPPER else 1.01
     wrong = LatticeLoss(loss.lattice, loss.first, loss.masses * factor, loss.infinite, loss.slack)
     with precision(160):
@@ -56,8 +55,8 @@ def test_a_wrong_lattice_measure_is_caught(side: Side) -> None:
 @pytest.mark.parametrize("side", list(Side))
 def test_a_wrong_epsilon_is_caught(side: Side) -> None:
     composed = compose([(GaussianMixtureLoss((1.0,), (0.2,)), 4)], side)
-    value, cumulants, tilt = composed.solve(1e-5)
-    losses, window = composed.layout(cumulants, tilt)
+    solution = composed.solve(1e-5)
+    value, losses, window = solution.value, *composed.layers(solution)
     wrong = value * (0.999 if side is Side.UPPER else 1.001)
     with precision(160):
         verify._check_composition(losses, window, value, 1e-5, side)
@@ -66,7 +65,7 @@ def test_a_wrong_epsilon_is_caught(side: Side) -> None:
 
 
 def test_limits_are_said() -> None:
-    with pytest.raises(CannotCertify, match="without --verify"):
+    with pytest.raises(CannotCertify, match="without verification"):
         verify.pld_verify([(ResponseLoss(0.1), 10)], 1e-5)
     with pytest.raises(CannotCertify, match="points"):
         verify.pld_verify([(GaussianMixtureLoss((1.0,), (0.001,)), 10**7)], 1e-5)

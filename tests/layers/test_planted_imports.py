@@ -52,6 +52,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     for name in ("pyproject.toml", "Makefile"):
         shutil.copy(ROOT / name, root / name)
+    (root / "dpcheck/testing/_own.py").write_text("helper = 1\n")  # a private module to reach for
     return root
 
 

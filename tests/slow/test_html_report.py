@@ -118,7 +118,9 @@ def page():
 
 def test_verdict_comes_first(page):
     assert page.texts.index(" violated") < page.texts.index("Claim, proof, observation")
-    assert "It claims ε = 1, and an attack proves at least 0.87." in page.text
+    assert (
+        "The claim allows epsilon 1, and an attack on the code proves at least 0.87." in page.text
+    )
 
 
 def test_everything_the_issue_asks_for_is_there(page):
@@ -300,7 +302,10 @@ def test_a_curve_is_compared_at_the_delta_that_was_tested():
         claim=Claim(Budget(1.0, 1e-5), Adjacency.ZERO_OUT, "a curve"),
     )
     text = html.render(report(curve))
-    assert "At δ = 0.04 the claim allows ε = 0.2, and an attack proves at least 0.3." in text
+    assert (
+        "At delta 0.04 the claim allows epsilon 0.2, and an attack on the code proves at least 0.3."
+        in text
+    )
     assert "claimed 0.2, proved nothing, observed at least 0.3" in text
 
 
@@ -319,7 +324,7 @@ def test_many_parts_and_audits():
     page = Reader(html.render(report(*entries)))
     assert len([a for a in page.all("a") if a["href"].startswith("#part-")]) == 12
     assert "12 audits: ✗ violated" in page.text
-    assert "m2 data: it claims ε = 1" in page.text
+    assert "m2 data: The claim allows epsilon 1" in page.text
     assert "The same verdict for" not in page.text
 
 
@@ -363,7 +368,7 @@ def test_from_the_command_line(tmp_path):
     for text in (
         "noisy: ≈ consistent",
         "Estimated privacy loss of data",
-        "distinguisher 0.001",
+        "distinguisher 0.00075",
         "dpcheck audit mine.py:noisy --max-runs 20000 --seed 0",
     ):
         assert text in page.text, text

@@ -18,7 +18,6 @@ from dpcheck.core.bound import Bound
 from dpcheck.core.errors import UnknownName
 from dpcheck.numerics.enclose import enclose
 
-# In this order: the cheap and exact ones first, since an exact answer ends the loop.
 ACCOUNTANTS: Mapping[Method, Accountant] = {
     accountant.method: accountant
     for accountant in (
@@ -35,6 +34,8 @@ METHODS: tuple[str, ...] = tuple(method.value for method in ACCOUNTANTS)
 BEST = "best"
 # An upper bound this close to the lower one is not improved upon.
 EXACT = 1e-10
+# A distribution this close to it is not either: no other accountant sees more of the loss.
+CLOSE, CLOSE_ABSOLUTE = 2e-3, 2e-6
 _ALIASES = {"rdp": Method.RENYI_OPTIMAL.value}
 
 
@@ -45,7 +46,9 @@ def accountants(method: str = BEST) -> tuple[Accountant, ...]:
     ['rdp-optimal']
     """
     if method == BEST:
-        return tuple(a for a in ACCOUNTANTS.values() if not a.by_name_only)
+        # Exact ones first, then the distribution: an answer close to the lower bound ends the loop.
+        able = [a for a in ACCOUNTANTS.values() if not a.by_name_only]
+        return tuple(sorted(able, key=lambda a: a.method.value.startswith("rdp")))
     try:
         return (ACCOUNTANTS[Method(_ALIASES.get(method, method))],)
     except ValueError:
@@ -65,6 +68,12 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
             accountant.explain(side.parts, delta)
         uppers[accountant.method.value] = value
         if value <= lower * (1 + EXACT):  # nothing left to gain
+            break
+        if (
+            accountant.method is Method.DISTRIBUTION
+            and math.isfinite(value)
+            and (value - lower <= CLOSE * value + CLOSE_ABSOLUTE)
+        ):
             break
     return _summarised(uppers, lower)
 

@@ -10,10 +10,11 @@ from dpcheck.accounting.accountants.gaussian import gaussian_mu
 from dpcheck.accounting.accountants.interface import Accountant, Method
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
-from dpcheck.accounting.pld.distribution import ComposedLoss, pld_tradeoff, supports
 from dpcheck.accounting.pld.distribution import compose as compose_pld
+from dpcheck.accounting.pld.distribution import pld_tradeoff, supports, worse_epsilon
 from dpcheck.accounting.sides import OneSide
 from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.side import Side
 
 # Losses below this are not worth a lattice.
@@ -36,7 +37,7 @@ class DistributionAccountant(Accountant):
             return math.inf
         kept, negligible = _without_negligible(parts)
         return negligible + _worse_direction(
-            kept, Side.UPPER, lambda composed: composed.epsilon(delta), math.inf
+            kept, Side.UPPER, lambda ways, side: worse_epsilon(ways, delta, side), math.inf
         )
 
     def delta(self, parts: Parts, epsilon: float) -> float:
@@ -44,7 +45,7 @@ class DistributionAccountant(Accountant):
         kept, negligible = _without_negligible(parts)
         point = math.nextafter(epsilon - negligible, -math.inf) if negligible else epsilon
         return _worse_direction(
-            kept, Side.UPPER, lambda composed: float(composed.delta(point)[0]), 1.0
+            kept, Side.UPPER, lambda ways, side: _worse_delta(ways, point, side), 1.0
         )
 
     def epsilon_lower(self, parts: Parts, delta: float) -> float:
@@ -52,7 +53,9 @@ class DistributionAccountant(Accountant):
         known = _with_lower_lattice(parts)
         if delta <= 0 or not known:
             return 0.0
-        return _worse_direction(known, Side.LOWER, lambda composed: composed.epsilon(delta), 0.0)
+        return _worse_direction(
+            known, Side.LOWER, lambda ways, side: worse_epsilon(ways, delta, side), 0.0
+        )
 
     def delta_lower(self, parts: Parts, epsilon: float) -> float:
         """The largest certified delta of the parts that have a lower lattice."""
@@ -60,7 +63,7 @@ class DistributionAccountant(Accountant):
         if not known:
             return 0.0
         return _worse_direction(
-            known, Side.LOWER, lambda composed: float(composed.delta(epsilon)[0]), 0.0
+            known, Side.LOWER, lambda ways, side: _worse_delta(ways, epsilon, side), 0.0
         )
 
     def explain(self, parts: Parts, delta: float) -> None:
@@ -68,6 +71,19 @@ class DistributionAccountant(Accountant):
         kept = tuple(_without_choices(_without_negligible(parts)[0]))
         if kept and delta > 0:
             compose_pld(kept, Side.UPPER).epsilon(delta)
+
+
+def drawn_loss(parts: Parts) -> tuple[Array, Array] | None:
+    """(losses, density) of the direction with the larger losses, for drawing only."""
+    kept = tuple(_without_choices(_without_negligible(parts)[0]))
+    if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):
+        return None
+    try:
+        laws = [compose_pld(way, Side.UPPER).drawn() for way in _ways(kept)]
+    except CannotCertify:
+        return None
+    known = [law for law in laws if law is not None]
+    return max(known, key=lambda law: float(law[0] @ law[1]), default=None)
 
 
 def tradeoff_by_pld(side: OneSide, false_positives: float, bound: Side) -> float | None:
@@ -85,7 +101,7 @@ def tradeoff_by_pld(side: OneSide, false_positives: float, bound: Side) -> float
 
 
 def _worse_direction(
-    parts: Parts, side: Side, ask: Callable[[ComposedLoss], float], otherwise: float
+    parts: Parts, side: Side, ask: Callable[[list[Parts], Side], float], otherwise: float
 ) -> float:
     """The answer of the worse direction, or `otherwise` where no distribution can be certified."""
     parts = tuple(_without_choices(parts)) if side is Side.UPPER else parts
@@ -94,9 +110,13 @@ def _worse_direction(
     if not all(supports(loss, side) for loss, _ in parts):
         return otherwise
     try:
-        return max(ask(compose_pld(way, side)) for way in _ways(parts))
+        return ask(list(_ways(parts)), side)
     except CannotCertify:
         return otherwise
+
+
+def _worse_delta(ways: list[Parts], epsilon: float, side: Side) -> float:
+    return max(float(compose_pld(way, side).delta(epsilon)[0]) for way in ways)
 
 
 def _ways(parts: Parts) -> Iterable[Parts]:

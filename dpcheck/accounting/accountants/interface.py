@@ -15,7 +15,7 @@ from dpcheck.accounting.losses import Parts
 
 
 class Method(StrEnum):
-    """The accountants, by the names that `Bound.method` and `--method` use."""
+    """The accountants, by the names that `Bound.method` uses."""
 
     PURE = "pure"
     GAUSSIAN = "gdp"

@@ -63,6 +63,19 @@ def _(loss: losses.FiniteLoss) -> tuple[float, float]:
 
 
 @largest_loss.register
+def _(loss: losses.LatticeMassLoss) -> tuple[float, float]:
+    # A bound from above: nothing is known to be attained.
+    tops = []
+    for first, masses, infinite in (
+        (loss.first, loss.masses, loss.infinite),
+        loss.added or (loss.first, loss.masses, loss.infinite),
+    ):
+        last = max((i for i, mass in enumerate(masses) if mass > 0), default=0)
+        tops.append(math.inf if infinite > 0 else max((first + last) * loss.step, 0.0))
+    return 0.0, math.nextafter(max(tops), math.inf)
+
+
+@largest_loss.register
 def _(loss: losses.SampledLaplaceLoss) -> tuple[float, float]:
     # [Balle2018] Theorem 8: log(1 + q(e^r - 1)), the larger of the two directions.
     with precision(80):
@@ -100,6 +113,18 @@ def _(loss: losses.GroupedLoss) -> tuple[float, float]:
 def _(loss: losses.CoinLoss) -> tuple[float, float]:
     bounds = [largest_loss(option) for share, option in loss.options if share > 0]
     return max(low for low, _ in bounds), max(high for _, high in bounds)
+
+
+@largest_loss.register
+def _(loss: losses.SampledLoss) -> tuple[float, float]:
+    # [Balle2018] Theorem 8 above; one direction is attained, and backwards is the smaller one.
+    lower, upper = composed_largest_loss(loss.inner)
+    if math.isinf(upper):
+        return (math.inf if math.isinf(lower) else 0.0), math.inf
+    with precision(80):
+        least = -(1 + arb(loss.rate) * (-arb(lower)).expm1()).log()
+        most = (1 + arb(loss.rate) * arb(min(upper, 1e8)).expm1()).log()
+        return max(below(least), 0.0), above(most)
 
 
 @largest_loss.register

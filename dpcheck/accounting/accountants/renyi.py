@@ -7,13 +7,14 @@ from typing import ClassVar
 
 from dpcheck.accounting.accountants.interface import Accountant, Method
 from dpcheck.accounting.losses import Parts
+from dpcheck.accounting.renyi.closed_forms import concentration
 from dpcheck.accounting.renyi.conversion import (
     Conversion,
     linear_rdp_epsilon,
     rdp_delta,
     rdp_epsilon,
 )
-from dpcheck.accounting.renyi.divergence import composed_renyi, concentration
+from dpcheck.accounting.renyi.divergence import composed_renyi
 
 
 class RenyiAccountant(Accountant):

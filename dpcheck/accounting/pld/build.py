@@ -17,21 +17,33 @@ from dpcheck.accounting.losses import (
     FiniteLoss,
     GaussianLoss,
     GaussianMixtureLoss,
+    GroupedLoss,
     LaplaceLoss,
+    LatticeMassLoss,
     Loss,
     OppositeMixtureLoss,
     OppositeSampleLoss,
     ReplacedSampleLoss,
     ResponseLoss,
+    RevealedSizeLoss,
     SampledLaplaceLoss,
+    SampledLoss,
     WithoutReplacementLoss,
+    WithReplacementLoss,
+    reverse,
 )
 from dpcheck.accounting.pld.allocation import AllocationPair
 from dpcheck.accounting.pld.coin import CoinPair
 from dpcheck.accounting.pld.densities import density_pair
+from dpcheck.accounting.pld.measures import group_pair, measure, sampled_pair
 from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
 from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, Pair, common_span
-from dpcheck.accounting.pld.symmetric import ReplacedSamplePair, WithoutReplacementPair
+from dpcheck.accounting.pld.revealed import revealed_size_pair
+from dpcheck.accounting.pld.symmetric import (
+    ReplacedSamplePair,
+    WithoutReplacementPair,
+    with_replacement_pair,
+)
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import UNIT
 from dpcheck.numerics.side import Side
@@ -41,16 +53,32 @@ MAX_ATOMS = 4_000_000
 # Shifts of more noise scales than this are refused: their losses leave the range where a lattice of
 # any size resolves them.
 STEEPEST = 1e5
+# Larger groups are bounded by their Renyi divergence only.
+LARGEST_GROUP = 64
+
+
+_UPPER_ONLY = (
+    BoundedLoss,
+    LatticeMassLoss,
+    ReplacedSampleLoss,
+    RevealedSizeLoss,
+    WithoutReplacementLoss,
+    WithReplacementLoss,
+)
 
 
 def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
     """Whether the loss can be put on a lattice on that side."""
     if isinstance(loss, GaussianMixtureLoss):
         return all(shift >= 0 for shift in loss.shifts) or all(shift <= 0 for shift in loss.shifts)
-    if isinstance(loss, BoundedLoss | ReplacedSampleLoss | WithoutReplacementLoss | AllocationLoss):
+    if isinstance(loss, _UPPER_ONLY):
         return side is Side.UPPER
     if isinstance(loss, OppositeSampleLoss):
         return side is Side.LOWER
+    if isinstance(loss, SampledLoss):
+        return all(supports(part, side) for part, _ in loss.inner)
+    if isinstance(loss, GroupedLoss):
+        return side is Side.UPPER and loss.size <= LARGEST_GROUP and supports(loss.inner)
     if isinstance(loss, CoinLoss):
         return side is Side.UPPER and all(supports(option) for _, option in loss.options)
     return isinstance(
@@ -63,6 +91,7 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
         | ResponseLoss
         | SampledLaplaceLoss
         | OppositeMixtureLoss
+        | AllocationLoss
         | DensityLoss,
     )
 
@@ -75,7 +104,14 @@ def _scale(loss: Loss) -> float:
         return max(map(abs, loss.shifts), default=0.0)
     if isinstance(loss, CoinLoss):
         return max(_scale(option) for _, option in loss.options)
-    if isinstance(loss, GaussianLoss | WithoutReplacementLoss | AllocationLoss):
+    if isinstance(
+        loss,
+        GaussianLoss
+        | WithoutReplacementLoss
+        | WithReplacementLoss
+        | AllocationLoss
+        | RevealedSizeLoss,
+    ):
         return loss.mu
     if isinstance(loss, LaplaceLoss | SampledLaplaceLoss):
         return loss.ratio
@@ -110,31 +146,53 @@ def build(loss: Loss, side: Side) -> Pair:
     if isinstance(loss, LaplaceLoss):
         return LaplacePair(Mixture((loss.ratio,), (1.0,)), Mixture())
     if isinstance(loss, SampledLaplaceLoss):
-        if loss.backwards:
-            return LaplacePair(Mixture(), Mixture((-loss.ratio,), (loss.rate,)))
-        return LaplacePair(Mixture((loss.ratio,), (loss.rate,)), Mixture())
+        return _sampled_laplace(loss)
     if isinstance(loss, OppositeMixtureLoss):
         mirrored = Mixture(tuple(-shift for shift in loss.shifts), loss.weights)
         return NormalPair(Mixture(loss.shifts, loss.weights), mirrored)
     if isinstance(loss, CoinLoss):
         return CoinPair([(share, build(option, side)) for share, option in loss.options if share])
     if isinstance(loss, OppositeSampleLoss):
-        if isinstance(loss.base, GaussianLoss):
-            mean = loss.base.mu
-            return NormalPair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
-        mean = loss.base.ratio
-        return LaplacePair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
-    if isinstance(loss, AllocationLoss):
-        return AllocationPair(loss.mu, loss.batches, backwards=loss.backwards)
-    if isinstance(loss, WithoutReplacementLoss):
-        return WithoutReplacementPair(loss.mu, loss.rate)
-    if isinstance(loss, ReplacedSampleLoss):
-        normal = isinstance(loss.base, GaussianLoss)
-        shift = loss.base.mu if isinstance(loss.base, GaussianLoss) else loss.base.ratio
-        return ReplacedSamplePair(shift, loss.rate, normal=normal)
+        return _opposite_sample(loss)
+    if isinstance(
+        loss, AllocationLoss | WithoutReplacementLoss | WithReplacementLoss | ReplacedSampleLoss
+    ):
+        return _sampled_batch(loss, side)
+    if isinstance(loss, SampledLoss | GroupedLoss):
+        return _changed(loss, side)
+    if isinstance(loss, RevealedSizeLoss):
+        return revealed_size_pair(loss.mu, loss.rate, loss.rows, backwards=loss.backwards)
     if isinstance(loss, DensityLoss):
         return density_pair(loss, side)
     return _atomic(loss)
+
+
+def _changed(loss: SampledLoss | GroupedLoss, side: Side) -> Pair:
+    """Sampling or a group, from the whole measure of what is inside."""
+    if isinstance(loss, GroupedLoss):
+        ways = (loss.inner, reverse(loss.inner)) if loss.mixed else (loss.inner,)
+        found = [measure([(build(way, side), 1)], side) for way in dict.fromkeys(ways)]
+        return group_pair(found, loss.size)
+    inner = [
+        (build(reverse(part) if loss.backwards else part, side), times)
+        for part, times in loss.inner
+    ]
+    return sampled_pair(measure(inner, side), loss.rate, side, backwards=loss.backwards)
+
+
+def _sampled_batch(
+    loss: AllocationLoss | WithoutReplacementLoss | WithReplacementLoss | ReplacedSampleLoss,
+    side: Side,
+) -> Pair:
+    if isinstance(loss, AllocationLoss):
+        return AllocationPair(loss.mu, loss.batches, side, backwards=loss.backwards)
+    if isinstance(loss, WithoutReplacementLoss):
+        return WithoutReplacementPair((loss.mu,), (loss.rate,))
+    if isinstance(loss, WithReplacementLoss):
+        return with_replacement_pair(loss.mu, loss.rows, loss.batch)
+    normal = isinstance(loss.base, GaussianLoss)
+    shift = loss.base.mu if isinstance(loss.base, GaussianLoss) else loss.base.ratio
+    return ReplacedSamplePair(shift, loss.rate, normal=normal)
 
 
 def _normal_mixture(loss: GaussianMixtureLoss) -> Pair:
@@ -146,6 +204,20 @@ def _normal_mixture(loss: GaussianMixtureLoss) -> Pair:
     return NormalPair(Mixture(means, weights), Mixture())
 
 
+def _sampled_laplace(loss: SampledLaplaceLoss) -> Pair:
+    if loss.backwards:
+        return LaplacePair(Mixture(), Mixture((-loss.ratio,), (loss.rate,)))
+    return LaplacePair(Mixture((loss.ratio,), (loss.rate,)), Mixture())
+
+
+def _opposite_sample(loss: OppositeSampleLoss) -> Pair:
+    if isinstance(loss.base, GaussianLoss):
+        mean = loss.base.mu
+        return NormalPair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
+    mean = loss.base.ratio
+    return LaplacePair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
+
+
 def _atomic(loss: Loss) -> Pair:
     if isinstance(loss, BoundedLoss):
         loss = ResponseLoss(loss.epsilon)
@@ -153,7 +225,7 @@ def _atomic(loss: Loss) -> Pair:
         kept = 1.0 - loss.delta
         telling = kept * (1.0 - loss.neutral)
         more = telling / (1.0 + math.exp(-loss.epsilon))
-        less = telling / (1.0 + math.exp(loss.epsilon))
+        less = telling * (math.exp(-loss.epsilon) / (1.0 + math.exp(-loss.epsilon)))
         p = np.array([loss.delta, more, less, kept * loss.neutral])
         q = np.array([0.0, less, more, kept * loss.neutral])
         # Losses are +-eps, and 0 where an answer may say nothing.
@@ -167,10 +239,21 @@ def _atomic(loss: Loss) -> Pair:
         rest = lack if lack > 4 * len(p) * UNIT else 0.0
         atoms = Atoms(p, q, 4 * UNIT)
         return AtomicPair(atoms, rest, common_span(atoms.losses()))
+    if isinstance(loss, LatticeMassLoss):
+        return _given(loss)
     if isinstance(loss, DiscreteGaussianLoss):
         return _discrete_gaussian(loss.scale, abs(loss.shift))
     assert isinstance(loss, DiscreteLaplaceLoss)
     return _discrete_laplace(loss.scale, abs(loss.shift))
+
+
+def _given(loss: LatticeMassLoss) -> Pair:
+    masses = np.array(loss.masses)
+    seen = masses > 0
+    p = masses[seen]
+    losses = (loss.first + np.arange(len(masses), dtype=np.float64))[seen] * loss.step
+    q = p * np.exp(-np.clip(losses, -700.0, 700.0))
+    return AtomicPair(Atoms(p, q, 16 * UNIT, losses), loss.infinite, loss.step)
 
 
 def _discrete_gaussian(scale: float, shift: int) -> Pair:

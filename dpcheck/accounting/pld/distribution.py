@@ -7,15 +7,16 @@ tilted FFT whose every error is bounded (`dpcheck.numerics.lattice`, `dpcheck.nu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import next_fast_len
 
 from dpcheck.accounting.losses import GaussianLoss, Loss
 from dpcheck.accounting.pld.build import build, supports
+from dpcheck.accounting.pld.reuse import SPECTRA, Plan, banded, plan
 from dpcheck.accounting.pld.window import (
     Cumulants,
     Reach,
@@ -25,13 +26,22 @@ from dpcheck.accounting.pld.window import (
     spread_cost,
 )
 from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.fourier import fast_size
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import UNIT, Array
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.tilted import Profile, Window
-from dpcheck.numerics.tilted import compose as convolve
+from dpcheck.numerics.spectrum import Spectrum, Window, spectrum
+from dpcheck.numerics.tilted import Convolution, Profile
 
-__all__ = ["ComposedLoss", "compose", "pld_delta", "pld_epsilon", "pld_tradeoff", "supports"]
+__all__ = [
+    "ComposedLoss",
+    "compose",
+    "pld_delta",
+    "pld_epsilon",
+    "pld_tradeoff",
+    "supports",
+    "worse_epsilon",
+]
 
 MAX_POINTS = 2**21
 EASY_POINTS = 2**19
@@ -41,6 +51,31 @@ STEEPEST = 12.0
 ACCURACY = {Side.UPPER: (6e-5, 1.2e-7), Side.LOWER: (4e-4, 2e-7)}
 # Error allowance, relative to delta, above which a point is computed again at its own tilt.
 QUIET = 1e-4
+# How many standard deviations beyond its middle a window is used for.
+AHEAD = 4.0
+# Directions estimated within this share of each other are both bounded from below.
+CLOSE = 0.003
+# Share of the estimated lead of one direction that the other's lattice may cost.
+SPARED = 0.3
+MOST_SPARED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """An epsilon (nan if not in the window), its share of error allowance, and the spectrum used."""
+
+    value: float
+    noise: float
+    terms: Spectrum | None
+    beyond: bool = False
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the error allowance costs less than the lattice: d epsilon = d log(delta) / tilt."""
+        if math.isnan(self.value):
+            return False
+        tilt = self.terms.window.tilt if self.terms is not None else 0.0
+        return self.noise <= max(QUIET, QUIET / 2 * tilt * abs(self.value))
 
 
 def _too_many_points(cumulants: Cumulants) -> CannotCertify:
@@ -61,43 +96,98 @@ class ComposedLoss:
 
     def __init__(self, parts: Sequence[tuple[Loss, int]], side: Side) -> None:
         self.side = side
-        self.parts = [(build(loss, side), count) for loss, count in _merged(parts, side)]
+        merged = _merged(parts, side)
+        self.losses = tuple(loss for loss, _ in merged)
+        self.counts = tuple(count for _, count in merged)
+        self.parts = [(build(loss, side), count) for loss, count in merged]
         self._plain: Profile | None = None
-        if self.parts:
-            self.everything = Cumulants(self.parts)
 
-    def epsilon(self, delta: float) -> float:
-        """The smallest epsilon >= 0 with divergence at most `delta`, on this object's side."""
+    @cached_property
+    def everything(self) -> Cumulants:
+        """The moments of the whole law."""
+        return Cumulants(self.parts)
+
+    def epsilon(self, delta: float, spare: float = 0.0) -> float:
+        """The smallest epsilon >= 0 with divergence at most `delta`, on this object's side.
+
+        `spare` is an epsilon the lattice may cost on top, for answers that need not be close.
+        """
         if delta >= 1.0 or not self.parts:
             return 0.0
         if delta <= 0.0:
             return self._largest_loss()
         if self.side is Side.UPPER:
-            return max(min(self.solve(delta)[0], self._largest_loss()), 0.0)
+            return max(min(self.solve(delta, spare).value, self._largest_loss()), 0.0)
         if self._certain_leak() > delta:
             return math.inf
-        return max(self.solve(delta)[0], 0.0)
+        return max(self.solve(delta, spare).value, 0.0)
 
-    def solve(self, delta: float) -> tuple[float, Cumulants, float]:
-        """(epsilon of any sign, and the plan and tilt it was found with)."""
+    def estimate(self, delta: float) -> float:
+        """About epsilon at `delta`: the saddle point of the plan; for planning only."""
+        if not self.parts or not 0 < delta < 1:
+            return 0.0
+        return math.inf if self._certain_leak() > delta else self._plan(delta).center
+
+    def _plan(self, delta: float) -> Plan:
+        counts = tuple(banded(count) for count in self.counts)
+        return plan(self.losses, counts, self.side, round(math.log(delta)))
+
+    def solve(self, delta: float, spare: float = 0.0) -> Solution:
+        """epsilon of any sign, with the spectrum it was found with.
+
+        The plan depends on the counts and on delta only by bands, so that one spectrum answers many
+        questions and equal questions always get equal answers; where it is not good enough another is
+        made for this question alone.
+        """
+        rough = self._plan(delta)
+        terms = self._shared_spectrum(rough.cumulants, rough.tilt, rough.key, spare)
+        best = self._solution(terms, delta)
+        if best.quiet:
+            return best
+        if math.isnan(best.value):
+            best = replace(best, value=math.inf if self.side is Side.UPPER else -math.inf)
+        if spare:  # a rough answer was asked for
+            return best
         cumulants = Cumulants(self.parts, math.log(delta))
         tilt = cumulants.tilt_for_delta(delta)
-        best, best_tilt = (math.inf, tilt) if self.side is Side.UPPER else (-math.inf, tilt)
         for _ in range(8):
-            profile = self.profile(cumulants, tilt)
-            value, noise = profile.epsilon(delta)
-            if math.isnan(value) and profile.epsilons[0] <= 0.0 and delta >= profile.deltas[0]:
-                value, noise = 0.0, 0.0
-            if not math.isnan(value):
-                if value < best if self.side is Side.UPPER else value > best:
-                    best, best_tilt = value, tilt
-                better = cumulants.tilt_for_epsilon(value)
-                if noise <= QUIET or abs(better - tilt) <= 0.01 * tilt:
+            found = self._solution(self._spectrum(cumulants, tilt, spare), delta)
+            if not math.isnan(found.value):
+                if (
+                    found.value < best.value
+                    if self.side is Side.UPPER
+                    else found.value > best.value
+                ):
+                    best = found
+                better = cumulants.tilt_for_epsilon(found.value)
+                if found.quiet or abs(better - tilt) <= 0.01 * tilt:
                     break
                 tilt = better
             else:
-                tilt = tilt * 1.5 if delta < profile.deltas[-1] else tilt / 5
-        return best, cumulants, best_tilt
+                tilt = tilt * 1.5 if found.beyond else tilt / 5
+        return best
+
+    def _solution(self, terms: Spectrum | None, delta: float) -> Solution:
+        worst = math.inf if self.side is Side.UPPER else -math.inf
+        if terms is None:  # some loss has no finite part
+            leak = self._certain_leak()
+            return Solution(0.0 if leak <= delta and self.side is Side.LOWER else worst, 1.0, None)
+        convolution = Convolution(terms, self.counts, self.side)
+        value, noise = convolution.epsilon(delta)
+        if not math.isnan(value):
+            return Solution(value, noise, terms)
+        first = np.array([terms.window.start])
+        start = float(convolution.at(first)[0][0])
+        if float(convolution.epsilons(first)[0]) <= 0.0 and delta >= start:
+            return Solution(0.0, 0.0, terms)
+        return Solution(math.nan, 1.0, terms, beyond=delta < start)
+
+    def layers(self, solution: Solution) -> tuple[list[tuple[LatticeLoss, int]], Window]:
+        """The lattice measures and the window that a solution was found with."""
+        if solution.terms is None:
+            raise CannotCertify("a loss without a finite part is not composed on a lattice.")
+        losses = [factor.loss for factor in solution.terms.factors]
+        return list(zip(losses, self.counts, strict=True)), solution.terms.window
 
     def delta(self, epsilons: npt.ArrayLike) -> Array:
         """The divergence at each epsilon (any sign), on this object's side."""
@@ -119,12 +209,15 @@ class ComposedLoss:
             if not open_.any():
                 break
             next_ = float(wanted[open_].min())
-            plan = reach(cumulants, cumulants.tilt_for_epsilon(next_))
-            # Tilt a little further on, so that one window serves as many points as it can.
-            ahead = wanted[open_ & (wanted <= max(next_, plan.center) + 2 * plan.sd)]
-            profile = self.profile(cumulants, cumulants.tilt_for_epsilon(float(ahead.max())))
-            best = choose(best, profile.delta(wanted))
-            open_ &= (profile.noise_at(wanted) > QUIET) & (wanted > next_)
+            around = reach(cumulants, cumulants.tilt_for_epsilon(next_))
+            # Tilt further on, so that one window serves as many points as it can.
+            ahead = wanted[open_ & (wanted <= max(next_, around.center) + AHEAD * around.sd)]
+            terms = self._spectrum(cumulants, cumulants.tilt_for_epsilon(float(ahead.max())))
+            if terms is None:
+                break
+            values, noises = Convolution(terms, self.counts, self.side).delta(wanted)
+            best = choose(best, values)
+            open_ &= (noises > QUIET) & (wanted > next_)
         return best
 
     def tradeoff(self, fpr: npt.ArrayLike) -> Array:
@@ -133,7 +226,7 @@ class ComposedLoss:
         if not self.parts:
             return 1.0 - rates
         if self._plain is None:
-            self._plain = self.profile(self.everything, float(self.everything.grid[0]))
+            self._plain = self._whole_profile()
         y = np.exp(np.clip(self._plain.epsilons, -700.0, 700.0))
         deltas = self._plain.deltas
         flat = rates.ravel()
@@ -147,29 +240,55 @@ class ComposedLoss:
         best = np.maximum(best, np.maximum(left, right)) + 16 * UNIT
         return np.asarray(np.clip(np.minimum(best, 1.0 - rates), 0.0, 1.0))
 
-    def profile(self, cumulants: Cumulants, tilt: float) -> Profile:
-        """Certified divergences around the saddle point of `tilt`."""
-        losses, window = self.layout(cumulants, tilt)
-        return convolve(losses, window, self.side)
+    def drawn(self) -> tuple[Array, Array] | None:
+        """(losses, density) of the composed law, hardly tilted; for drawing, not certified."""
+        tilt = float(self.everything.grid[0])
+        terms = self._spectrum(self.everything, tilt)
+        if terms is None:
+            return None
+        composed = Convolution(terms, self.counts, self.side)
+        points = np.arange(terms.window.start, terms.window.start + terms.window.size)
+        losses = composed.epsilons(points)
+        masses = composed.law() * np.exp(-tilt * (losses - self.everything.mean))
+        return losses, masses / (float(np.sum(masses)) * terms.step)
+
+    def _whole_profile(self) -> Profile:
+        """Certified divergences over the whole law, hardly tilted."""
+        terms = self._spectrum(self.everything, float(self.everything.grid[0]))
+        if terms is None:
+            trivial = 1.0 if self.side is Side.UPPER else self._certain_leak()
+            return Profile(np.array([0.0, 1.0]), np.full(2, trivial))
+        return Convolution(terms, self.counts, self.side).profile()
+
+    def _spectrum(self, cumulants: Cumulants, tilt: float, spare: float = 0.0) -> Spectrum | None:
+        losses, window = self.layout(cumulants, tilt, spare)
+        return spectrum(losses, window)
+
+    def _shared_spectrum(
+        self, cumulants: Cumulants, tilt: float, key: Hashable, spare: float
+    ) -> Spectrum | None:
+        # A coarser lattice is kept by the power of two it may cost.
+        rounded = 2.0 ** math.floor(math.log2(spare)) if spare > 0 else 0.0
+        return SPECTRA.get((key, rounded), lambda: self._spectrum(cumulants, tilt, rounded))
 
     def layout(
-        self, cumulants: Cumulants, tilt: float
+        self, cumulants: Cumulants, tilt: float, spare: float = 0.0
     ) -> tuple[list[tuple[LatticeLoss, int]], Window]:
-        """The lattice losses and the window that `profile` works with."""
+        """The lattice losses and the window around the saddle point of `tilt`."""
         plan = reach(cumulants, tilt)
         if not any(pair.exact for pair, _ in self.parts):
             # Steeper tilts resolve epsilon beyond the accuracy the lattice has anyway.
             relative, absolute = ACCURACY[Side.UPPER]
             tilt = min(tilt, 3 / (relative * abs(plan.center) + absolute))
             plan = plan if tilt == plan.tilt else reach(cumulants, tilt)
-        step = self._step(cumulants, plan)
+        step = self._step(cumulants, plan, spare)
         if tilt * step > STEEPEST:
             # The point below epsilon must not drown in the weight of the one above it.
             tilt = STEEPEST / step
             plan = reach(cumulants, tilt)
         losses = [
             (self._lattice_loss(cumulants, i, step, tilt), count)
-            for i, (_, count) in enumerate(self.parts)
+            for i, (_, count, _, _) in enumerate(cumulants.parts)
         ]
         origin = sum(count * loss.lattice.offset for loss, count in losses)
         # The window need not reach beyond the sums there are.
@@ -179,15 +298,15 @@ class ComposedLoss:
         stop = min(math.ceil((plan.high - origin) / step) + 1, last + 2)
         if stop - start > 4 * MAX_POINTS:  # losses with steps of their own cannot be made coarser
             raise _too_many_points(cumulants)
-        size = next_fast_len(max(stop - start, 128), real=True)
+        size = fast_size(max(stop - start, 128))
         return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
 
-    def _step(self, cumulants: Cumulants, plan: Reach) -> float:
+    def _step(self, cumulants: Cumulants, plan: Reach, spare: float) -> float:
         relative, absolute = ACCURACY[self.side]
-        allowed = relative * abs(plan.center) + absolute
+        allowed = max(relative * abs(plan.center) + absolute, spare)
         width = plan.high - plan.low
         most = MAX_POINTS if self.side is Side.UPPER else MAX_POINTS // 2
-        steps = np.geomspace(width / most * 1.01, min(width, 1.0), 150)
+        steps = np.geomspace(width / most * 1.01, min(width, 1.0), 100)
         costs = spread_cost(cumulants, plan.tilt, steps, merged=self.side is Side.LOWER)
         # The worst point of a cell counts when few losses are added.
         costs = costs * (1 + 2 / cumulants.uses)
@@ -212,7 +331,7 @@ class ComposedLoss:
             span = pair.span if pair.span is not None else step
             wanted = span if pair.exact and len(self.parts) == 1 else min(step, span)
             fitted = span / max(math.ceil(span / wanted * (1 - 1e-9)), 1)
-            if width / fitted <= most:
+            if max(width, widest) / fitted <= most:
                 step = fitted
         return step
 
@@ -235,7 +354,7 @@ class ComposedLoss:
         total = math.fsum(count * pair.top for pair, count in self.parts)
         if math.isinf(total):
             return math.inf
-        slip = 64 * UNIT * (1 + abs(total)) * self.everything.uses
+        slip = 64 * UNIT * (1 + abs(total)) * sum(self.counts)
         return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
 
 
@@ -272,6 +391,29 @@ def pld_epsilon(parts: Sequence[tuple[Loss, int]], delta: float, side: Side) -> 
     4.38
     """
     return compose(parts, side).epsilon(delta)
+
+
+def worse_epsilon(ways: Sequence[Sequence[tuple[Loss, int]]], delta: float, side: Side) -> float:
+    """epsilon(delta) of the worse of several directions, certified on `side`.
+
+    Above, a direction that is estimated to cost less is proved to by a coarser lattice. Below, any one
+    direction is a bound; the others are asked only where the estimates are too close to tell.
+    """
+    composed = [compose(way, side) for way in ways]
+    estimates = [one.estimate(delta) for one in composed] if len(composed) > 1 else [0.0]
+    order = sorted(range(len(composed)), key=lambda i: -estimates[i])
+    found = composed[order[0]].epsilon(delta)
+    for i in order[1:]:
+        if math.isinf(found):
+            break
+        gap = estimates[order[0]] - estimates[i]
+        if side is Side.LOWER:
+            if gap <= CLOSE * abs(estimates[i]) or found <= 0:
+                found = max(found, composed[i].epsilon(delta))
+            continue
+        rough = composed[i].epsilon(delta, min(gap * SPARED, MOST_SPARED * abs(estimates[i])))
+        found = found if rough <= found else max(found, composed[i].epsilon(delta))
+    return found
 
 
 def pld_delta(parts: Sequence[tuple[Loss, int]], epsilons: npt.ArrayLike, side: Side) -> Array:

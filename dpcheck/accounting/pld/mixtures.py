@@ -197,7 +197,7 @@ class NormalPair(MixturePair):
 
     def nodes(self) -> tuple[Array, Array]:
         """A coarse picture for planning."""
-        spacing = 0.125
+        spacing = 0.2
         x = _around((0.0, *self.p.means), spacing)
         logs = [
             math.log(weight) - (x - mean) ** 2 / 2

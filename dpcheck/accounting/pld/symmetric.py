@@ -11,13 +11,14 @@ import math
 from abc import abstractmethod
 
 import numpy as np
-from scipy.special import ndtr
 
-from dpcheck.accounting.pld.mixtures import REACH, Mixture, NormalPair
+from dpcheck.accounting.pld.mixtures import REACH
 from dpcheck.accounting.pld.pairs import Pair
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import Cells, Lattice, LatticeLoss, spread
+from dpcheck.numerics.normal import normal_tail
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
+from dpcheck.numerics.tails import binomial_masses, binomial_tail
 
 
 class SymmetricPair(Pair):
@@ -72,29 +73,58 @@ class SymmetricPair(Pair):
 
 
 class WithoutReplacementPair(SymmetricPair):
-    """F(y') = rate F_Gauss(y) with y' = 1 + rate (y - 1), for batches without replacement.
+    """F(y') = rate F_Gauss(y) with y' = 1 + rate (y - 1), for batches of fixed size.
 
-    Reference: [Balle2018], sampling without replacement under substitution: divergence at most rate
-    times that of the step on the whole batch. It is the divergence of (1-rate) Q + rate P against Q
-    for y' >= 1, so A and B are the tails of that mixture; A(1) + B(1) <= 1 because the rest is
-    (1-rate) TV(P, Q).
+    Reference: [Balle2018], sampling under substitution: divergence at most rate times that of the step on the
+    whole batch; of several shifts (how often the record was drawn), the mean of their curves. It is the
+    divergence of (1-rate) Q + rate P against Q for y' >= 1, so A and B are the tails of that mixture;
+    A(1) + B(1) <= 1 because the rest is (1-rate) TV(P, Q). `beyond` is mass of infinite loss.
     """
 
-    def __init__(self, mu: float, rate: float) -> None:
-        self.mixture = NormalPair(Mixture((mu,), (rate,)), Mixture())
-        self.mu, self.rate = mu, rate
+    def __init__(
+        self, shifts: tuple[float, ...], weights: tuple[float, ...], beyond: float = 0.0
+    ) -> None:
+        self.shifts, self.rate, self.beyond = shifts, math.fsum(weights), beyond
+        self.shares = tuple(weight / self.rate for weight in weights)
 
     def tails(self, levels: Array) -> tuple[Array, Array, Array, Array]:
         """(A, error, B, error): see the class."""
         logs, slip = _inner(levels, self.rate)
-        a, a_error, b, b_error = _normal_tails(logs, slip, self.mu)
-        p = (1 - self.rate) * b + self.rate * a
+        found = [_normal_tails(logs, slip, shift) for shift in self.shifts]
+        a, a_error, b, b_error = (
+            sum((share * tail for share, tail in zip(self.shares, tails, strict=True)), start)
+            for tails, start in zip(
+                zip(*found, strict=True), [np.zeros_like(logs)] * 4, strict=True
+            )
+        )
+        p = (1 - self.rate) * b + self.rate * a + self.beyond
         p_error = (1 - self.rate) * b_error + self.rate * a_error
-        return p, p_error + 8 * UNIT * p, b, b_error
+        rounding = (8 + 4 * len(self.shifts)) * UNIT
+        return p, p_error + rounding * p, b, b_error + rounding * b
 
     def coarse_levels(self) -> Array:
         """Losses out to where the tails underflow."""
-        return _outer(np.linspace(0.0, self.mu * REACH + self.mu**2 / 2, 800), self.rate)
+        widest = max(self.shifts)
+        return _outer(np.linspace(0.0, widest * REACH + widest**2 / 2, 800), self.rate)
+
+
+# Draws of one record more often than this probability count as telling everything.
+RARE = 1e-40
+
+
+def with_replacement_pair(mu: float, rows: int, batch: int) -> WithoutReplacementPair:
+    """Batches with replacement: a record drawn j times moves the sum by j mu.
+
+    Reference: [Balle2018] Theorem 10: with w_j the probability of j draws and rate = sum_{j>0} w_j,
+    F(y') = sum_j w_j F_j(y). Rounded up, and the rarest draws counted as infinite loss.
+    """
+    draws = np.arange(1, batch + 1, dtype=np.float64)[: max(64, 40 + 20 * batch // rows)]
+    weights = binomial_masses(draws, batch, 1 / rows)
+    kept = np.flatnonzero(weights > RARE)
+    last = int(kept[-1]) if len(kept) else 0
+    beyond = binomial_tail(batch, 1 / rows, last + 2)[1] * (1 + 1e-10)
+    shifts = tuple(float(mu * j * (1 + 2 * UNIT)) for j in draws[: last + 1])
+    return WithoutReplacementPair(shifts, tuple(weights[: last + 1].tolist()), beyond)
 
 
 class ReplacedSamplePair(SymmetricPair):
@@ -169,10 +199,11 @@ def _normal_tails(logs: Array, slip: Array, mu: float) -> tuple[Array, Array, Ar
     result: list[Array] = []
     for sign in (1.0, -1.0):
         z = sign * mu / 2 - logs / mu
-        tail = ndtr(z)
+        tail, error = normal_tail(np.abs(z))
         moved = slip / mu + 4 * UNIT * (np.abs(z) + mu)
-        hazard = np.abs(z) + 2.0
-        result += [tail, tail * (UNIT * (66 + 9 * z**2) + 1.01 * hazard * moved) + TINY]
+        # The hazard rate is below |z| + 1 [Birnbaum1942]; where z > 0 the tail is taken from 1.
+        error = error + tail * 1.01 * (np.abs(z) + 2.0) * moved + np.where(z > 0, UNIT, 0.0)
+        result += [np.where(z > 0, 1.0 - tail, tail), error]
     return result[0], result[1], result[2], result[3]
 
 

@@ -26,7 +26,7 @@ from dpcheck.core.errors import CannotCertify, DpcheckError
 from dpcheck.numerics.balls import precision
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.tilted import Window
+from dpcheck.numerics.spectrum import Window
 
 MAX_POINTS = 120_000
 BITS = 160
@@ -49,8 +49,8 @@ def pld_verify(parts: Sequence[tuple[Loss, int]], delta: float) -> Bound:
     ends = []
     for side in (Side.LOWER, Side.UPPER):
         composed = compose(parts, side)
-        value, cumulants, tilt = composed.solve(delta)
-        losses, window = composed.layout(cumulants, tilt)
+        solution = composed.solve(delta)
+        value, losses, window = solution.value, *composed.layers(solution)
         with precision(BITS):
             _check_size(losses, window)
             for (pair, _), (loss, _) in zip(composed.parts, losses, strict=True):
@@ -67,7 +67,7 @@ def pld_verify(parts: Sequence[tuple[Loss, int]], delta: float) -> Bound:
 def _too_much(why: str) -> CannotCertify:
     return CannotCertify(
         f"ball arithmetic cannot verify this within memory: {why}; the certified floating-point "
-        "bounds and the Renyi bound (method='rdp') still hold without --verify."
+        "bounds and the Renyi bound (method='rdp') still hold without verification."
     )
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from dpcheck.accounting.pld.pairs import Pair
 from dpcheck.numerics.rounding import Array
@@ -20,6 +19,8 @@ from dpcheck.numerics.rounding import Array
 OUTSIDE = -26.0
 # Losses with P-mass below delta e^-RARE in all count as infinite (upper) or are merged (lower).
 RARE = 13.0
+# Nodes of the picture of one loss; more are merged.
+MOST_NODES = 4000
 
 
 class Cumulants:
@@ -34,7 +35,7 @@ class Cumulants:
         for pair, count in parts:
             losses, logs = pair.nodes()
             order = np.argsort(losses)
-            losses, logs = losses[order], logs[order]
+            losses, logs = _thinned(losses[order], logs[order])
             above = np.logaddexp.accumulate(logs[::-1])[::-1]
             kept = above >= log_delta - RARE - math.log(count)
             kept[0] = True
@@ -43,7 +44,7 @@ class Cumulants:
         self.uses = sum(count for _, count in parts)
         _, mean, variance = self(np.zeros(1))
         self.mean, self.sd = float(mean[0]), math.sqrt(max(float(variance[0]), 1e-300))
-        self.grid = np.geomspace(1e-3, 1e4, 100) / self.sd
+        self.grid = np.geomspace(1e-3, 1e4, 72) / self.sd
         self.value, self.means, variances = self(self.grid)
         self.variances = np.maximum(variances, 1e-300)
 
@@ -65,7 +66,7 @@ class Cumulants:
         """K at each t."""
         value = np.zeros_like(t)
         for _, count, losses, logs in self.parts:
-            value += count * logsumexp(logs + t[:, None] * losses, axis=1)
+            value += count * _log_sums(logs + t[:, None] * losses)
         return value
 
     def log_chernoff(self, epsilon: float) -> float:
@@ -100,6 +101,25 @@ class Cumulants:
             at = min(max(at, 1), len(t) - 1)
             low, high = float(t[at - 1]), float(t[at])
         return (low + high) / 2
+
+
+def _thinned(losses: Array, logs: Array) -> tuple[Array, Array]:
+    """At most MOST_NODES nodes: neighbours merged at the first of them."""
+    every = -(-len(losses) // MOST_NODES)
+    if every == 1:
+        return losses, logs
+    starts = np.arange(0, len(losses), every)
+    return losses[starts], np.logaddexp.reduceat(logs, starts)
+
+
+def _log_sums(exponents: Array) -> Array:
+    """log sum exp of every row (scipy's is slow for small arrays)."""
+    top = exponents.max(axis=1)
+    return np.asarray(top + np.log(np.exp(exponents - top[:, None]).sum(axis=1)))
+
+
+def _log_sum(exponents: Array) -> float:
+    return float(_log_sums(exponents[None, :])[0])
 
 
 def log_saddle(t: Array, value: Array, mean: Array, variance: Array) -> Array:
@@ -169,7 +189,7 @@ def spread_cost(cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool
     for part, (pair, count, losses, logs) in enumerate(cumulants.parts):
         if pair.exact and part == aligned:
             continue
-        weight = np.exp(logs + tilt * losses - logsumexp(logs + tilt * losses))
+        weight = np.exp(logs + tilt * losses - _log_sum(logs + tilt * losses))
         away = np.abs(losses - pair.anchor)
         cell = np.minimum(steps[:, None] ** 2 / 6, away * steps[:, None])
         cost += count * (cell @ weight) * (tilt + 1) / (4 if merged else 2)
@@ -184,7 +204,7 @@ def loss_range(cumulants: Cumulants, part: int, tilt: float) -> tuple[float, flo
     Losses below the first are raised to it, so their mass counts as if tilted there.
     """
     pair, count, losses, logs = cumulants.parts[part]
-    below = np.logaddexp.accumulate(logs) + tilt * losses - logsumexp(logs + tilt * losses)
+    below = np.logaddexp.accumulate(logs) + tilt * losses - _log_sum(logs + tilt * losses)
     low = losses[max(int(np.searchsorted(below, -30.0 - math.log(count))) - 1, 0)]
     whole = math.isfinite(pair.top) and not cumulants.cut[part]
     high = pair.top if whole else losses[-1]

@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import singledispatch
 
 import numpy as np
-from scipy.special import gammaln
 
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.pure import largest_loss
@@ -18,13 +16,18 @@ from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.renyi.moments import (
     RELATIVE_ERROR,
     Floats,
-    excess_log_moments,
     laplace_log_moment,
     log_sum_exp,
     mixture_log_moments,
 )
-from dpcheck.core.errors import CannotCertify, TheoremConditionViolated
+from dpcheck.accounting.renyi.sampled import (
+    interpolated,
+    replaced_moment,
+    without_replacement_moment,
+)
+from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.side import Side
+from dpcheck.numerics.tails import binomial_masses, binomial_tail
 
 # Closed forms below are a handful of elementary functions: 1e-14 covers their rounding.
 _ROUND_UP = 1 + 1e-14
@@ -221,98 +224,40 @@ def _(loss: losses.SampledLaplaceLoss, orders: Floats) -> Floats:
 
 
 @renyi.register
+def _(loss: losses.LatticeMassLoss, orders: Floats) -> Floats:
+    # E_P e^{(a-1) L} of each direction; convex in the curve, so an upper curve gives an upper moment.
+    worst = np.zeros_like(orders)
+    for way in (loss, losses.reverse(loss)):
+        assert isinstance(way, losses.LatticeMassLoss)
+        if way.infinite > 0:
+            return np.full_like(orders, math.inf)
+        p = np.asarray(way.masses)
+        at = (way.first + np.arange(len(p)))[p > 0] * way.step
+        moment = log_sum_exp((orders[:, None] - 1) * at + np.log(p[p > 0]))
+        rounding = 1e-13 * (1 + float(np.abs(at).max()) * orders)
+        worst = np.maximum(worst, (moment + rounding) / (orders - 1))
+    return worst
+
+
+@renyi.register
 def _(loss: losses.ConcentratedLoss, orders: Floats) -> Floats:
-    return orders * loss.rho * _ROUND_UP
+    return (orders * loss.rho + loss.offset) * _ROUND_UP
 
 
 @renyi.register
 def _(loss: losses.ReplacedSampleLoss, orders: Floats) -> Floats:
-    return _interpolate(lambda order: _replaced_moment(loss, order), orders)
-
-
-def _replaced_moment(loss: losses.ReplacedSampleLoss, order: int) -> float:
-    """log(1 + sum_j C(a,j) q^j T_j) for p = (1-q) M0 + q M1 against p' with M1' in place of M1.
-
-    (p - p')/p' = q (M1 - M1')/p'; expanding (1 + .)^a, the first-order term vanishes and the others
-    are bounded through the joint convexity of |x|^j y^{1-j}:
-    T_j = (1-q) E_M0 |M1/M0 - M1'/M0|^j + q E_M1' |M1/M1' - 1|^j. In the manner of [Wang2019] Theorem 9.
-    """
-    q, j = loss.rate, np.arange(2, order + 1, dtype=float)
-    if isinstance(loss.base, losses.LaplaceLoss):
-        r = loss.base.ratio
-        log_none = j * (r + math.log(-math.expm1(-2 * r)))  # |e^r - e^-r|^j
-        log_same = j * (2 * r + math.log(-math.expm1(-2 * r)))  # (e^{2r} - 1)^j
-    else:
-        mu = loss.base.mu
-        # |a - b|^j <= a^j + b^j for a, b >= 0, and <= 2^{j-1} (|a-1|^j + |b-1|^j); the second moment
-        # is exact (opposite records).
-        log_none = math.log(2) + j * (j - 1) / 2 * mu**2
-        log_none[0] = math.log(2) + mu**2 + math.log(-math.expm1(-2 * mu**2))
-        log_same = np.logaddexp(2 * j * (j - 1) * mu**2, 0.0)
-        few = min(order, _NUMERICAL_MOMENTS)
-        away, apart = excess_log_moments(mu, few)[1], excess_log_moments(2 * mu, few)[1]
-        log_none[: few - 1] = np.minimum(log_none[: few - 1], j[: few - 1] * math.log(2) + away)
-        log_same[: few - 1] = np.minimum(log_same[: few - 1], apart)
-    log_t = np.logaddexp(math.log1p(-q) + log_none, math.log(q) + log_same)
-    return _binomial_moment(order, q, log_t)
+    return interpolated(lambda order: replaced_moment(loss, order), orders)
 
 
 @renyi.register
 def _(loss: losses.WithoutReplacementLoss, orders: Floats) -> Floats:
-    return _interpolate(lambda order: _without_replacement_moment(loss, order), orders)
-
-
-def _without_replacement_moment(loss: losses.WithoutReplacementLoss, order: int) -> float:
-    """[Wang2019] Theorem 9 for the Gaussian, with its ternary divergence bounded more tightly.
-
-    Needed is E_r |p-q|^j / r^j for three outputs p, q, r of pairwise neighbours. Where p >= q: if
-    r >= q it is at most (p-q)^j / q^j under q, if r < q at most (p-r)^j / r^j under r; likewise where
-    q > p. Hence at most 4 sup E_q (p/q - 1)_+^j, the positive part only.
-    """
-    j = np.arange(2, order + 1, dtype=float)
-    log_t = math.log(2) + j * (j - 1) / 2 * loss.mu**2  # |p-q|^j <= p^j + q^j
-    few = min(order, _NUMERICAL_MOMENTS)
-    over = excess_log_moments(loss.mu, few)[0]
-    log_t[: few - 1] = np.minimum(log_t[: few - 1], math.log(4) + over)
-    return _binomial_moment(order, loss.rate, log_t)
-
-
-def _binomial_moment(order: int, q: float, log_t: Floats) -> float:
-    """log(1 + sum_{j>=2} C(order, j) q^j t_j)."""
-    j = np.arange(2, order + 1, dtype=float)
-    choose = gammaln(order + 1) - gammaln(j + 1) - gammaln(order - j + 1)
-    total = float(log_sum_exp(choose + j * math.log(q) + log_t))
-    # gammaln is good to 1e-15 of its value, so the exponent to 1e-15 * order log(order).
-    slack = 1e-14 * (1 + gammaln(order + 1))
-    return float(np.log1p(np.exp(total)) if total < 30 else np.logaddexp(0.0, total)) * (
-        1 + 1e-13
-    ) + float(slack * min(1.0, math.exp(min(total, 0.0))))
-
-
-_MAX_INTEGER_ORDER = 4096
-_NUMERICAL_MOMENTS = 256  # beyond, only the closed-form bound on a moment is used
-
-
-def _interpolate(moment: Callable[[int], float], orders: Floats) -> Floats:
-    """Divergences from moments at whole orders: (a-1) D_a is convex in a and 0 at a = 1."""
-    known: dict[int, float] = {1: 0.0}
-
-    def at(order: int) -> float:
-        if order not in known:
-            known[order] = moment(order)
-        return known[order]
-
-    result = np.full_like(orders, math.inf)
-    for i, a in enumerate(orders):
-        low = math.floor(a)
-        if low < _MAX_INTEGER_ORDER:
-            left, right = at(low), at(low + 1) if a > low else at(low)
-            result[i] = (left + (a - low) * (right - left)) / (a - 1)
-    return result
+    return interpolated(lambda order: without_replacement_moment(loss, order), orders)
 
 
 @renyi.register
 def _(loss: losses.OppositeMixtureLoss, orders: Floats) -> Floats:
+    if not loss.binomial:
+        return renyi_of_mixed_shifts(2 * np.asarray(loss.shifts), np.asarray(loss.weights), orders)
     # One record: the bound on all pairs of a replaced record. A group: by group privacy of that.
     one = losses.ReplacedSampleLoss(losses.GaussianLoss(loss.shifts[0]), _drawn_once(loss))
     return renyi(
@@ -326,6 +271,29 @@ def _drawn_once(loss: losses.OppositeMixtureLoss) -> float:
         return loss.weights[0]
     none = 1 - math.fsum(loss.weights)
     return min(1.0, -math.expm1(math.log(none) / len(loss.weights)) * (1 + 1e-12))
+
+
+def renyi_of_mixed_shifts(shifts: Floats, weights: Floats, orders: Floats) -> Floats:
+    """Gaussian pairs mixed by a coin that is tossed alike in P and Q, and kept secret: at most the mean of
+    their moments, 1 - w + sum_j w_j e^{a (a-1) s_j^2/2} [VanErven2014, Theorem 11: joint convexity].
+    """
+    rest = max(1 - math.fsum(weights), 1e-300)
+    terms = np.log(weights) + (orders * (orders - 1) / 2)[:, None] * shifts**2
+    moment = np.maximum(np.logaddexp(math.log(rest), log_sum_exp(terms)), 0.0)
+    return np.asarray((moment * (1 + 1e-12) + 1e-13) / (orders - 1))
+
+
+@renyi.register
+def _(loss: losses.WithReplacementLoss, orders: Floats) -> Floats:
+    most = min(loss.batch, 4096)
+    draws = np.arange(1, most + 1, dtype=np.float64)
+    weights = binomial_masses(draws, loss.batch, 1 / loss.rows)
+    shifts = loss.mu * draws
+    if most < loss.batch:
+        shifts[-1] = loss.mu * loss.batch
+        weights[-1] = binomial_tail(loss.batch, 1 / loss.rows, most)[1] + 1e-300
+    with np.errstate(over="ignore"):
+        return renyi_of_mixed_shifts(shifts, weights, orders)
 
 
 @renyi.register
@@ -346,6 +314,17 @@ def _(loss: losses.GroupedLoss, orders: Floats) -> Floats:
     doublings = (loss.size - 1).bit_length()
     bound = 3.0**doublings * renyi(loss.inner, orders * 2.0**doublings)
     return np.where(orders >= 2, bound, math.inf)
+
+
+@renyi.register
+def _(loss: losses.SampledLoss, orders: Floats) -> Floats:
+    # (1-q) Q + q P against Q: x^a is convex, so its moment is at most 1 - q + q E_Q (P/Q)^a; likewise
+    # backwards, where x^(1-a) is. Never more than without sampling.
+    whole = composed_renyi(loss.inner, orders)
+    with np.errstate(over="ignore"):
+        moment = np.log1p(loss.rate * np.expm1(np.minimum((orders - 1) * whole, 700.0)))
+    bound = np.where((orders - 1) * whole < 700.0, moment / (orders - 1) * (1 + 1e-12), whole)
+    return np.asarray(np.minimum(bound, whole))
 
 
 @renyi.register
@@ -375,6 +354,12 @@ def expected_runs(eta: float, gamma: float) -> float:
 
 
 @renyi.register
+def _(loss: losses.RevealedSizeLoss, orders: Floats) -> Floats:
+    # A size of all rows is seen with the record only, and without it never: no divergence is finite.
+    return np.full_like(orders, math.inf)
+
+
+@renyi.register
 def _(loss: losses.AllocationLoss, orders: Floats) -> Floats:
     # Quasi-convex in each argument [VanErven2014, Theorem 13]: a mixture of single steps is no worse
     # than one of them, in both directions.
@@ -399,53 +384,3 @@ def composed_renyi(parts: Parts, orders: Floats) -> Floats:
             divergence = np.maximum(divergence, LEAST_DIVERGENCE)
         total += times * divergence
     return total * (1 + 1e-14 * len(parts))
-
-
-def concentration(parts: Parts) -> float | None:
-    """The rho of a composition whose divergence is rho * order, rounded up; None for any other.
-
-    >>> round(concentration(((losses.GaussianLoss(1.0), 4), (losses.ConcentratedLoss(0.5), 2))), 9)
-    3.0
-    """
-    total = 0.0
-    for loss, times in parts:
-        if type(loss) is losses.GaussianLoss:
-            total += times * (loss.mu * loss.mu) / 2  # ** raises where this is infinite
-        elif type(loss) is losses.ConcentratedLoss:
-            total += times * loss.rho
-        else:
-            return None
-    total = total * (1 + 1e-14 * (2 + len(parts)))
-    if total < LEAST_DIVERGENCE and any(largest_loss(loss)[1] > 0 for loss, _ in parts):
-        return LEAST_DIVERGENCE
-    return total if math.isfinite(total) else None
-
-
-def sampled_gaussian_theorem(noise_multiplier: float, sampling_rate: float, order: float) -> float:
-    """The closed-form bound 2 q^2 a / sigma^2 on one Poisson-sampled Gaussian step, sensitivity 1.
-
-    Guarantee: never below the divergence; refuses parameters outside its conditions.
-    Reference: [Mironov2019] Theorem 11.
-
-    >>> round(sampled_gaussian_theorem(6.0, 32 / 539, 8.0), 8)
-    0.00156653
-    """
-    q, sigma = sampling_rate, noise_multiplier
-    spread = math.log1p(1 / (q * (order - 1))) if order > 1 else math.nan
-    conditions = {
-        "q <= 1/5": q <= 0.2,
-        "sigma >= 4": sigma >= 4,
-        "order > 1": order > 1,
-        "order <= sigma^2 L/2 - 2 ln(sigma)": order <= sigma**2 * spread / 2 - 2 * math.log(sigma),
-        "order <= (sigma^2 L^2/2 - ln 5 - 2 ln(sigma)) / (L + ln(q order) + 1/(2 sigma^2))": order
-        * (spread + math.log(q * order) + 1 / (2 * sigma**2))
-        <= sigma**2 * spread**2 / 2 - math.log(5) - 2 * math.log(sigma),
-    }
-    for condition, holds in conditions.items():
-        if not holds:
-            raise TheoremConditionViolated(
-                f"the sampled-Gaussian theorem needs {condition}; here q={q:g}, sigma={sigma:g}, "
-                f"order={order:g}. Use the exact RDP bound instead, which has no such condition.",
-                condition=condition,
-            )
-    return 2 * q**2 * order / sigma**2

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dpcheck.auditing.learning.events import LearnedEvent
+from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.outputs.tables import Encoded
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import Observed
@@ -37,6 +38,7 @@ class Finding:
     out_of_time: bool = False  # cut short by the time limit
     pair: int | None = None  # the one that told most
     seen: tuple[Sequence[Encoded], Sequence[Encoded]] | None = None  # outputs on it, by side
+    drawn: tuple[Mechanism, Pair] | None = None  # what to run for a picture of the witness
 
     @property
     def method(self) -> Method:

@@ -37,11 +37,11 @@ class Conformance:
 
     def describe(self) -> str:
         """In words."""
-        outcome = "passed" if self.passed else "FAILED"
+        outcome = "as it should be" if self.passed else "which is NOT what the description says"
         return (
-            f"noise-scale test {outcome}: {self.runs} runs, noise {self.ratio:.3f} times the "
-            f"stated scale (p = {self.p_value:.2g}); a 20% error is caught with power "
-            f"{self.power:.4f}"
+            f"its noise, measured over {self.runs} runs, is {self.ratio:.3f} times the stated scale, "
+            f"{outcome} (p = {self.p_value:.2g}); noise 20% too small would have been noticed with "
+            f"probability {self.power:.4f}"
         )
 
 

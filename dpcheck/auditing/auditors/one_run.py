@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpcheck.auditing.auditors.canaries import BY_CURVE, BY_GUESSES
 from dpcheck.auditing.auditors.interface import Finding
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.evidence import Spent
@@ -14,7 +13,7 @@ from dpcheck.execution.runner import Runner
 
 @dataclass(frozen=True, slots=True)
 class OneRun:
-    """Runs the plan's training with half of the error rate, split over two bounds."""
+    """Runs the plan's training with half of the error rate, split over its bounds."""
 
     fraction: float = 0.5
 
@@ -26,9 +25,9 @@ class OneRun:
         """What the guesses prove, and whether the training is its event."""
         assert plan.training is not None
         seen = plan.training.run(alpha, runner)
-        note = "a whole training with canaries; split over two bounds"
+        note = "a whole training with canaries; split over its bounds"
         return Finding(
-            Spent(seen.observed.method, alpha, (BY_GUESSES, BY_CURVE), note),
+            Spent(seen.observed.method, alpha, tuple(plan.training.tests), note),
             seen.observed,
             seen.witness,
             (seen.note,),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dpcheck.auditing.auditors.interface import Finding, refuted
-from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.auditors.named_event import play_named
+from dpcheck.auditing.mechanism import OneRun, Pair
 from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import Observed
@@ -21,6 +21,7 @@ from dpcheck.execution.runner import Runner
 from dpcheck.replay import FindingKind, HintKind, ReplayFinding, examine
 
 MOST_PAIRS = 24
+MOST_TESTED = 2  # named events
 SECONDS = 20.0  # a pair: following makes code slower, and slow code has the other auditors
 # What is worth a line in a report even where nothing is refuted.
 TELLING = frozenset(
@@ -38,27 +39,13 @@ TELLING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class OneRun:
-    """A mechanism as (data, rng) -> output, whatever it is called like."""
-
-    mechanism: Mechanism
-
-    @property
-    def __wrapped__(self) -> Callable[..., Any]:
-        return self.mechanism.function
-
-    def __call__(self, data: Any, rng: Any) -> Any:
-        """One output."""
-        if self.mechanism.batched:
-            return self.mechanism.function(data, 1, rng)
-        return self.mechanism.function(data, rng)
-
-
-@dataclass(frozen=True, slots=True)
 class Replay:
-    """Proofs only, so it needs no share of the error rate; what it merely saw becomes notes."""
+    """Proofs first, at no error rate; what was merely seen becomes notes, and an event to be tested.
 
-    fraction: float = 0.0
+    The tests are at most two, of the event that the outputs of the same draws name, on fresh calls.
+    """
+
+    fraction: float = 0.05
 
     def applies(self, plan: PartPlan, before: Sequence[Finding]) -> bool:
         """Where somebody's code runs on pairs; reference mechanisms have a search of their own."""
@@ -71,7 +58,7 @@ class Replay:
             and not refuted(plan, before)
         )
 
-    def run(self, plan: PartPlan, alpha: float, runner: Runner) -> Finding:  # noqa: ARG002 - interface
+    def run(self, plan: PartPlan, alpha: float, runner: Runner) -> Finding:
         """The first pair whose exact loss is above the claim, or what was seen on the way."""
         assert plan.mechanism is not None
         runner.progress.stage(f"{runner.prefix}: following the noise")
@@ -92,6 +79,42 @@ class Replay:
                 )
                 notes = (finding.sentence(delta), *_told(seen[-1:]))
                 return Finding(spent, observed, _witness(pair, finding, epsilon, delta), notes)
+        return self._tested(plan, seen, alpha, runner, calls) or Finding(spent, notes=_told(seen))
+
+    def _tested(
+        self,
+        plan: PartPlan,
+        seen: Sequence[ReplayFinding],
+        alpha: float,
+        runner: Runner,
+        calls: int,
+    ) -> Finding | None:
+        """The named events that fresh calls confirm; None where no event is named."""
+        named = [n for n, f in enumerate(seen) if f.event is not None and not f.proved]
+        named.sort(key=lambda n: not any(h.kind is HintKind.ADDITIVE for h in seen[n].hints))
+        named = named[:MOST_TESTED]
+        if not named:
+            return None
+        runner.progress.stage(f"{runner.prefix}: testing the event that replay named")
+        labels = tuple(plan.pairs[n].label for n in named)
+        spent = Spent(Method.NAMED_EVENT, alpha, labels, "guesses by an event fixed before")
+        for number in named:
+            event = seen[number].event
+            assert event is not None
+            played = play_named(plan, number, event, alpha / len(named), runner)
+            calls += played.calls
+            if played.refutes:
+                epsilon, delta = played.lower, played.line[1]
+                confidence = 1 - alpha
+                observed = Observed(
+                    epsilon,
+                    delta,
+                    confidence,
+                    Method.NAMED_EVENT,
+                    calls,
+                    plan.tested.at(delta),
+                )
+                return Finding(spent, observed, played.witness(), _told([seen[number]]))
         return Finding(spent, notes=_told(seen))
 
     def _examine(self, plan: PartPlan, pair: Pair, seed: int) -> ReplayFinding | None:

@@ -16,10 +16,12 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dpcheck.auditing.auditors.interface import Finding
-from dpcheck.auditing.plan import PartPlan
+from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.plan import PartPlan, ShowsItsPair
 from dpcheck.core.audit_result import Observed
 from dpcheck.core.evidence import Spent
 from dpcheck.core.method import Method
+from dpcheck.core.witness import Witness
 from dpcheck.execution.runner import Runner
 
 Vector = tuple[float, ...]
@@ -207,7 +209,19 @@ class WitnessSearch:
             Observed(epsilon, plan.tested.delta, 1.0, method, 0, reach),
             witness,
             of_formula=True,
+            drawn=_drawn(plan, witness),
         )
+
+
+def _drawn(plan: PartPlan, witness: Witness) -> tuple[Mechanism, Pair] | None:
+    """The witness's own pair, so that pictures and verdict speak of the same data."""
+    if plan.mechanism is None or not isinstance(plan.search, ShowsItsPair):
+        return None
+    model, pair = plan.search.shown(witness)
+    mechanism = replace(
+        plan.mechanism, function=model.sample_releases, log_density=model.log_density
+    )
+    return mechanism, pair
 
 
 def is_searched(plan: PartPlan) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.auditors.guessing_game import Game, play
 from dpcheck.auditing.auditors.interface import Finding
+from dpcheck.auditing.counterexample.conditions import as_python_sees
 from dpcheck.auditing.counterexample.literals import pair_source
 from dpcheck.auditing.counterexample.rules import Rule, learn_rule
 from dpcheck.auditing.learning.observation import observe_pair
@@ -24,7 +26,8 @@ from dpcheck.auditing.shrink import shrink_pair
 from dpcheck.auditing.statistics.game import exact_p_value
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError, TimeLimitReached
-from dpcheck.core.witness import Witness
+from dpcheck.core.witness import Witness, WitnessKind
+from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
@@ -32,9 +35,11 @@ from dpcheck.execution.store import Arrays
 Array = NDArray[np.float64]
 _SURE = math.log(1e5)  # nats that fresh runs should give
 _LEARNED = 16_384  # runs a side to learn a rule from, at most
-_CHEAP = 5.0  # seconds that shrinking may take
+_CHEAP = 10.0  # seconds that shrinking may take
 _ATTEMPTS = 8
 _CONFIRMING = 20.0  # seconds that confirming may take
+_SHOWN = 1e-3  # a p-value at which calls show what was proved before
+_GAME = 256  # calls a side in which a leak that was proved may show
 _FEWEST = 48  # calls that can confirm anything
 
 
@@ -59,13 +64,24 @@ def readable(
     Nothing here changes the verdict: it was given before, at the error rate of the audit.
     """
     witness, mechanism = finding.witness, plan.mechanism
-    if witness is None or mechanism is None or finding.pair is None or finding.observed is None:
+    if witness is None or mechanism is None or finding.observed is None:
+        return witness
+    is_proof = witness.kind is WitnessKind.REPLAY
+    if finding.pair is None and not is_proof:
         return witness
     runner = runner.within("counterexample")
     runner.progress.stage(f"{runner.prefix}: a counterexample that can be run")
-    epsilon, delta = float(witness["epsilon_claimed"]), float(witness["delta"])
+    delta = float(witness["delta"])
+    epsilon = plan.tested.at(delta)
     left = limits.runs_for(mechanism) - spent
     try:
+        if is_proof:
+            limits = replace(limits, deadline=min(limits.deadline, time.time() + _CONFIRMING))
+            mechanism = replace(mechanism, deadline=limits.deadline)
+            runner = replace(runner, workers=Workers())  # for so few calls nobody is started
+            finding = _played(mechanism, plan, finding, limits, left, runner)
+            if finding.seen is None:
+                return witness
         sides = _sides(mechanism, plan, finding, limits, left, runner)
         rule = learn_rule(sides.first, sides.second, sides.reader, epsilon)
         left -= sides.runs
@@ -82,7 +98,28 @@ def readable(
     except TimeLimitReached:
         return witness
     p_value = exact_p_value(right, wrong, calls, epsilon, delta)
-    return witness.extended(**_figures(sides, rule, (right, wrong, calls), p_value))
+    if is_proof and p_value > _SHOWN:  # proved by other means; these runs do not add to it
+        return witness
+    figures = _figures(sides, rule, (right, wrong, calls), p_value)
+    return witness.extended(epsilon_claimed=epsilon, **figures)
+
+
+def _played(
+    mechanism: Mechanism,
+    plan: PartPlan,
+    finding: Finding,
+    limits: Limits,
+    left: int,
+    runner: Runner,
+) -> Finding:
+    """A violation that was proved without runs, with some calls in which it shows, if it does."""
+    assert finding.witness is not None
+    labels = [pair.label for pair in plan.pairs]
+    index = labels.index(str(finding.witness["pair"]))
+    most = replace(limits, max_runs=max(1, min(_GAME, left // 4)))
+    game = play(mechanism, [plan.pairs[index]], plan.tested, _SHOWN, most, runner.within("played"))
+    won = game.lower > game.line[0]
+    return replace(finding, pair=index, seen=game.seen if won else None)
 
 
 def _figures(
@@ -196,7 +233,7 @@ def hit_batch(
             hits.append(0)
             continue
         rows = reader.rows(mechanism.observe(data, number, generator(noise)))
-        hits.append(int(rule.holds(rows).sum()))
+        hits.append(int(rule.holds(as_python_sees(reader, rows)).sum()))
     right, wrong = reversed(hits) if rule.swapped else hits
     return {"hits": np.array([right, wrong, size], dtype=float)}
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from dpcheck.auditing.pairs.forms import rows_of
@@ -26,10 +30,35 @@ def _source(data: object, other: object) -> str | None:
         return f"({', '.join(parts)},)" if _exact(data) else None
     if isinstance(data, list):
         return _lines(data, other)
+    if "pandas" in sys.modules and isinstance(data, sys.modules["pandas"].DataFrame):
+        return _frame(data, other)
     return repr(data) if _exact(data) else None
 
 
-def _lines(data: np.ndarray | list[object], other: object) -> str | None:
+def _frame(data: Any, other: object) -> str | None:
+    """A DataFrame, one record a line; None where it would not come back as it was."""
+    pandas = sys.modules["pandas"]
+    if not isinstance(other, pandas.DataFrame) or not all(type(c) is str for c in data.columns):
+        return None
+    one, two = ([*map(tuple, frame.astype(object).values.tolist())] for frame in (data, other))
+    inner = _lines(one, two)
+    if inner is None:
+        return None
+    kinds = {name: str(kind) for name, kind in data.dtypes.items()}
+    index = "" if data.index.equals(pandas.RangeIndex(len(data))) else data.index.tolist()
+    if not _exact(index):
+        return None
+    named = f", index={index!r}" if index else ""
+    text = f"pd.DataFrame({inner}, columns={list(data.columns)!r}{named}).astype({kinds!r})"
+    try:
+        again = eval(text, {"pd": pandas})
+    except (TypeError, ValueError):
+        return None
+    same = again.equals(data) and (again.dtypes == data.dtypes).all()
+    return text if same and again.index.equals(data.index) else None
+
+
+def _lines(data: np.ndarray | Sequence[object], other: object) -> str | None:
     """One record a line."""
     mine, theirs = rows_of(data), rows_of(other)
     if mine is None or theirs is None or not _exact(mine):

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.learning.features import Layout, feature, feature_names
+from dpcheck.auditing.learning.features import Feature, Kind, Layout, feature
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.intp]
@@ -37,6 +37,7 @@ class CellScore:
     partition: Partition
     ratios: Array
     is_local: bool = False
+    feature: Feature | None = None
 
     def __call__(self, values: Array) -> Array:
         """The log ratio of each output's cell."""
@@ -98,7 +99,7 @@ class Intervals:
     """Intervals of one feature: finds what lies in the middle, not only tails."""
 
     layout: Layout
-    source: str
+    source: Feature
     edges: Array
 
     @property
@@ -199,12 +200,12 @@ _REPEAT_COLUMNS = 8
 def learn_intervals(first: Array, second: Array, layout: Layout) -> list[CellScore]:
     """Intervals of the features of a whole output."""
     scores = []
-    for name in feature_names(layout):
-        if name in ("value 0", "sum", "largest"):
-            pooled = np.concatenate([feature(name, side, layout) for side in (first, second)])
-            edges = np.unique(np.quantile(pooled, np.linspace(0.01, 0.99, 50)))
-            cells = Intervals(layout, name, edges)
-            scores.append(_score(f"cells of {name}", cells, first, second))
+    whole = (Feature(Kind.SUM), Feature(Kind.LARGEST)) if layout.width > 1 else ()
+    for which in (Feature(Kind.VALUE), *whole):
+        pooled = np.concatenate([feature(which, side, layout) for side in (first, second)])
+        edges = np.unique(np.quantile(pooled, np.linspace(0.01, 0.99, 50)))
+        cells = Intervals(layout, which, edges)
+        scores.append(_score(f"cells of {which.name}", cells, first, second))
     return scores
 
 

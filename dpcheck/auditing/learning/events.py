@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 _PENALTY, LENIENT = float(norm.cdf(-4.5)), float(norm.cdf(-3.0))
 _BEYOND_LUCK, _FIRST = 4.5, 1e4
 _NEAR = -4.0  # standard errors below a claimed line at which an event may still cross it
+_SMALL_EPSILON = 0.5  # below it the best event of a pair has a probability near 1/2
 
 
 class Aim(Enum):
@@ -66,13 +67,15 @@ class LearnedEvent:
     def bet(self, share: float) -> Bet:
         """A stake on what was seen when the event was chosen, spread to twice its error."""
         hits, other = self.seen
-        return Bet(share, hits / 4, other / 4)
+        return Bet(share, hits / 4, other / 4, by_pairs=self.epsilon <= _SMALL_EPSILON)
 
     def describe(self) -> str:
         """In words."""
         sign = ">=" if self.upper else "<="
-        name = self.score.name
-        return f"{self.layout.title(name)} {sign} {self.layout.label(name, self.threshold)}"
+        which = self.score.feature
+        if which is None:
+            return f"{self.score.name} {sign} {self.threshold:.6g}"
+        return f"{self.layout.title(which)} {sign} {self.layout.label(which, self.threshold)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ artefacts (2^-20 of the spread), so that what is found is the mechanism's and no
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +21,44 @@ from dpcheck.core.errors import BadOutput
 
 Array = NDArray[np.float64]
 _MOST_COLUMNS = 64
+
+
+class Kind(Enum):
+    """What a feature reads; the values are what reports call it."""
+
+    VALUE = "value"
+    DIFFERENCE = "difference"
+    FREE_VALUE = "free value"
+    SUM = "sum"
+    SMALLEST = "smallest"
+    LARGEST = "largest"
+    RANGE = "range"
+    WHERE_LARGEST = "where largest"
+    WHERE_SMALLEST = "where smallest"
+    ABOVE_CENTRE = "above centre"
+    DIFFERENCES_ABOVE_CENTRE = "differences above centre"
+    REPEATS = "repeats"
+
+
+_OF_ONE_PLACE = (Kind.VALUE, Kind.DIFFERENCE, Kind.FREE_VALUE)
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One number of an output: of one place in it, or of all of it."""
+
+    kind: Kind
+    place: int = 0
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it reads one place only."""
+        return self.kind in _OF_ONE_PLACE
+
+    @property
+    def name(self) -> str:
+        """What reports call it where the place has no name of its own."""
+        return f"{self.kind.value} {self.place}" if self.is_local else self.kind.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +79,18 @@ class Layout:
         rows = plain_rows(encoded) if self.reader is None else self.reader.rows(encoded)
         return self.rounded(rows)
 
-    def title(self, name: str) -> str:
+    def title(self, which: Feature) -> str:
         """A feature's name, with a column's own where it has one."""
-        kind, _, index = name.rpartition(" ")
         names = () if self.reader is None else self.reader.names
-        if not names or kind not in _TITLES:
-            return name
-        place = int(index)
-        return _TITLES[kind].format(*names[place : place + 2])
+        if not names or which.kind not in _TITLES:
+            return which.name
+        return _TITLES[which.kind].format(*names[which.place : which.place + 2])
 
-    def label(self, name: str, threshold: float) -> str:
+    def label(self, which: Feature, threshold: float) -> str:
         """A threshold of a feature as somebody would type it."""
-        kind, _, index = name.rpartition(" ")
-        if self.reader is None or kind != "value":
+        if self.reader is None or which.kind is not Kind.VALUE:
             return f"{threshold:.6g}"
-        return self.reader.label(int(index), threshold)
+        return self.reader.label(which.place, threshold)
 
     def rounded(self, outputs: Array) -> Array:
         """Outputs on the grid, so floating-point artefacts are gone."""
@@ -70,7 +107,11 @@ class Layout:
         return kept
 
 
-_TITLES = {"value": "{0}", "difference": "{1} - {0}", "free value": "{0} where not an atom"}
+_TITLES = {
+    Kind.VALUE: "{0}",
+    Kind.DIFFERENCE: "{1} - {0}",
+    Kind.FREE_VALUE: "{0} where not an atom",
+}
 
 
 class Observable(Protocol):
@@ -104,54 +145,47 @@ def _repeats(values: Array) -> Array:
     return np.asarray(np.count_nonzero(np.diff(ordered, axis=1) == 0, axis=1), dtype=float)
 
 
-def local_names(layout: Layout) -> list[str]:
+def local_features(layout: Layout) -> list[Feature]:
     """The features that read one value, or one difference of neighbouring ones."""
     columns = min(layout.width, _MOST_COLUMNS)
-    names = [f"value {index}" for index in range(columns)]
-    return names + [f"difference {index}" for index in range(columns - 1)]
+    values = [Feature(Kind.VALUE, place) for place in range(columns)]
+    return values + [Feature(Kind.DIFFERENCE, place) for place in range(columns - 1)]
 
 
-def global_names(layout: Layout) -> list[str]:
+def global_features(layout: Layout) -> list[Feature]:
     """The features that read the whole output."""
     if min(layout.width, _MOST_COLUMNS) <= 1:
         return []
-    names = ["sum", "smallest", "largest", "range", "where largest", "where smallest"]
-    return [*names, "above centre", "differences above centre", "repeats"]
+    return [Feature(kind) for kind in _OF_ALL]
 
 
-def feature_names(layout: Layout) -> list[str]:
-    """The single features of this layout."""
-    return local_names(layout) + global_names(layout)
+def feature(which: Feature, values: Array, layout: Layout) -> Array:
+    """One feature of rounded outputs."""
+    if which.kind is Kind.VALUE:
+        return values[:, which.place]
+    if which.kind is Kind.DIFFERENCE:
+        return values[:, which.place + 1] - values[:, which.place]
+    return _OF_ALL[which.kind](values, layout)
 
 
-def feature(name: str, values: Array, layout: Layout) -> Array:
-    """One feature of rounded outputs, by name."""
-    kind, _, index = name.rpartition(" ")
-    if kind == "value":
-        return values[:, int(index)]
-    if kind == "difference":
-        return values[:, int(index) + 1] - values[:, int(index)]
-    simple: Array
-    if name == "sum":
-        simple = values.sum(axis=1)
-    elif name == "smallest":
-        simple = values.min(axis=1)
-    elif name == "largest":
-        simple = values.max(axis=1)
-    elif name == "range":
-        simple = values.max(axis=1) - values.min(axis=1)
-    elif name == "where largest":
-        simple = values.argmax(axis=1).astype(float)
-    elif name == "where smallest":
-        simple = values.argmin(axis=1).astype(float)
-    elif name == "above centre":
-        simple = weighted_indicators(values, layout, np.ones(values.shape[1]))
-    elif name == "differences above centre":
-        weights = np.repeat([0.0, 1.0], [values.shape[1], values.shape[1] - 1])
-        simple = weighted_indicators(values, layout, weights)
-    else:
-        simple = _repeats(values)
-    return simple
+def _differences_above_centre(values: Array, layout: Layout) -> Array:
+    weights = np.repeat([0.0, 1.0], [values.shape[1], values.shape[1] - 1])
+    return weighted_indicators(values, layout, weights)
+
+
+_OF_ALL: dict[Kind, Callable[[Array, Layout], Array]] = {
+    Kind.SUM: lambda values, _: values.sum(axis=1),
+    Kind.SMALLEST: lambda values, _: values.min(axis=1),
+    Kind.LARGEST: lambda values, _: values.max(axis=1),
+    Kind.RANGE: lambda values, _: values.max(axis=1) - values.min(axis=1),
+    Kind.WHERE_LARGEST: lambda values, _: values.argmax(axis=1).astype(float),
+    Kind.WHERE_SMALLEST: lambda values, _: values.argmin(axis=1).astype(float),
+    Kind.ABOVE_CENTRE: lambda values, layout: weighted_indicators(
+        values, layout, np.ones(values.shape[1])
+    ),
+    Kind.DIFFERENCES_ABOVE_CENTRE: _differences_above_centre,
+    Kind.REPEATS: lambda values, _: _repeats(values),
+}
 
 
 def as_steps(values: Array) -> Array:
@@ -184,5 +218,5 @@ def weighted_indicators(values: Array, layout: Layout, weights: Array) -> Array:
 
 def matrix(values: Array, layout: Layout) -> Array:
     """All features at once, for learned scores; trees find indicators by themselves."""
-    columns = [feature(name, values, layout)[:, None] for name in global_names(layout)]
+    columns = [feature(which, values, layout)[:, None] for which in global_features(layout)]
     return np.hstack([values, np.diff(values, axis=1), *columns])

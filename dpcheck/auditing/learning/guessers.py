@@ -20,6 +20,7 @@ Guess = NDArray[np.int8]  # 1 first, 0 second, -1 pass
 PASS = -1
 _MOST_COLUMNS = 512  # of stumps and distances; wider outputs are read by their most telling columns
 _MOST_SEEN = 512  # calls that distances are taken to
+_MOST_NUMBERS = 1 << 20  # in memory at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +133,16 @@ class Neighbours:
     def _scores(self, outputs: Array, *, own: bool) -> Array:
         ours, theirs = self.outputs / self.scale, outputs / self.scale
         found = np.empty(len(outputs))
-        for index, row in enumerate(theirs):
-            distances = np.abs(ours - row).sum(axis=1)
+        step = max(1, _MOST_NUMBERS // ours.size)  # rows at once
+        for start in range(0, len(outputs), step):
+            rows = theirs[start : start + step]
+            distances = np.abs(ours - rows[:, None, :]).sum(axis=2)
             if own:
-                distances[index] = math.inf
-            nearest = np.partition(distances, self.count - 1)[self.count - 1]
-            found[index] = self.signs[distances <= nearest].mean()
+                each = np.arange(len(rows))
+                distances[each, start + each] = math.inf
+            nearest = np.partition(distances, self.count - 1, axis=1)[:, self.count - 1, None]
+            near = distances <= nearest
+            found[start : start + step] = (near @ self.signs) / near.sum(axis=1)
         return found
 
 
@@ -189,9 +194,10 @@ def _best_column(outputs: Array, sides: Sides, epsilon: float, columns: NDArray[
 
 def _direction(outputs: Array, sides: Sides, epsilon: float, columns: NDArray[np.intp]) -> Rule:
     gap = outputs[sides].mean(axis=0) - outputs[~sides].mean(axis=0)
-    weights = gap / _spread(outputs, sides) ** 2
-    largest = float(np.abs(weights).max())
-    weights = weights / largest if 0 < largest < math.inf else np.zeros_like(weights)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        weights = gap / _spread(outputs, sides) ** 2
+        largest = float(np.abs(weights).max())
+        weights = weights / largest if 0 < largest < math.inf else np.zeros_like(weights)
     score = _Chosen(Direction(weights), columns)
     return as_rule("weighted sum", score, score.inner(outputs), sides, epsilon)
 

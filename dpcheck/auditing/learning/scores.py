@@ -17,12 +17,14 @@ from dpcheck.auditing.learning.cells import (
     learn_transcripts,
 )
 from dpcheck.auditing.learning.features import (
+    Feature,
+    Kind,
     Layout,
     as_steps,
     feature,
-    global_names,
+    global_features,
     indicators,
-    local_names,
+    local_features,
     matrix,
     weighted_indicators,
 )
@@ -41,6 +43,10 @@ class Score(Protocol):
     def is_local(self) -> bool:
         """Whether it reads one place of the output only."""
 
+    @property
+    def feature(self) -> Feature | None:
+        """The feature it is a threshold on; None for learned combinations."""
+
     def __call__(self, values: Array) -> Array:
         """The scores of outputs that were rounded by the layout."""
 
@@ -49,13 +55,22 @@ class Score(Protocol):
 class FeatureScore:
     """One physical feature."""
 
-    name: str
+    feature: Feature
     layout: Layout
-    is_local: bool
+
+    @property
+    def name(self) -> str:
+        """The feature's own."""
+        return self.feature.name
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the feature is."""
+        return self.feature.is_local
 
     def __call__(self, values: Array) -> Array:
         """The feature."""
-        return feature(self.name, values, self.layout)
+        return feature(self.feature, values, self.layout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +82,7 @@ class LinearScore:
     weights: Array
     on_indicators: bool
     is_local: bool = False
+    feature: Feature | None = None
 
     def __call__(self, values: Array) -> Array:
         """The sum."""
@@ -90,6 +106,7 @@ class ClippedScore:
     second: Array
     on_steps: bool
     is_local: bool = False
+    feature: Feature | None = None
 
     def __call__(self, values: Array) -> Array:
         """The sum over columns."""
@@ -110,6 +127,7 @@ class AtomScore:
     centre: Array
     weights: Array
     is_local: bool = False
+    feature: Feature | None = None
 
     def __call__(self, values: Array) -> Array:
         """The weighted sum."""
@@ -128,10 +146,19 @@ def atom_columns(values: Array, atoms: Array, centre: Array) -> Array:
 class FreeScore:
     """One column where it is not an atom; atoms come last, so a lower tail has none of them."""
 
-    name: str
     column: int
     atoms: Array
     is_local: bool = True
+
+    @property
+    def feature(self) -> Feature:
+        """The column."""
+        return Feature(Kind.FREE_VALUE, self.column)
+
+    @property
+    def name(self) -> str:
+        """The feature's own."""
+        return self.feature.name
 
     def __call__(self, values: Array) -> Array:
         """The value, or a number above all values."""
@@ -158,6 +185,7 @@ class TreeScore:
     layout: Layout
     model: Any
     is_local: bool = False
+    feature: Feature | None = None
 
     def __call__(self, values: Array) -> Array:
         """The log odds."""
@@ -174,8 +202,8 @@ def learn_scores(first: Array, second: Array, layout: Layout, *, trees: bool = T
 
 
 def _learn_scores(first: Array, second: Array, layout: Layout, trees: bool) -> list[Score]:
-    scores: list[Score] = [FeatureScore(name, layout, True) for name in local_names(layout)]
-    scores += [FeatureScore(name, layout, False) for name in global_names(layout)]
+    scores: list[Score] = [FeatureScore(which, layout) for which in local_features(layout)]
+    scores += [FeatureScore(which, layout) for which in global_features(layout)]
     table = learn_outcomes(first, second)
     if table is not None:
         scores.append(table)
@@ -215,7 +243,7 @@ def _linear(first: Array, second: Array, layout: Layout) -> list[Score]:
     plain = np.vstack([first, second])
     atoms = find_atoms(plain)
     if len(atoms):
-        scores += [FreeScore(f"free value {i}", i, atoms) for i in range(plain.shape[1])]
+        scores += [FreeScore(i, atoms) for i in range(plain.shape[1])]
         cells = learn_transcripts(first, second, atoms)
         if cells is not None:
             scores.append(cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +13,14 @@ from dpcheck.auditing.outputs.kinds.numbers import EXACT
 from dpcheck.auditing.outputs.kinds.objects import RAISED, Raised
 from dpcheck.auditing.outputs.slots import OUT, type_name
 from dpcheck.auditing.outputs.tables import Encoded, Plain, Runs
+from dpcheck.core.data import Output
 from dpcheck.core.errors import BadOutput, MechanismFailed, UnreadableOutput
 
 __all__ = ["encode_batch", "encode_list", "encode_runs", "flatten", "kinds", "plain_rows", "take"]
 _NUMBERS = (bool, int, float, complex)
 
 
-def flatten(value: Any) -> Flat:
+def flatten(value: Output) -> Flat:
     """The places of an output.
 
     >>> [slot.path for slot in flatten({"mean": 2.5, "n": 3}).numbers]
@@ -38,7 +38,7 @@ def flatten(value: Any) -> Flat:
     return flat
 
 
-def take(value: Any) -> Any:
+def take(value: Output) -> Output:
     """An output as it is now, before the next run can change it: a number, an array, or a Flat."""
     if _plain_kind(value) is None:
         return flatten(value)
@@ -50,7 +50,7 @@ def take_error(error: BaseException) -> Flat:
     return flatten(Raised(error))
 
 
-def encode_runs(taken: Sequence[Any]) -> Encoded:
+def encode_runs(taken: Sequence[Output]) -> Encoded:
     """The outputs of one run each, as `take` gave them."""
     found = {None if isinstance(one, Flat) else _plain_kind(one) for one in taken}
     if len(found) == 1:
@@ -63,7 +63,7 @@ def encode_runs(taken: Sequence[Any]) -> Encoded:
     return Runs(tuple(flats), raised)
 
 
-def _plain_kind(value: Any) -> tuple[str, tuple[int, ...]] | None:
+def _plain_kind(value: Output) -> tuple[str, tuple[int, ...]] | None:
     """Type and shape of an output that is a number or an array of numbers."""
     if type(value) in _NUMBERS:
         return type_name(value), ()
@@ -74,7 +74,7 @@ def _plain_kind(value: Any) -> tuple[str, tuple[int, ...]] | None:
     return None
 
 
-def _plain(array: NDArray[Any], size: int, kind: str, shape: tuple[int, ...]) -> Plain | None:
+def _plain(array: NDArray[Output], size: int, kind: str, shape: tuple[int, ...]) -> Plain | None:
     """The outputs as rows, unless some is not finite or too large to be a float."""
     if array.dtype.kind == "c":
         array, shape = np.stack([array.real, array.imag], axis=-1), (*shape, 2)
@@ -88,7 +88,7 @@ def _plain(array: NDArray[Any], size: int, kind: str, shape: tuple[int, ...]) ->
     return Plain(rows, kind, shape)
 
 
-def encode_list(values: Sequence[Any]) -> Encoded:
+def encode_list(values: Sequence[Output]) -> Encoded:
     """The outputs of one call each.
 
     >>> encode_list([1, 2, 5]).rows.tolist()
@@ -97,7 +97,7 @@ def encode_list(values: Sequence[Any]) -> Encoded:
     return encode_runs([take(value) for value in values])
 
 
-def encode_batch(value: Any, size: int) -> Encoded:
+def encode_batch(value: Output, size: int) -> Encoded:
     """The outputs of a batched mechanism, one per entry of the first axis, or of a list."""
     if isinstance(value, list | tuple):
         array = _as_array(value)
@@ -118,7 +118,7 @@ def encode_batch(value: Any, size: int) -> Encoded:
     return encode_list(list(array))
 
 
-def _as_array(value: Any) -> NDArray[Any] | None:
+def _as_array(value: Output) -> NDArray[Output] | None:
     if hasattr(value, "detach"):  # torch: part of a graph, perhaps not on the CPU
         value = value.detach().cpu()
     try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.outputs.registry import reader_of
 from dpcheck.auditing.outputs.slots import Kind, Slot, shortened, type_name
+from dpcheck.core.data import Output
 
 Array = NDArray[np.float64]
 MOST_NUMBERS = 1 << 16  # of one output, each looked at by itself
@@ -36,7 +36,7 @@ class Flat:
         """One number; NaN and infinity are numbers."""
         self.numbers[Slot(path, Kind.NUMBER)] = np.array([value])
 
-    def block(self, path: str, values: NDArray[Any]) -> None:
+    def block(self, path: str, values: NDArray[Output]) -> None:
         """An array of numbers, each a place of its own; sums of many where it is very large."""
         flat = np.asarray(values, dtype=np.float64)
         trailing = tuple(int(n) for n in flat.shape[1:])
@@ -62,7 +62,7 @@ class Flat:
         """Something that cannot be read."""
         self.unread[path] = why
 
-    def child(self, value: Any, path: str) -> None:
+    def child(self, value: Output, path: str) -> None:
         """Read what stands at `path`."""
         if id(value) in self._open:
             self.token(f"type({path})", "part of itself")
@@ -77,7 +77,7 @@ class Flat:
             finally:
                 self._open.pop()
 
-    def _read(self, value: Any, path: str) -> None:
+    def _read(self, value: Output, path: str) -> None:
         self.token(f"type({path})", type_name(value))
         try:
             handler = reader_of(value)

@@ -6,16 +6,18 @@ Classes of other packages are known by name (package, class), so none of them is
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-Reads = Callable[[Any, str, Any], None]
+from dpcheck.core.data import Output
+
+Reads = Callable[[Output, str, Output], None]
 F = TypeVar("F", bound=Reads)
 
 _BY_CLASS: dict[type, Reads] = {}
 _BY_NAME: dict[tuple[str, str], Reads] = {}
-_BY_STRUCTURE: list[tuple[Callable[[Any], bool], Reads]] = []
+_BY_STRUCTURE: list[tuple[Callable[[Output], bool], Reads]] = []
 _BUILT_IN = frozenset((float, int, bool, str, bytes, list, dict, set, type(None)))
-_FALLBACK: list[tuple[Callable[[Any], bool], Reads]] = []
+_FALLBACK: list[tuple[Callable[[Output], bool], Reads]] = []
 
 
 def reads(*classes: type) -> Callable[[F], F]:
@@ -38,7 +40,7 @@ def reads_named(package: str, *names: str) -> Callable[[F], F]:
     return mark
 
 
-def reads_where(condition: Callable[[Any], bool], *, last: bool = False) -> Callable[[F], F]:
+def reads_where(condition: Callable[[Output], bool], *, last: bool = False) -> Callable[[F], F]:
     """Register a reader by structure; tried before the classes, or after them."""
 
     def mark(function: F) -> F:
@@ -48,7 +50,7 @@ def reads_where(condition: Callable[[Any], bool], *, last: bool = False) -> Call
     return mark
 
 
-def reader_of(value: Any) -> Reads | None:
+def reader_of(value: Output) -> Reads | None:
     """The function that reads `value`; None where nothing can."""
     if type(value) in _BUILT_IN:  # nearly all there is: no questions of structure
         return _BY_CLASS.get(type(value))

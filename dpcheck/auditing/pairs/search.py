@@ -5,29 +5,36 @@ The audit tests the chosen pair on fresh runs, so that nothing done here costs c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
-from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.mechanism import Mechanism, OneRun, Pair
 from dpcheck.auditing.outputs.reader import learn_reader
 from dpcheck.auditing.outputs.summaries import separation
 from dpcheck.auditing.outputs.tables import Encoded
 from dpcheck.auditing.pairs.candidates import Candidate, candidates, mutated
 from dpcheck.auditing.pairs.forms import Form
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.errors import MechanismFailed
+from dpcheck.core.errors import MechanismFailed, RunTimedOut
 from dpcheck.core.records import Records
+from dpcheck.execution.interrupts import interruptible, time_limited
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
+from dpcheck.replay import Scorer
 
 _FIRST_LOOK = 24  # runs a side on every candidate
 _LAST_LOOK = 192  # and on those that are left
 _STEPS, _NEAR = 2, 12  # rounds of improvement, and candidates nearby that each of them tries
 _KEPT = 2  # pairs that are audited
+_UNSEARCHED = 12  # and where there is no time to search
+_HARMLESS = 1e-3  # a loss not worth a look
+_INFINITE, _TAIL = 1e6, 1e-6  # infinite losses are compared at this delta
+_SECONDS = 10.0  # in which both sides of a pair must be followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +46,34 @@ class PairSearch:
     form: Form
     most: int = 64
 
-    def find(self, mechanism: Mechanism, runner: Runner) -> list[Pair]:
-        """The most promising pairs, shrunk."""
-        look = _Look(self, mechanism, runner.within("pairs"))
-        left = candidates(self.description, self.adjacency, self.most)
-        runs = _FIRST_LOOK
-        while len(left) > _KEPT:
-            found = look.at(left, runs)
-            order = sorted(range(len(left)), key=lambda i: -found[i])
-            left = [left[i] for i in order[: max(_KEPT, len(left) // 3)]]
-            runs = min(_LAST_LOOK, 2 * runs)
-        best, height = left[0], look.at(left[:1], _LAST_LOOK)[0]
+    def find(self, mechanism: Mechanism, runner: Runner, delta: float = 0.0) -> list[Pair]:
+        """The most promising pairs, shrunk: by exact losses at `delta` where noise can be followed.
+
+        Following takes two calls a pair. Where it does not get to the end, runs on both sides decide.
+        """
+        runner = runner.within("pairs")
+        listed = candidates(self.description, self.adjacency, self.most)
+        looks: list[_Look] = [_ByRuns(self, mechanism, runner)]
+        if not mechanism.is_outside:
+            looks.insert(0, _ByLosses(self, mechanism, runner, delta=delta))
+        first: list[Candidate] = []
+        second: list[Candidate] = []
+        left = listed
+        for look in looks:
+            best, left = look.best(left)
+            first += [self._improved(one, look) for one in best[:1]]
+            second += best[1:]
+        kept = (first + second or listed)[:_KEPT]
+        return [one.pair(self.description, self.form) for one in kept]
+
+    def unsearched(self) -> list[Pair]:
+        """The first candidates, for when there is no time to run them."""
+        listed = candidates(self.description, self.adjacency, _UNSEARCHED)
+        return [one.pair(self.description, self.form) for one in listed]
+
+    def _improved(self, best: Candidate, look: _Look) -> Candidate:
+        """A better pair nearby, with as few others as it needs."""
+        height = look.at([best], _LAST_LOOK)[0]
         for _ in range(_STEPS):
             near = list(islice(mutated(best, self.description), 4 * _NEAR))[:: max(1, _NEAR // 4)]
             near = [one for one in near if repr(one.first) != repr(one.second)]
@@ -58,9 +82,7 @@ class PairSearch:
                 break
             place = int(np.argmax(heights))
             best, height = near[place], heights[place]
-        best = _shrunk(best, lambda one: look.at([one], _LAST_LOOK)[0] >= 0.9 * height, self)
-        chosen = [best, *(one for one in left if one.label != best.label)][:_KEPT]
-        return [one.pair(self.description, self.form) for one in chosen]
+        return _shrunk(best, lambda one: look.at([one], _LAST_LOOK)[0] >= 0.9 * height, self)
 
 
 def _shrunk(best: Candidate, keeps: Callable[[Candidate], bool], search: PairSearch) -> Candidate:
@@ -76,26 +98,81 @@ def _shrunk(best: Candidate, keeps: Callable[[Candidate], bool], search: PairSea
 
 @dataclass(slots=True)
 class _Look:
-    """Runs candidates and says how far apart their outputs are; every look has seeds of its own."""
+    """Says how far apart the outputs of candidates are; every look has seeds of its own."""
 
     search: PairSearch
     mechanism: Mechanism
     runner: Runner
     _looks: int = 0
 
+    def best(self, listed: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+        """The most promising, best first, and those this look cannot judge."""
+        raise NotImplementedError
+
     def at(self, listed: Sequence[Candidate], runs: int) -> list[float]:
-        """How far apart the sides of each candidate are; -1 where the mechanism always fails."""
+        """How far apart the sides of each candidate are; -1 where nothing can be said."""
+        raise NotImplementedError
+
+    def _batch(self, candidate: Candidate, measure: Callable[..., Arrays], extra: float) -> Arrays:
+        pair = candidate.pair(self.search.description, self.search.form)
+        stage = f"{type(self).__name__}-{self._looks}"
+        self._looks += 1
+        (batch,) = self.runner.batches(
+            stage, range(1), measure, self.mechanism, pair.first, pair.second, extra
+        )
+        return batch
+
+
+@dataclass(slots=True)
+class _ByRuns(_Look):
+    """Runs candidates, those that stay ahead more and more often."""
+
+    def best(self, listed: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+        left, runs = list(listed), _FIRST_LOOK
+        while len(left) > _KEPT:
+            found = self.at(left, runs)
+            order = sorted(range(len(left)), key=lambda i: -found[i])
+            left = [left[i] for i in order[: max(_KEPT, len(left) // 3)]]
+            runs = min(_LAST_LOOK, 2 * runs)
+        return left, []
+
+    def at(self, listed: Sequence[Candidate], runs: int) -> list[float]:
         self.runner.progress.stage(f"{self.runner.prefix}: trying {len(listed)} pairs")
-        found = []
-        for candidate in listed:
-            pair = candidate.pair(self.search.description, self.search.form)
-            stage = f"look-{self._looks}"
-            self._looks += 1
-            (batch,) = self.runner.batches(
-                stage, range(1), apart_batch, self.mechanism, pair.first, pair.second, runs
-            )
-            found.append(float(batch["apart"][0]))
-        return found
+        return [float(self._batch(one, apart_batch, runs)["apart"][0]) for one in listed]
+
+
+@dataclass(slots=True)
+class _ByLosses(_Look):
+    """Follows the noise: two calls a candidate give its loss at `delta`."""
+
+    delta: float = 0.0
+
+    def best(self, listed: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+        heights = self.at(listed, 1)
+        order = sorted(range(len(listed)), key=lambda i: -heights[i])
+        followed = [listed[i] for i in order if heights[i] > _HARMLESS][:_KEPT]
+        return followed, [one for one, h in zip(listed, heights, strict=True) if h < 0]
+
+    def at(self, listed: Sequence[Candidate], runs: int) -> list[float]:  # noqa: ARG002 - interface
+        self.runner.progress.stage(f"{self.runner.prefix}: following {len(listed)} pairs")
+        found = [self._batch(one, followed_batch, self.delta) for one in listed]
+        return [float(one["score"][0]) if one["followed"][0] else -1.0 for one in found]
+
+
+def followed_batch(
+    mechanism: Mechanism, first: object, second: object, delta: float, seed: np.random.SeedSequence
+) -> Arrays:
+    """What replay says of the pair in two calls: its loss at `delta`, if both sides are followed."""
+    scorer = Scorer(OneRun(mechanism), delta, int(seed.generate_state(1)[0]))
+    try:
+        with interruptible(), time_limited(mechanism.timeout or _SECONDS):
+            rated = scorer.rate((first, second))
+            height = rated.score
+            if rated.followed and math.isinf(height):  # as for normal noise; some are worse still
+                height = _INFINITE + scorer.rate((first, second), _TAIL).score
+    except RunTimedOut:
+        return {"score": np.zeros(1), "followed": np.zeros(1, bool)}
+    return {"score": np.array([height]), "followed": np.array([rated.followed])}
 
 
 def apart_batch(

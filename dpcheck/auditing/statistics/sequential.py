@@ -70,6 +70,9 @@ class Bet:
     share: float = 1.0
     hits: float = 0.0
     other: float = 0.0
+    by_pairs: bool = (
+        False  # half of the stake on run pairs: better where S is hit about half the time
+    )
 
     @property
     def laws(self) -> tuple[tuple[float, float], ...]:
@@ -143,10 +146,20 @@ def log_e_approximate(counts: Counts, epsilon: float, delta: float) -> float:
 
 
 def log_e(counts: Counts, epsilon: float, delta: float, bet: Bet = EVEN) -> float:
-    """The e-process of the claim's kind."""
-    if delta == 0:
-        return log_e_pure(counts.hits, counts.other, epsilon, bet)
-    return log_e_approximate(counts, epsilon, delta)
+    """The e-process of the claim's kind; for a pure one perhaps the mean of two.
+
+    Counts of hits vary like Poisson ones for all `log_e_pure` knows. Where an event has probability
+    1/2, as under small epsilons, they vary half as much, and `log_e_approximate` knows it. The mean
+    falls in epsilon: with a stake l = s e^-eps the second has the factors 1 + s e^-eps, 1 - s,
+    1 - s (1 - e^-eps) and 1, and the first is counted only where it is above 1.
+    """
+    if delta != 0:
+        return log_e_approximate(counts, epsilon, delta)
+    pure = log_e_pure(counts.hits, counts.other, epsilon, bet)
+    if not bet.by_pairs:
+        return pure
+    by_pairs = log_e_approximate(counts, epsilon, delta)
+    return (_log_sum([pure, by_pairs]) if pure > 0 else by_pairs) - math.log(2)
 
 
 def average_log_e(

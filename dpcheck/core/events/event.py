@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.validate import count, finite, open_probability
+from dpcheck.core.validate import count, finite, open_probability, rate
 
 
 class Event:
@@ -122,6 +122,22 @@ class Grouped(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Sampled(Event):
+    """The event, or a whole composition of events, on one Poisson sample of the records.
+
+    Every record is drawn with probability `rate`, on its own; all of the event sees the same sample.
+    """
+
+    event: Event
+    rate: float
+    natural: ClassVar[Adjacency | None] = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        _check_events((self.event,))
+        object.__setattr__(self, "rate", rate("rate", self.rate))
+
+
+@dataclass(frozen=True, slots=True)
 class RandomStopping(Event):
     """Run the event a random number of times on the same people, release only the best run.
 
@@ -146,7 +162,7 @@ def children(event: Event) -> tuple[Event, ...]:
     """The events directly inside a combination; empty for a leaf."""
     if isinstance(event, Sequential | Parallel):
         return event.events
-    if isinstance(event, Repeated | Under | Moved | Grouped | RandomStopping):
+    if isinstance(event, Repeated | Under | Moved | Grouped | Sampled | RandomStopping):
         return (event.event,)
     return ()
 

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import count, finite, positive, rate
+from dpcheck.core.validate import count, finite, non_negative, positive, rate
 
 
 def _check_noise(event: Event) -> None:
@@ -63,6 +64,51 @@ class FixedBatchGaussian(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class WithReplacementGaussian(Event):
+    """One step on `batch` draws with replacement from `rows` records; a record may be drawn repeatedly."""
+
+    noise_multiplier: float
+    rows: int
+    batch: int
+    natural: ClassVar[Adjacency | None] = Adjacency.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "rows", count("rows", self.rows))
+        object.__setattr__(self, "batch", count("batch", self.batch))
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureGaussian(Event):
+    """One step a person joins by chance: with norm `contributions[i]` C, with `probabilities[i]`.
+
+    User-level sampling, where it is random how many of a person's records are in the batch. Probabilities
+    may add up to less than 1: the rest of the time nothing is contributed.
+    """
+
+    noise_multiplier: float
+    contributions: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        for name, check in (("contributions", non_negative), ("probabilities", non_negative)):
+            values = tuple(check(name, value) for value in getattr(self, name))
+            object.__setattr__(self, name, values)
+        if not self.contributions or len(self.contributions) != len(self.probabilities):
+            raise InvalidParameter(
+                f"every contribution needs one probability, got {len(self.contributions)} and "
+                f"{len(self.probabilities)}.",
+                name="probabilities",
+            )
+        if math.fsum(self.probabilities) > 1 + 1e-9:
+            raise InvalidParameter(
+                f"probabilities add up to {math.fsum(self.probabilities):g}, more than 1.",
+                name="probabilities",
+            )
+
+
+@dataclass(frozen=True, slots=True)
 class TruncatedPoissonGaussian(Event):
     """A Poisson-sampled step over `rows` records whose batch is cut down to `max_batch` at random."""
 
@@ -76,6 +122,24 @@ class TruncatedPoissonGaussian(Event):
         object.__setattr__(self, "sampling_rate", rate("sampling_rate", self.sampling_rate))
         object.__setattr__(self, "rows", count("rows", self.rows))
         object.__setattr__(self, "max_batch", count("max_batch", self.max_batch))
+
+
+@dataclass(frozen=True, slots=True)
+class RealisedBatchGaussian(Event):
+    """A Poisson-sampled step over `rows` records, its noisy sum divided by the batch's realised size.
+
+    Divided by the *expected* size it is a SampledGaussian. By the realised one, the scale of the noise that
+    everybody sees tells the size of the batch, so that counts as released too.
+    """
+
+    noise_multiplier: float
+    sampling_rate: float
+    rows: int
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "sampling_rate", rate("sampling_rate", self.sampling_rate))
+        object.__setattr__(self, "rows", count("rows", self.rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dpcheck.core.data import Plain
 from dpcheck.core.validate import count
 from dpcheck.families.adaptation.one_run import RealTraining
 from dpcheck.families.adaptation.step import CanaryStep
-from dpcheck.families.adaptation.transcripts import TranscriptSearch
+from dpcheck.families.adaptation.transcripts import PAIR, TranscriptSearch
 from dpcheck.session.registry import AuditSetup, Parameter
 
 PARAMETERS = (
@@ -118,7 +118,7 @@ def _part(
         variant=request.variant,
         claim=Claim(budget, Adjacency.ADD_REMOVE, source, part),
         mechanism=Mechanism(canary.summaries, True, request.timeout, batch_runs=1 << 12),
-        pairs=[Pair(canary.data(1), canary.data(0), "a canary in gradient space")],
+        pairs=[Pair(canary.data(1), canary.data(0), PAIR)],
         proved=Proved(bound.upper, budget.delta, bound.method, tuple(assumes)),
         pivot=Pivot(canary.pivots, 1.0 if noisy_batch else canary.dimensions / 2, "gradient noise"),
         search=searched,

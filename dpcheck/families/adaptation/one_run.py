@@ -106,6 +106,11 @@ class RealTraining:
     delta: float
     canaries: int
 
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The bounds it divides its error rate among."""
+        return (BY_GUESSES, BY_CURVE)
+
     def run(self, alpha: float, runner: Runner) -> TrainingResult:
         """Train once, guess, and bound epsilon at delta; and see whether the training is its event.
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from dpcheck.auditing.auditors.witness_search import PairPoint, PlaneDomain, search, shrink
+from dpcheck.auditing.mechanism import Pair
+from dpcheck.auditing.shrink import kept_loss
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import CannotReplay, DpcheckError
 from dpcheck.core.witness import Witness, WitnessKind
@@ -169,7 +171,7 @@ def confirm(situation: Situation, points: Points, proved: float) -> None:
 
 
 def simplify(situation: Situation, points: Points, claim: float) -> Points:
-    """Fewest blocks, then simplest points, that still prove a loss above the claim."""
+    """Fewest blocks, then simplest points, that still prove a loss of at least `claim`."""
     blocks = {block.name: block for block in situation.blocks()}
     worth = {name: quick(point, blocks[name]) for name, point in points.items()}
     kept: Points = {}
@@ -223,13 +225,14 @@ class ObjectiveSearch:
         confirm(self.situation, points, proved)
         shown, loss = points, proved
         if proved > self.claim:
-            shown = simplify(self.situation, points, self.claim)
+            shown = simplify(self.situation, points, kept_loss(proved, self.claim))
             loss = certified(self.situation, shown)
             confirm(self.situation, shown, loss)
         return proved, Witness(
             WitnessKind.EXACT_WITNESS,
             {
                 **self.header,
+                "pair": _label(self.situation, shown),
                 "claim": self.claim,
                 "loss": loss,
                 "strongest_loss": proved,
@@ -237,6 +240,20 @@ class ObjectiveSearch:
                 "python": render(self.situation, shown, self.constructor),
             },
         )
+
+    def shown(self, witness: Witness) -> tuple[Any, Pair]:
+        """The witness's pair as the mechanism takes it."""
+        points = {str(name): from_dict(point) for name, point in witness["blocks"].items()}
+        model, first, second, _ = materialise(self.situation, points)
+        return model, Pair(first, second, str(witness["pair"]))
+
+
+def _label(situation: Situation, points: Points) -> str:
+    """What differs, in a few words."""
+    changed = len(points)
+    blocks = f", seen by {changed} feature blocks" if changed > 1 else ""
+    whose = "" if situation.part == "data" else f" {situation.part}"
+    return f"one{whose} record replaced{blocks}"
 
 
 def to_dict(point: PairPoint) -> dict[str, list[float]]:

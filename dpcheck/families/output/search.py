@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, differential_evolution
 
+from dpcheck.auditing.mechanism import Pair
+from dpcheck.auditing.shrink import kept_loss
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError
 from dpcheck.core.witness import Witness, WitnessKind
@@ -173,11 +175,13 @@ class OutputSearch:
         assert best is not None
         strongest, target, pair = best
         if strongest > self.claim:
-            pair = shrink(pair, lambda p: self._keeps(target, p))
+            wanted = kept_loss(strongest, self.claim)
+            pair = shrink(pair, lambda p: _keeps(target, p, wanted))
         return strongest, Witness(
             WitnessKind.EXACT_WITNESS,
             {
                 **self.header,
+                "pair": f"one {'' if target.name == 'data' else target.name + ' '}row replaced",
                 "claim": self.claim,
                 "loss": target.certified(pair),
                 "strongest_loss": strongest,
@@ -187,15 +191,26 @@ class OutputSearch:
             },
         )
 
-    def _keeps(self, target: OutputTarget, pair: OutputPair) -> bool:
-        # A little above the claim, so that the certified loss is above it too.
-        wanted = self.claim * (1 + 1e-4)
-        return (
-            target.domain.contains(pair) and float(losses(target.game, as_rows(pair))[0]) > wanted
-        )
+    def _named(self, witness: Mapping[str, Plain]) -> tuple[OutputTarget, OutputPair]:
+        by_name = {target.name: target for target in self.targets}
+        rows = {n: tuple(float(v) for v in witness["rows"][n]) for n in NAMES}
+        return by_name[str(witness["vector"])], OutputPair(**rows)
+
+    def shown(self, witness: Witness) -> tuple[Any, Pair]:
+        """The witness's pair as the mechanism takes it."""
+        target, pair = self._named(witness)
+        minimiser = both_minimisers(target.game, as_rows(pair))[0][0]
+        model, first, second, _ = target.materialise(pair, minimiser)
+        return model, Pair(first, second, str(witness["pair"]))
 
     def replay(self, witness: Mapping[str, Plain]) -> float:
         """The loss of a saved witness, proved and confirmed anew."""
-        by_name = {target.name: target for target in self.targets}
-        rows = {n: tuple(float(v) for v in witness["rows"][n]) for n in NAMES}
-        return by_name[str(witness["vector"])].certified(OutputPair(**rows))
+        target, pair = self._named(witness)
+        return target.certified(pair)
+
+
+def _keeps(target: OutputTarget, pair: OutputPair, wanted: float) -> bool:
+    # A little above, so that the certified loss is above it too.
+    return target.domain.contains(pair) and float(
+        losses(target.game, as_rows(pair))[0]
+    ) > wanted * (1 + 1e-4)

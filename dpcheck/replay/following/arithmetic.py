@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.following import values as v
 from dpcheck.replay.following.operators import RULES
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.recorder import Constraint, Selection
 
 _COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge)
-Value = Any
 
 
-def combine(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+def combine(op: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
     """op(left, right) where at least one is followed."""
     for side in (left, right):
         if isinstance(side, np.ndarray) and side.ndim:
@@ -47,18 +46,20 @@ def _tables(*values: Value) -> bool:
     return all(isinstance(x, v.Tabled) or not isinstance(x, v.Followed) for x in values)
 
 
-def _strange(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+def _strange(op: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
     """Meeting a string, None, a tensor, ...: equality is known to fail, the rest leaves."""
     if op in (operator.eq, operator.ne) and (left is None or right is None):
         return op is operator.ne
     return NotImplemented
 
 
-def _total(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Callable[[Any, Any], Any]:
+def _total(
+    op: Callable[[Value, Value], Value], left: Value, right: Value
+) -> Callable[[Value, Value], Value]:
     """`op` that marks a branch when it raises at some outcome: that would depend on the noise."""
     recorder = (left if isinstance(left, v.Followed) else right).recorder
 
-    def total(a: Any, b: Any) -> Any:
+    def total(a: Value, b: Value) -> Value:
         try:
             return op(a, b)
         except Exception:
@@ -78,7 +79,7 @@ def make_affine(like: v.Affine, base: float, coefficients: dict[int, float], err
     return v.Affine(like.recorder, base, kept, error + v.UNIT * abs(base))
 
 
-def _affine(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value | None:
+def _affine(op: Callable[[Value, Value], Value], left: Value, right: Value) -> Value | None:
     if op is operator.add or op is operator.sub:
         sign = 1.0 if op is operator.add else -1.0
         one, other = isinstance(left, v.Affine), isinstance(right, v.Affine)
@@ -119,7 +120,7 @@ def _scaled(value: v.Affine, factor: float) -> Value:
     return make_affine(value, value.base * factor, merged, value.error * abs(factor))
 
 
-def _divided(value: v.Affine, by: Any) -> Value:
+def _divided(value: v.Affine, by: Value) -> Value:
     if by == 0:  # an error or an infinity, by whose division it is
         value.recorder.mark(MarkKind.BRANCH, "division by zero")
         return math.nan
@@ -127,7 +128,7 @@ def _divided(value: v.Affine, by: Any) -> Value:
     return make_affine(value, value.base / by, merged, value.error / abs(by))
 
 
-def _compare(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+def _compare(op: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
     if _tables(left, right):
         return v.merge_tables(op, left, right)
     for side in (left, right):
@@ -154,7 +155,7 @@ def compare_with_zero(value: v.Affine, *, when_above: bool) -> v.Tabled:
     return v.Tabled(value.recorder, (selection,), (when_above, not when_above))
 
 
-def _equal(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+def _equal(op: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
     if _tables(left, right):
         return v.merge_tables(op, left, right)
     difference = combine(operator.sub, left, right)
@@ -165,7 +166,7 @@ def _equal(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
     return v.lose(op, left, right)
 
 
-def _monotone(op: Callable[[Any, Any], Any], left: Value, right: Value) -> Value:
+def _monotone(op: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
     """x // c, max, ... of one affine or monotone value and a plain number; else lost."""
     if isinstance(left, v.Affine | v.Monotone) and v.is_number(right):
         c = right
@@ -198,7 +199,7 @@ def then(value: v.Affine | v.Monotone, name: str, step: Callable[[float], float]
     return v.Monotone(value.inner, (*value.steps, (name, step)))
 
 
-def _ufunc_step(ufunc: Any) -> Callable[[float], float]:
+def _ufunc_step(ufunc: Value) -> Callable[[float], float]:
     def step(x: float) -> float:
         with np.errstate(all="ignore"):
             return float(ufunc(x))
@@ -228,7 +229,7 @@ NON_DECREASING = {
 }
 
 
-def apply(op: Callable[[Any], Any], value: v.Followed) -> Value:
+def apply(op: Callable[[Value], Value], value: v.Followed) -> Value:
     """op(value) for a function of one number."""
     if isinstance(value, v.Tabled):
         return v.merge_tables(op, value)
@@ -258,7 +259,7 @@ def apply_rounding(value: v.Followed, digits: int | None) -> Value:
     return v.lose(lambda x: round(x, digits), value)
 
 
-def cast(value: v.Followed, kind: np.dtype[Any]) -> Value:
+def cast(value: v.Followed, kind: np.dtype[Value]) -> Value:
     """value.astype(kind)."""
     if kind.kind == "f" or kind.kind == "O":
         if isinstance(value, v.Affine) and kind.itemsize < 8 and kind.kind == "f":
@@ -276,7 +277,7 @@ def cast(value: v.Followed, kind: np.dtype[Any]) -> Value:
     return v.lose(lambda x: np.asarray(x).astype(kind).item(), value)
 
 
-def clip(value: Any, low: Any, high: Any) -> Value:
+def clip(value: Value, low: Value, high: Value) -> Value:
     """min(max(value, low), high), bounds may be missing."""
     for bound, extreme in ((low, maximum), (high, minimum)):
         if bound is not None:
@@ -294,7 +295,7 @@ def minimum(left: Value, right: Value) -> Value:
     return _extreme(min, np.minimum, left, right)
 
 
-def _extreme(builtin: Callable[..., Any], ufunc: Any, left: Value, right: Value) -> Value:
+def _extreme(builtin: Callable[..., Value], ufunc: Value, left: Value, right: Value) -> Value:
     if not isinstance(left, v.Followed) and not isinstance(right, v.Followed):
         return ufunc(left, right)
     left, right = _plain(left), _plain(right)
@@ -311,7 +312,7 @@ def _extreme(builtin: Callable[..., Any], ufunc: Any, left: Value, right: Value)
     return v.lose(ufunc, left, right)
 
 
-UFUNCS: dict[Callable[..., Any], Any] = {
+UFUNCS: dict[Callable[..., Value], Value] = {
     operator.add: np.add,
     operator.sub: np.subtract,
     operator.mul: np.multiply,

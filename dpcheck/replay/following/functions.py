@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.following import arithmetic as a
 from dpcheck.replay.following import values as v
 from dpcheck.replay.following.arrays import (
@@ -119,7 +119,7 @@ TOTAL = {
 }
 
 
-def on_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def on_function(function: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """A numpy function that met a followed array."""
     if function in HANDLED and set(kwargs) <= KNOWN_KEYWORDS and kwargs.get("out") is None:
         return HANDLED[function](*args, **kwargs)
@@ -135,8 +135,11 @@ def on_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _written_back(
-    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], convert: Callable[[Any], Any]
-) -> Any:
+    function: Value,
+    args: tuple[Value, ...],
+    kwargs: dict[str, Value],
+    convert: Callable[[Value], Value],
+) -> Value:
     """Call on plain copies; what the function writes into a copy goes into the original too."""
     plain = [convert(x) for x in args]
     named = {k: convert(x) for k, x in kwargs.items()}
@@ -151,37 +154,37 @@ def _written_back(
     return result
 
 
-def _inner(value: Any) -> Any:
+def _inner(value: Value) -> Value:
     if isinstance(value, list | tuple):
         return type(value)(_inner(x) for x in value)
     return unwrap(value)
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: Value) -> Value:
     if isinstance(value, list | tuple):
         return type(value)(_constant(x) for x in value)
     return concrete(value)
 
 
-def _leaving(value: Any, how: str) -> Any:
+def _leaving(value: Value, how: str) -> Value:
     if isinstance(value, list | tuple):
         return type(value)(_leaving(x, how) for x in value)
     return to_plain(value, how)
 
 
-def _deep_followed(value: Any) -> bool:
+def _deep_followed(value: Value) -> bool:
     if isinstance(value, list | tuple):
         return any(_deep_followed(x) for x in value)
     return has_followed(value)
 
 
-def _wrapped(value: Any) -> Any:
+def _wrapped(value: Value) -> Value:
     if isinstance(value, list | tuple):
         return type(value)(_wrapped(x) for x in value)
     return wrap(value)
 
 
-def _scalars(value: Any) -> list[v.Followed]:
+def _scalars(value: Value) -> list[v.Followed]:
     if isinstance(value, v.Followed):
         return [value]
     if isinstance(value, list | tuple):
@@ -191,16 +194,16 @@ def _scalars(value: Any) -> list[v.Followed]:
     return []
 
 
-def _lost(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _lost(function: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     followed = _scalars([*args, *kwargs.values()])
     depends: frozenset[int] = frozenset().union(*(x.depends for x in followed))
     recorder = followed[0].recorder
     result = function(*_constant(args), **{k: _constant(x) for k, x in kwargs.items()})
 
-    def lose(x: Any) -> Any:
+    def lose(x: Value) -> Value:
         return v.Lost(recorder, depends, x)
 
-    def deep(found: Any) -> Any:
+    def deep(found: Value) -> Value:
         if isinstance(found, tuple | list):
             return type(found)(deep(x) for x in found)
         return each(lose, found)
@@ -208,13 +211,13 @@ def _lost(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return deep(result)
 
 
-def _where(condition: Any, *choices: Any) -> Any:
+def _where(condition: Value, *choices: Value) -> Value:
     if not choices:
         return np.where(decided(condition))
     return each(choose, condition, *choices)
 
 
-def _clip(array: Any, a_min: Any = None, a_max: Any = None, **keywords: Any) -> Any:
+def _clip(array: Value, a_min: Value = None, a_max: Value = None, **keywords: Value) -> Value:
     low = a_min if a_min is not None else keywords.get("min")
     high = a_max if a_max is not None else keywords.get("max")
     return each(
@@ -225,32 +228,32 @@ def _clip(array: Any, a_min: Any = None, a_max: Any = None, **keywords: Any) -> 
     )
 
 
-def _any(*values: Any) -> bool:
+def _any(*values: Value) -> bool:
     return any(isinstance(x, v.Followed) for x in values)
 
 
-def _mean(array: Any, axis: Any = None, keepdims: Any = False, **_: Any) -> Any:
+def _mean(array: Value, axis: Value = None, keepdims: Value = False, **_: Value) -> Value:
     total = np.sum(array, axis=axis, keepdims=keepdims)
     shape = np.shape(array)
     axes = range(len(shape)) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
     return np.true_divide(total, float(np.prod([shape[i] for i in axes])))
 
 
-def _round(array: Any, decimals: int = 0, **_: Any) -> Any:
+def _round(array: Value, decimals: int = 0, **_: Value) -> Value:
     return each(
         lambda x: a.apply_rounding(x, decimals) if _any(x) else np.round(x, decimals), array
     )
 
 
-def _argmax(array: Any, axis: int | None = None, out: None = None) -> Any:  # noqa: ARG001
+def _argmax(array: Value, axis: int | None = None, out: None = None) -> Value:  # noqa: ARG001
     return _pick(array, axis, 1.0)
 
 
-def _argmin(array: Any, axis: int | None = None, out: None = None) -> Any:  # noqa: ARG001
+def _argmin(array: Value, axis: int | None = None, out: None = None) -> Value:  # noqa: ARG001
     return _pick(array, axis, -1.0)
 
 
-def _pick(array: Any, axis: int | None, sign: float) -> Any:
+def _pick(array: Value, axis: int | None, sign: float) -> Value:
     entries = np.asarray(unwrap(array)).astype(object)
     if axis is None:
         return pick(entries.ravel().tolist(), sign)
@@ -262,7 +265,7 @@ def _pick(array: Any, axis: int | None, sign: float) -> Any:
     return wrap(found.reshape(moved.shape[:-1]))
 
 
-def pick(entries: list[Any], sign: float = 1.0) -> Any:
+def pick(entries: list[Value], sign: float = 1.0) -> Value:
     """The position of the largest entry (smallest for sign -1): one outcome per entry."""
     followed = [x for x in entries if isinstance(x, v.Followed)]
     if not followed:
@@ -285,12 +288,12 @@ def pick(entries: list[Any], sign: float = 1.0) -> Any:
     return v.Tabled(recorder, (selection,), tuple(range(len(entries))))
 
 
-def _lost_pick(entries: list[Any], sign: float) -> Any:
+def _lost_pick(entries: list[Value], sign: float) -> Value:
     best = np.argmax if sign > 0 else np.argmin
     return v.lose(lambda *x: int(best(x)), *entries)
 
 
-def _above(winner: Any, other: Any, sign: float) -> Constraint | None:
+def _above(winner: Value, other: Value, sign: float) -> Constraint | None:
     """winner >= other as a half-space; None where no noise is between them."""
     difference = (winner - other) * sign
     if not isinstance(difference, v.Affine):
@@ -298,15 +301,15 @@ def _above(winner: Any, other: Any, sign: float) -> Constraint | None:
     return Constraint(tuple(sorted(difference.coefficients.items())), difference.base)
 
 
-def _like(maker: Callable[..., Any]) -> Callable[..., Any]:
-    def make(array: Any, *args: Any, **kwargs: Any) -> Any:
+def _like(maker: Callable[..., Value]) -> Callable[..., Value]:
+    def make(array: Value, *args: Value, **kwargs: Value) -> Value:
         blank = np.empty(np.shape(array), dtype=getattr(array, "native", np.float64))
         return wrap(maker(blank, *args, **{k: x for k, x in kwargs.items() if k != "subok"}))
 
     return make
 
 
-def _average(array: Any, axis: Any = None, weights: Any = None, **_: Any) -> Any:
+def _average(array: Value, axis: Value = None, weights: Value = None, **_: Value) -> Value:
     if weights is None:
         return _mean(array, axis)
     if has_followed(weights) or axis is not None:
@@ -332,7 +335,7 @@ KNOWN_KEYWORDS = frozenset(
     }
 )
 
-HANDLED: dict[Any, Callable[..., Any]] = {
+HANDLED: dict[Value, Callable[..., Value]] = {
     np.where: _where,
     np.clip: _clip,
     np.mean: _mean,

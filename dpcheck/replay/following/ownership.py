@@ -7,9 +7,10 @@ import itertools
 import sys
 from functools import lru_cache
 from types import CodeType, FrameType
-from typing import Any
 
 import numpy as np
+
+from dpcheck.core.data import Value
 
 
 class _Probe:
@@ -17,18 +18,20 @@ class _Probe:
 
     seen = 0
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        return _probe(ufunc, method, inputs, keywords)
+    def __array_ufunc__(
+        self, _ufunc: Value, _method: str, *inputs: Value, **keywords: Value
+    ) -> Value:
+        return _probe(inputs, keywords)
 
 
-def _probe(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:  # noqa: ARG001
+def _probe(inputs: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
     out = keywords.pop("out", None)
     _Probe.seen = sys.maxsize if out is None else sys.getrefcount(out[0])
     return inputs[0]
 
 
 def _calibrate() -> int:
-    probe: Any = _Probe()
+    probe: Value = _Probe()
     array = np.zeros(1)
     array += probe
     alone = _Probe.seen
@@ -53,7 +56,7 @@ def _rebinding(code: CodeType) -> frozenset[int]:
     )
 
 
-def sole_owner(target: Any, count: int, frame: FrameType) -> bool:
+def sole_owner(target: Value, count: int, frame: FrameType) -> bool:
     """Whether `array += noise` may rebind instead of write: nobody else can see the array.
 
     The reference count is compared with that of a local variable known to be alone; a view, a

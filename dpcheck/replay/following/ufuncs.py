@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.following import arithmetic as a
 from dpcheck.replay.following import values as v
 from dpcheck.replay.following.arrays import (
@@ -31,10 +31,10 @@ _BINARY |= {np.logical_xor: _BINARY[np.bitwise_xor]}
 _BOOLS = {np.logical_and, np.logical_or, np.logical_xor}
 
 
-def scalar_ufunc(ufunc: Any) -> Callable[..., Any]:
+def scalar_ufunc(ufunc: Value) -> Callable[..., Value]:
     """The ufunc on plain or followed scalars."""
 
-    def run(*args: Any) -> Any:
+    def run(*args: Value) -> Value:
         if not any(isinstance(x, v.Followed) for x in args):
             return ufunc(*args)
         if ufunc is np.maximum or ufunc is np.fmax:
@@ -63,13 +63,15 @@ def scalar_ufunc(ufunc: Any) -> Callable[..., Any]:
     return run
 
 
-def _truth(value: Any) -> Any:
+def _truth(value: Value) -> Value:
     if isinstance(value, v.Tabled):
         return v.merge_tables(bool, value)
     return value if isinstance(value, v.Followed) else bool(value)
 
 
-def on_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def on_ufunc(
+    ufunc: Value, method: str, inputs: tuple[Value, ...], keywords: dict[str, Value]
+) -> Value:
     """A numpy ufunc that met a followed value."""
     out = keywords.pop("out", None)
     count = sys.maxsize if out is None else sys.getrefcount(out[0])
@@ -102,8 +104,8 @@ def on_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[st
 
 
 def _constant(
-    ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any], out: Any
-) -> Any:
+    ufunc: Value, method: str, inputs: tuple[Value, ...], keywords: dict[str, Value], out: Value
+) -> Value:
     """No noise in it: numpy's own answer, in an array that can take noise later if it is of floats."""
     plain = {name: concrete(value) for name, value in keywords.items()}
     result = getattr(ufunc, method)(*(concrete(x) for x in inputs), **plain)
@@ -114,7 +116,7 @@ def _constant(
     return result
 
 
-def _at(ufunc: Any, inputs: tuple[Any, ...]) -> None:
+def _at(ufunc: Value, inputs: tuple[Value, ...]) -> None:
     """ufunc.at: entry by entry where the target can hold followed values."""
     target, index, *values = inputs
     if isinstance(target, FollowedArray):
@@ -132,13 +134,13 @@ def _at(ufunc: Any, inputs: tuple[Any, ...]) -> None:
         target[...] = plain
 
 
-def _elementwise(ufunc: Any, inputs: tuple[Any, ...], where: Any, out: Any) -> Any:
+def _elementwise(ufunc: Value, inputs: tuple[Value, ...], where: Value, out: Value) -> Value:
     run = scalar_ufunc(ufunc)
     if where is True:
         return each(run, *inputs)
     previous = out[0] if out is not None else 0.0
 
-    def chosen(flag: Any, old: Any, *args: Any) -> Any:
+    def chosen(flag: Value, old: Value, *args: Value) -> Value:
         if isinstance(flag, v.Followed):
             return choose(flag, run(*args), old)
         return run(*args) if flag else old
@@ -146,7 +148,9 @@ def _elementwise(ufunc: Any, inputs: tuple[Any, ...], where: Any, out: Any) -> A
     return each(chosen, where, previous, *inputs)
 
 
-def _composed(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _composed(
+    ufunc: Value, method: str, inputs: tuple[Value, ...], keywords: dict[str, Value]
+) -> Value:
     """Sums, running sums and products of matrices, entry by entry."""
     boxed = [
         np.asarray(unwrap(x)).astype(object) if i == 0 or ufunc is np.matmul else x
@@ -162,7 +166,7 @@ def _composed(ufunc: Any, method: str, inputs: tuple[Any, ...], keywords: dict[s
     return wrap(getattr(pairwise, method)(*boxed, **keywords))
 
 
-def choose(flag: Any, yes: Any, no: Any) -> Any:
+def choose(flag: Value, yes: Value, no: Value) -> Value:
     """where(flag, yes, no) for one entry."""
     if not isinstance(flag, v.Followed):
         return yes if flag else no
@@ -171,7 +175,7 @@ def choose(flag: Any, yes: Any, no: Any) -> Any:
     return v.lose(lambda f, y, n: y if f else n, flag, yes, no)
 
 
-def _store(result: Any, target: Any, *, owned: bool) -> Any:
+def _store(result: Value, target: Value, *, owned: bool) -> Value:
     if isinstance(target, FollowedArray):
         target[...] = result
         return target

@@ -15,10 +15,10 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.following.operators import Operators
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.recorder import Recorder
@@ -57,11 +57,11 @@ class Followed(Operators):
         """The atoms it may depend on."""
         raise NotImplementedError
 
-    def concrete(self) -> Any:
+    def concrete(self) -> Value:
         """Its value under the drawn numbers."""
         raise NotImplementedError
 
-    def leave(self, how: str) -> Any:
+    def leave(self, how: str) -> Value:
         """Become a plain value; from here on nothing is known about it."""
         self.recorder.mark(MarkKind.LEFT, how)
         return self.concrete()
@@ -95,7 +95,7 @@ class Followed(Operators):
     def __format__(self, spec: str) -> str:
         return format(self.leave("text"), spec)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: Value) -> Value:
         return (float, (float(self.leave("pickle")),))
 
     def __copy__(self) -> Followed:
@@ -188,7 +188,7 @@ class Tabled(Followed):
     __slots__ = ("selections", "table")
 
     def __init__(
-        self, recorder: Recorder, selections: tuple[int, ...], table: tuple[Any, ...]
+        self, recorder: Recorder, selections: tuple[int, ...], table: tuple[Value, ...]
     ) -> None:
         self.recorder = recorder
         self.selections = selections
@@ -206,21 +206,21 @@ class Tabled(Followed):
     def __class__(self) -> type:
         return type(self.table[0])
 
-    def position(self, outcomes: Mapping[int, int]) -> Any:
+    def position(self, outcomes: Mapping[int, int]) -> Value:
         """The value where each selection has the given outcome."""
         index = 0
         for selection in self.selections:
             index = index * self.recorder.selections[selection].size + outcomes[selection]
         return self.table[index]
 
-    def concrete(self) -> Any:
+    def concrete(self) -> Value:
         """Its value under the drawn numbers."""
         taken = dict(self.recorder.decisions)
         return self.position(
             {s: taken[s] if s in taken else self.recorder.seen(s) for s in self.selections}
         )
 
-    def decide(self) -> Any:
+    def decide(self) -> Value:
         """Its value on this path: a decision of the noise."""
         return self.position({s: self.recorder.decide(s) for s in self.selections})
 
@@ -245,7 +245,7 @@ class Lost(Followed):
 
     __slots__ = ("_depends", "value")
 
-    def __init__(self, recorder: Recorder, depends: frozenset[int], value: Any) -> None:
+    def __init__(self, recorder: Recorder, depends: frozenset[int], value: Value) -> None:
         self.recorder = recorder
         self._depends = depends
         self.value = value
@@ -259,12 +259,12 @@ class Lost(Followed):
         """The atoms in it."""
         return self._depends
 
-    def concrete(self) -> Any:
+    def concrete(self) -> Value:
         """Its value under the drawn numbers."""
         return self.value
 
 
-def merge_tables(op: Callable[..., Any], *values: Any) -> Any:
+def merge_tables(op: Callable[..., Value], *values: Value) -> Value:
     """`op` at every joint outcome of tabled and plain values; Lost where there are too many."""
     tabled = [value for value in values if isinstance(value, Tabled)]
     recorder = tabled[0].recorder
@@ -281,11 +281,11 @@ def merge_tables(op: Callable[..., Any], *values: Any) -> Any:
     return Tabled(recorder, selections, tuple(table))
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: Value, other: Value) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def lose(op: Callable[..., Any], *values: Any) -> Lost:
+def lose(op: Callable[..., Value], *values: Value) -> Lost:
     """The value of `op`, no longer followed."""
     followed = [value for value in values if isinstance(value, Followed)]
     depends: frozenset[int] = frozenset().union(*(value.depends for value in followed))

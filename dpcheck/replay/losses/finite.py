@@ -6,15 +6,15 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from dpcheck.core.data import Value
 from dpcheck.replay.following.values import Tabled
 from dpcheck.replay.losses.parts import Part, finite_part
 from dpcheck.replay.losses.stars import Enclosure, probability
 from dpcheck.replay.recorder import Constraint, Recorder
 
 MOST = 4096
-Table = dict[tuple[Any, ...], Enclosure]
+Table = dict[tuple[Value, ...], Enclosure]
 _CLOSE = 2e-10  # relative width up to which an enclosure is taken for a number
 
 
@@ -58,7 +58,7 @@ def chance(recorder: Recorder, known: Given, outcomes: dict[int, int]) -> Enclos
     return low, high
 
 
-def table_of(recorder: Recorder, known: Given, values: Sequence[Any]) -> Table | None:
+def table_of(recorder: Recorder, known: Given, values: Sequence[Value]) -> Table | None:
     """Masses of the joint values of some tabled or plain scalars; None where there are too many."""
     selections = sorted({s for x in values if isinstance(x, Tabled) for s in x.selections})
     sizes = [recorder.selections[s].size for s in selections]
@@ -74,7 +74,7 @@ def table_of(recorder: Recorder, known: Given, values: Sequence[Any]) -> Table |
     return table
 
 
-def plain_key(value: Any) -> Any:
+def plain_key(value: Value) -> Value:
     """A value that equals itself: NaN as a word, whole floats as they are."""
     if isinstance(value, float) and math.isnan(value):
         return "nan"
@@ -82,7 +82,7 @@ def plain_key(value: Any) -> Any:
 
 
 def components(
-    first: dict[str, Any], second: dict[str, Any], one: Recorder, other: Recorder
+    first: dict[str, Value], second: dict[str, Value], one: Recorder, other: Recorder
 ) -> list[list[str]]:
     """Outputs grouped so that different groups share no atom, on either side."""
     groups: list[tuple[set[tuple[int, int]], list[str]]] = []
@@ -96,7 +96,7 @@ def components(
     return [ways for _, ways in groups]
 
 
-def _atoms(value: Any, recorder: Recorder) -> frozenset[int]:
+def _atoms(value: Value, recorder: Recorder) -> frozenset[int]:
     if not isinstance(value, Tabled):
         return frozenset()
     return frozenset().union(*(recorder.selections[s].atoms for s in value.selections))
@@ -130,7 +130,7 @@ def compare(
     return Part(forward, backward, _event(p, q, missing), tuple(ways), atoms, words, witness)
 
 
-def _shown(key: tuple[Any, ...]) -> str:
+def _shown(key: tuple[Value, ...]) -> str:
     """An answer; those of paths carry their shape and the way to each value."""
     if key and isinstance(key[0], tuple):
         key = tuple(value for _, value in key[1:])
@@ -138,8 +138,8 @@ def _shown(key: tuple[Any, ...]) -> str:
 
 
 def _largest(
-    keys: Sequence[tuple[Any, ...]], p: Sequence[Enclosure], q: Sequence[Enclosure], hidden: float
-) -> tuple[float, tuple[Any, ...]]:
+    keys: Sequence[tuple[Value, ...]], p: Sequence[Enclosure], q: Sequence[Enclosure], hidden: float
+) -> tuple[float, tuple[Value, ...]]:
     best, told = 0.0, keys[0]
     for key, (low, _), (_, high) in zip(keys, p, q, strict=True):
         top = high + hidden
@@ -150,7 +150,7 @@ def _largest(
     return best, told
 
 
-def _event(p: Sequence[Enclosure], q: Sequence[Enclosure], missing: tuple[float, float]) -> Any:
+def _event(p: Sequence[Enclosure], q: Sequence[Enclosure], missing: tuple[float, float]) -> Value:
     """A pair of two outcomes the tables contain: the outcomes likelier on D, with safe masses."""
     from dpcheck.accounting.losses import FiniteLoss
 

@@ -6,8 +6,9 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from dpcheck.core.data import Value
 from dpcheck.replay.recorder import Recorder
 
 _MISSING = object()
@@ -22,7 +23,7 @@ class Source(ABC):
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        self._undo: list[tuple[Any, str, Any]] = []
+        self._undo: list[tuple[Value, str, Value]] = []
 
     @classmethod
     def present(cls) -> bool:
@@ -33,7 +34,7 @@ class Source(ABC):
     def install(self) -> None:
         """Put the hooks in place, by `replace` only."""
 
-    def replace(self, owner: Any, name: str, value: Any) -> None:
+    def replace(self, owner: Value, name: str, value: Value) -> None:
         """Set owner.name until `remove`."""
         known = vars(owner) if hasattr(owner, "__dict__") else {}
         self._undo.append((owner, name, known.get(name, _MISSING)))
@@ -74,4 +75,4 @@ def register(source: type[Source]) -> type[Source]:
     return source
 
 
-Hook = Callable[..., Any]
+Hook = Callable[..., Value]

@@ -9,27 +9,27 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import Any
 
+from dpcheck.core.data import Value
 from dpcheck.replay import sampling
 from dpcheck.replay.draws import Family
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.sources.base import Hook, Source, register
 
 
-def _laplace_scale(mechanism: Any) -> float:
+def _laplace_scale(mechanism: Value) -> float:
     return float(mechanism.sensitivity / (mechanism.epsilon - math.log(1 - mechanism.delta)))
 
 
-def _gaussian_scale(mechanism: Any) -> float:
+def _gaussian_scale(mechanism: Value) -> float:
     return float(mechanism._scale)
 
 
-def _geometric_scale(mechanism: Any) -> float:
+def _geometric_scale(mechanism: Value) -> float:
     return float(mechanism.sensitivity / mechanism.epsilon)
 
 
-_ADDITIVE: dict[str, tuple[Family, Callable[[Any], float]]] = {
+_ADDITIVE: dict[str, tuple[Family, Callable[[Value], float]]] = {
     "Laplace": (Family.LAPLACE, _laplace_scale),
     "Gaussian": (Family.NORMAL, _gaussian_scale),
     "GaussianAnalytic": (Family.NORMAL, _gaussian_scale),
@@ -47,7 +47,7 @@ class Diffprivlib(Source):
 
     def install(self) -> None:
         """Replace `randomise` of every mechanism class."""
-        module: Any = sys.modules[self.needs]
+        module: Value = sys.modules[self.needs]
         for name in dir(module):
             kind = getattr(module, name)
             if isinstance(kind, type) and "randomise" in vars(kind):
@@ -56,7 +56,7 @@ class Diffprivlib(Source):
     def _randomise(self, kind: type, real: Hook) -> Hook:
         recorder = self.recorder
 
-        def randomise(mechanism: Any, value: Any) -> Any:
+        def randomise(mechanism: Value, value: Value) -> Value:
             known = _ADDITIVE.get(kind.__name__)
             if type(mechanism).__name__ not in _ADDITIVE or known is None:
                 recorder.mark(MarkKind.UNFOLLOWED, f"diffprivlib {type(mechanism).__name__}")

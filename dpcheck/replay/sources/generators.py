@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import inspect
 import math
-from typing import Any
+import pickle
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay import sampling
 from dpcheck.replay.draws import Family, users_line
 from dpcheck.replay.following.arrays import concrete
@@ -35,7 +36,7 @@ class FollowedGenerator(_REAL):
         self._start = repr(_REAL.bit_generator.__get__(self).state)
         recorder.generators.append(self)
 
-    def _located(self, family: Family, location: Any, scale: Any, size: Any) -> Any:
+    def _located(self, family: Family, location: Value, scale: Value, size: Value) -> Value:
         name = f"Generator.{_NAMES[family]}"
         drawn = sampling.located(self.recorder, name, family, location, scale, size)
         if drawn is not None:
@@ -49,39 +50,39 @@ class FollowedGenerator(_REAL):
         low, width = args
         return real(self, low, low + width if family is Family.UNIFORM else width, size)
 
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: D102
+    def laplace(self, loc: Value = 0.0, scale: Value = 1.0, size: Value = None) -> Value:  # noqa: D102
         return self._located(Family.LAPLACE, loc, scale, size)
 
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: D102
+    def normal(self, loc: Value = 0.0, scale: Value = 1.0, size: Value = None) -> Value:  # noqa: D102
         return self._located(Family.NORMAL, loc, scale, size)
 
-    def standard_normal(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:  # noqa: ARG002, D102
+    def standard_normal(self, size: Value = None, dtype: Value = None, out: Value = None) -> Value:  # noqa: ARG002, D102
         return self._into(out, self._located(Family.NORMAL, 0.0, 1.0, _size(size, out)))
 
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:  # noqa: D102
+    def uniform(self, low: Value = 0.0, high: Value = 1.0, size: Value = None) -> Value:  # noqa: D102
         return self._located(Family.UNIFORM, low, np.subtract(high, low), size)
 
-    def random(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:  # noqa: ARG002, D102
+    def random(self, size: Value = None, dtype: Value = None, out: Value = None) -> Value:  # noqa: ARG002, D102
         return self._into(out, self._located(Family.UNIFORM, 0.0, 1.0, _size(size, out)))
 
-    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: D102
+    def exponential(self, scale: Value = 1.0, size: Value = None) -> Value:  # noqa: D102
         return self._located(Family.EXPONENTIAL, 0.0, scale, size)
 
     def standard_exponential(  # type: ignore[override]  # noqa: D102
-        self, size: Any = None, out: Any = None, **_: Any
-    ) -> Any:
+        self, size: Value = None, out: Value = None, **_: Value
+    ) -> Value:
         return self._into(out, self._located(Family.EXPONENTIAL, 0.0, 1.0, _size(size, out)))
 
-    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: D102
+    def gumbel(self, loc: Value = 0.0, scale: Value = 1.0, size: Value = None) -> Value:  # noqa: D102
         return self._located(Family.GUMBEL, loc, scale, size)
 
-    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: D102
+    def logistic(self, loc: Value = 0.0, scale: Value = 1.0, size: Value = None) -> Value:  # noqa: D102
         return self._located(Family.LOGISTIC, loc, scale, size)
 
-    def standard_cauchy(self, size: Any = None) -> Any:  # noqa: D102
+    def standard_cauchy(self, size: Value = None) -> Value:  # noqa: D102
         return self._located(Family.CAUCHY, 0.0, 1.0, size)
 
-    def _into(self, out: Any, drawn: Any) -> Any:
+    def _into(self, out: Value, drawn: Value) -> Value:
         if out is None:
             return drawn
         self.recorder.mark(MarkKind.LEFT, "out=")
@@ -89,8 +90,8 @@ class FollowedGenerator(_REAL):
         return out
 
     def multivariate_normal(  # type: ignore[override]  # noqa: D102
-        self, mean: Any, cov: Any, size: Any = None, **kwargs: Any
-    ) -> Any:
+        self, mean: Value, cov: Value, size: Value = None, **kwargs: Value
+    ) -> Value:
         if size is not None or not sampling.plain(cov):
             mean, cov = sampling.unfollowed(self.recorder, "multivariate_normal", mean, cov)
             return _REAL.multivariate_normal(self, mean, cov, size, **kwargs)
@@ -98,7 +99,7 @@ class FollowedGenerator(_REAL):
         noise = self.normal(size=len(scales))
         return np.asarray(mean) + (spread * np.sqrt(scales)) @ noise
 
-    def binomial(self, n: Any, p: Any, size: Any = None) -> Any:  # noqa: D102
+    def binomial(self, n: Value, p: Value, size: Value = None) -> Value:  # noqa: D102
         if sampling.plain(n, p) and np.size(n) == 1 and int(np.ravel(concrete(n))[0]) < 64:
             trials, chance = int(np.ravel(concrete(n))[0]), np.asarray(concrete(p), dtype=float)
             shape = sampling.shape_of(size, chance, np.asarray(n))
@@ -113,12 +114,12 @@ class FollowedGenerator(_REAL):
 
     def integers(  # noqa: D102
         self,
-        low: Any,
-        high: Any = None,
-        size: Any = None,
-        dtype: Any = np.int64,
+        low: Value,
+        high: Value = None,
+        size: Value = None,
+        dtype: Value = np.int64,
         endpoint: bool = False,
-    ) -> Any:
+    ) -> Value:
         first, last = (0, low) if high is None else (low, high)
         if sampling.plain(low, high) and np.ndim(low) == 0 and np.ndim(high or 0) == 0:
             count = int(last) - int(first) + int(endpoint)
@@ -132,13 +133,13 @@ class FollowedGenerator(_REAL):
 
     def choice(  # noqa: D102
         self,
-        a: Any,
-        size: Any = None,
+        a: Value,
+        size: Value = None,
         replace: bool = True,
-        p: Any = None,
+        p: Value = None,
         axis: int = 0,
         shuffle: bool = True,
-    ) -> Any:
+    ) -> Value:
         values = list(range(int(a))) if np.ndim(a) == 0 else list(a)
         simple = all(np.ndim(x) == 0 and not isinstance(x, Followed) for x in values)
         shape = sampling.shape_of(size)
@@ -152,33 +153,33 @@ class FollowedGenerator(_REAL):
         a, p = sampling.unfollowed(self.recorder, "Generator.choice", a, p)
         return _REAL.choice(self, a, size, replace, p, axis, shuffle)
 
-    def geometric(self, p: Any, size: Any = None) -> Any:  # noqa: D102
+    def geometric(self, p: Value, size: Value = None) -> Value:  # noqa: D102
         (p,) = sampling.unfollowed(self.recorder, "Generator.geometric", p)
         return _REAL.geometric(self, p, size)
 
-    def spawn(self, n_children: int) -> list[Any]:  # noqa: D102
+    def spawn(self, n_children: int) -> list[Value]:  # noqa: D102
         return [FollowedGenerator(self.recorder, 2 + i) for i in range(n_children)]
 
     @property
-    def bit_generator(self) -> Any:
+    def bit_generator(self) -> Value:
         """Whoever takes it can draw unseen."""
         self.recorder.mark(MarkKind.GENERATOR, "bit_generator")
         return super().bit_generator
 
     @property
-    def _bit_generator(self) -> Any:
+    def _bit_generator(self) -> Value:
         return self.bit_generator
 
     def moved(self) -> bool:
         """Whether somebody drew from it past the methods above."""
         return repr(_REAL.bit_generator.__get__(self).state) != self._start
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> Value:
         self.recorder.mark(MarkKind.GENERATOR, "a copied generator")
         return (np.random.default_rng, (self.recorder.seed,))
 
 
-def _size(size: Any, out: Any) -> Any:
+def _size(size: Value, out: Value) -> Value:
     return np.shape(out) if size is None and out is not None else size
 
 
@@ -193,8 +194,8 @@ _NAMES = {
 }
 
 
-def _forward(name: str) -> Any:
-    def method(self: FollowedGenerator, *args: Any, **kwargs: Any) -> Any:
+def _forward(name: str) -> Value:
+    def method(self: FollowedGenerator, *args: Value, **kwargs: Value) -> Value:
         args = sampling.unfollowed(self.recorder, f"Generator.{name}", *args)
         kwargs = {k: concrete(x) for k, x in kwargs.items()}
         return getattr(_REAL, name)(self, *args, **kwargs)
@@ -207,7 +208,7 @@ for _name in dir(_REAL):
         setattr(FollowedGenerator, _name, _forward(_name))
 
 
-def _constant_seed(recorder: Recorder, seed: Any) -> Any:
+def _constant_seed(recorder: Recorder, seed: Value) -> Value:
     """The plain seed of a generator made inside; notes whether its draws are constants."""
     if isinstance(seed, Followed):
         recorder.mark(MarkKind.GENERATOR, "a seed made of noise")
@@ -220,10 +221,10 @@ def _constant_seed(recorder: Recorder, seed: Any) -> Any:
     return seed
 
 
-def _watched(kind: type[Any], recorder: Recorder) -> type[Any]:
+def _watched(kind: type[Value], recorder: Recorder) -> type[Value]:
     """A bit generator or seed sequence that says when it is made from something unknown."""
 
-    def __init__(self: Any, seed: Any = None, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+    def __init__(self: Value, seed: Value = None, *args: Value, **kwargs: Value) -> None:  # noqa: N807
         plain = _constant_seed(recorder, seed)
         with recorder.quietly():
             kind.__init__(self, plain, *args, **kwargs)
@@ -242,7 +243,7 @@ class Generators(Source):
         """Replace the makers."""
         recorder = self.recorder
 
-        def default_rng(seed: Any = None) -> Any:
+        def default_rng(seed: Value = None) -> Value:
             if isinstance(seed, FollowedGenerator):
                 return seed
             if seed is None:
@@ -268,16 +269,16 @@ _BITS = (
 _KINDS = (_REAL, np.random.RandomState)
 
 
-def living_generators() -> list[Any]:
+def living_generators() -> list[Value]:
     """Every generator somebody holds now; one that moves in a run was used unseen."""
     return [found for found in gc.get_objects() if type(found) in _KINDS]
 
 
-def state_of(generator: Any) -> str:
+def state_of(generator: Value) -> bytes:
     """Where a generator stands."""
     if isinstance(generator, _KINDS[1]):
-        return repr(generator.get_state(legacy=False))
-    return repr(generator.bit_generator.state)
+        return pickle.dumps(generator.get_state(legacy=False))
+    return pickle.dumps(generator.bit_generator.state)
 
 
 def followed_methods() -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.draws import Family, users_line
 from dpcheck.replay.marks import Mark, MarkKind
 from dpcheck.replay.sources.base import Hook, Source, register
@@ -35,7 +35,7 @@ class Jax(Source):
 
     def install(self) -> None:
         """Replace the functions of jax.random."""
-        module: Any = sys.modules[self.needs]
+        module: Value = sys.modules[self.needs]
         for name, family in FAMILIES.items():
             if hasattr(module, name):
                 self.replace(module, name, self._drawn(name, family, getattr(module, name)))
@@ -46,10 +46,10 @@ class Jax(Source):
     def _drawn(self, name: str, family: Family, real: Hook) -> Hook:
         recorder = self.recorder
 
-        def hook(key: Any, shape: Any = (), *args: Any, **kwargs: Any) -> Any:
+        def hook(key: Value, shape: Value = (), *args: Value, **kwargs: Value) -> Value:
             if not recorder.plain:
                 recorder.mark(MarkKind.UNFOLLOWED, f"jax.random.{name}")
-            jax: Any = sys.modules["jax"]
+            jax: Value = sys.modules["jax"]
             with recorder.quietly():
                 made = real(key, shape, *args, **kwargs)
                 if args or kwargs or isinstance(made, jax.core.Tracer):
@@ -63,7 +63,7 @@ class Jax(Source):
     def _key(self, real: Hook) -> Hook:
         recorder = self.recorder
 
-        def hook(seed: Any, *args: Any, **kwargs: Any) -> Any:
+        def hook(seed: Value, *args: Value, **kwargs: Value) -> Value:
             if issubclass(type(seed), int | np.integer):
                 note = Mark(MarkKind.GENERATOR, users_line(), f"seed {seed!r:.40}")
                 recorder.fixed_seeds.append(note)

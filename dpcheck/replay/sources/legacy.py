@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.draws import users_line
 from dpcheck.replay.following.arrays import concrete
 from dpcheck.replay.marks import Mark, MarkKind
@@ -71,10 +70,10 @@ def _hooks(generator: FollowedGenerator) -> dict[str, Hook]:
     hooks["rand"] = lambda *shape: generator.random(shape or None)
     hooks["randn"] = lambda *shape: generator.standard_normal(shape or None)
 
-    def randint(low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
+    def randint(low: Value, high: Value = None, size: Value = None, dtype: Value = int) -> Value:
         return generator.integers(low, high, size, dtype)
 
-    def random_integers(low: Any, high: Any = None, size: Any = None) -> Any:
+    def random_integers(low: Value, high: Value = None, size: Value = None) -> Value:
         first, last = (1, low) if high is None else (low, high)
         return generator.integers(first, last + 1, size)
 
@@ -97,7 +96,7 @@ class Legacy(Source):
         for name, hook in hooks.items():
             self.replace(np.random, name, hook)
 
-        def seed(value: Any = None) -> None:
+        def seed(value: Value = None) -> None:
             if value is None:
                 return
             note_seed(recorder, value)
@@ -114,7 +113,7 @@ class Legacy(Source):
         class RandomState(_RealState):
             """Followed when made without a seed, constant with one."""
 
-            def __init__(self, seed: Any = None) -> None:
+            def __init__(self, seed: Value = None) -> None:
                 with recorder.quietly():
                     super().__init__(0 if seed is None else concrete(seed))
                 if seed is None:
@@ -126,7 +125,7 @@ class Legacy(Source):
         self.replace(np.random, "RandomState", RandomState)
 
 
-def note_seed(recorder: Recorder, value: Any) -> None:
+def note_seed(recorder: Recorder, value: Value) -> None:
     """A seed in the code: constant if it is a number, unknown otherwise."""
     if issubclass(type(value), int | np.integer):
         recorder.fixed_seeds.append(Mark(MarkKind.GENERATOR, users_line(), f"seed {value!r:.40}"))
@@ -135,7 +134,7 @@ def note_seed(recorder: Recorder, value: Any) -> None:
 
 
 def _unknown(recorder: Recorder, name: str, real: Hook) -> Hook:
-    def hook(*args: Any, **kwargs: Any) -> Any:
+    def hook(*args: Value, **kwargs: Value) -> Value:
         recorder.mark(MarkKind.GENERATOR, f"np.random.{name}")
         return real(*args, **kwargs)
 

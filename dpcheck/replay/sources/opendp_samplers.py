@@ -7,8 +7,8 @@ a wrong scale in the user's code is found, a wrong sampler in the library is not
 from __future__ import annotations
 
 import sys
-from typing import Any
 
+from dpcheck.core.data import Value
 from dpcheck.replay import sampling
 from dpcheck.replay.draws import Family
 from dpcheck.replay.following.values import is_number
@@ -30,16 +30,16 @@ class OpenDP(Source):
 
     def install(self) -> None:
         """Remember the scale of measurements that are made, and answer for them when called."""
-        measurements: Any = sys.modules[self.needs]
-        kind: Any = sys.modules["opendp.mod"].Measurement
-        self._scales: dict[int, tuple[str, float, Any]] = {}
+        measurements: Value = sys.modules[self.needs]
+        kind: Value = sys.modules["opendp.mod"].Measurement
+        self._scales: dict[int, tuple[str, float, Value]] = {}
         for name in _FAMILIES:
             if hasattr(measurements, name):
                 self.replace(measurements, name, self._maker(name, getattr(measurements, name)))
         self.replace(kind, "__call__", self._called(kind.__call__))
 
     def _maker(self, name: str, real: Hook) -> Hook:
-        def make(*args: Any, **kwargs: Any) -> Any:
+        def make(*args: Value, **kwargs: Value) -> Value:
             with self.recorder.quietly():
                 made = real(*args, **kwargs)
             scale = kwargs.get("scale", args[2] if len(args) > 2 else None)
@@ -52,7 +52,7 @@ class OpenDP(Source):
     def _called(self, real: Hook) -> Hook:
         recorder = self.recorder
 
-        def call(measurement: Any, value: Any) -> Any:
+        def call(measurement: Value, value: Value) -> Value:
             known = self._scales.get(id(measurement))
             if known is None or not is_number(value):
                 recorder.mark(MarkKind.UNFOLLOWED, "an OpenDP measurement")

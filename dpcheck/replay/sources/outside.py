@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
-from typing import Any
 
+from dpcheck.core.data import Value
 from dpcheck.replay.draws import is_users
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.sources.base import Source
@@ -51,7 +51,7 @@ class Outside(Source):
             self.recorder.mark(MarkKind.NATIVE, "the profile function was replaced")
         super().remove()
 
-    def _watch(self, frame: FrameType, event: str, function: Any) -> None:
+    def _watch(self, frame: FrameType, event: str, function: Value) -> None:
         if frame.f_code in self._ours or self.recorder.quiet:
             return
         if event == "call":
@@ -78,7 +78,7 @@ class Outside(Source):
                 self.recorder.mark(MarkKind.NATIVE, f"{frame.f_code.co_name} uses {name}")
                 return
 
-    def _called(self, frame: FrameType, function: Any) -> None:
+    def _called(self, frame: FrameType, function: Value) -> None:
         module, name = _module(function), getattr(function, "__name__", "?")
         top = module.partition(".")[0]
         called = f"{module}.{name}"
@@ -92,14 +92,14 @@ class Outside(Source):
             self.recorder.mark(MarkKind.ENTROPY, f"{name}()")
 
 
-def _is_clock(function: Any, top: str, name: str) -> bool:
+def _is_clock(function: Value, top: str, name: str) -> bool:
     owner = getattr(function, "__self__", None)
     return top in ("datetime", "_datetime", "builtins") and (
         name in TODAY and isinstance(owner, type)
     )
 
 
-def _module(function: Any) -> str:
+def _module(function: Value) -> str:
     module = getattr(function, "__module__", None)
     if not isinstance(module, str):
         owner = getattr(function, "__self__", None)
@@ -108,7 +108,7 @@ def _module(function: Any) -> str:
     return str(module)
 
 
-def _package(value: Any) -> str:
+def _package(value: Value) -> str:
     """The package an object comes from."""
     if isinstance(value, ModuleType):
         return value.__name__.partition(".")[0]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
+from dpcheck.core.data import Value
 from dpcheck.replay import sampling
 from dpcheck.replay.draws import Family
 from dpcheck.replay.sources.base import Source, register
@@ -23,12 +23,12 @@ class ScipyStats(Source):
 
     def install(self) -> None:
         """Replace the one method that all distributions share."""
-        base: Any = sys.modules[self.needs].rv_generic
+        base: Value = sys.modules[self.needs].rv_generic
         real = base.rvs
         recorder = self.recorder
         own = FollowedGenerator(recorder, 8)
 
-        def rvs(self: Any, *args: Any, **kwargs: Any) -> Any:
+        def rvs(self: Value, *args: Value, **kwargs: Value) -> Value:
             given = kwargs.get("random_state")
             if given is None:
                 kwargs["random_state"] = given = own

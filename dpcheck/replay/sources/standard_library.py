@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
+from dpcheck.core.data import Value
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.sources.base import Hook, Source, register
 from dpcheck.replay.sources.generators import FollowedGenerator
@@ -29,7 +29,7 @@ _UNFOLLOWED = (
 
 
 def _hooks(generator: FollowedGenerator) -> dict[str, Hook]:
-    def randrange(start: Any, stop: Any = None, step: int = 1) -> Any:
+    def randrange(start: Value, stop: Value = None, step: int = 1) -> Value:
         values = range(start) if stop is None else range(start, stop, step)
         return generator.choice(list(values))
 
@@ -60,7 +60,7 @@ class StandardLibrary(Source):
         own = real(recorder.seed)
 
         def unknown(name: str) -> Hook:
-            def hook(*args: Any, **kwargs: Any) -> Any:
+            def hook(*args: Value, **kwargs: Value) -> Value:
                 recorder.mark(MarkKind.UNFOLLOWED, f"random.{name}")
                 return getattr(own, name)(*args, **kwargs)
 
@@ -70,7 +70,7 @@ class StandardLibrary(Source):
         for name, hook in hooks.items():
             self.replace(random, name, hook)
 
-        def seed(value: Any = None, version: int = 2) -> None:  # noqa: ARG001 - as in random
+        def seed(value: Value = None, version: int = 2) -> None:  # noqa: ARG001 - as in random
             if value is None:
                 return
             note_seed(recorder, value)
@@ -84,7 +84,7 @@ class StandardLibrary(Source):
         class Random(real):  # type: ignore[misc, valid-type]
             """Followed when made without a seed, constant with one."""
 
-            def __init__(self, x: Any = None) -> None:
+            def __init__(self, x: Value = None) -> None:
                 with recorder.quietly():
                     super().__init__(0 if x is None else x)
                 if x is None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import numpy as np
 
+from dpcheck.core.data import Value
 from dpcheck.replay.draws import Family
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.sources.base import Hook, Source, register
@@ -32,7 +32,7 @@ class Torch(Source):
 
     def install(self) -> None:
         """Seed the generator and replace the functions."""
-        torch: Any = sys.modules["torch"]
+        torch: Value = sys.modules["torch"]
         with self.recorder.quietly():
             self._state = torch.random.get_rng_state()
             torch.random.manual_seed(self.recorder.seed % 2**31)
@@ -54,7 +54,9 @@ class Torch(Source):
         if state is not None:
             sys.modules["torch"].random.set_rng_state(state)
 
-    def _noise(self, torch: Any, name: str, family: Family, shape: Any, like: Any = None) -> Any:
+    def _noise(
+        self, torch: Value, name: str, family: Family, shape: Value, like: Value = None
+    ) -> Value:
         recorder = self.recorder
         if not recorder.plain:
             recorder.mark(MarkKind.UNFOLLOWED, f"torch.{name}")
@@ -65,9 +67,9 @@ class Torch(Source):
             device = None if like is None else like.device
             return torch.as_tensor(values, dtype=kind, device=device)
 
-    def _functions(self, torch: Any) -> dict[str, Hook]:
+    def _functions(self, torch: Value) -> dict[str, Hook]:
         def sized(name: str, family: Family) -> Hook:
-            def hook(*size: Any, **kwargs: Any) -> Any:
+            def hook(*size: Value, **kwargs: Value) -> Value:
                 shape = kwargs.get("size", size[0] if len(size) == 1 and np.ndim(size[0]) else size)
                 noise = self._noise(torch, name, family, shape)
                 if kwargs.get("dtype") is not None:
@@ -79,7 +81,9 @@ class Torch(Source):
         def alike(name: str, family: Family) -> Hook:
             return lambda like, **_: self._noise(torch, name, family, like.shape, like)
 
-        def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, **kwargs: Any) -> Any:
+        def normal(
+            mean: Value = 0.0, std: Value = 1.0, size: Value = None, **kwargs: Value
+        ) -> Value:
             shape = size
             if size is None:
                 shape = torch.broadcast_tensors(torch.as_tensor(mean), torch.as_tensor(std))[
@@ -100,9 +104,9 @@ class Torch(Source):
             "normal": normal,
         }
 
-    def _methods(self, torch: Any) -> dict[str, Hook]:
+    def _methods(self, torch: Value) -> dict[str, Hook]:
         def filled(name: str, family: Family) -> Hook:
-            def hook(tensor: Any, one: Any = 0.0, two: Any = 1.0, **kwargs: Any) -> Any:
+            def hook(tensor: Value, one: Value = 0.0, two: Value = 1.0, **kwargs: Value) -> Value:
                 one = kwargs.get("mean", kwargs.get("from", one))
                 two = kwargs.get("std", kwargs.get("to", two))
                 noise = self._noise(torch, name, family, tensor.shape, tensor)
@@ -117,15 +121,15 @@ class Torch(Source):
         }
 
     def _distribution(
-        self, torch: Any, kind: Any, family: Family, location: str, scale: str
+        self, torch: Value, kind: Value, family: Family, location: str, scale: str
     ) -> None:
-        def rsample(this: Any, sample_shape: Any = ()) -> Any:
+        def rsample(this: Value, sample_shape: Value = ()) -> Value:
             shape = this._extended_shape(torch.Size(sample_shape))
             name = f"distributions.{kind.__name__}"
             noise = self._noise(torch, name, family, shape, getattr(this, location))
             return noise * getattr(this, scale) + getattr(this, location)
 
-        def sample(this: Any, sample_shape: Any = ()) -> Any:
+        def sample(this: Value, sample_shape: Value = ()) -> Value:
             with torch.no_grad():
                 return rsample(this, sample_shape)
 

@@ -18,7 +18,7 @@ import types
 TAG = "__dpcheck__"
 
 
-class Event:
+class DeclaredEvent:
     """Stands for an event of dpcheck in a declaration: its name and arguments."""
 
     def __init__(self, name, args=(), named=None):
@@ -27,7 +27,7 @@ class Event:
 
     def __call__(self, *args, **named):
         """The event with arguments."""
-        return Event(self.name, args, named)
+        return DeclaredEvent(self.name, args, named)
 
 
 def stub():
@@ -50,7 +50,7 @@ def stub():
     def event(name):
         if name.startswith("__"):  # what inspect and torch ask every module for
             raise AttributeError(name)
-        return Event(name)
+        return DeclaredEvent(name)
 
     module.__getattr__ = event
     return module
@@ -76,7 +76,7 @@ def encode(value: object) -> object:
         return {key: encode(each) for key, each in value.items()}
     if isinstance(value, BaseException):
         return {TAG: "raised", "type": type(value).__name__, "message": str(value)}
-    if isinstance(value, Event):
+    if isinstance(value, DeclaredEvent):
         return {
             TAG: "event",
             "name": value.name,

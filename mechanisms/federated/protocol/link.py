@@ -115,7 +115,7 @@ def expected(wanted: Receive, message: Message) -> Message:
     return message
 
 
-class Runner(Generic[T]):
+class PartyRunner(Generic[T]):
     """Steps one party's program over its end of a connection."""
 
     def __init__(
@@ -155,7 +155,7 @@ class Runner(Generic[T]):
 
 def drive(program: Program[T], link: Link, watch: Watch | None = None) -> T:
     """Run one party's program to its end."""
-    runner = Runner(program, link, watch=watch)
+    runner = PartyRunner(program, link, watch=watch)
     while not runner.result:
         runner.step()
     return runner.result[0]

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcheck.core.errors import WireError
 from dpcheck.mechanisms.federated.protocol.autoencoder import Array
-from dpcheck.mechanisms.federated.protocol.link import BytesLink, ObjectLink, Runner
+from dpcheck.mechanisms.federated.protocol.link import BytesLink, ObjectLink, PartyRunner
 from dpcheck.mechanisms.federated.protocol.messages import Learned, Message, Party
 from dpcheck.mechanisms.federated.protocol.party import Program
 
@@ -45,9 +45,13 @@ def converse(
 ) -> T:
     """Run A's and B's programs against each other until both end; A's result."""
     record = Transcript() if transcript is None else transcript
-    runner_a = Runner(a, links[0], heard=record.received["a"].append, watch=record.learned.append)
-    runner_b = Runner(b, links[1], heard=record.received["b"].append, watch=record.learned.append)
-    sides: list[tuple[Runner[T] | Runner[object], LocalLink]] = [
+    runner_a = PartyRunner(
+        a, links[0], heard=record.received["a"].append, watch=record.learned.append
+    )
+    runner_b = PartyRunner(
+        b, links[1], heard=record.received["b"].append, watch=record.learned.append
+    )
+    sides: list[tuple[PartyRunner[T] | PartyRunner[object], LocalLink]] = [
         (runner_a, links[0]),
         (runner_b, links[1]),
     ]

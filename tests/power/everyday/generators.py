@@ -1,4 +1,3 @@
-# ruff: noqa: NPY002 - what people write is the point
 """Noise from global generators, and functions that take their data alone."""
 
 from __future__ import annotations

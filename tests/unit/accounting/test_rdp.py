@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 
 import dpcheck
 from dpcheck.accounting import losses
+from dpcheck.accounting.renyi.closed_forms import sampled_gaussian_theorem
 from dpcheck.accounting.renyi.conversion import (
     Conversion,
     improved,
@@ -16,7 +17,7 @@ from dpcheck.accounting.renyi.conversion import (
     rdp_delta,
     rdp_epsilon,
 )
-from dpcheck.accounting.renyi.divergence import renyi, sampled_gaussian_theorem
+from dpcheck.accounting.renyi.divergence import renyi
 from dpcheck.accounting.renyi.moments import laplace_log_moment, mixture_log_moments
 from dpcheck.core.errors import TheoremConditionViolated, UnknownName
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from scipy.stats import binom
+from scipy.stats import beta, binom, norm
 
 import dpcheck
 from dpcheck.auditing.auditors.canaries import CanaryTraining
@@ -63,6 +63,56 @@ def test_a_curve_is_refuted_as_a_whole_and_the_right_noise_is_not():
         assert found.witness["lower"]["f-DP"] > claim.epsilon
 
 
+def test_a_curve_that_is_not_refuted_still_reports_what_is_proved():
+    claim = audited_claim(read_claim(dpcheck.Gaussian(1.0), "add-remove", "test"))
+    seen = trial(gaussian(1.0), claim, 0.05, guesses=MANY // 10)
+    assert 1.0 < seen.observed.epsilon < claim.epsilon
+    assert "largest Gaussian curve" in seen.note
+
+
+def independent(sigma, seed, trainings=1, canaries=MANY, alpha=0.05, noise=1.0):
+    claim = audited_claim(read_claim(dpcheck.Gaussian(noise), "add-remove", "test"))
+    training = CanaryTraining(
+        gaussian(sigma), claim, canaries, canaries // 10, None, trainings, "independent"
+    )
+    return training.run(alpha, Runner(seed=seed))
+
+
+def test_independent_scores_prove_more_and_say_what_they_suppose():
+    found = independent(1.0, 0, noise=1.4)
+    assert found.witness is not None
+    assert "independent given their coins" in found.note
+    assert found.observed.method == "one run, independent scores"
+    # By hand: the Clopper-Pearson bound of the accuracy of a Gaussian guess.
+    right = found.witness["correct"]
+    accuracy = beta.ppf(0.05, right, MANY - right + 1)
+    mu = 2 * norm.ppf(accuracy)
+    exact = dpcheck.epsilon(dpcheck.Gaussian(1 / mu), delta=1e-5, adjacency="add-remove").upper
+    assert found.observed.epsilon == pytest.approx(exact, rel=1e-4)
+
+
+def test_independent_scores_of_a_tight_training_are_seldom_refuted():
+    alarms = sum(independent(1.0, seed).witness is not None for seed in range(60))
+    assert alarms <= binom.ppf(0.999, 60, 0.05)
+
+
+def test_several_trainings_prove_what_one_of_as_many_canaries_does():
+    together = [independent(1.0, seed, 5, 200).observed.epsilon for seed in range(9)]
+    alone = [independent(1.0, seed, 1, 1000).observed.epsilon for seed in range(9)]
+    assert np.median(together) == pytest.approx(np.median(alone), rel=0.1)
+
+
+def test_trainings_whose_scores_have_other_scales_are_comparable():
+    shifts = iter([0.0, 1000.0, -5.0])
+
+    def shifted(included, rng):
+        return 7.0 * (included + rng.normal(scale=0.05, size=len(included))) + next(shifts)
+
+    seen = CanaryTraining(shifted, PURE, 200, 200, None, 3).run(0.05, Runner())
+    assert seen.witness["guessed"] == 600
+    assert seen.witness["correct"] > 570  # the coins of a training are not half and half
+
+
 def test_detectable_is_the_epsilon_that_is_caught_nine_times_in_ten():
     wanted = trial(randomized_response).observed.detectable
     accuracy = 1 / (1 + math.exp(-wanted))
@@ -90,6 +140,8 @@ def test_the_decorator_wants_neighbours_or_canaries():
         dpcheck.audited(claim=1.0, adjacency="add-remove", canaries=5, neighbours=[(0, 1)])
     with pytest.raises(InvalidParameter, match="guesses"):
         dpcheck.audited(claim=1.0, adjacency="add-remove", canaries=5, guesses=6)
+    with pytest.raises(InvalidParameter, match="independent"):
+        dpcheck.audited(claim=1.0, adjacency="add-remove", canaries=5, scores="all")
     marked = dpcheck.audited(claim=1.0, adjacency="add-remove", canaries=5)(lambda i, rng: i)
     assert declaration(marked).canaries == 5
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import mpmath
 import numpy as np
@@ -17,13 +18,17 @@ from dpcheck.auditing.statistics.sequential import (
     average_log_e,
     count,
     detectable,
-    log_e_approximate,
+    log_e,
     log_e_pure,
     lower_epsilon,
 )
 
+GUESS = Bet(1.0, 6.0, 2.0)
 
-def expected_e(p: float, q: float, runs: int, epsilon: float, delta: float) -> float:
+
+def expected_e(
+    p: float, q: float, runs: int, epsilon: float, delta: float, bet: Bet = GUESS
+) -> float:
     """E of the e-process after `runs` pairs, summed over all tables of counts."""
     cells = [p * q, p * (1 - q), (1 - p) * q, (1 - p) * (1 - q)]
     total = 0.0
@@ -33,22 +38,20 @@ def expected_e(p: float, q: float, runs: int, epsilon: float, delta: float) -> f
             continue
         chance = multinomial.pmf([a, b, c, d], runs, cells)
         counts = Counts(a, b, c, d)
-        value = (
-            log_e_pure(counts.hits, counts.other, epsilon, Bet(1.0, 6.0, 2.0))
-            if delta == 0
-            else log_e_approximate(counts, epsilon, delta)
-        )
+        value = log_e(counts, epsilon, delta, bet)
         total += chance * math.exp(value)
     return total
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 1.0, 3.0])
-@pytest.mark.parametrize("q", [0.01, 0.2, 0.3])
-def test_pure_e_value_has_mean_at_most_one_at_the_claim(epsilon, q):
+@pytest.mark.parametrize("q", [0.01, 0.2, 0.3, 0.5])
+@pytest.mark.parametrize("by_pairs", [False, True])
+def test_pure_e_value_has_mean_at_most_one_at_the_claim(epsilon, q, by_pairs):
     p = math.exp(epsilon) * q
     if p > 1:
         p, q = 1.0, math.exp(-epsilon)
-    assert expected_e(p, q, 7, epsilon, 0.0) <= 1 + 1e-9
+    bet = Bet(1.0, 6.0, 2.0, by_pairs=by_pairs)
+    assert expected_e(p, q, 7, epsilon, 0.0, bet) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-5), (1.0, 0.1), (2.0, 0.3)])
@@ -93,6 +96,25 @@ def test_evidence_falls_in_epsilon_wherever_it_is_above_one(bet, hits, other):
     found = [log_e_pure(hits, other, epsilon, bet) for epsilon in np.linspace(0, 6, 400)]
     for before, after in itertools.pairwise(found):
         assert after <= max(before, 0.0) + 1e-9
+
+
+@pytest.mark.parametrize("bet", [Bet(1.0, 40.0, 9.0, True), Bet(1.0, 5.0, 300.0, True)])
+@pytest.mark.parametrize(
+    "counts", [Counts(), Counts(0, 7, 0, 3), Counts(250, 280, 220, 250), Counts(10, 4, 40, 5)]
+)
+def test_evidence_of_both_kinds_falls_in_epsilon_too(bet, counts):
+    found = [log_e(counts, epsilon, 0.0, bet) for epsilon in np.linspace(0, 6, 400)]
+    assert all(after <= max(before, 0.0) + 1e-9 for before, after in itertools.pairwise(found))
+
+
+def test_pairs_of_runs_decide_small_epsilons_with_fewer_of_them():
+    # Laplace noise under epsilon 0.1, its event of probability about 1/2, in expected counts.
+    p = 1 / (1 + math.exp(-0.1))
+    runs, q = 178_000, 1 - p
+    counts = Counts(*(round(runs * share) for share in (p * q, p * p, q * q, p * q)))
+    bet = Bet(1.0, 2000 * p, 2000 * q)
+    assert detectable([counts], 0.1, 0.0, 5e-4, [bet]) > 0.125
+    assert detectable([counts], 0.1, 0.0, 5e-4, [replace(bet, by_pairs=True)]) < 0.1225
 
 
 def test_a_right_guess_gains_and_a_wrong_one_costs_at_most_a_factor_of_two():

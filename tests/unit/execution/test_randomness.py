@@ -155,7 +155,8 @@ def test_generators_in_closures_partials_and_defaults_are_set():
         partial(given, np.random.default_rng(0)),
     ):
         batches = [
-            guarded(function, 0.0, 3, generator(stream(1, i)), batched=False) for i in (0, 1, 0)
+            guarded(function, 0.0, 3, generator(stream(1, i)), batched=False).rows
+            for i in (0, 1, 0)
         ]
         assert np.array_equal(batches[0], batches[2])
         assert len(np.unique(np.stack(batches[:2]))) == 6

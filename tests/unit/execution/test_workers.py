@@ -173,7 +173,7 @@ def test_what_a_dead_worker_died_of():
 
 
 def test_what_cannot_be_sent_is_refused_with_a_way_out(tmp_path):
-    with (tmp_path / "x").open("w") as stream_, pytest.raises(NotTransferable, match="--jobs 1"):
+    with (tmp_path / "x").open("w") as stream_, pytest.raises(NotTransferable, match="jobs=1"):
         pack(Stage(outputs, (stream_,)))
 
 

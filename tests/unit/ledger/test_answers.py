@@ -18,7 +18,7 @@ from dpcheck import (
     SampledGaussian,
     TruncatedPoissonGaussian,
 )
-from dpcheck.ledger.mixture import EVENLY, ORDERS
+from dpcheck.ledger.pricing.mixture import EVENLY, ORDERS
 
 WIDE = Budget(1000.0)
 
@@ -69,13 +69,20 @@ def test_a_pure_filter_with_a_delta_is_basic_composition():
         ledger.spend(data, Gaussian(100.0))
 
 
-def test_a_slip_of_a_group_has_no_bound():
+def test_a_cut_batch_costs_a_group_no_less_than_an_uncut_one():
     ledger = Ledger(Budget(10.0, 1e-2), "add-remove")
     data = ledger.dataset("d", rows=1000, max_rows_per_unit=2)
+    ledger.spend(data, TruncatedPoissonGaussian(2.0, 0.1, rows=1000, max_batch=180))
+    found = ledger.epsilon(delta=1e-2)
+    # With room for 180 the batch is cut once in 1e14 steps: two records of a plain Poisson step.
+    two = dpcheck.Grouped(SampledGaussian(2.0, 0.1), 2)
+    plain = dpcheck.epsilon(two, delta=1e-2, adjacency="add-remove")
+    assert plain.lower <= found.upper <= 10.0
+    # A batch that is always cut to half of the rows moves by 2C for each of the two records.
+    tight = TruncatedPoissonGaussian(0.1, 0.9, rows=1000, max_batch=500)
     with pytest.raises(BudgetExceeded) as caught:
-        ledger.spend(data, TruncatedPoissonGaussian(2.0, 0.1, rows=1000, max_batch=180))
-    assert caught.value.data["quantity"] == "delta"
-    assert caught.value.data["wanted"] == math.inf
+        ledger.spend(data, tight)
+    assert caught.value.data["wanted"] > 10.0
 
 
 def test_remaining_is_what_would_be_accepted():

@@ -141,17 +141,24 @@ def test_releases_that_can_fail_use_the_delta_kept_for_them():
     assert math.isfinite(ledger.epsilon(delta=1e-5).upper)
 
 
-def test_a_slip_costs_on_both_sides():
+def test_a_cut_batch_costs_its_renyi_divergence_and_no_delta():
     event = TruncatedPoissonGaussian(2.0, 0.1, rows=1000, max_batch=180)
     ledger = Ledger(budget=Budget(1.0, 1e-5), adjacency="add-remove", order=18.0)
     data = ledger.dataset("d", rows=1000)
-    ledger.spend(data, event)
-    slip = 1e-5 * 0.1 - ledger.remaining().delta
     from scipy.stats import binom
 
-    assert slip == pytest.approx((1 + math.e) * binom.sf(180, 1000, 0.1), rel=1e-6)
-    assert ledger.epsilon(delta=1e-5).upper == 1.0  # only the filter's own guarantee
-    assert ledger.epsilon(delta=1e-5).method == "rdp-filter"
+    # At order 18 the step in which the batch is cut decides: probability t, a shift of at most 2C drawn
+    # with probability at most 0.1 * 180/180, so E (P/Q)^18 >= t 0.1^18 e^{18 17/2} in the bound.
+    cut = math.log(binom.sf(179, 999, 0.1)) + 18 * math.log(0.0994) + 18 * 17 / 2
+    with pytest.raises(BudgetExceeded) as caught:
+        ledger.spend(data, event)
+    assert caught.value.data["wanted"] >= cut / 17
+    # At an order where it does not, it costs about what the uncut step does, and nothing of delta.
+    low = Ledger(budget=Budget(3.0, 1e-5), adjacency="add-remove", order=6.0)
+    data = low.dataset("d", rows=1000)
+    low.spend(data, event)
+    assert low.remaining().delta == 1e-6  # all of what is kept for releases that can fail
+    assert math.isfinite(low.epsilon(delta=1e-5).upper)
 
 
 def test_an_adversary_who_watches_the_outputs_gains_nothing_over_the_budget():

@@ -12,7 +12,7 @@ from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.gaussian import gdp_epsilon
 from dpcheck.accounting.renyi.divergence import renyi
 from dpcheck.core.errors import DpcheckError
-from dpcheck.ledger.filters import (
+from dpcheck.ledger.pricing.filters import (
     ConcentratedFilter,
     GaussianFilter,
     PureFilter,
@@ -20,7 +20,7 @@ from dpcheck.ledger.filters import (
     choose_filter,
     gaussian_order,
 )
-from dpcheck.ledger.mixture import EVENLY, ORDERS, Mixture, favouring, one_order
+from dpcheck.ledger.pricing.mixture import EVENLY, ORDERS, Mixture, favouring, one_order
 
 mpmath.mp.dps = 50
 

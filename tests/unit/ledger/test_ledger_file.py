@@ -9,7 +9,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,6 @@ from dpcheck import ApproxDP, Budget, BudgetExceeded, Gaussian, Ledger, PureDP, 
 from dpcheck.core.errors import LedgerBroken, LedgerMisuse, LedgerOutdated
 
 BUDGET = Budget(3.0, 1e-5)
-SCRIPT = Path(__file__).with_name("spending_processes.py")
 
 
 @pytest.fixture
@@ -214,39 +212,6 @@ shared.close()
     assert 30 <= counted(path) <= 40  # the child died without giving back its last block
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
-@pytest.mark.parametrize(
-    ("rounds", "processes", "block", "most", "interrupts"),
-    [(8, 1, 1000, 2000, 0.0), (6, 3, 64, 300, 0.0), (6, 2, 64, 300, 0.3), (3, 3, 1, 60, 0.1)],
-)
-def test_processes_killed_at_random_never_spent_more_than_was_counted(
-    tmp_path, rounds, processes, block, most, interrupts
-):
-    arguments = map(str, (tmp_path, rounds, processes, block, most, interrupts))
-    run = subprocess.run(
-        [sys.executable, str(SCRIPT), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    assert run.returncode == 0, run.stderr
-    results = [json.loads(line) for line in run.stdout.splitlines()]
-    assert len(results) == rounds
-    for result in results:
-        assert result["killed"] == processes
-        for made, count in zip(result["made"], result["counted"], strict=True):
-            assert made <= count
-            # At most a block ahead per process, part and event; an interrupt may lose one more.
-            lost = processes + result["interrupted"]
-            assert count <= made + 2 * lost * block
-    # The test has teeth only if many releases were made and blocks were really lost.
-    assert sum(sum(r["made"]) for r in results) > rounds * processes * most / 4
-    lost = [sum(r["counted"]) - sum(r["made"]) for r in results]
-    assert block == 1 or sum(gap > 0 for gap in lost) > rounds // 3
-    assert (sum(result["interrupted"] for result in results) > 0) == (interrupts > 0)
-
-
 # Broken files -------------------------------------------------------------------------------------
 
 
@@ -339,7 +304,7 @@ def test_a_file_replaced_under_an_open_ledger_is_noticed(written, tmp_path):
 
 
 def test_a_locked_file_is_waited_for_and_then_reported(written, monkeypatch):
-    monkeypatch.setattr("dpcheck.ledger.file.WAIT_SECONDS", 0.1)
+    monkeypatch.setattr("dpcheck.ledger.storage.file.WAIT_SECONDS", 0.1)
     ledger = Ledger.open(written, block=1)
     data = ledger.dataset("d")
     with written.open("rb") as other:
@@ -361,7 +326,7 @@ def test_a_failed_write_is_not_counted_and_nothing_of_others_is_missed(written, 
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("dpcheck.ledger.file._write", full)
+        patch.setattr("dpcheck.ledger.storage.file._write", full)
         with pytest.raises(LedgerMisuse, match=r"No space left on device.*nothing was spent"):
             ledger.spend(data, PureDP(0.5))
     assert written.read_bytes()[256 : len(before)] == before[256:]

@@ -8,8 +8,8 @@ import pytest
 import dpcheck
 from dpcheck import ApproxDP, Budget, BudgetExceeded, Gaussian, Ledger, PureDP, SampledGaussian
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.ledger.costs import INFINITE, View
-from dpcheck.ledger.loop import checkpoints, most_within, repeats_of
+from dpcheck.ledger.pricing.costs import INFINITE, View
+from dpcheck.ledger.pricing.loop import checkpoints, most_within, repeats_of
 
 VIEW = View(Adjacency.ADD_REMOVE, 1)
 STEP = SampledGaussian(1.0, 1 / 32)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.outputs.flat import Flat
 from dpcheck.auditing.outputs.kinds.numbers import EXACT, read_int
 from dpcheck.auditing.outputs.registry import reads
+from dpcheck.core.data import Output
 
 _PER_DAY = {
     "D": 1,
@@ -23,7 +22,7 @@ _PER_DAY = {
 
 
 @reads(np.ndarray)
-def read_array(value: NDArray[Any], path: str, flat: Flat) -> None:
+def read_array(value: NDArray[Output], path: str, flat: Flat) -> None:
     """The entries, the shape and the dtype."""
     if isinstance(value, np.ma.MaskedArray):
         _read_masked(value, path, flat)
@@ -39,7 +38,7 @@ def read_shape(shape: tuple[int, ...], path: str, flat: Flat) -> None:
     flat.block(f"np.shape({path})", np.array(shape, dtype=float))
 
 
-def read_entries(array: NDArray[Any], path: str, flat: Flat) -> None:
+def read_entries(array: NDArray[Output], path: str, flat: Flat) -> None:
     """The entries of an array of any dtype."""
     kind = array.dtype.kind
     if array.dtype.names is not None:
@@ -55,7 +54,7 @@ def read_entries(array: NDArray[Any], path: str, flat: Flat) -> None:
         flat.child(array.tolist(), f"{path}.tolist()")
 
 
-def _read_numbers(array: NDArray[Any], path: str, flat: Flat) -> None:
+def _read_numbers(array: NDArray[Output], path: str, flat: Flat) -> None:
     if array.dtype.kind == "c":
         _put(flat, f"{path}.real", array.real)
         _put(flat, f"{path}.imag", array.imag)
@@ -72,7 +71,7 @@ def _read_numbers(array: NDArray[Any], path: str, flat: Flat) -> None:
             _put(flat, f"({path} - {path}.astype(float))", (array - near).astype(float))
 
 
-def _put(flat: Flat, path: str, values: NDArray[Any]) -> None:
+def _put(flat: Flat, path: str, values: NDArray[Output]) -> None:
     """An array, or a single number where it has no axis."""
     if values.ndim:
         flat.block(path, values)
@@ -80,7 +79,7 @@ def _put(flat: Flat, path: str, values: NDArray[Any]) -> None:
         flat.number(path, float(values))
 
 
-def _read_times(array: NDArray[Any], path: str, flat: Flat) -> None:
+def _read_times(array: NDArray[Output], path: str, flat: Flat) -> None:
     """Days and what is left of the day, each exact in a float; NaT is NaN."""
     unit = np.datetime_data(array.dtype)[0]
     whole = array.view("i8")
@@ -93,11 +92,11 @@ def _read_times(array: NDArray[Any], path: str, flat: Flat) -> None:
     _put(flat, f"time of day of {path}", np.where(missing, np.nan, rest.astype(float)))
 
 
-def _read_masked(value: Any, path: str, flat: Flat) -> None:
+def _read_masked(value: Output, path: str, flat: Flat) -> None:
     mask = np.ma.getmaskarray(value)
     flat.token(f"{path}.dtype", str(value.dtype))
     read_shape(value.shape, path, flat)
-    blank: Any = np.zeros((), dtype=value.dtype)
+    blank: Output = np.zeros((), dtype=value.dtype)
     read_entries(np.where(mask, blank, np.ma.getdata(value)), path, flat)
     _put(flat, f"{path}.mask", mask.astype(float))
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from dpcheck.auditing.outputs.flat import MOST_NUMBERS, Flat
 from dpcheck.auditing.outputs.kinds.numbers import EXACT
 from dpcheck.auditing.outputs.registry import reads, reads_where
 from dpcheck.auditing.outputs.slots import type_name
+from dpcheck.core.data import Output
 
 
 @reads(type(None), type(Ellipsis), type(NotImplemented))
@@ -25,7 +25,7 @@ def read_nothing(value: None, path: str, flat: Flat) -> None:
 
 
 @reads_where(lambda value: isinstance(value, tuple) and hasattr(type(value), "_fields"))
-def read_named_tuple(value: Any, path: str, flat: Flat) -> None:
+def read_named_tuple(value: Output, path: str, flat: Flat) -> None:
     """Each field by its name."""
     for name in type(value)._fields:
         flat.child(getattr(value, name), f"{path}.{name}")
@@ -35,7 +35,7 @@ _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items())
 
 
 @reads(list, tuple, range, deque, array, *_VIEWS)
-def read_sequence(value: Sequence[Any], path: str, flat: Flat) -> None:
+def read_sequence(value: Sequence[Output], path: str, flat: Flat) -> None:
     """Each item by its place, and how many there are."""
     items = list(value)
     flat.number(f"len({path})", float(len(items)))
@@ -47,7 +47,7 @@ def read_sequence(value: Sequence[Any], path: str, flat: Flat) -> None:
         flat.child(item, f"{path}[{index}]")
 
 
-def _as_numbers(items: list[Any], path: str, flat: Flat) -> np.ndarray | None:
+def _as_numbers(items: list[Output], path: str, flat: Flat) -> np.ndarray | None:
     """The items as one array, if they are numbers, or rows of as many numbers each."""
     if not items:
         return None
@@ -75,7 +75,7 @@ _PLAIN = frozenset((float, bool, np.float64, np.bool_)) | _WHOLE
 
 
 @reads(Mapping, dict, MappingProxyType)
-def read_mapping(value: Mapping[Any, Any], path: str, flat: Flat) -> None:
+def read_mapping(value: Mapping[Output, Output], path: str, flat: Flat) -> None:
     """Each value by its key; which keys there are, and their order."""
     keys = list(value)
     flat.number(f"len({path})", float(len(keys)))
@@ -85,13 +85,13 @@ def read_mapping(value: Mapping[Any, Any], path: str, flat: Flat) -> None:
         flat.child(value[key], f"{path}[{key_text(key)}]")
 
 
-def _read_keys(keys: list[Any], path: str, flat: Flat) -> None:
+def _read_keys(keys: list[Output], path: str, flat: Flat) -> None:
     """Keys that are numbers may be the answer themselves."""
     if keys and all(isinstance(key, int | float) for key in keys):
         flat.block(path, np.sort(np.array([float(key) for key in keys])))
 
 
-def key_text(key: Any) -> str:
+def key_text(key: Output) -> str:
     """A key as it is typed; double quotes, as people write them.
 
     >>> key_text("mean"), key_text((1, "a"))
@@ -103,7 +103,7 @@ def key_text(key: Any) -> str:
 
 
 @reads(AbstractSet, set, frozenset)
-def read_set(value: AbstractSet[Any], path: str, flat: Flat) -> None:
+def read_set(value: AbstractSet[Output], path: str, flat: Flat) -> None:
     """Which members it has, how many, and their order where they are numbers."""
     members = list(value)
     flat.number(f"len({path})", float(len(members)))
@@ -115,7 +115,7 @@ def read_set(value: AbstractSet[Any], path: str, flat: Flat) -> None:
 
 
 @reads_where(lambda value: isinstance(value, Generator | Iterator), last=True)
-def read_iterator(value: Iterator[Any], path: str, flat: Flat) -> None:
+def read_iterator(value: Iterator[Output], path: str, flat: Flat) -> None:
     """All it gives, up to a limit."""
     items = list(islice(value, MOST_NUMBERS + 1))
     if len(items) > MOST_NUMBERS:
@@ -125,9 +125,9 @@ def read_iterator(value: Iterator[Any], path: str, flat: Flat) -> None:
 
 
 @reads_where(lambda value: isinstance(value, Coroutine))
-def read_coroutine(value: Coroutine[Any, Any, Any], path: str, flat: Flat) -> None:
+def read_coroutine(value: Coroutine[Output, Output, Output], path: str, flat: Flat) -> None:
     """What it returns once it is awaited."""
-    run: Callable[..., Any] = asyncio.run
+    run: Callable[..., Output] = asyncio.run
     try:
         answer = run(value)
     finally:

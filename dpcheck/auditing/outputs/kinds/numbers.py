@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 from dpcheck.auditing.outputs.flat import Flat, digest
 from dpcheck.auditing.outputs.registry import reads
+from dpcheck.core.data import Output
 
 EXACT = 1 << 53  # integers up to here are floats without loss
 _LIMB = 48
@@ -82,5 +82,5 @@ def _with_rest(value: Fraction, path: str, flat: Flat) -> None:
     except OverflowError:
         near = math.inf if value > 0 else -math.inf
     flat.number(path, near)
-    rest: Any = float(value - Fraction(near)) if math.isfinite(near) else 0.0
+    rest: Output = float(value - Fraction(near)) if math.isfinite(near) else 0.0
     flat.number(f"{path} - float({path})", rest)

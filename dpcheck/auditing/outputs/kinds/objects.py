@@ -6,13 +6,13 @@ import dataclasses
 import types
 from enum import Enum
 from pathlib import PurePath
-from typing import Any
 from uuid import UUID
 
 import numpy as np
 
 from dpcheck.auditing.outputs.flat import Flat
 from dpcheck.auditing.outputs.registry import reads, reads_where
+from dpcheck.core.data import Output
 
 RAISED = "type(error)"
 
@@ -39,7 +39,7 @@ def read_enum(value: Enum, path: str, flat: Flat) -> None:
 
 
 @reads_where(lambda value: dataclasses.is_dataclass(value) and not isinstance(value, type | Raised))
-def read_dataclass(value: Any, path: str, flat: Flat) -> None:
+def read_dataclass(value: Output, path: str, flat: Flat) -> None:
     """Each field by its name."""
     for field in dataclasses.fields(value):
         flat.child(getattr(value, field.name), f"{path}.{field.name}")
@@ -58,7 +58,7 @@ def read_class(value: type, path: str, flat: Flat) -> None:
 
 
 @reads(PurePath, UUID)
-def read_as_text(value: Any, path: str, flat: Flat) -> None:
+def read_as_text(value: Output, path: str, flat: Flat) -> None:
     """What str makes of it."""
     flat.child(str(value), f"str({path})")
 
@@ -76,26 +76,26 @@ _CODE = (
 
 
 @reads(*_CODE)
-def read_code(value: Any, path: str, flat: Flat) -> None:  # noqa: ARG001 - one signature
+def read_code(value: Output, path: str, flat: Flat) -> None:  # noqa: ARG001 - one signature
     """Code is no answer; call it and return what it gives."""
     flat.skip(path, "it is code, not a value; call it and return what it gives")
 
 
 @reads(np.random.Generator, np.random.RandomState, np.random.BitGenerator)
-def read_generator(value: Any, path: str, flat: Flat) -> None:
+def read_generator(value: Output, path: str, flat: Flat) -> None:
     """A generator's state, which gives away all noise to come."""
-    inner = getattr(value, "bit_generator", getattr(value, "_bit_generator", value))
+    inner: Output = getattr(value, "bit_generator", getattr(value, "_bit_generator", value))
     flat.token(f"{path}.bit_generator.state", str(inner.state))
 
 
 @reads_where(lambda value: bool(attributes(value)), last=True)
-def read_object(value: Any, path: str, flat: Flat) -> None:
+def read_object(value: Output, path: str, flat: Flat) -> None:
     """Its attributes, as vars() and __slots__ list them."""
     for name, item in attributes(value).items():
         flat.child(item, f"{path}.{name}")
 
 
-def attributes(value: Any) -> dict[str, Any]:
+def attributes(value: Output) -> dict[str, Output]:
     """The attributes an object carries itself."""
     try:
         found = dict(vars(value))
@@ -109,14 +109,14 @@ def attributes(value: Any) -> dict[str, Any]:
     return found
 
 
-def _has_state(value: Any) -> bool:
-    kind: Any = type(value)
-    root: Any = object
+def _has_state(value: Output) -> bool:
+    kind: Output = type(value)
+    root: Output = object
     return kind.__reduce_ex__ is root.__reduce_ex__ and kind.__reduce__ is not root.__reduce__
 
 
 @reads_where(_has_state, last=True)
-def read_state(value: Any, path: str, flat: Flat) -> None:
+def read_state(value: Output, path: str, flat: Flat) -> None:
     """What pickle would keep of an object of another language."""
     kept = value.__reduce_ex__(2)
     for place in range(1, min(3, len(kept))):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dpcheck.auditing.outputs.flat import Flat
 from dpcheck.auditing.outputs.kinds.arrays import read_entries, read_shape
 from dpcheck.auditing.outputs.registry import reads_named, reads_where
+from dpcheck.core.data import Output
 
 
 @reads_named("torch", "Tensor")
-def read_tensor(value: Any, path: str, flat: Flat) -> None:
+def read_tensor(value: Output, path: str, flat: Flat) -> None:
     """The entries; dense, on the CPU, in a dtype numpy knows."""
     flat.token(f"{path}.dtype", str(value.dtype))
     read_shape(tuple(value.shape), path, flat)
@@ -24,19 +23,19 @@ def read_tensor(value: Any, path: str, flat: Flat) -> None:
 
 
 @reads_named("torch", "Module")
-def read_module(value: Any, path: str, flat: Flat) -> None:
+def read_module(value: Output, path: str, flat: Flat) -> None:
     """Its parameters and buffers."""
     flat.child(dict(value.state_dict()), f"{path}.state_dict()")
 
 
 @reads_named("torch", "Size")
-def read_size(value: Any, path: str, flat: Flat) -> None:
+def read_size(value: Output, path: str, flat: Flat) -> None:
     """A tuple of lengths."""
     flat.child(tuple(value), f"tuple({path})")
 
 
 @reads_named("scipy", "_spbase", "spmatrix", "sparray")
-def read_sparse(value: Any, path: str, flat: Flat) -> None:
+def read_sparse(value: Output, path: str, flat: Flat) -> None:
     """The stored entries by place; all entries where the matrix is small."""
     flat.token(f"{path}.format", str(value.format))
     flat.token(f"{path}.dtype", str(value.dtype))
@@ -57,7 +56,7 @@ _SMALL = 1 << 14
 _OWN_READERS = frozenset(("numpy", "pandas", "polars", "scipy", "torch"))
 
 
-def _is_array_like(value: Any) -> bool:
+def _is_array_like(value: Output) -> bool:
     kind = type(value)
     package = str(getattr(kind, "__module__", "")).partition(".")[0]
     if package in _OWN_READERS or not callable(getattr(kind, "__array__", None)):
@@ -66,7 +65,7 @@ def _is_array_like(value: Any) -> bool:
 
 
 @reads_where(_is_array_like)
-def read_array_like(value: Any, path: str, flat: Flat) -> None:
+def read_array_like(value: Output, path: str, flat: Flat) -> None:
     """Arrays of jax and of others that numpy can convert."""
     array = np.asarray(value)
     flat.token(f"{path}.dtype", str(value.dtype))

@@ -12,11 +12,11 @@ from dpcheck.auditing.mechanism import Mechanism
 from dpcheck.auditing.pairs.candidates import candidates, extremes, fits, mutated
 from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import Form, build, rows_of
-from dpcheck.auditing.pairs.inference import as_code, in_one_line, infer_records
+from dpcheck.auditing.pairs.inference import infer_records
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidRecords, UnknownName
-from dpcheck.core.records import number, one_of, records, text
+from dpcheck.core.records import as_code, in_one_line, number, one_of, records, text
 from dpcheck.execution.runner import Runner
 
 PEOPLE = records(
@@ -120,6 +120,23 @@ def test_the_search_finds_the_column_that_leaks():
     pair = search(leaks_weight, description, Adjacency.ADD_REMOVE)[0]
     assert max(row["weight"] for row in pair.first) == 300.0
     assert "weight highest" in pair.label or "all highest" in pair.label
+
+
+def test_followed_noise_takes_two_calls_a_pair():
+    calls = []
+
+    def clipped_too_wide(rows, rng):
+        calls.append(1)
+        ages = np.clip([row["age"] for row in rows], 0, 60)
+        return ages.sum() + rng.laplace(scale=50.0)
+
+    description = records(age=number(0, 120, integer=True), weight=number(0, 300), rows=4)
+    pair = search(clipped_too_wide, description, Adjacency.REPLACE_ONE)[0]
+    sums = [
+        np.clip([row["age"] for row in side], 0, 60).sum() for side in (pair.first, pair.second)
+    ]
+    assert abs(sums[0] - sums[1]) == 60  # the most any pair can show
+    assert len(calls) <= 250
 
 
 def test_the_search_finds_nan_and_shrinks():

@@ -168,3 +168,21 @@ def test_the_summary_for_reviewers_leaves_open_what_is_not_known():
     said = summary(a_query(), UNITS, {"deployment_model.actors": "The clinic sees all."})
     assert "The clinic sees all." in said
     assert said.count("Not known to the ledger") == 2
+
+
+def test_a_ledger_writes_its_record_or_lists_what_it_was_not_told():
+    ledger = dpcheck.Ledger(budget=dpcheck.Budget(1.0), adjacency="add-remove")
+    ledger.spend(ledger.dataset("patients", rows=900), dpcheck.PureDP(0.5))
+    with pytest.raises(InvalidParameter, match=r"basic.name, basic.data_curators") as refused:
+        ledger.statement("registry", answers={"basic.description": "Counts."})
+    assert "basic.description" not in str(refused.value)
+    told = ledger.statement("registry", answers=ANSWERS, audits=[("count/data", "consistent")])
+    assert json.loads(told)["deployment"]["basic"]["name"] == ANSWERS["basic.name"]
+    assert "count/data: consistent" in told
+    again = ledger.statement(
+        "registry-yaml", answers=ANSWERS, audits=[("count/data", "consistent")]
+    )
+    assert yaml.safe_load(again) == json.loads(told)
+    assert "Not known to the ledger" in ledger.statement("nist")
+    with pytest.raises(dpcheck.DpcheckError, match="unknown format"):
+        ledger.statement("pdf")

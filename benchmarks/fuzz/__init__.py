@@ -1,0 +1,1 @@
+"""Random cases for the accountant, and independent truths to hold them against."""

@@ -1,0 +1,166 @@
+"""Random events over the whole range of their parameters, from one seed per case."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+import dpcheck
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.events.event import Event, Grouped, Moved, RandomStopping, Under
+
+ADJACENCIES = tuple(Adjacency)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question: what does `event` spend at `delta` under `adjacency`?"""
+
+    event: Event
+    adjacency: Adjacency
+    delta: float
+
+
+class Draw:
+    """A generator with the ranges the fuzz covers."""
+
+    def __init__(self, seed: int, case: int) -> None:
+        self.rng = np.random.default_rng(np.random.SeedSequence([seed, case]))
+
+    def log(self, low: float, high: float) -> float:
+        """Uniform in the logarithm."""
+        return float(math.exp(self.rng.uniform(math.log(low), math.log(high))))
+
+    def chance(self, probability: float) -> bool:
+        """True with that probability."""
+        return bool(self.rng.random() < probability)
+
+    def pick(self, options: tuple) -> object:
+        """One of the options."""
+        return options[int(self.rng.integers(len(options)))]
+
+    def whole(self, low: float, high: float) -> int:
+        """A whole number, uniform in the logarithm."""
+        return min(max(round(self.log(low, high)), math.ceil(low)), math.floor(high))
+
+    def noise(self) -> float:
+        """Mostly where mechanisms are used, sometimes anywhere from 1e-3 to 1e6."""
+        return self.log(0.3, 100.0) if self.chance(0.6) else self.log(1e-3, 1e6)
+
+    def rate(self) -> float:
+        """Mostly usual sampling rates, sometimes anywhere from 1e-12 to 1."""
+        if self.chance(0.05):
+            return 1.0
+        return self.log(1e-4, 0.5) if self.chance(0.6) else self.log(1e-12, 1.0)
+
+    def epsilon(self) -> float:
+        """From 1e-8 to 50."""
+        return self.log(1e-8, 50.0)
+
+    def delta(self) -> float:
+        """Usual deltas, tiny ones, and 0."""
+        if self.chance(0.1):
+            return 0.0
+        return self.log(1e-12, 1e-1) if self.chance(0.6) else self.log(1e-100, 1e-1)
+
+    def times(self) -> int:
+        """Once, some times, or up to 1e8 times."""
+        if self.chance(0.4):
+            return 1
+        return self.whole(1, 1e4) if self.chance(0.6) else self.whole(1, 1e8)
+
+
+def _finite_pair(draw: Draw) -> Event:
+    size = int(draw.rng.integers(2, 6))
+    tables = []
+    for _ in range(2):
+        masses = draw.rng.dirichlet(np.full(size, draw.log(0.2, 5.0)))
+        if draw.chance(0.1):
+            masses[int(draw.rng.integers(size))] = 0.0
+            masses = masses / masses.sum()
+        tables.append(tuple(float(m) for m in masses))
+    return dpcheck.FinitePair(*tables)
+
+
+def _objective(draw: Draw) -> Event:
+    return dpcheck.ObjectivePerturbation(
+        draw.epsilon(), draw.whole(10, 1e6), draw.log(1e-6, 1.0), 0.0, draw.log(0.1, 10.0)
+    )
+
+
+def _fixed_batch(draw: Draw) -> Event:
+    rows = draw.whole(2, 1e7)
+    return dpcheck.FixedBatchGaussian(draw.noise(), rows, draw.whole(1, rows))
+
+
+def _truncated(draw: Draw) -> Event:
+    rows, rate = draw.whole(10, 1e6), draw.rate()
+    batch = max(1, min(rows, math.ceil(rows * rate * draw.log(0.5, 5.0))))
+    return dpcheck.TruncatedPoissonGaussian(draw.noise(), rate, rows, batch)
+
+
+LEAVES: dict[str, Callable[[Draw], Event]] = {
+    "Gaussian": lambda d: dpcheck.Gaussian(d.noise()),
+    "Laplace": lambda d: dpcheck.Laplace(d.noise()),
+    "DiscreteGaussian": lambda d: dpcheck.DiscreteGaussian(d.noise(), d.whole(1, 20)),
+    "DiscreteLaplace": lambda d: dpcheck.DiscreteLaplace(d.noise(), d.whole(1, 20)),
+    "RandomizedResponse": lambda d: dpcheck.RandomizedResponse(d.log(1e-6, 1.0), d.whole(2, 20)),
+    "ExponentialMechanism": lambda d: dpcheck.ExponentialMechanism(d.epsilon()),
+    "FinitePair": _finite_pair,
+    "SampledGaussian": lambda d: dpcheck.SampledGaussian(d.noise(), d.rate()),
+    "SampledLaplace": lambda d: dpcheck.SampledLaplace(d.noise(), d.rate()),
+    "FixedBatchGaussian": _fixed_batch,
+    "TruncatedPoissonGaussian": _truncated,
+    "RandomAllocationGaussian": lambda d: dpcheck.RandomAllocationGaussian(
+        d.log(0.3, 100.0), d.whole(1, 300)
+    ),
+    "TreeAggregation": lambda d: dpcheck.TreeAggregation(
+        d.noise(), d.whole(1, 100), d.whole(1, 4), d.whole(1, 20)
+    ),
+    "BandedMatrix": lambda d: dpcheck.BandedMatrix(
+        d.noise(), d.whole(1, 1e4), d.whole(1, 50), 1, d.rate() if d.chance(0.5) else None
+    ),
+    "ObjectivePerturbation": _objective,
+    "OutputPerturbation": lambda d: dpcheck.OutputPerturbation(d.log(1e-3, 1e3), d.log(1e-3, 1e2)),
+    "PureDP": lambda d: dpcheck.PureDP(d.epsilon()),
+    "ApproxDP": lambda d: dpcheck.ApproxDP(d.epsilon(), d.log(1e-30, 1e-2)),
+    "ZCDP": lambda d: dpcheck.ZCDP(d.log(1e-12, 10.0)),
+    "GDP": lambda d: dpcheck.GDP(d.log(1e-11, 30.0)),
+}
+
+
+def leaf(draw: Draw) -> Event:
+    """One mechanism of any kind."""
+    return LEAVES[str(draw.pick(tuple(LEAVES)))](draw)
+
+
+def wrapped(draw: Draw, event: Event) -> Event:
+    """The event as it is, or seen by a group, stated under a relation, chosen, or stopped at random."""
+    kind = int(draw.rng.integers(40))
+    if kind == 0:
+        return Under(draw.pick(ADJACENCIES), event)
+    if kind == 1:
+        return Grouped(event, draw.whole(2, 10))
+    if kind == 2:
+        return RandomStopping(event, float(draw.rng.uniform(-0.9, 2.0)), draw.log(1e-3, 0.9))
+    if kind == 3:
+        return event | leaf(draw)
+    if kind == 4:
+        return Moved(event)
+    return event
+
+
+def draw_case(seed: int, case: int) -> Case:
+    """The case of that number: half of them one mechanism, half a composition of up to four."""
+    draw = Draw(seed, case)
+    event: Event | None = None
+    for _ in range(1 if draw.chance(0.5) else int(draw.rng.integers(2, 5))):
+        part = wrapped(draw, leaf(draw))
+        times = draw.times()
+        part = part if times == 1 else part * times
+        event = part if event is None else event + part
+    assert event is not None
+    return Case(event, draw.pick(ADJACENCIES), draw.delta())

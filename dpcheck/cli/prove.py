@@ -1,0 +1,121 @@
+"""`dpcheck prove TARGET`: what a plain function spends, for every dataset, or why that is not proved."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from dpcheck.cli.exit_codes import ExitCode
+from dpcheck.cli.project import own_stdout
+from dpcheck.core.data import Plain
+from dpcheck.core.errors import NotProvable
+from dpcheck.core.events.serialize import to_dict
+
+if TYPE_CHECKING:
+    from dpcheck.core.claim import Claim
+    from dpcheck.tracing.proof import Proof
+
+
+@click.command("prove")
+@click.argument("target")
+@click.option(
+    "--adjacency",
+    type=click.Choice(["replace-one", "add-remove", "zero-out"]),
+    help="By default the one the function was declared with.",
+)
+@click.option("--delta", type=float, help="The delta at which epsilon is printed.")
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text")
+def command(target: str, adjacency: str | None, delta: float | None, style: str) -> None:
+    """Prove what TARGET, file.py:function or package.module:function, spends.
+
+    The function is run once on symbols; its data are described by @dpcheck.audited, by
+    neighbours=[(D, D2)] of which only shapes and types are read, or by records=dpcheck.records(...).
+
+    Exit codes: 0 proved (within the claim, if there is one), 1 proved but above the claim, 2 cannot
+    be carried out, 3 not provable.
+    """
+    from dpcheck.session.proving import prove_target
+
+    try:
+        with own_stdout():
+            proof, claim = prove_target(target, adjacency)
+    except NotProvable as refused:
+        if style == "json":
+            click.echo(json.dumps(_refusal(refused), indent=1))
+        else:
+            click.echo(refused.message)
+        sys.exit(ExitCode.UNDECIDED)
+    at = delta if delta is not None else (claim.budget.delta if claim is not None else 0.0)
+    answer = _answer(proof, claim, at)
+    click.echo(json.dumps(answer, indent=1) if style == "json" else _text(proof, answer))
+    sys.exit(ExitCode.OK if answer["within_claim"] in (True, None) else ExitCode.VIOLATED)
+
+
+def _refusal(refused: NotProvable) -> dict[str, Plain]:
+    return {
+        "schema": "dpcheck.proof/1",
+        "proved": False,
+        "code": refused.code,
+        "kind": refused.kind,
+        "line": refused.line,
+        "message": refused.message,
+        "remedy": refused.remedy,
+    }
+
+
+def _answer(proof: Proof, claim: Claim | None, delta: float) -> dict[str, Plain]:
+    from dpcheck.session.proving import within
+
+    bound = proof.epsilon(delta=delta)
+    return {
+        "schema": "dpcheck.proof/1",
+        "proved": True,
+        "adjacency": str(proof.adjacency),
+        "event": to_dict(proof.event),
+        "epsilon": bound.upper if math.isfinite(bound.upper) else "inf",
+        "delta": delta,
+        "method": bound.method,
+        "claim": None
+        if claim is None
+        else {"epsilon": claim.budget.epsilon, "delta": claim.budget.delta},
+        "within_claim": None if claim is None else within(proof, claim),
+        "releases": [
+            {
+                "line": each.line,
+                "times": each.times,
+                "sensitivity": each.sensitivity,
+                "noise": each.noise,
+                "event": None if each.event is None else to_dict(each.event),
+            }
+            for each in proof.releases
+        ],
+        "assumes": list(bound.assumes),
+    }
+
+
+def _text(proof: Proof, answer: dict[str, Plain]) -> str:
+    lines = [
+        f"proved: epsilon at most {answer['epsilon']:.6g} at delta {answer['delta']:g} under "
+        f"{proof.adjacency} ({answer['method']})"
+        if answer["epsilon"] != "inf"
+        else f"proved: no finite epsilon at delta {answer['delta']:g}; pass --delta, such as 1e-5"
+    ]
+    for each in proof.releases:
+        times = f" {each.times} times" if each.times > 1 else ""
+        lines.append(
+            f"  {each.line}: one record moves it by at most {each.sensitivity:.6g}, {each.noise}{times}: "
+            f"{each.event if each.event is not None else 'nothing is spent'}"
+        )
+    if answer["claim"] is not None:
+        claimed = answer["claim"]
+        word = "within" if answer["within_claim"] else "ABOVE"
+        lines.append(
+            f"  {word} the claim of epsilon {claimed['epsilon']:g} at delta {claimed['delta']:g}"
+        )
+    lines.append("assumes:")
+    lines += [f"  - {each}" for each in answer["assumes"]]
+    return "\n".join(lines)

@@ -1,0 +1,80 @@
+"""What every guard shares: a schedule of equal steps, how many of them a budget bears, a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dpcheck.accounting.api import epsilon
+from dpcheck.accounting.calibrate import calibrate_steps
+from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.bound import Bound
+from dpcheck.core.budget import Budget
+from dpcheck.core.errors import BudgetExceeded
+from dpcheck.core.events.event import Event
+from dpcheck.core.validate import count
+
+Log = Callable[[int, float], None]
+
+
+class BudgetGuard:
+    """`allowed` steps of `event` fit the budget; each is counted before it is made.
+
+    Guarantee: after any number of steps it let pass, `epsilon()` is at most the budget's. A training
+    that is stopped earlier for what it has seen has spent at most the budget, whose number of steps
+    was fixed in advance; `epsilon()` then is that of a schedule of as many steps.
+    Assumes: what `event` says is what a step does; see the guards of each library for what is checked.
+
+    >>> from dpcheck import PureDP
+    >>> guard = BudgetGuard(PureDP(0.3), Budget(1.0), adjacency="add-remove")
+    >>> while guard.left:
+    ...     guard.step()
+    >>> guard.steps, round(guard.epsilon().upper, 3)
+    (3, 0.9)
+    """
+
+    def __init__(
+        self,
+        event: Event,
+        budget: Budget,
+        *,
+        adjacency: Adjacency | str,
+        log: Sequence[Log] = (),
+        log_every: int = 50,
+    ) -> None:
+        self.event, self.budget = event, budget
+        self.adjacency = as_adjacency(adjacency)
+        self.log, self.log_every = tuple(log), count("log_every", log_every)
+        self.allowed = calibrate_steps(event, budget, adjacency=self.adjacency).value
+        self.steps = 0
+
+    @property
+    def left(self) -> int:
+        """How many steps the budget still bears."""
+        return self.allowed - self.steps
+
+    def step(self) -> None:
+        """Count one step; call it before the step. BudgetExceeded, and nothing counted, beyond the budget."""
+        if self.left <= 0:
+            raise BudgetExceeded(
+                f"step {self.steps + 1} would exceed {self.budget}: {self.allowed} steps of "
+                f"{self.event!r} fit it under {self.adjacency}. Stop here, or plan more noise.",
+                allowed=self.allowed,
+            )
+        self.steps += 1
+        if self.log and (self.steps % self.log_every == 0 or self.left == 0):
+            self.record()
+
+    def epsilon(self, delta: float | None = None) -> Bound:
+        """What the steps so far spend, certified on both sides, at the budget's delta."""
+        wanted = self.budget.delta if delta is None else delta
+        return epsilon(self.event * self.steps, delta=wanted, adjacency=self.adjacency)
+
+    def record(self) -> float:
+        """Tell every log what was spent; also returned."""
+        spent = self.epsilon().upper
+        for log in self.log:
+            log(self.steps, spent)
+        return spent
+
+    def __repr__(self) -> str:
+        return f"BudgetGuard({self.steps} of {self.allowed} steps of {self.event!r}, {self.budget})"

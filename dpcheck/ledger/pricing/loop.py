@@ -1,0 +1,188 @@
+"""The first track: repetitions of the event that came first, certified as one fixed schedule.
+
+While every release is the first event, or is dominated by it, whatever the analyst does with the
+outputs is post-processing of n planned repetitions, and stopping early is free. So the tightest
+accountant may be asked about n repetitions of one event, privacy-loss distributions included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from dpcheck.accounting.api import epsilon_upper
+from dpcheck.accounting.compose import Profile, profiles
+from dpcheck.accounting.losses import GaussianLoss
+from dpcheck.core.errors import CannotCertify
+from dpcheck.core.events.event import Event, Grouped, Parallel, Repeated, Sequential
+from dpcheck.ledger.pricing.costs import INFINITE, UP, ZERO, View
+
+MOST_REPEATS = 10**9
+_MOST_ROWS = 8  # of one person; beyond, every number of rows would have to be certified
+_GROWTH = 1.4  # between the numbers of repetitions at which the odometer is certified
+
+
+def kinds(event: Event) -> dict[Event, int]:
+    """The releases a schedule consists of, and how often each is made."""
+    found: Counter[Event] = Counter()
+    stack = [(event, 1)]
+    while stack:
+        node, times = stack.pop()
+        if isinstance(node, Sequential):
+            stack += [(inner, times) for inner in node.events]
+        elif isinstance(node, Repeated):
+            stack.append((node.event, times * node.times))
+        elif times:
+            found[node] += times
+    return dict(found)
+
+
+def unit_of(event: Event) -> Event:
+    """What a loop that begins with `event` repeats: `step` where the event is `step * 100`."""
+    found = kinds(event)
+    return next(iter(found)) if len(found) == 1 else event
+
+
+def repeats_of(event: Event, first: Event, view: View) -> Decimal:
+    """How many repetitions of `first` dominate `event`; infinite where none is known to.
+
+    Guarantee: any adaptive mixture of events whose numbers add up to n is dominated by n
+    repetitions of `first`. For events each dominated by `first` domination composes [Zhu2022,
+    Theorem 10]. For Gaussians it is the Gaussian filter: fully adaptive releases with
+    sum mu_i^2 <= n mu^2 are sqrt(n) mu-GDP [Smith2022], [Koskela2023].
+    """
+    if event == first:
+        return Decimal(1)
+    total = ZERO
+    for kind, times in kinds(event).items():
+        total = UP.add(total, UP.multiply(_repeats_of_kind(kind, first, view), Decimal(times)))
+    return total
+
+
+@lru_cache(maxsize=4096)
+def _repeats_of_kind(kind: Event, first: Event, view: View) -> Decimal:
+    if kind == first:
+        return Decimal(1)
+    counts = range(1, view.rows + 1)
+    pairs = [
+        (profiles(first, view.adjacency, k), profiles(kind, view.adjacency, k)) for k in counts
+    ]
+    squares = [(_mu_squared(a), _mu_squared(b)) for a, b in pairs]
+    if all(a and b for a, b in squares):
+        ratio = max(b / a for a, b in squares if a and b)
+        return UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    either = Parallel((first, kind))
+    if all(
+        profiles(either, view.adjacency, k) == profiles(first, view.adjacency, k) for k in counts
+    ):
+        return Decimal(1)
+    return INFINITE
+
+
+def _mu_squared(found: tuple[Profile, ...]) -> Fraction | None:
+    """mu^2 if the event is one Gaussian with a positive mu."""
+    if len(found) != 1 or len(found[0]) != 1:
+        return None
+    (bounds, times), *_ = found[0]
+    if not isinstance(bounds.upper, GaussianLoss) or bounds.failure or bounds.upper.mu <= 0:
+        return None
+    return Fraction(bounds.upper.mu) ** 2 * times
+
+
+@lru_cache(maxsize=4096)
+def certified_epsilon(event: Event, view: View, times: int, delta: float) -> float:
+    """What `times` repetitions spend at `delta`, by the best accountant; infinite where none can.
+
+    Guarantee: never below the true epsilon, for a person with up to `view.rows` rows.
+    """
+    return _epsilon(event, view, times, delta, "best")
+
+
+def renyi_epsilon(event: Event, view: View, times: int, delta: float) -> float:
+    """The same by Renyi divergences alone: larger, and quick."""
+    return _epsilon(event, view, times, delta, "rdp") if delta > 0 else math.inf
+
+
+def _epsilon(event: Event, view: View, times: int, delta: float, method: str) -> float:
+    if view.rows > _MOST_ROWS:
+        return math.inf
+    if times == 0:
+        return 0.0
+    if view.rows > 1 and _can_slip(event, view):
+        return math.inf  # each step of the chain to the other dataset would slip on its own
+    whole = event if times == 1 else Repeated(event, times)
+    groups = [whole if rows == 1 else Grouped(whole, rows) for rows in range(1, view.rows + 1)]
+    try:
+        return max(
+            epsilon_upper(group, delta=delta, adjacency=view.adjacency, method=method)
+            for group in groups
+        )
+    except CannotCertify:
+        return math.inf
+
+
+def _can_slip(event: Event, view: View) -> bool:
+    found = (profiles(event, view.adjacency, rows) for rows in range(1, view.rows + 1))
+    return any(bounds.failure for options in found for p in options for bounds, _ in p)
+
+
+def most_within(
+    cost: Callable[[int], float], epsilon: float, start: int, precision: float = 0.0
+) -> tuple[int, int]:
+    """(low, high) around the largest number with cost(low) <= epsilon < cost(high).
+
+    They differ by 1, or by `precision` of low if that is more. Costs grow about like a power of the
+    number, between the root and the number itself, which says where to look next.
+    """
+    low, high = 0, MOST_REPEATS + 1
+    number = min(max(1, start), MOST_REPEATS)
+    while high - low > max(1.0, precision * low):
+        spent = cost(number)
+        if spent <= epsilon:
+            low = number
+        else:
+            high = number
+        rate = epsilon / spent if spent > 0 else 64.0
+        guess = int(number * min(64.0, rate**2 if rate < 1 else rate**1.5))
+        # Never closer to an end than a fortieth, so that the interval shrinks from both sides.
+        margin = max(1, min(high - low, low) // 40)
+        number = min(max(guess, low + min(margin, (high - low) // 2)), high - 1)
+        number = max(number, low + 1) if high - low > 1 else number
+    return low, high
+
+
+def checkpoints(repeats: int) -> list[tuple[int, float]]:
+    """Numbers of repetitions up to `repeats` and the share of delta each is read at; shares add to 1.
+
+    An odometer has to hold at all times at once: each time is rounded up to a checkpoint, and the
+    checkpoints divide delta [union over disjoint sets of paths, by the checkpoint they stop at].
+    """
+    numbers, number = [], float(repeats)
+    while number >= 1:
+        numbers.append(math.ceil(number))
+        number = min(number / _GROWTH, math.ceil(number) - 1)
+    share = math.nextafter(1 / len(numbers), 0.0) if numbers else 0.0
+    return [(number, share) for number in numbers]
+
+
+@lru_cache(maxsize=256)
+def _checkpoints(repeats: int) -> list[tuple[int, float]]:
+    return checkpoints(repeats)
+
+
+def loop_reading(event: Event, view: View, done: Decimal, repeats: int, delta: float) -> float:
+    """The odometer of a loop after `done` of at most `repeats` repetitions.
+
+    Guarantee: whoever stops at any time on reading e has P(S) <= E_Q[e^e; S] + delta.
+    """
+    if done == 0:
+        return 0.0
+    reached = [(n, share) for n, share in _checkpoints(repeats) if n >= done]
+    if not reached:
+        return math.inf
+    number, share = reached[-1]
+    return certified_epsilon(event, view, number, math.nextafter(share * delta, 0.0))

@@ -1,0 +1,1 @@
+"""How a ledger is kept: entries, the journal in memory or in a file, terms, conversion, export."""

@@ -1,0 +1,266 @@
+"""Characteristic functions of tilted lattice losses at the frequencies of a window, errors included.
+
+Masses m become m e^{t l - K}, K their logarithmic moment, so that the tilted sum concentrates where the
+divergence is wanted. Of every factor its modulus and angle are kept per use, at the frequencies where the
+product can still matter: products of any counts near the planned ones then cost a few operations each.
+
+- tilting and lattice rounding: a factor (1 + rho)^n, rho a few units times (1 + |t l|) (`Product.drift`);
+- the transform: each coefficient errs by `transform_error` |x|_1 (`dpcheck.numerics.fourier`); the
+  heaviest mass needs no transform, with it at the origin its spectrum is constant, so |x|_1 is that of the
+  others;
+- powers: (|s| + e)^n <= |s|^n e^{n e/|s|}, plus the rounding of modulus, logarithm and angle
+  (`Factor.spread`);
+- frequencies that are left out have a product below e^-FLAT.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcheck.numerics.fourier import Spectrum as Coefficients
+from dpcheck.numerics.fourier import forward, transform_error
+from dpcheck.numerics.lattice import LatticeLoss
+from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
+
+# Where the product is below e^-FLAT it is left out and counted as error.
+FLAT = 80.0
+# Counts may be smaller than planned by this factor: then e^(-FLAT FEWER) is left out.
+FEWER = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Where the tilted sum is computed: `size` lattice points from index `start`, at `tilt`.
+
+    The slopes are those of the Chernoff bounds on the mass outside; any positive value is sound.
+    """
+
+    tilt: float
+    start: int
+    size: int
+    slope_below: float
+    slope_above: float
+
+
+@dataclass(slots=True)
+class Factor:
+    """One tilted loss: x its masses, and modulus, angle and relative error of its spectrum per use."""
+
+    loss: LatticeLoss
+    levels: Array
+    x: Array
+    scale: float
+    heaviest: int
+    drift: float
+    log_modulus: Array = field(default_factory=lambda: np.zeros(0))
+    turn: Array = field(default_factory=lambda: np.zeros(0))
+    spread: Array = field(default_factory=lambda: np.zeros(0))
+    moments: dict[float, tuple[float, float]] = field(default_factory=dict)
+
+    def log_moment(self, slope: float) -> tuple[float, float]:
+        """(log sum x e^{slope l}, the largest exponent in it)."""
+        if slope not in self.moments:
+            exponent = slope * self.levels
+            top = float(exponent.max())
+            value = top + math.log(float(np.sum(self.x * np.exp(exponent - top))) + TINY)
+            self.moments[slope] = value, top
+        return self.moments[slope]
+
+    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
+        """Leave out the other frequencies."""
+        self.log_modulus, self.turn = self.log_modulus[kept], self.turn[kept]
+        self.spread = self.spread[kept]
+
+
+class Series:
+    """The transform of w_j = e^{-t j h} (1 - e^{-j h}), j = 1 .. J, a difference of geometric series.
+
+    With z = e^{-t h + i theta} and z' = e^{-h} z it is z (1 - e^{-h}) / ((1-z)(1-z')) - z^J z/(1-z)
+    + z'^J z'/(1-z'): `bulk`, `end` and `end_fast` here, each over the size of the window and counted
+    twice where a frequency stands for its conjugate.
+    """
+
+    def __init__(self, active: Indices, window: Window, h: float) -> None:
+        self.slow, self.fast = window.tilt * h, (window.tilt + 1) * h
+        theta = 2 * np.pi * active / window.size
+        twice = np.where((active == 0) | (2 * active == window.size), 1.0, 2.0)
+        turn = np.exp(1j * theta) * (twice / window.size)
+        gap, gap_fast = _one_minus(self.slow, theta), _one_minus(self.fast, theta)
+        self.bulk = turn * (math.exp(-self.slow) * -math.expm1(-h)) / (gap * gap_fast)
+        self.end = turn * math.exp(-self.slow) / gap
+        self.end_fast = turn * math.exp(-self.fast) / gap_fast
+        self.sizes = np.abs(np.array([self.bulk, self.end, self.end_fast]))
+
+
+def _one_minus(decay: float, theta: Array) -> Coefficients:
+    """1 - e^{-decay + i theta}, without cancellation."""
+    shrunk = math.exp(-decay)
+    real = -math.expm1(-decay) + shrunk * 2 * np.sin(theta / 2) ** 2
+    return np.asarray(real - 1j * shrunk * np.sin(theta))
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The spectrum of the composed law at `active`, and the constants that belong to it.
+
+    `missed` bounds the error of each coefficient, `left_out` the modulus of all others.
+    """
+
+    active: Indices
+    values: Coefficients
+    missed: Array
+    left_out: float
+    log_scale: float
+    drift: float
+    shift: int
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The factors of a composition at the frequencies that matter for about the planned counts."""
+
+    window: Window
+    step: float
+    active: Indices
+    factors: tuple[Factor, ...]
+    planned: tuple[int, ...]
+
+    @cached_property
+    def series(self) -> Series:
+        """The transform of the weights at these frequencies."""
+        return Series(self.active, self.window, self.step)
+
+    def product(self, counts: Sequence[int]) -> Product:
+        """The composed spectrum, each factor so many times.
+
+        Assumes: no count is below FEWER times the planned one.
+        """
+        log_size, spread = np.zeros(len(self.active)), np.zeros(len(self.active))
+        angle = np.zeros(len(self.active))
+        log_scale, drift, shift = 0.0, 0.0, 0
+        for factor, count in zip(self.factors, counts, strict=True):
+            log_size += count * factor.log_modulus
+            spread += count * factor.spread
+            angle += np.remainder(count * factor.turn, 2 * np.pi)
+            log_scale += count * factor.scale
+            drift += count * factor.drift
+            shift += count * (factor.loss.first + factor.heaviest)
+        least = min(n / planned for n, planned in zip(counts, self.planned, strict=True))
+        grown = np.exp(log_size)
+        # The exponent errs by some units of itself, at most FLAT, and of every summand.
+        slip = 4 * ELEMENTARY * (FLAT + len(self.factors))
+        missed = grown * (np.expm1(np.minimum(spread, 600.0)) + slip)
+        left_out = math.exp(min(-FLAT * min(least, 1.0) + drift, 0.0))
+        values = grown * np.exp(1j * angle)
+        return Product(self.active, values, missed, left_out, log_scale, drift, shift)
+
+
+def spectrum(parts: Sequence[tuple[LatticeLoss, int]], window: Window) -> Spectrum | None:
+    """The spectrum of a composition; None where some loss has no finite part at all."""
+    eta = transform_error(window.size)
+    active: Indices | None = None
+    upper = np.zeros(1)
+    factors: list[Factor] = []
+    for loss, count in parts:
+        factor = _tilted(loss, window.tilt)
+        if factor is None:
+            return None
+        others = factor.x.copy()
+        others[factor.heaviest] = 0.0
+        total = float(np.sum(others))
+        coefficients = forward(_wrapped(others, -factor.heaviest, window.size))
+        coefficients += factor.x[factor.heaviest]
+        if active is None:
+            # Where one factor is below e^-FLAT the product is: nothing there is worth computing.
+            least = max(math.exp(-FLAT / count) - 2 * eta * total, 0.0)
+            squares = coefficients.real**2 + coefficients.imag**2
+            active = np.flatnonzero(squares > least**2)
+            upper = np.zeros(len(active))
+        coefficients = coefficients[active]
+        modulus = np.maximum(np.abs(coefficients), max(eta * total, 1e-300))
+        factor.log_modulus, factor.turn = np.log(modulus), np.angle(coefficients)
+        # The transform, and the rounding of sum, modulus, logarithm and angle.
+        factor.spread = eta * total / modulus + UNIT * (6 + 4 * np.abs(factor.turn))
+        factors.append(factor)
+        # |product| <= e^upper: the other factors are at most 1 but for their drift.
+        upper = upper + count * (factor.log_modulus + factor.spread)
+        kept = upper > -FLAT
+        if not kept.all():
+            active, upper = active[kept], upper[kept]
+            for earlier in factors:
+                earlier.keep(kept)
+    assert active is not None
+    step = parts[0][0].lattice.step
+    return Spectrum(window, step, active, tuple(factors), tuple(count for _, count in parts))
+
+
+def _tilted(loss: LatticeLoss, tilt: float) -> Factor | None:
+    """The masses tilted and normalised; the normalisation is exact up to `drift`."""
+    levels = loss.levels
+    exponent = np.where(loss.masses > 0, tilt * levels, -math.inf)
+    top = float(exponent.max())
+    if not math.isfinite(top):
+        return None
+    scale = top + math.log(float(np.sum(loss.masses * np.exp(exponent - top))))
+    x = loss.masses * np.exp(exponent - scale)
+    largest = abs(tilt) * float(np.abs(levels).max())
+    # Level, product with t and difference: 4 |t l| + t h + |scale| units; e^x and one product.
+    drift = 2 * ELEMENTARY + 6 * UNIT * (largest + abs(scale))
+    return Factor(loss, levels, x, scale, int(np.argmax(x)), drift)
+
+
+def _wrapped(x: Array, first: int, size: int) -> Array:
+    """`x` laid on a circle of `size` points, starting at `first`."""
+    start = first % size
+    circle = np.zeros(size)
+    if start + len(x) <= size:
+        circle[start : start + len(x)] = x
+        return circle
+    if len(x) <= size:
+        circle[start:] = x[: size - start]
+        circle[: len(x) - (size - start)] = x[size - start :]
+        return circle
+    folded = np.bincount((start + np.arange(len(x))) % size, weights=x, minlength=size)
+    return np.asarray(folded, dtype=np.float64)
+
+
+def tail(factors: Sequence[Factor], counts: Sequence[int], slope: float, edge: float) -> float:
+    """Chernoff: the tilted mass of sums on the far side of `edge` as seen by the sign of `slope`."""
+    total, size = -slope * edge, abs(slope * edge)
+    for factor, count in zip(factors, counts, strict=True):
+        moment, top = factor.log_moment(slope)
+        term = count * moment
+        total += term
+        size += abs(term) + count * (1.0 + abs(top))
+    return math.exp(min(total + 2 * ELEMENTARY * size, 0.0))
+
+
+def infinite_mass(losses: Sequence[LatticeLoss], counts: Sequence[int], *, above: bool) -> float:
+    """P-mass of at least one infinite loss, prod (m + i)^n - prod m^n, rounded up or down."""
+    parts = list(zip(losses, counts, strict=True))
+    if not any(loss.infinite for loss in losses):
+        return 0.0
+    uses = sum(counts)
+    finite = [float(np.sum(loss.masses)) for loss in losses]
+    if min(finite) <= 0.0:
+        totals = [mass + loss.infinite for mass, loss in zip(finite, losses, strict=True)]
+        if min(totals) <= 0.0:  # a lower measure that keeps nothing
+            return 0.0
+        value = math.exp(sum(n * math.log(a) for a, n in zip(totals, counts, strict=True)))
+    else:
+        log_finite = sum(n * math.log(a) for a, n in zip(finite, counts, strict=True))
+        ratios = (
+            n * math.log1p(loss.infinite / a) for a, (loss, n) in zip(finite, parts, strict=True)
+        )
+        ratio = math.fsum(ratios)
+        if log_finite > 700.0:  # a lattice too coarse for so many uses proves nothing
+            return 1.0 if above else 0.0
+        value = math.exp(log_finite) * math.expm1(min(ratio, 700.0))
+    slip = 256 * UNIT * uses
+    return value * (1 + slip) if above else value * max(1 - slip, 0.0)

@@ -1,0 +1,131 @@
+"""Guards in the libraries people train with: each stops at its budget, its epsilon the accountant's."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+import torch
+from opacus import PrivacyEngine
+
+import dpcheck
+import dpcheck.integrations.opacus
+from dpcheck.core.errors import BudgetExceeded, NotCovered
+from dpcheck.integrations.guards.logs import NAME, tensorboard
+from dpcheck.integrations.guards.opacus import check_layers, guard_training, sampling_rate
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "guards"
+pytestmark = pytest.mark.filterwarnings("ignore")
+BUDGET = dpcheck.Budget(2.0, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "name", ["opacus_loop", "lightning_loop", "trainer_lora", "flower_rounds", "nvflare_filter"]
+)
+def test_an_example_stops_at_its_budget_and_agrees_with_the_accountant(name):
+    guard, spent, accounted = runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]()
+    assert guard.left == 0
+    assert spent == accounted
+    one_more = guard.event * (guard.steps + 1)
+    beyond = dpcheck.epsilon(one_more, delta=guard.budget.delta, adjacency="add-remove")
+    assert spent <= guard.budget.epsilon < beyond.upper
+    with pytest.raises(BudgetExceeded):
+        guard.step()
+
+
+def private(noise=2.0, model=None, sampler=None, **options):
+    torch.manual_seed(0)
+    table = torch.utils.data.TensorDataset(torch.randn(64, 3), torch.randint(0, 2, (64,)))
+    model = torch.nn.Linear(3, 2) if model is None else model
+    loader = torch.utils.data.DataLoader(table, batch_size=16, sampler=sampler)
+    return PrivacyEngine(accountant=options.pop("accountant", "dpcheck")).make_private(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
+        data_loader=loader,
+        noise_multiplier=noise,
+        max_grad_norm=1.0,
+        **options,
+    )
+
+
+def test_the_accountant_refuses_batches_that_are_not_sampled():
+    with pytest.raises(NotCovered, match="poisson_sampling=False"):
+        private(poisson_sampling=False)
+    model, optimizer, loader = private(poisson_sampling=False, accountant="rdp")
+    with pytest.raises(NotCovered, match="in order"):
+        guard_training(optimizer, loader, model, BUDGET)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "words"),
+    [
+        (torch.utils.data.WeightedRandomSampler([1.0] * 63 + [9.0], 64), "more often"),
+        (torch.utils.data.RandomSampler(range(64)), "one batch of each epoch"),
+        (torch.utils.data.SequentialSampler(range(64)), "in order"),
+    ],
+)
+def test_a_loader_that_is_not_poisson_is_refused_by_name(sampler, words):
+    table = torch.utils.data.TensorDataset(torch.randn(64, 3))
+    loader = torch.utils.data.DataLoader(table, batch_size=16, sampler=sampler)
+    with pytest.raises(NotCovered, match=words):
+        sampling_rate(loader)
+    model, optimizer, _ = private()
+    with pytest.raises(NotCovered, match=words):
+        guard_training(optimizer, loader, model, BUDGET)
+
+
+def test_layers_that_mix_examples_are_refused_by_name():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
+    with pytest.raises(NotCovered, match="layer 1 is BatchNorm1d"):
+        check_layers(model)
+    check_layers(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.GroupNorm(2, 4)))
+
+
+def test_a_step_beyond_the_budget_changes_no_parameter():
+    model, optimizer, loader = private(noise=2.0)
+    seen = []
+
+    class Writer:
+        def add_scalar(self, name, value, step):
+            seen.append((name, value, step))
+
+    guard = guard_training(
+        optimizer, loader, model, BUDGET, log=[tensorboard(Writer())], log_every=1
+    )
+
+    def train():
+        for inputs, labels in loader:
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(model(inputs), labels).backward()
+            optimizer.step()
+
+    def train_on():
+        while True:
+            train()
+
+    with pytest.raises(BudgetExceeded):
+        train_on()
+    assert len(seen) == guard.steps == guard.allowed
+    assert seen[-1] == (NAME, guard.epsilon().upper, guard.steps)
+    before = [p.detach().clone() for p in model.parameters()]
+    with pytest.raises(BudgetExceeded):
+        train()
+    for one, other in zip(before, model.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_a_step_with_other_noise_is_refused():
+    model, optimizer, loader = private()
+    guard_training(optimizer, loader, model, BUDGET)
+    optimizer.noise_multiplier = 0.5
+    inputs, labels = next(iter(loader))
+    torch.nn.functional.cross_entropy(model(inputs), labels).backward()
+    with pytest.raises(NotCovered, match=r"noise multiplier 0\.5"):
+        optimizer.step()
+
+
+def test_what_the_accountant_assumes_is_said():
+    engine = PrivacyEngine(accountant="dpcheck")
+    engine.accountant.step(noise_multiplier=1.0, sample_rate=0.25)
+    assumes = " ".join(engine.accountant.bound(1e-5).assumes)
+    assert "Poisson sampling" in assumes
+    assert "divisor" in assumes

@@ -1,0 +1,94 @@
+"""`dpcheck init`: files that work as written, nothing overwritten, nothing asked that was told."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from dpcheck.cli.main import run
+from dpcheck.core.records import Number, OneOf
+from dpcheck.gate import project
+from dpcheck.gate.starting import described_by
+from dpcheck.session.run import AuditRequest, plan
+
+CITIES = ("Oslo", "Rome")
+CSV = "age,city,zip code\n" + "".join(f"{20 + i},{CITIES[i % 2]},{100 + i}\n" for i in range(40))
+CODE = """
+import numpy as np
+
+def mean_age(people):
+    return people["age"].clip(0, 100).sum() / 1000 + np.random.laplace(scale=0.1)
+"""
+FLAGS = ("--eps", "1", "--adjacency", "replace-one", "--data", "people.csv")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "mean.py").write_text(CODE)
+    (tmp_path / "people.csv").write_text(CSV)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def init(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dpcheck", "init", *arguments])
+        with pytest.raises(SystemExit) as end:
+            run()
+        found = capsys.readouterr()
+        return end.value.code, found.out, found.err
+
+    return call
+
+
+def test_what_it_writes_can_be_audited_and_checked(folder, init):
+    code, out, _ = init("mean.py:mean_age", *FLAGS)
+    assert code == 0
+    assert "next: dpcheck audit dpcheck_mean_age.py:mean_age" in out
+    plans, _ = plan(AuditRequest("dpcheck_mean_age.py:mean_age"))
+    assert plans[0].claim.budget.epsilon == 1.0
+    assert plans[0].pair_search.description.names == ("age", "city", "zip code")
+    loaded = project.load(folder / "dpcheck.toml")
+    assert loaded.audits[0].target == "dpcheck_mean_age.py:mean_age"
+    assert loaded.budgets[0].budget.epsilon == 1.0
+    assert "dpcheck check" in (folder / ".github/workflows/privacy.yml").read_text()
+
+
+def test_nothing_that_exists_is_overwritten(folder, init):
+    (folder / "dpcheck.toml").write_text("# mine\n")
+    init("mean.py:mean_age", *FLAGS)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    code, out, _ = init("mean.py:mean_age", "--eps", "9", *FLAGS[2:])
+    assert code == 0
+    assert out.count("kept") == 3
+    assert '[[audits]]\ntarget = "dpcheck_mean_age.py:mean_age"' in out  # what to add by hand
+    assert before == {path: path.read_bytes() for path in before}
+
+
+def test_without_a_terminal_it_names_what_it_was_not_told(folder, init):
+    code, _, err = init("mean.py:mean_age", "--eps", "1")
+    assert code == 2
+    assert "--adjacency, --data" in err
+    assert not (folder / "dpcheck.toml").exists()
+
+
+@pytest.mark.parametrize("target", ["mean.py", "nowhere.py:f", "mean.py:not a name"])
+def test_targets_that_cannot_be_imported_are_refused(folder, init, target):
+    assert init(target, *FLAGS)[0] == 2
+    assert not (folder / "dpcheck.toml").exists()
+
+
+def test_records_are_guessed_from_a_csv(folder):
+    described = described_by("people.csv")
+    assert described.column("age") == Number(20, 60, integer=True)
+    assert described.column("city") == OneOf(("Oslo", "Rome"))
+
+
+@pytest.mark.parametrize("text", ["", "age\n", "a,a\n1,2\n", "rows\n1\n2\n"])
+def test_tables_one_cannot_guess_from_are_refused(folder, init, text):
+    (folder / "people.csv").write_text(text)
+    code, _, err = init("mean.py:mean_age", *FLAGS)
+    assert code == 2
+    assert "DPC" in err
