@@ -29,6 +29,7 @@ DERIVED = {
     "flwr:LocalDpMod": "local-dp-mod",
     "flwr:LocalDpMod_epsilon_10": "local-dp-mod",
     "appfl:laplace_ten_steps": "local-steps",
+    "appfl:gaussian_ten_steps": "local-steps",
     "diffprivlib:LinearRegression": "regression-sums",
     "diffprivlib:RandomForestClassifier": "forest-votes",
     "diffprivlib:DecisionTreeClassifier": "forest-votes",
