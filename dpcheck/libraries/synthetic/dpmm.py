@@ -29,6 +29,7 @@ def _add(name: str, module: str, kind: str) -> None:
     def run(rows: Any, rng: Any) -> Any:
         import importlib
 
+        import numpy as np
         import pandas as pd
 
         model = getattr(importlib.import_module(f"dpmm.models.{module}"), kind)
@@ -36,9 +37,8 @@ def _add(name: str, module: str, kind: str) -> None:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             made = model(epsilon=_EPSILON, delta=_DELTA, domain={"a": 2, "b": 2})
-            made.set_random_state(
-                np.random.RandomState(int(rng.integers(1 << 31)))
-            )
+            seed = int(rng.integers(1 << 31))
+            made.set_random_state(np.random.RandomState(seed))
             made.fit(table)
             found = made.generate(n_records=4)
         return [[int(value) for value in row] for row in found[["a", "b"]].to_numpy()]
