@@ -25,6 +25,7 @@ class Column(Rows):
 
     what = "a column of a private table"
     categories: Data = None
+    categorical = False  # whether the categories are part of its type, as of a pandas.Categorical
 
     @classmethod
     def of(cls, rows: Rows, categories: Data = None) -> Column:
@@ -221,31 +222,38 @@ class Grouped:
 class GroupBy:
     """df.groupby(key), and a column of it."""
 
-    def __init__(self, table: Table, key: str, value: str | None = None) -> None:
-        self.table, self.key, self.value = table, key, value
+    def __init__(
+        self, table: Table, key: str, value: str | None = None, everything: bool = False
+    ) -> None:
+        self.table, self.key, self.value, self.everything = table, key, value, everything
 
     def __getitem__(self, name: str) -> GroupBy:
-        return GroupBy(self.table, self.key, name)
+        return GroupBy(self.table, self.key, name, self.everything)
 
-    def _made(self, how: str) -> Grouped:
+    def _made(self, how: str) -> Data:
         if self.value is None and how != "size":
             self.table.tracer.unknown("an aggregate of all columns of a group; name the column")
         value = None if self.value is None else self.table.data[self.value]
-        return Grouped(self.table.data[self.key], value, how)
+        key = self.table.data[self.key]
+        found = Grouped(key, value, how)
+        # A categorical column has its categories in its type: observed=False gives all of them.
+        if self.everything and key.categorical:
+            return found.reindex(key.categories, fill_value=0)
+        return found
 
-    def sum(self) -> Grouped:
+    def sum(self) -> Data:
         """Sums of groups."""
         return self._made("sum")
 
-    def count(self) -> Grouped:
+    def count(self) -> Data:
         """Counts of groups."""
         return self._made("count")
 
-    def size(self) -> Grouped:
+    def size(self) -> Data:
         """Sizes of groups."""
         return self._made("size")
 
-    def mean(self) -> Grouped:
+    def mean(self) -> Data:
         """Means of groups, which are refused when they are used."""
         return self._made("mean")
 
@@ -253,7 +261,7 @@ class GroupBy:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in self.table.data:
-            return GroupBy(self.table, self.key, name)
+            return GroupBy(self.table, self.key, name, self.everything)
         return self.table.tracer.unknown(f"DataFrameGroupBy.{name}")
 
 
@@ -356,9 +364,10 @@ class Table:
 
     def groupby(self, by: Data, **options: Data) -> GroupBy:
         """df.groupby(column)."""
-        if not isinstance(by, str) or options:
+        if not isinstance(by, str) or set(options) - {"observed", "sort"}:
             self.tracer.unknown("groupby with anything but one column")
-        return GroupBy(self, by)
+        all_of_them = options.get("observed") is False and options.get("sort", True) is True
+        return GroupBy(self, by, everything=all_of_them)
 
     def __getattr__(self, name: str) -> Data:
         if not name.startswith("__") and name in self.__dict__.get("data", {}):

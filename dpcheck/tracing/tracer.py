@@ -331,7 +331,9 @@ class Tracer:
         now = warnings.filters
         fresh = [each for each in now if each not in self._filters]
         changed = now is not self._held or list(now) != self._filters
-        if changed and any(each[0] == "error" for each in (*fresh, *now[:1])):
+        # A filter that is gone may have stood before one that raises.
+        gone = any(each not in now for each in self._filters)
+        if changed and any(each[0] == "error" for each in (now if gone else (*fresh, *now[:1]))):
             self.refuse(
                 "private-control",
                 "warnings about private values are turned into exceptions",
