@@ -1,21 +1,25 @@
 """Privacy-loss-distribution accountants side by side: time, memory, both bounds.
 
-    python benchmarks/accounting_pld.py [--tools dpcheck,google,...] [--timeout 60]
+    python benchmarks/accounting_pld.py [--tools dpcheck,google,...] [--timeout 60] [--rows 0,5,7]
 
 Every tool that is installed runs each workload in a process of its own (so that memory is its own):
-one warm-up of imports, then the computation, timed once cold. dpcheck proves a lower and an upper
-bound in both directions; Google's dp-accounting gives one bound from above in both directions at its
-default grid; PRV gives both, PRV and Opacus are asked for +-0.01.
+one warm-up of imports, then the computation, timed once cold in CPU seconds. dpcheck proves a lower and
+an upper bound in both directions (`dpcheck.epsilon`); Google's dp-accounting gives one bound from above in
+both directions at its default grid; PRV gives both, PRV and Opacus are asked for +-0.01. A last part
+measures reuse: a curve, a loop that asks after every step, 100 different groups; and where dpcheck's own
+time goes.
 """
 
 from __future__ import annotations
 
 import argparse
+import cProfile
 import importlib.util
 import json
 import math
 import os
 import platform
+import pstats
 import resource
 import statistics
 import subprocess
@@ -23,24 +27,8 @@ import sys
 import time
 from collections.abc import Callable
 
-WORKLOADS = [  # rate, noise, steps, delta
-    (256 / 60000, 1.1, 14_063, 1e-5),
-    (0.01, 1.0, 1000, 1e-5),
-    (0.01, 0.8, 10_000, 1e-5),
-    (32 / 795, 6.0, 8770, 1e-5),
-    (0.001, 0.6, 100_000, 1e-5),
-    (1.0, 50.0, 1000, 1e-5),
-    (0.01, 1.0, 1000, 1e-10),
-    (0.01, 1.0, 1000, 1e-15),
-    (0.01, 1.0, 1000, 1e-30),
-    (0.001, 1.0, 10_000_000, 1e-5),
-    (0.01, 0.1, 100, 1e-5),
-    (1e-6, 0.5, 1_000_000, 1e-10),
-    (0.01, 1000.0, 1_000_000, 1e-10),
-    (1e-8, 1.0, 1_000_000, 1e-12),
-]
-GROUPS = [(0.01, 1.0 + 0.01 * k) for k in range(100)]  # 100 distinct groups of 100 steps
-CURVE = (0.01, 1.0, 1000)  # 100 epsilons from 0 to 5
+from peers.pld_workloads import CURVE, GROUPS, TRUNCATED, WORKLOADS, Work
+
 MODULES = {
     "dpcheck": "dpcheck",
     "google": "dp_accounting",
@@ -48,56 +36,105 @@ MODULES = {
     "opacus": "opacus",
     "riskcal": "riskcal",
 }
+CALIBRATING = Work("gaussian", 2.0, 0.1, 3, 1e-3)
 
 Answer = tuple[float | None, float]
 
 
-def dpcheck_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Answer:
-    from dpcheck.accounting.losses import GaussianLoss, GaussianMixtureLoss
-    from dpcheck.accounting.pld.distribution import worse_epsilon
-    from dpcheck.numerics.side import Side
-
-    ends = []
-    for side in (Side.LOWER, Side.UPPER):
-        ways = []
-        for backwards in (False, True):
-            ways.append(
-                [
-                    (
-                        GaussianLoss(1 / s)
-                        if q == 1
-                        else GaussianMixtureLoss((1 / s,), (q,), backwards),
-                        n,
-                    )
-                    for q, s, n in groups
-                ]
-            )
-            if all(q == 1 for q, _, _ in groups):
-                break  # symmetric
-        ends.append(worse_epsilon(ways, delta, side))
-    return ends[0], ends[1]
+class NotOffered(Exception):
+    """The tool has no such mechanism."""
 
 
-def google_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Answer:
-    return None, float(_google(groups).get_epsilon_for_delta(delta))
+def dpcheck_event(work: Work):
+    """The event and the adjacency it is asked under."""
+    import dpcheck
+
+    made: dict[str, Callable[[], object]] = {
+        "gaussian": lambda: (
+            dpcheck.SampledGaussian(work.noise, work.rate)
+            if work.rate < 1
+            else dpcheck.Gaussian(work.noise)
+        ),
+        "laplace": lambda: (
+            dpcheck.SampledLaplace(work.noise, work.rate)
+            if work.rate < 1
+            else dpcheck.Laplace(work.noise)
+        ),
+        "discrete laplace": lambda: dpcheck.DiscreteLaplace(work.noise),
+        "discrete gaussian": lambda: dpcheck.DiscreteGaussian(work.noise),
+        "randomized response": lambda: dpcheck.RandomizedResponse(work.noise),
+        "pure": lambda: dpcheck.PureDP(work.noise),
+        "truncated": lambda: dpcheck.TruncatedPoissonGaussian(
+            work.noise, work.rate, *TRUNCATED[work.rate]
+        ),
+    }
+    made["gaussian replaced"] = made["gaussian"]
+    replaced = work.kind in ("gaussian replaced", "randomized response")
+    return made[work.kind]() * work.steps, "replace-one" if replaced else "add-remove"
 
 
-def _google(groups: list[tuple[float, float, int]]):
+def dpcheck_epsilon(works: list[Work], delta: float) -> Answer:
+    import dpcheck
+
+    asked = [dpcheck_event(work) for work in works]
+    event = asked[0][0]
+    for other, _ in asked[1:]:
+        event = event + other
+    bound = dpcheck.epsilon(event, delta=delta, adjacency=asked[0][1])
+    return bound.lower, bound.upper
+
+
+def google_epsilon(works: list[Work], delta: float) -> Answer:
+    return None, float(_google(works).get_epsilon_for_delta(delta))
+
+
+def _google(works: list[Work]):
+    from dp_accounting import NeighboringRelation
+    from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
 
+    replaced = NeighboringRelation.REPLACE_ONE
+
+    def one(work: Work):
+        if work.kind == "gaussian":
+            return pld.from_gaussian_mechanism(work.noise, sampling_prob=work.rate)
+        if work.kind == "gaussian replaced":
+            # Its sensitivity is that of the relation: 2 norm bounds where a record is replaced.
+            return pld.from_gaussian_mechanism(
+                work.noise, sampling_prob=work.rate, neighboring_relation=replaced
+            )
+        if work.kind == "laplace":
+            return pld.from_laplace_mechanism(work.noise, sampling_prob=work.rate)
+        if work.kind == "discrete laplace":
+            return pld.from_discrete_laplace_mechanism(1 / work.noise)
+        if work.kind == "discrete gaussian":
+            return pld.from_discrete_gaussian_mechanism(work.noise)
+        if work.kind == "randomized response":
+            return pld.from_randomized_response(work.noise, 2)
+        if work.kind == "pure":
+            return pld.from_privacy_parameters(common.DifferentialPrivacyParameters(work.noise, 0))
+        rows, batch = TRUNCATED[work.rate]
+        return pld.from_truncated_subsampled_gaussian_mechanism(rows, work.rate, batch, work.noise)
+
     total = None
-    for q, s, n in groups:
-        part = pld.from_gaussian_mechanism(s, sampling_prob=q).self_compose(n)
+    for work in works:
+        part = one(work).self_compose(work.steps)
         total = part if total is None else total.compose(part)
     return total
 
 
-def prv_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Answer:
+def _only_gaussian(works: list[Work]) -> None:
+    if any(work.kind != "gaussian" for work in works):
+        raise NotOffered
+
+
+def prv_epsilon(works: list[Work], delta: float) -> Answer:
     import prv_accountant as prv
 
-    counts = [n for _, _, n in groups]
+    _only_gaussian(works)
+    counts = [work.steps for work in works]
     accountant = prv.PRVAccountant(
-        prvs=[prv.PoissonSubsampledGaussianMechanism(q, s) for q, s, _ in groups],
+        prvs=[prv.PoissonSubsampledGaussianMechanism(w.rate, w.noise) for w in works],
         max_self_compositions=counts,
         eps_error=0.01,
         delta_error=delta / 1000,
@@ -106,19 +143,21 @@ def prv_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Answer:
     return float(low), float(high)
 
 
-def opacus_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Answer:
+def opacus_epsilon(works: list[Work], delta: float) -> Answer:
     from opacus.accountants import PRVAccountant
 
+    _only_gaussian(works)
     accountant = PRVAccountant()
-    accountant.history = [(s, q, n) for q, s, n in groups]
+    accountant.history = [(w.noise, w.rate, w.steps) for w in works]
     return None, float(accountant.get_epsilon(delta=delta))
 
 
-def riskcal_epsilon(groups: list[tuple[float, float, int]], delta: float) -> Answer:
+def riskcal_epsilon(works: list[Work], delta: float) -> Answer:
     from riskcal.accountants import CTDAccountant
 
+    _only_gaussian(works)
     accountant = CTDAccountant()
-    accountant.history = [(s, q, n) for q, s, n in groups]
+    accountant.history = [(w.noise, w.rate, w.steps) for w in works]
     return None, float(accountant.get_epsilon(delta=delta))
 
 
@@ -127,43 +166,74 @@ def dpcheck_curve(epsilons: list[float]) -> None:
     from dpcheck.accounting.pld.distribution import pld_delta
     from dpcheck.numerics.side import Side
 
-    q, s, n = CURVE
     for side in Side:
         for backwards in (False, True):
-            pld_delta([(GaussianMixtureLoss((1 / s,), (q,), backwards), n)], epsilons, side)
+            loss = GaussianMixtureLoss((1 / CURVE.noise,), (CURVE.rate,), backwards)
+            pld_delta([(loss, CURVE.steps)], epsilons, side)
 
 
 def google_curve(epsilons: list[float]) -> None:
     _google([CURVE]).get_delta_for_epsilon(epsilons)
 
 
-EPSILON: dict[str, Callable[[list[tuple[float, float, int]], float], Answer]] = {
+def dpcheck_loop() -> None:
+    """A training loop that asks for epsilon after every one of its steps."""
+    import dpcheck
+
+    step = dpcheck.SampledGaussian(CURVE.noise, CURVE.rate)
+    for done in range(1, LOOP + 1):
+        dpcheck.epsilon(step * done, delta=CURVE.delta)
+
+
+LOOP = 5000
+EPSILON: dict[str, Callable[[list[Work], float], Answer]] = {
     "dpcheck": dpcheck_epsilon,
     "google": google_epsilon,
     "prv": prv_epsilon,
     "opacus": opacus_epsilon,
     "riskcal": riskcal_epsilon,
 }
+FIFTY = [0.05 * k for k in range(100)]
 
 
 def worker(tool: str, task: str) -> None:
-    """Run one task and print seconds, peak memory and the answer as JSON."""
+    """Run one task and print CPU seconds, peak memory and the answer as JSON."""
     import warnings
 
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
     # Imports and first-call setup are not what is compared.
-    EPSILON[tool]([(0.1, 2.0, 3)], 1e-3)
-    before = time.perf_counter()
+    EPSILON[tool]([CALIBRATING], CALIBRATING.delta)
+    before = time.process_time()
     answer: Answer = (None, math.nan)
     if task == "groups":
-        answer = EPSILON[tool]([(q, s, 100) for q, s in GROUPS], 1e-5)
+        works = [Work("gaussian", noise, rate, 100, 1e-5) for rate, noise in GROUPS]
+        answer = EPSILON[tool](works, 1e-5)
     elif task == "curve":
-        (dpcheck_curve if tool == "dpcheck" else google_curve)([0.05 * k for k in range(100)])
+        (dpcheck_curve if tool == "dpcheck" else google_curve)(FIFTY)
+    elif task == "point":
+        (dpcheck_curve if tool == "dpcheck" else google_curve)([1.0])
+    elif task == "loop":
+        dpcheck_loop()
+    elif task.startswith("profile"):
+        work = WORKLOADS[int(task.removeprefix("profile"))]
+        profile = cProfile.Profile()
+        profile.runcall(dpcheck_epsilon, [work], work.delta)
+        stats = pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime")
+        rows = []
+        for where, (_, calls, own, _, _) in list(stats.stats.items()):
+            rows.append((own, calls, f"{os.path.basename(where[0])}:{where[2]}"))
+        rows.sort(reverse=True)
+        print(json.dumps({"profile": rows[:8]}))
+        return
     else:
-        rate, noise, steps, delta = WORKLOADS[int(task)]
-        answer = EPSILON[tool]([(rate, noise, steps)], delta)
-    seconds = time.perf_counter() - before
+        work = WORKLOADS[int(task)]
+        try:
+            answer = EPSILON[tool]([work], work.delta)
+        except NotOffered:
+            print(json.dumps({"error": "-"}))
+            return
+    seconds = time.process_time() - before
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         json.dumps({"seconds": seconds, "memory": memory, "lower": answer[0], "upper": answer[1]})
@@ -173,11 +243,20 @@ def worker(tool: str, task: str) -> None:
 def run(tool: str, task: str, timeout: float) -> dict[str, object]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, __file__, "--worker", tool, "--task", task]
+    limits = (math.ceil(timeout), math.ceil(timeout) + 5)
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout, env=environment, check=False
+            command,
+            capture_output=True,
+            text=True,
+            timeout=5 * timeout,
+            env=environment,
+            check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, limits),
         )
     except subprocess.TimeoutExpired:
+        return {"error": f"over {timeout:g} s"}
+    if done.returncode < 0:
         return {"error": f"over {timeout:g} s"}
     try:
         return dict(json.loads(done.stdout.strip().splitlines()[-1]))
@@ -198,10 +277,64 @@ def show(name: str, result: dict[str, object]) -> str:
     )
 
 
+class Summary:
+    """The figures that are held against the targets."""
+
+    def __init__(self) -> None:
+        self.ratios: dict[int, float] = {}
+        self.looser: list[int] = []
+        self.gaps: dict[int, float] = {}
+        self.memory = 0.0
+
+    def add(self, row: int, ours: dict, peer: dict) -> None:
+        """One more workload."""
+        if "upper" not in ours:
+            return
+        self.memory = max(self.memory, ours["memory"])
+        self.gaps[row] = (ours["upper"] - ours["lower"]) / (1e-2 * ours["upper"] + 1e-6)
+        if "upper" in peer:
+            self.ratios[row] = peer["seconds"] / max(ours["seconds"], 1e-4)
+            if ours["upper"] > peer["upper"] * (1 + 1e-4):
+                self.looser.append(row)
+
+    def show(self) -> None:
+        """Print them."""
+        if self.ratios:
+            median = statistics.median(self.ratios.values())
+            least = min(self.ratios.values())
+            print(f"median over the workloads: {median:.1f}x; target 15: {_met(median >= 15)}")
+            print(f"least: {least:.1f}x; target 5: {_met(least >= 5)}")
+            print("  each: " + ", ".join(f"{row}: {r:.1f}" for row, r in self.ratios.items()))
+            print(f"upper more than 1e-4 above google's: rows {self.looser or 'none'}")
+        wide = [row for row, gap in self.gaps.items() if gap > 1]
+        print(f"gap above 1%: rows {wide or 'none'}")
+        print(f"largest memory: {self.memory:.0f} MB; target 200: {_met(self.memory < 200)}")
+
+
+def reuse(tools: list[str], timeout: float) -> None:
+    """A curve, a loop, and many groups."""
+    for task, title in (
+        ("groups", "100 distinct groups x 100 steps"),
+        ("point", "one delta at an epsilon"),
+        ("curve", "a curve of 100 points"),
+        ("loop", f"epsilon after each of {LOOP} steps"),
+    ):
+        print(title)
+        offered = tools if task == "groups" else ["dpcheck", "google"]
+        offered = ["dpcheck"] if task == "loop" else [t for t in offered if t in tools]
+        results = {tool: run(tool, task, 2 * timeout) for tool in offered if tool in tools}
+        for tool, result in results.items():
+            print(show(tool, result), flush=True)
+        if task == "loop" and "seconds" in results.get("dpcheck", {}):
+            each = results["dpcheck"]["seconds"] / LOOP
+            print(f"  {1000 * each:.2f} ms a step; target 1: {_met(each < 1e-3)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tools", default=",".join(MODULES))
     parser.add_argument("--timeout", type=float, default=60.0)
+    parser.add_argument("--rows", default="", help="these rows only, and no reuse")
     parser.add_argument("--worker")
     parser.add_argument("--task", default="0")
     options = parser.parse_args()
@@ -209,44 +342,24 @@ def main() -> None:
         worker(options.worker, options.task)
         return
     tools = [t for t in options.tools.split(",") if importlib.util.find_spec(MODULES[t])]
-    print(
-        f"python {platform.python_version()}, {platform.machine()}, one thread; tools: {', '.join(tools)}"
-    )
-    ratios, worst_gap, worst_memory, above = [], 0.0, 0.0, []
-    for k, (rate, noise, steps, delta) in enumerate(WORKLOADS):
-        print(f"rate {rate:.6g}, noise {noise:g}, steps {steps}, delta {delta:g}")
-        results = {tool: run(tool, str(k), options.timeout) for tool in tools}
+    print(f"python {platform.python_version()}, {platform.machine()}, one thread, CPU seconds")
+    print(f"tools: {', '.join(tools)}")
+    rows = [int(row) for row in options.rows.split(",") if row] or range(len(WORKLOADS))
+    summary = Summary()
+    for row in rows:
+        print(f"{row}: {WORKLOADS[row]}")
+        results = {tool: run(tool, str(row), options.timeout) for tool in tools}
         for tool, result in results.items():
-            print(show(tool, result))
-        ours, peer = results.get("dpcheck", {}), results.get("google", {})
-        if "upper" in ours:
-            gap = (ours["upper"] - ours["lower"]) / (1e-3 * ours["upper"] + 1e-6)
-            worst_gap, worst_memory = max(worst_gap, gap), max(worst_memory, ours["memory"])
-            if "upper" in peer:
-                ratios.append(peer["seconds"] / ours["seconds"])
-                if ours["upper"] > peer["upper"] * (1 + 1e-4):
-                    above.append(k)
-    for task in ("groups", "curve"):
-        print("100 distinct groups x 100 steps" if task == "groups" else "curve of 100 points")
-        eligible = [t for t in tools if task == "groups" or t in ("dpcheck", "google")]
-        results = {tool: run(tool, task, 2 * options.timeout) for tool in eligible}
-        for tool, result in results.items():
-            print(show(tool, result))
-        if "seconds" in results.get("dpcheck", {}) and "seconds" in results.get("google", {}):
-            ratio = results["google"]["seconds"] / results["dpcheck"]["seconds"]
-            worst_memory = max(worst_memory, results["dpcheck"]["memory"])
-            print(f"  dpcheck is {ratio:.1f}x as fast as google; target 10: {_met(ratio >= 10)}")
-    if ratios:
-        median = statistics.median(ratios)
-        print(
-            f"median over the workloads: {median:.1f}x as fast as google; target 5: {_met(median >= 5)}"
-        )
-        print("  each: " + ", ".join(f"{r:.1f}" for r in ratios))
-        print(f"upper more than 1e-4 above google's: {above or 'nowhere'}")
-    print(
-        f"largest gap over (1e-3 upper + 1e-6): {worst_gap:.2f}; target 1: {_met(worst_gap <= 1)}"
-    )
-    print(f"largest memory: {worst_memory:.0f} MB; target 200: {_met(worst_memory < 200)}")
+            if result.get("error") != "-":
+                print(show(tool, result), flush=True)
+        summary.add(row, results.get("dpcheck", {}), results.get("google", {}))
+    if not options.rows:
+        reuse(tools, options.timeout)
+    summary.show()
+    for row, _ in sorted(summary.ratios.items(), key=lambda item: item[1])[:4]:
+        print(f"where dpcheck's time goes in row {row} (own seconds, calls, function)")
+        for own, calls, name in run("dpcheck", f"profile{row}", options.timeout).get("profile", []):
+            print(f"  {own:8.4f} {calls:6d}  {name}")
 
 
 def _met(good: bool) -> str:

@@ -21,6 +21,7 @@ _DEFINED_IN = {
     "dpcheck.accounting.api": ("delta", "epsilon", "rdp", "tradeoff"),
     "dpcheck.accounting.calibrate": (
         "calibrate",
+        "calibrate_batch_size",
         "calibrate_epochs",
         "calibrate_noise",
         "calibrate_steps",
@@ -49,7 +50,14 @@ _DEFINED_IN = {
         "Sequential",
         "Under",
     ),
-    "dpcheck.core.events.guarantee": ("ApproxDP", "GDP", "NotPrivate", "PureDP", "ZCDP"),
+    "dpcheck.core.events.guarantee": (
+        "ApproxDP",
+        "GDP",
+        "LossDistribution",
+        "NotPrivate",
+        "PureDP",
+        "ZCDP",
+    ),
     "dpcheck.core.events.noise": (
         "DiscreteGaussian",
         "DiscreteLaplace",
@@ -59,13 +67,21 @@ _DEFINED_IN = {
         "Laplace",
         "RandomizedResponse",
     ),
+    "dpcheck.core.events.selection": (
+        "AboveThreshold",
+        "PermuteAndFlip",
+        "ReportNoisyMax",
+        "ShuffledReports",
+    ),
     "dpcheck.core.events.training": (
         "BandedMatrix",
         "FixedBatchGaussian",
+        "MatrixMechanism",
         "MixtureGaussian",
         "ObjectivePerturbation",
         "OutputPerturbation",
         "RandomAllocationGaussian",
+        "RealisedBatchGaussian",
         "SampledGaussian",
         "SampledLaplace",
         "TreeAggregation",
@@ -77,6 +93,7 @@ _DEFINED_IN = {
     "dpcheck.ledger.ledger": ("Ledger",),
     "dpcheck.session.assertion": ("assert_private",),
     "dpcheck.session.audit": ("audit",),
+    "dpcheck.session.enforcing": ("enforced",),
     "dpcheck.tracing.clipping": ("clip_norm",),
     "dpcheck.tracing.proof": ("Proof", "prove"),
 }
@@ -102,6 +119,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.accounting.api import rdp as rdp
     from dpcheck.accounting.api import tradeoff as tradeoff
     from dpcheck.accounting.calibrate import calibrate as calibrate
+    from dpcheck.accounting.calibrate import calibrate_batch_size as calibrate_batch_size
     from dpcheck.accounting.calibrate import calibrate_epochs as calibrate_epochs
     from dpcheck.accounting.calibrate import calibrate_noise as calibrate_noise
     from dpcheck.accounting.calibrate import calibrate_steps as calibrate_steps
@@ -130,6 +148,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.guarantee import GDP as GDP
     from dpcheck.core.events.guarantee import ZCDP as ZCDP
     from dpcheck.core.events.guarantee import ApproxDP as ApproxDP
+    from dpcheck.core.events.guarantee import LossDistribution as LossDistribution
     from dpcheck.core.events.guarantee import NotPrivate as NotPrivate
     from dpcheck.core.events.guarantee import PureDP as PureDP
     from dpcheck.core.events.noise import DiscreteGaussian as DiscreteGaussian
@@ -139,12 +158,18 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.noise import Gaussian as Gaussian
     from dpcheck.core.events.noise import Laplace as Laplace
     from dpcheck.core.events.noise import RandomizedResponse as RandomizedResponse
+    from dpcheck.core.events.selection import AboveThreshold as AboveThreshold
+    from dpcheck.core.events.selection import PermuteAndFlip as PermuteAndFlip
+    from dpcheck.core.events.selection import ReportNoisyMax as ReportNoisyMax
+    from dpcheck.core.events.selection import ShuffledReports as ShuffledReports
     from dpcheck.core.events.training import BandedMatrix as BandedMatrix
     from dpcheck.core.events.training import FixedBatchGaussian as FixedBatchGaussian
+    from dpcheck.core.events.training import MatrixMechanism as MatrixMechanism
     from dpcheck.core.events.training import MixtureGaussian as MixtureGaussian
     from dpcheck.core.events.training import ObjectivePerturbation as ObjectivePerturbation
     from dpcheck.core.events.training import OutputPerturbation as OutputPerturbation
     from dpcheck.core.events.training import RandomAllocationGaussian as RandomAllocationGaussian
+    from dpcheck.core.events.training import RealisedBatchGaussian as RealisedBatchGaussian
     from dpcheck.core.events.training import SampledGaussian as SampledGaussian
     from dpcheck.core.events.training import SampledLaplace as SampledLaplace
     from dpcheck.core.events.training import TreeAggregation as TreeAggregation
@@ -158,6 +183,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.ledger.ledger import Ledger as Ledger
     from dpcheck.session.assertion import assert_private as assert_private
     from dpcheck.session.audit import audit as audit
+    from dpcheck.session.enforcing import enforced as enforced
     from dpcheck.tracing.clipping import clip_norm as clip_norm
     from dpcheck.tracing.proof import Proof as Proof
     from dpcheck.tracing.proof import prove as prove

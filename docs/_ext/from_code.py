@@ -9,6 +9,7 @@ from docutils.parsers.rst import Directive
 from dpcheck.cli.main import COMMANDS, main
 from dpcheck.core.errors import DpcheckError
 from dpcheck.core.glossary import GLOSSARY
+from dpcheck.tracing.registry import everything
 
 
 def _kinds(base: type[DpcheckError]) -> set[type[DpcheckError]]:
@@ -75,9 +76,33 @@ def _helps(command: click.Command, path: str) -> list[str]:
     return texts
 
 
+class Operations(Directive):
+    """Every operation that a proof follows, and why what it says of the result is true."""
+
+    def run(self) -> list[nodes.Node]:
+        """One list per family, rules with the same reason together."""
+        sections: list[nodes.Node] = []
+        grouped: dict[str, dict[str, list[str]]] = {}
+        for rule in everything():
+            grouped.setdefault(rule.family, {}).setdefault(rule.lemma, []).append(rule.name)
+        for family, lemmas in grouped.items():
+            section = nodes.section(ids=[f"operations-{family.replace(' ', '-')}"])
+            section += nodes.title("", family.capitalize())
+            listed = nodes.definition_list()
+            for lemma, names in lemmas.items():
+                term = nodes.term("", "", nodes.literal("", ", ".join(names)))
+                listed += nodes.definition_list_item(
+                    "", term, nodes.definition("", nodes.paragraph("", f"{lemma}."))
+                )
+            section += listed
+            sections.append(section)
+        return sections
+
+
 def setup(app):
     """Register all."""
     app.add_directive("dpcheck-errors", Errors)
     app.add_directive("dpcheck-help", Help)
     app.add_directive("dpcheck-glossary", Glossary)
+    app.add_directive("dpcheck-operations", Operations)
     return {"parallel_read_safe": True}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
+
 from dpcheck.accounting.losses import (
     AllocationLoss,
     CoinLoss,
@@ -17,7 +19,9 @@ from dpcheck.accounting.losses import (
     OppositeMixtureLoss,
     OppositeSampleLoss,
     ReplacedSampleLoss,
+    RevealedSizeLoss,
     SampledLaplaceLoss,
+    UnboundedLoss,
     WithoutReplacementLoss,
     WithReplacementLoss,
 )
@@ -263,3 +267,64 @@ def _(event: training.MixtureGaussian, adjacency: Adjacency, group: int = 1) -> 
         OppositeMixtureLoss(above, weights, binomial=False),
         OppositeMixtureLoss(below, weights, binomial=False),
     )
+
+
+# Sizes of a batch are taken together in so many groups, each with its largest.
+_SIZE_GROUPS = 64
+
+
+@worst_case.register
+def _(event: training.RealisedBatchGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    """The size is released with the sum, of which the quotient is a function: see `pld.revealed`.
+
+    Replaced: the size has one law, and given m the record is in the batch with probability m/rows, as drawn
+    without replacement. Below: with many coordinates the size can be read off the noise, and the sum alone is
+    a sampled step.
+    """
+    if adjacency is Adjacency.ZERO_OUT:
+        raise UnsupportedAdjacency(
+            "whether a null record counts in the size of a batch is not said; account it under add-remove "
+            "or replace-one.",
+            adjacency=adjacency,
+        )
+    up = enclose(1 / Fraction(event.noise_multiplier))[1]
+    rate, rows = event.sampling_rate, event.rows
+    plain = worst_case(training.SampledGaussian(event.noise_multiplier, rate), adjacency, 1).lower
+    upper: Loss
+    if rate == 1 or rows == 1:
+        # All records, or none but this one: the size tells whether it is there.
+        if adjacency is Adjacency.ADD_REMOVE:
+            reason = "the size of the batch tells the number of rows"
+            return LossBounds(UnboundedLoss(reason), UnboundedLoss(reason))
+        upper = GaussianLoss(2 * up)
+    elif adjacency is Adjacency.ADD_REMOVE:
+        upper = RevealedSizeLoss(2 * up, rate, rows)
+    else:
+        upper = _coin_of_sizes(2 * up, rate, rows)
+    if group > 1:
+        upper = GroupedLoss(upper, group)
+    larger = "rows is the number of records of the larger of two neighbouring datasets"
+    return LossBounds(upper, plain, assumes=(larger,))
+
+
+def _coin_of_sizes(shift: float, rate: float, rows: int) -> Loss:
+    spread = 9 * math.sqrt(rows * rate * (1 - rate)) + 30
+    edges = np.unique(
+        np.linspace(
+            max(rows * rate - spread, 0), min(rows * rate + spread, rows), _SIZE_GROUPS
+        ).astype(int)
+    ).tolist()
+    tails = [binomial_tail(rows, rate, edge) for edge in edges]
+    options: list[tuple[float, Loss]] = []
+    for i, edge in enumerate(edges):
+        # Sizes from the edge before (or none) up to this one, and all beyond the last as if all were drawn.
+        share = (1.0 if i == 0 else tails[i - 1][1]) - tails[i][0]
+        options.append((share, _drawn_alike(shift, edge, rows)))
+    options.append((tails[-1][1], GaussianLoss(shift)))
+    return CoinLoss(tuple((share * (1 + 1e-15), loss) for share, loss in options if share > 0))
+
+
+def _drawn_alike(shift: float, size: int, rows: int) -> Loss:
+    if size >= rows:
+        return GaussianLoss(shift)
+    return WithoutReplacementLoss(shift, enclose(Fraction(max(size, 1), rows))[1])

@@ -228,6 +228,47 @@ def calibrate_epochs(
     return Calibrated(epochs, bound)
 
 
+def calibrate_batch_size(
+    event_for: Callable[[int], Event],
+    rows: int,
+    budget: Budget,
+    *,
+    adjacency: Adjacency | str | None = None,
+    method: str = "best",
+) -> Calibrated[int]:
+    """The largest batch size up to `rows` whose training, `event_for(size)`, is within the budget.
+
+    0 if not even one row a step fits. Written as a function so that what hangs on the size does too:
+    at a fixed number of epochs a larger batch means fewer steps.
+
+    Guarantee: the returned size was checked against the budget. Assumes, for it to be the largest,
+    that a training with larger batches costs no less.
+
+    >>> from dpcheck import SampledGaussian
+    >>> calibrate_batch_size(
+    ...     lambda size: SampledGaussian(1.0, size / 60_000) * 1000, 60_000, Budget(1.0, 1e-5)
+    ... ).value
+    343
+    """
+
+    def upper(size: int) -> float:
+        return epsilon_upper(
+            event_for(size), delta=budget.delta, adjacency=adjacency, method=method
+        )
+
+    low, high = 0, count("rows", rows) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if upper(middle) <= budget.epsilon:
+            low = middle
+        else:
+            high = middle
+    if low == 0:
+        return Calibrated(0, Bound(0.0, 0.0, "nothing is released"))
+    spent = epsilon(event_for(low), delta=budget.delta, adjacency=adjacency, method=method)
+    return Calibrated(low, spent)
+
+
 def steps_in(epochs: int, steps_per_epoch: float) -> int:
     """Steps in whole epochs, rounded up, forgiving the last digit of 1/rate.
 

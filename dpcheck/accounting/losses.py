@@ -187,6 +187,20 @@ class WithReplacementLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
+class RevealedSizeLoss(Loss):
+    """A Poisson-sampled Gaussian step whose batch size m is released, a record added or removed.
+
+    With n = `rows`, the record among them: P(m) = Binomial(n, rate), Q(m) = Binomial(n-1, rate), and given m
+    the sum is moved by `mu` with probability m/n under P.
+    """
+
+    mu: float
+    rate: float
+    rows: int
+    backwards: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AllocationLoss(Loss):
     """P = (1/batches) sum_i N(mu e_i, I), Q = N(0, I): one of `batches` steps, chosen uniformly."""
 
@@ -196,10 +210,25 @@ class AllocationLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
+class LatticeMassLoss(Loss):
+    """P-masses of the losses (first + i) * step that bound a pair from above, and of an infinite one.
+
+    `added` bounds the reversed pair likewise; None where it is the same.
+    """
+
+    step: float
+    first: int
+    masses: tuple[float, ...]
+    infinite: float
+    added: tuple[int, tuple[float, ...], float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ConcentratedLoss(Loss):
-    """Renyi divergence at most rho * order at every order."""
+    """Renyi divergence at most offset + rho * order at every order."""
 
     rho: float
+    offset: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,10 +298,17 @@ class LossBounds:
 
 def reverse(loss: Loss) -> Loss:
     """The loss with P and Q swapped; the same object where the pair is symmetric."""
-    if isinstance(loss, GaussianMixtureLoss | SampledLaplaceLoss | AllocationLoss | SampledLoss):
+    if isinstance(
+        loss,
+        GaussianMixtureLoss | SampledLaplaceLoss | AllocationLoss | SampledLoss | RevealedSizeLoss,
+    ):
         return replace(loss, backwards=not loss.backwards)
     if isinstance(loss, FiniteLoss):
         return FiniteLoss(loss.q, loss.p)
+    if isinstance(loss, LatticeMassLoss):
+        if loss.added is None:
+            return loss
+        return LatticeMassLoss(loss.step, *loss.added, (loss.first, loss.masses, loss.infinite))
     if isinstance(loss, DensityLoss):
         return DensityLoss(loss.q, loss.p, loss.knots)
     if isinstance(loss, GroupedLoss):

@@ -30,11 +30,9 @@ def best_tradeoff(profile: Profile, false_positives: float) -> Bound:
     if mu and not above.leak and not above.failure:
         # The pairs the composition contains may be smaller than those that dominate it.
         reached = gaussian_mu(below.parts)
-        missed = gdp_false_negatives(mu[1], false_positives)
-        reach = gdp_false_negatives(reached[0], false_positives) if reached else 1.0
-        return Bound(
-            max(0.0, missed - 1e-14), min(1 - false_positives, reach + 1e-14), Method.GAUSSIAN.value
-        )
+        missed = gdp_false_negatives(mu[1], false_positives)[0]
+        reach = gdp_false_negatives(reached[0], false_positives)[1] if reached else 1.0
+        return Bound(missed, max(missed, min(1 - false_positives, reach)), Method.GAUSSIAN.value)
     least = tradeoff_by_pld(above, false_positives, Side.LOWER)
     most = tradeoff_by_pld(below, false_positives, Side.UPPER)
     method = Method.DISTRIBUTION.value

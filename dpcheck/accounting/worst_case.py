@@ -21,6 +21,8 @@ from dpcheck.accounting.losses import (
     GaussianLoss,
     GroupedLoss,
     LaplaceLoss,
+    LatticeMassLoss,
+    Loss,
     LossBounds,
     ResponseLoss,
     UnboundedLoss,
@@ -61,12 +63,13 @@ _GUARANTEES = (
     guarantee.ApproxDP,
     guarantee.ZCDP,
     guarantee.GDP,
+    guarantee.LossDistribution,
     noise.ExponentialMechanism,
     noise.FinitePair,
 )
 
 
-def _stated_steps(stated: Adjacency | None, adjacency: Adjacency) -> int:
+def stated_steps(stated: Adjacency | None, adjacency: Adjacency) -> int:
     """How many stated steps make one accounted step; an error where none do."""
     if stated is None or stated is adjacency:
         return 1
@@ -139,7 +142,7 @@ def _log(ratio: Fraction) -> tuple[float, float]:
 
 @worst_case.register
 def _(event: noise.ExponentialMechanism, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    steps = _stated_steps(event.adjacency, adjacency) * group
+    steps = stated_steps(event.adjacency, adjacency) * group
     # Two candidates with opposite utilities attain half of the range on each side.
     return LossBounds(
         BoundedRangeLoss(_scaled(event.epsilon, steps)[1]),
@@ -154,7 +157,7 @@ def _scaled(value: float, times: int) -> tuple[float, float]:
 @worst_case.register
 def _(event: noise.FinitePair, adjacency: Adjacency, group: int = 1) -> LossBounds:
     loss = FiniteLoss(event.p, event.q)
-    steps = _stated_steps(event.adjacency, adjacency) * group
+    steps = stated_steps(event.adjacency, adjacency) * group
     if steps == 1:
         return LossBounds(loss, loss)
     return LossBounds(GroupedLoss(loss, steps, mixed=True), loss)
@@ -162,7 +165,7 @@ def _(event: noise.FinitePair, adjacency: Adjacency, group: int = 1) -> LossBoun
 
 @worst_case.register
 def _(event: guarantee.PureDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    steps = _stated_steps(event.adjacency, adjacency) * group
+    steps = stated_steps(event.adjacency, adjacency) * group
     down, up = _scaled(event.epsilon, steps)
     # Over several steps randomized response no longer chains, but Laplace noise does.
     return LossBounds(ResponseLoss(up), ResponseLoss(down) if steps == 1 else LaplaceLoss(down))
@@ -170,7 +173,7 @@ def _(event: guarantee.PureDP, adjacency: Adjacency, group: int = 1) -> LossBoun
 
 @worst_case.register
 def _(event: guarantee.ApproxDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    steps = _stated_steps(event.adjacency, adjacency) * group
+    steps = stated_steps(event.adjacency, adjacency) * group
     attained = ResponseLoss(event.epsilon, event.delta)
     if steps == 1:
         return LossBounds(attained, attained)
@@ -184,17 +187,31 @@ def _(event: guarantee.ApproxDP, adjacency: Adjacency, group: int = 1) -> LossBo
 
 @worst_case.register
 def _(event: guarantee.ZCDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    steps = _stated_steps(event.adjacency, adjacency) * group
+    steps = stated_steps(event.adjacency, adjacency) * group
     # Group privacy of zCDP is quadratic [Bun2016, Proposition 1.9]; the Gaussian attains it.
     rho = Fraction(event.rho) * steps**2
-    return LossBounds(ConcentratedLoss(enclose(rho)[1]), GaussianLoss(enclose_root(2 * rho)[0]))
+    offset = Fraction(event.xi) * steps * sum(Fraction(1, i) for i in range(1, steps + 1))
+    return LossBounds(
+        ConcentratedLoss(enclose(rho)[1], enclose(offset)[1]),
+        GaussianLoss(enclose_root(2 * rho)[0]),
+    )
 
 
 @worst_case.register
 def _(event: guarantee.GDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
     # Group privacy of GDP is linear [Dong2022, Theorem 2.14].
-    down, up = _scaled(event.mu, _stated_steps(event.adjacency, adjacency) * group)
+    down, up = _scaled(event.mu, stated_steps(event.adjacency, adjacency) * group)
     return LossBounds(GaussianLoss(up), GaussianLoss(down))
+
+
+@worst_case.register
+def _(event: guarantee.LossDistribution, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    steps = stated_steps(event.adjacency, adjacency) * group
+    loss: Loss = LatticeMassLoss(event.step, event.first, event.masses, event.infinite, event.added)
+    given = "the privacy-loss distribution that was given bounds the mechanism's"
+    # It is an upper bound: nothing is known below.
+    upper = loss if steps == 1 else GroupedLoss(loss, steps, mixed=True)
+    return LossBounds(upper, None, assumes=(given,))
 
 
 @worst_case.register
@@ -266,7 +283,7 @@ def _(event: training.ObjectivePerturbation, adjacency: Adjacency, group: int = 
 
 @worst_case.register
 def _(event: training.OutputPerturbation, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    steps = _stated_steps(event.adjacency, adjacency) * group
+    steps = stated_steps(event.adjacency, adjacency) * group
     down, up = enclose(Fraction(event.rate) * Fraction(event.sensitivity) * steps)
     # In one dimension this is the Laplace mechanism; in more the loss is only known to be bounded.
     return LossBounds(ResponseLoss(up), LaplaceLoss(down))

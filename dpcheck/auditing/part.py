@@ -86,13 +86,15 @@ def audit_part(
         epsilon=plan.tested.at(observed.delta),
         observed=observed.epsilon,
         detectable=min(each.detectable for each, _ in seen),
-        proved=plan.proved.epsilon if plan.proved is not None else None,
-        tied=conforms(findings),
+        proved=_proved(plan, observed.delta),
+        tied=_tied(plan, findings),
         tolerance=limits.tolerance,
     )
     verdict = decide(evidence)
     spent = sum(each.runs + each.learning_runs for each, _ in seen)
     told = [finding.conformance for finding in findings if finding.conformance is not None]
+    if plan.code_proof is not None:
+        told.insert(0, plan.code_proof.how)
     return AuditEntry(
         plan.name,
         plan.variant,
@@ -114,7 +116,22 @@ def audit_part(
         evidence=_pictures(plan, findings, limits, runner) if pictures and not late else None,
         cut_short=late,
         floating_point=plan.floating_point,
+        event=None if plan.code_proof is None else plan.code_proof.event,
     )
+
+
+def _proved(plan: PartPlan, delta: float) -> float | None:
+    """The certified upper bound, at the delta of what was observed where a proof of the code gives it."""
+    if plan.code_proof is not None:
+        return plan.code_proof.epsilon_at(delta)
+    return None if plan.proved is None else plan.proved.epsilon
+
+
+def _tied(plan: PartPlan, findings: Sequence[Finding]) -> bool:
+    """Whether the bound is one of the code: proved of it, or tested; no test may say otherwise."""
+    if plan.code_proof is not None:
+        return all(finding.conforms is not False for finding in findings)
+    return conforms(findings)
 
 
 def _with_pairs(plan: PartPlan, search: PairSearch, limits: Limits, runner: Runner) -> PartPlan:

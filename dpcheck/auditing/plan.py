@@ -15,6 +15,7 @@ from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.core.audit_result import Observed, Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
+from dpcheck.core.events.event import Event
 from dpcheck.core.reference import Describes, ReferenceMechanism
 from dpcheck.core.witness import Witness
 from dpcheck.execution.runner import Runner
@@ -76,6 +77,15 @@ class Pivot:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeProof:
+    """A proof of the code itself: what it releases, and the epsilon of that at any delta."""
+
+    event: Event
+    epsilon_at: Callable[[float], float]
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
 class PartPlan:
     """Everything about one part; `tested` is the claim as auditors test it."""
 
@@ -92,6 +102,7 @@ class PartPlan:
     floating_point: bool = False  # the mechanism's outputs are the bits of another one's
     pair_search: PairSearch | None = None  # finds the pairs, where none are given
     notes: tuple[str, ...] = ()  # what is known before any run
+    code_proof: CodeProof | None = None  # then `proved` needs no test that ties it to the code
     tested: AuditedClaim = field(init=False)
 
     def __post_init__(self) -> None:

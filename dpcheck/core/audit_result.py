@@ -13,6 +13,7 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.card import SIGNS, Card, Displayed
 from dpcheck.core.card import number as display_number
 from dpcheck.core.claim import Claim
+from dpcheck.core.events.event import Event
 from dpcheck.core.evidence import RunEvidence, Spent
 from dpcheck.core.made import Made
 from dpcheck.core.method import Method
@@ -99,6 +100,7 @@ class AuditEntry(Displayed):
     evidence: RunEvidence | None = None  # what a report draws, where one was asked for
     cut_short: bool = False  # by the time limit; what was seen until then stands
     floating_point: bool = False  # about the bits of floats, kept apart from the algorithm
+    event: Event | None = None  # what the code itself was proved to release, where it was traced
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -310,7 +312,9 @@ def _details(entry: AuditEntry) -> list[str]:
     if entry.conformance is not None:
         lines.append(entry.conformance)
     if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
-        lines.append(f"would have caught ε ≥ {display_number(entry.observed.detectable)}")
+        lines.append(
+            f"on the events tried would have caught ε ≥ {display_number(entry.observed.detectable)}"
+        )
     return [*lines, *entry.notes]
 
 

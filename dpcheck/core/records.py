@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import TypeAlias
 
 from dpcheck.core.errors import InvalidParameter, UnknownName
@@ -91,6 +92,9 @@ class Records:
         if self.person is not None:
             self.column(self.person)
 
+    def __str__(self) -> str:
+        return as_code(self)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The columns, in order."""
@@ -133,3 +137,53 @@ def records(
 ) -> Records:
     """A description of the records of a dataset, column by column."""
     return Records(tuple(fields.items()), rows, person, rows_per_person)
+
+
+def as_code(description: Records) -> str:
+    """A description as one would type it.
+
+    >>> print(as_code(Records((("age", Number(0, 120, integer=True)), ("city", OneOf(("A",)))))))
+    dpcheck.records(
+        age=dpcheck.number(0, 120, integer=True),
+        city=dpcheck.one_of('A'),
+    )
+    """
+    return "\n".join(
+        ["dpcheck.records(", *(f"    {each}," for each in _arguments(description)), ")"]
+    )
+
+
+def in_one_line(description: Records) -> str:
+    """The same in one line."""
+    return f"dpcheck.records({', '.join(_arguments(description))})"
+
+
+def _arguments(description: Records) -> list[str]:
+    plain = {n: f for n, f in description.fields if n.isidentifier() and not iskeyword(n)}
+    others = {n: f for n, f in description.fields if n not in plain}
+    found = [f"{name}={_typed(field)}" for name, field in plain.items()]
+    if others:  # names that are no Python names
+        inner = ", ".join(f"{name!r}: {_typed(field)}" for name, field in others.items())
+        found.append(f"**{{{inner}}}")
+    if description.rows is not None:
+        found.append(f"rows={description.rows}")
+    if description.person is not None:
+        found.append(f"person={description.person!r}")
+        found.append(f"rows_per_person={description.rows_per_person}")
+    return found
+
+
+def _typed(field: Field) -> str:
+    if isinstance(field, OneOf):
+        return f"dpcheck.one_of({', '.join(repr(value) for value in field.values)})"
+    if isinstance(field, Text):
+        return "dpcheck.text()" if field.longest == 1000 else f"dpcheck.text({field.longest})"
+    words = [f"{end:.15g}" for end in (field.low, field.high)]
+    if not (math.isfinite(field.low) and math.isfinite(field.high)):
+        words = [
+            f"{n}={v:.15g}"
+            for n, v in (("low", field.low), ("high", field.high))
+            if math.isfinite(v)
+        ]
+    words += [f"{name}=True" for name in ("integer", "missing") if getattr(field, name)]
+    return f"dpcheck.number({', '.join(words)})"

@@ -9,7 +9,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry, BudgetEntry, Voucher
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import DpcheckError, InvalidProject
-from dpcheck.core.events.event import Event, Sequential
+from dpcheck.core.events.event import Event, Sequential, Under
 from dpcheck.core.events.guarantee import ApproxDP, PureDP
 from dpcheck.core.events.serialize import to_json
 from dpcheck.gate.project import AuditSpec, BudgetSpec
@@ -39,8 +39,12 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
     vouchers: list[Voucher] = []
     for audit, entry in audited:
         times = f" x {audit.releases}" if audit.releases > 1 else ""
-        events.append(claimed_event(entry.claim, spec.adjacency) * audit.releases)
-        listed.append(f"{audit.name}/{entry.part}: claims {entry.claim.budget}{times}")
+        if entry.event is not None:
+            events.append(Under(entry.claim.adjacency, entry.event) * audit.releases)
+            listed.append(f"{audit.name}/{entry.part}: traced {to_json(entry.event)}{times}")
+        else:
+            events.append(claimed_event(entry.claim, spec.adjacency) * audit.releases)
+            listed.append(f"{audit.name}/{entry.part}: claims {entry.claim.budget}{times}")
         vouchers.append(
             Voucher(f"{audit.name}/{entry.part}", entry.verdict, entry.observed.epsilon)
         )

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpcheck.auditing.pairs.inference import as_code, infer_records
+from dpcheck.auditing.pairs.inference import infer_records
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.data import Data
 from dpcheck.core.errors import InvalidRecords, UsageError
-from dpcheck.core.records import Records
+from dpcheck.core.records import Records, as_code
 from dpcheck.execution.references import parse
 
 _MOST_ROWS = 100_000  # read to guess from

@@ -8,12 +8,15 @@ Gaussians of multiplier 2 at delta 1e-5 they answer 11.48 and 5.38).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+
+from scipy.optimize import brentq
 
 from dpcheck.accounting.renyi.divergence import expected_runs
 from dpcheck.core.errors import InvalidEvent, UsageError
 from dpcheck.core.events import event as combine
-from dpcheck.core.events import guarantee, noise, training
+from dpcheck.core.events import guarantee, noise, selection, training
 from dpcheck.core.events.event import Event
 from dpcheck.integrations.foreign import Foreign
 
@@ -40,6 +43,23 @@ def to_dp_event(event: Event) -> Foreign:
             return dp.ComposedDpEvent([to_dp_event(e) for e in events])
         case combine.Repeated(inner, times):
             return dp.SelfComposedDpEvent(to_dp_event(inner), times)
+        case combine.Parallel(events) if _one_epoch(events) is not None:
+            counts = [getattr(tree, "steps") for tree in events]  # noqa: B009 - trees, as was checked
+            return dp.SingleEpochTreeAggregationDpEvent(_one_epoch(events), counts)
+        case combine.Sampled(inner, rate):
+            return dp.PoissonSampledDpEvent(rate, to_dp_event(inner))
+        case combine.RandomStopping(inner, shape, stop):
+            return dp.RepeatAndSelectDpEvent(to_dp_event(inner), expected_runs(shape, stop), shape)
+        case guarantee.ZCDP(rho, None, xi):
+            return dp.ZCDpEvent(rho, xi)
+        case guarantee.NotPrivate():
+            return dp.NonPrivateDpEvent()
+    return _noise_to_dp_event(event)
+
+
+def _noise_to_dp_event(event: Event) -> Foreign:
+    dp = _dp_event()
+    match event:
         case noise.Gaussian(sigma):
             return dp.GaussianDpEvent(sigma)
         case noise.Laplace(scale):
@@ -48,10 +68,6 @@ def to_dp_event(event: Event) -> Foreign:
             return dp.DiscreteLaplaceDpEvent(1 / scale, norm_bound)
         case noise.RandomizedResponse(random, kinds):
             return dp.RandomizedResponseDpEvent(random, kinds)
-        case guarantee.ZCDP(rho, None):
-            return dp.ZCDpEvent(rho)
-        case guarantee.NotPrivate():
-            return dp.NonPrivateDpEvent()
         case training.SampledGaussian(sigma, rate):
             return dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(sigma))
         case training.SampledLaplace(scale, rate):
@@ -60,11 +76,27 @@ def to_dp_event(event: Event) -> Foreign:
             return dp.SampledWithoutReplacementDpEvent(rows, batch, dp.GaussianDpEvent(sigma))
         case training.TruncatedPoissonGaussian(sigma, rate, rows, most):
             return dp.TruncatedSubsampledGaussianDpEvent(rows, rate, most, sigma)
+        case training.WithReplacementGaussian(sigma, rows, batch):
+            return dp.SampledWithReplacementDpEvent(rows, batch, dp.GaussianDpEvent(sigma))
+        case training.MixtureGaussian(sigma, contributions, probabilities):
+            rest = max(0.0, 1.0 - math.fsum(probabilities))
+            return dp.MixtureOfGaussiansDpEvent(
+                sigma, [*contributions, 0.0], [*probabilities, rest]
+            )
         case training.TreeAggregation(sigma, steps, 1, _):
             return dp.SingleEpochTreeAggregationDpEvent(sigma, steps)
-        case combine.RandomStopping(inner, shape, stop):
-            return dp.RepeatAndSelectDpEvent(to_dp_event(inner), expected_runs(shape, stop), shape)
     raise InvalidEvent(f"dp-accounting has no event for {type(event).__name__}.")
+
+
+def _one_epoch(events: tuple[Event, ...]) -> float | None:
+    """The noise of trees over other people each, one participation a record; None for anything else."""
+    noises = {
+        tree.noise_multiplier
+        for tree in events
+        if isinstance(tree, training.TreeAggregation) and tree.participations == 1
+    }
+    trees = all(isinstance(tree, training.TreeAggregation) for tree in events)
+    return noises.pop() if trees and len(noises) == 1 else None
 
 
 def from_dp_event(event: Foreign) -> Event:
@@ -84,6 +116,18 @@ def from_dp_event(event: Foreign) -> Event:
             return combine.Sequential(())
         case dp.NonPrivateDpEvent():
             return guarantee.NotPrivate("declared NonPrivateDpEvent")
+        case dp.PoissonSampledDpEvent():
+            return _poisson_sampled(event)
+        case dp.RepeatAndSelectDpEvent():
+            return _selected(event)
+        case dp.UnsupportedDpEvent():
+            return guarantee.NotPrivate("declared UnsupportedDpEvent: nothing is known about it")
+    return _noise_from_dp_event(event)
+
+
+def _noise_from_dp_event(event: Foreign) -> Event:
+    dp = _dp_event()
+    match event:
         case dp.GaussianDpEvent():
             return _noisy(noise.Gaussian, event)
         case dp.LaplaceDpEvent():
@@ -92,13 +136,17 @@ def from_dp_event(event: Foreign) -> Event:
             return noise.DiscreteLaplace(1 / event.noise_parameter, event.sensitivity)
         case dp.RandomizedResponseDpEvent():
             return noise.RandomizedResponse(event.noise_parameter, event.num_buckets)
-        case dp.ZCDpEvent() if event.xi == 0:
-            return guarantee.ZCDP(event.rho)
-        case dp.PoissonSampledDpEvent():
-            return _poisson_sampled(event)
-        case dp.SampledWithoutReplacementDpEvent() if isinstance(event.event, dp.GaussianDpEvent):
-            return training.FixedBatchGaussian(
-                event.event.noise_multiplier, event.source_dataset_size, event.sample_size
+        case dp.ZCDpEvent():
+            return guarantee.ZCDP(event.rho, xi=event.xi)
+        case dp.SampledWithoutReplacementDpEvent() | dp.SampledWithReplacementDpEvent():
+            return _drawn(event)
+        case dp.MixtureOfGaussiansDpEvent():
+            if event.standard_deviation == 0:
+                return guarantee.NotPrivate("standard deviation 0")
+            return training.MixtureGaussian(
+                event.standard_deviation,
+                tuple(event.sensitivities),
+                tuple(event.sampling_probs),
             )
         case dp.TruncatedSubsampledGaussianDpEvent():
             return training.TruncatedPoissonGaussian(
@@ -113,17 +161,64 @@ def from_dp_event(event: Foreign) -> Event:
             # A record is in one of the trees, at one of its steps.
             parts = tuple(training.TreeAggregation(event.noise_multiplier, n) for n in trees)
             return parts[0] if len(parts) == 1 else combine.Parallel(parts)
+    return _newer(event)
+
+
+def _newer(event: Foreign) -> Event:
+    """Kinds that came after 0.6.0, by name."""
+    match type(event).__name__:
+        case "EpsilonDeltaDpEvent":
+            return guarantee.ApproxDP(event.epsilon, event.delta)
+        case "ExponentialMechanismDpEvent":
+            return noise.ExponentialMechanism(event.epsilon)
+        case "PermuteAndFlipDpEvent":
+            return selection.PermuteAndFlip(event.epsilon)
+        case "DiscreteGaussianDpEvent" if hasattr(event, "sigma"):
+            return noise.DiscreteGaussian(event.sigma, getattr(event, "sensitivity", 1))
     raise _unknown(event)
 
 
 def _poisson_sampled(event: Foreign) -> Event:
     dp = _dp_event()
+    rate = event.sampling_probability
     match event.event:
-        case dp.GaussianDpEvent(noise_multiplier=sigma):
-            return training.SampledGaussian(sigma, event.sampling_probability)
-        case dp.LaplaceDpEvent(noise_multiplier=scale):
-            return training.SampledLaplace(scale, event.sampling_probability)
-    raise _unknown(event)
+        case dp.GaussianDpEvent(noise_multiplier=sigma) if sigma > 0:
+            return training.SampledGaussian(sigma, rate)
+        case dp.LaplaceDpEvent(noise_multiplier=scale) if scale > 0:
+            return training.SampledLaplace(scale, rate)
+    return combine.Sampled(from_dp_event(event.event), rate)
+
+
+def _drawn(event: Foreign) -> Event:
+    dp = _dp_event()
+    if not isinstance(event.event, dp.GaussianDpEvent):
+        raise InvalidEvent(
+            f"dpcheck has no bound for {type(event.event).__name__} on batches of fixed size; Gaussian "
+            "steps have one."
+        )
+    if event.event.noise_multiplier == 0:
+        return guarantee.NotPrivate("noise multiplier 0")
+    once = isinstance(event, dp.SampledWithoutReplacementDpEvent)
+    kind = training.FixedBatchGaussian if once else training.WithReplacementGaussian
+    return kind(event.event.noise_multiplier, event.source_dataset_size, event.sample_size)
+
+
+def _selected(event: Foreign) -> Event:
+    """The best of a random number of runs, by the mean of that number instead of its stopping parameter."""
+    if math.isinf(event.shape):
+        raise InvalidEvent(
+            "dpcheck has no bound for a Poisson number of runs (shape infinite); use a finite shape."
+        )
+    if event.mean <= 1:
+        raise InvalidEvent("RepeatAndSelectDpEvent with a mean of 1 run or less selects nothing.")
+    # The mean falls from infinity to 1 as the stopping parameter rises from 0 to 1.
+    stop = brentq(
+        lambda log_stop: math.log(expected_runs(event.shape, math.exp(log_stop)) / event.mean),
+        -600.0,
+        -1e-9,
+        xtol=1e-14,
+    )
+    return combine.RandomStopping(from_dp_event(event.event), event.shape, math.exp(stop))
 
 
 def _noisy(kind: Callable[[float], Event], event: Foreign) -> Event:

@@ -15,16 +15,19 @@ seeded: an audit's confidence holds, but two audits see different runs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from dpcheck.accounting.curves import from_curve
 from dpcheck.auditing.mechanism import audited
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.data import Data, Output
 from dpcheck.core.errors import InvalidParameter, UnknownName
-from dpcheck.core.events.guarantee import ZCDP
+from dpcheck.core.events.event import Event
+from dpcheck.core.events.guarantee import ZCDP, ApproxDP, LossDistribution, PureDP
 from dpcheck.integrations.foreign import Foreign
 
 
@@ -59,6 +62,40 @@ def claim_of(
         return ZCDP(float(distance), relation)
     if measure == "SmoothedMaxDivergence":
         return Budget(float(distance.epsilon(delta)), delta)
+    raise UnknownName(
+        f"dpcheck cannot read a promise in {measure}; convert the measurement to max divergence, "
+        "zero-concentrated or smoothed max divergence first."
+    )
+
+
+def event_of(
+    measurement: Foreign,
+    d_in: Foreign,
+    *,
+    adjacency: Adjacency | str,
+    step: float = 1e-2,
+    largest: float = 50.0,
+) -> Event:
+    """The measurement's own promise at distance `d_in` as an event, to compose and to account.
+
+    A privacy profile is read at every `step` of epsilon up to `largest` and becomes a LossDistribution;
+    beyond, its last delta counts as infinite loss.
+    Assumes: the measurement's map is right.
+    """
+    measure, distance = str(measurement.output_measure), measurement.map(d_in)
+    relation = as_adjacency(adjacency)
+    if measure == "MaxDivergence":
+        return PureDP(float(distance), relation)
+    if measure == "Approximate(MaxDivergence)":
+        epsilon, delta = (float(value) for value in distance)
+        return ApproxDP(epsilon, delta, relation)
+    if measure == "ZeroConcentratedDivergence":
+        return ZCDP(float(distance), relation)
+    if measure == "SmoothedMaxDivergence":
+        grid = np.arange(math.ceil(largest / step) + 1) * step
+        deltas = np.array([float(distance.delta(float(at))) for at in grid])
+        first, masses, infinite = from_curve(step, 0, deltas)
+        return LossDistribution(step, first, tuple(masses), infinite, adjacency=relation)
     raise UnknownName(
         f"dpcheck cannot read a promise in {measure}; convert the measurement to max divergence, "
         "zero-concentrated or smoothed max divergence first."

@@ -165,14 +165,14 @@ def pool(
     first = int(at.min()) - 1
     size = int(at.max()) - first + 3
     at -= first
+    # Sums at a point err by a unit of the gross mass per entry, and a few for each entry itself.
+    units = (16 + 4 * int(np.bincount(at).max())) * UNIT
     for turn in range(80):
         stay, go = left * from_left, (1 - left) * from_right
         needed_left = np.bincount(at - 1, weights=stay, minlength=size)
         needed_right = np.bincount(at + 2, weights=go, minlength=size)
-        masses = np.bincount(at, weights=left * p + stay, minlength=size)
-        masses += np.bincount(at + 1, weights=(1 - left) * p + go, minlength=size)
-        # Rounded down: the sums err by a few units of the gross mass.
-        masses = masses * (1 - 16 * UNIT) - (needed_left + needed_right) * (1 + 16 * UNIT)
+        masses = _summed(at, left * p + stay, size) + _summed(at + 1, (1 - left) * p + go, size)
+        masses = masses * (1 - units) - (needed_left + needed_right) * (1 + units)
         if turn and masses.min() >= 0:
             break
         # Meet a little less than what is there, so that rounding cannot undo it.
@@ -188,8 +188,12 @@ def pool(
             from_left = from_left * met[at - 1]
             left = left + (1 - left - rights) * (from_right > 0)
     else:
-        masses = np.bincount(at, weights=p, minlength=size)
+        masses = _summed(at, p, size) * (1 - units)
     return LatticeLoss(lattice, first, np.maximum(masses, 0.0), infinite, slack)
+
+
+def _summed(at: Indices, weights: Array, size: int) -> Array:
+    return np.asarray(np.bincount(at, weights=weights, minlength=size), dtype=np.float64)
 
 
 def _excess(lattice: Lattice, at: Indices, p: Array, q: Array, slack: float) -> Array:

@@ -210,7 +210,8 @@ def _tilted(loss: LatticeLoss, tilt: float) -> Factor | None:
     scale = top + math.log(float(np.sum(loss.masses * np.exp(exponent - top))))
     x = loss.masses * np.exp(exponent - scale)
     largest = abs(tilt) * float(np.abs(levels).max())
-    drift = ELEMENTARY + 6 * UNIT * (largest + abs(scale))
+    # Level, product with t and difference: 4 |t l| + t h + |scale| units; e^x and one product.
+    drift = 2 * ELEMENTARY + 6 * UNIT * (largest + abs(scale))
     return Factor(loss, levels, x, scale, int(np.argmax(x)), drift)
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from dpcheck.accounting.api import epsilon
 from dpcheck.auditing.mechanism import Declaration, declaration
-from dpcheck.auditing.pairs.forms import Form
+from dpcheck.auditing.pairs.forms import Form, default_form
+from dpcheck.auditing.plan import CodeProof, PartPlan
 from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.audit_result import Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
-from dpcheck.core.errors import NothingToAudit
+from dpcheck.core.errors import DpcheckError, NothingToAudit, NotProvable
 from dpcheck.execution.imports import load
+from dpcheck.execution.interrupts import time_limited
 from dpcheck.execution.references import parse
 from dpcheck.session.claims import read_claim
 from dpcheck.tracing.proof import Proof, prove
 
 # A claim written in decimals and a scale computed from it agree up to the rounding of floats.
 _ROUNDING = 1e-12
+_LONGEST = 60.0  # seconds a trace may take
 _DELTAS = tuple(10.0**-k for k in range(2, 13, 2))  # where a curve is compared with another
 
 
@@ -39,8 +46,8 @@ def prove_declared(function: Data, declared: Declaration, adjacency: Adjacency) 
             "a training with canaries has no data to describe; prove it by records=."
         )
     if declared.records is not None:
-        form = None if declared.form is None else str(declared.form)
-        return prove(function, declared.records, adjacency, form=_form(form))
+        form = declared.form or default_form()  # as an audit hands the data over
+        return prove(function, declared.records, adjacency, form=_form(str(form)))
     if not declared.neighbours:
         raise NothingToAudit(
             "describe the data: records=dpcheck.records(...) or neighbours=[(D, D2)]."
@@ -48,8 +55,60 @@ def prove_declared(function: Data, declared: Declaration, adjacency: Adjacency) 
     return prove(function, declared.neighbours[0].first, adjacency)
 
 
-def _form(form: str | None) -> str | None:
+def _form(form: str) -> str:
     return Form.ARRAY.value if form == Form.VALUES.value else form
+
+
+def with_proof(
+    plan: PartPlan, target: Data, declared: Declaration, timeout: float | None
+) -> PartPlan:
+    """The plan with what a trace of the code proves; with a note of why nothing, if it is that."""
+    if plan.mechanism is None or plan.mechanism.batched or not callable(target):
+        return plan
+    try:
+        with time_limited(min(timeout or _LONGEST, _LONGEST), "the trace of the code"):
+            proof = prove_declared(target, declared, plan.claim.adjacency)
+    except NotProvable as refused:
+        return replace(plan, notes=(*plan.notes, refused.message))
+    except DpcheckError as error:
+        return replace(plan, notes=(*plan.notes, f"not provable: {error.message}"))
+    delta = plan.claim.budget.delta
+    bound = proof.epsilon(delta=delta)
+    allowed = plan.claim.budget.epsilon
+
+    def epsilon_at(at: float) -> float:
+        found = proof.epsilon(delta=at).upper
+        claimed = allowed if at == delta else math.nan
+        return claimed if claimed < found <= claimed * (1 + _ROUNDING) else found
+
+    shown = bound.upper if not allowed < bound.upper <= allowed * (1 + _ROUNDING) else allowed
+    notes = plan.notes
+    if shown > allowed:
+        notes = (*notes, f"the proof is above the claim: {cost(proof, delta)}")
+    return replace(
+        plan,
+        proved=Proved(shown, delta, f"trace, {bound.method}", bound.assumes),
+        code_proof=CodeProof(proof.event, epsilon_at, _how(proof)),
+        notes=notes,
+    )
+
+
+def _how(proof: Proof) -> str:
+    made = sum(each.times for each in proof.releases)
+    lines = ", ".join(dict.fromkeys(each.line for each in proof.releases))
+    return f"the code itself was traced: {made} release{'' if made == 1 else 's'} ({lines})"
+
+
+def cost(proof: Proof, delta: float) -> str:
+    """Which release costs what."""
+    found = []
+    for each in proof.releases:
+        if each.event is not None:
+            event = each.event * each.times if each.times > 1 else each.event
+            spent = epsilon(event, delta=delta, adjacency=proof.adjacency).upper
+            times = f", {each.times} times" if each.times > 1 else ""
+            found.append(f"{each.line}{times} costs {spent:.6g}")
+    return "; ".join(found)
 
 
 def within(proof: Proof, claim: Claim) -> bool:

@@ -23,6 +23,7 @@ from dpcheck.execution.progress import Progress
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.store import MemoryStore, SqliteStore, Store, audit_key
 from dpcheck.session import registry
+from dpcheck.session.catalogue import resolved
 from dpcheck.session.external.plan import Outside, plan_outside
 from dpcheck.session.external.program import end_programs
 from dpcheck.session.made import made_for
@@ -74,6 +75,7 @@ class AuditRequest:
 
 def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
     """The parts to audit, and what identifies the audit in a store."""
+    request = resolved(request)
     identity: dict[str, object] = {
         "version": __version__,
         "target": request.target,

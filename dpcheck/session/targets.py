@@ -18,7 +18,6 @@ from dpcheck.auditing.mechanism import (
 )
 from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import default_form
-from dpcheck.auditing.pairs.inference import in_one_line
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.signatures import Adapted, fitted
@@ -28,10 +27,12 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import UnsupportedAdjacency
+from dpcheck.core.records import in_one_line
 from dpcheck.execution import code
 from dpcheck.execution.imports import load
 from dpcheck.execution.references import Reference, parse
 from dpcheck.session.claims import read_claim
+from dpcheck.session.proving import with_proof
 
 
 def plan_target(
@@ -63,7 +64,7 @@ def plan_target(
         declared.neighbours,
         **pairs_of(declared, stated.adjacency),
     )
-    return plan, _digest(reference, declared)
+    return with_proof(plan, target, declared, timeout), _digest(reference, declared)
 
 
 def pairs_of(declared: Declaration, adjacency: Adjacency) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 
 _HOME = {
+    "Step": "dpcheck.auditing.training.step",
+    "check_step": "dpcheck.auditing.training.checks",
     "all_checks": "dpcheck.testing.checks",
     "compare_accountants": "dpcheck.testing.accountants",
     "parametrize_with_checks": "dpcheck.testing.parametrize",

@@ -103,7 +103,9 @@ def of_dtype(dtype: DType) -> Box:
         return box(0.0, 1.0)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype.name)
-        return Box(np.asarray(float(limits.min)), np.asarray(float(limits.max)), False, True)
+        # 2**63 - 1 is no float; rounded up it would hide that abs(-2**63) wraps around.
+        high = float(limits.max) if limits.bits < 64 else np.nextafter(float(limits.max), 0.0)
+        return Box(np.asarray(float(limits.min)), np.asarray(high), False, True)
     return WHOLE
 
 

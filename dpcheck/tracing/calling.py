@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpcheck.core.data import Data
-from dpcheck.core.errors import NotProvable
+from dpcheck.core.errors import BudgetExceeded, NotProvable
 from dpcheck.tracing.generator import TracedGenerator
 from dpcheck.tracing.namespace import traced_names
 from dpcheck.tracing.watching import watched
@@ -20,12 +20,22 @@ _RANDOM = frozenset({"rng", "random_state", "generator", "random_generator", "ge
 
 def call(tracer: Tracer, function: Callable[..., Data], symbol: Data) -> Data:
     """function(data, rng) on symbols; its own errors are reported as such."""
-    rng = TracedGenerator(tracer)
-    arguments, named = _arguments(function, symbol, rng)
+    arguments, named = arguments_for(function, symbol, TracedGenerator(tracer))
+    with watched(tracer):
+        return guarded(tracer, function, arguments, named)
+
+
+def guarded(
+    tracer: Tracer,
+    function: Callable[..., Data],
+    arguments: tuple[Data, ...],
+    named: dict[str, Data],
+) -> Data:
+    """The call with names in place; the first refusal counts, whatever the code did with it."""
     try:
-        with watched(tracer), traced_names(tracer, function):
-            return function(*arguments, **named)
-    except NotProvable:
+        with traced_names(tracer, function):
+            found = function(*arguments, **named)
+    except (NotProvable, BudgetExceeded):
         raise
     except Exception as error:
         if tracer.refusal is not None:
@@ -35,11 +45,15 @@ def call(tracer: Tracer, function: Callable[..., Data], symbol: Data) -> Data:
             f"the function fails on symbols with {type(error).__name__}: {str(error)[:200]}",
             "use operations that are supported, see docs/reference/operations",
         )
+    if tracer.refusal is not None:
+        raise tracer.refusal
+    return found
 
 
-def _arguments(
+def arguments_for(
     function: Callable[..., Data], symbol: Data, rng: Data
 ) -> tuple[tuple[Data, ...], dict[str, Data]]:
+    """How the function wants data and generator."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

@@ -228,4 +228,17 @@ for _name in (
 ):
     named(f"rng.{_name}", Family.SAMPLING, LEMMA)(getattr(TracedGenerator, _name))
 
+for _name, _lemma in (
+    (
+        "rng.random(n) < rate, then x[mask] or x * mask",
+        "Poisson sampling: one coin for each record",
+    ),
+    ("rng.choice(n, m, replace=False), rng.permutation(n)[:m]", "a batch of a fixed size"),
+    ("np.where(coins, bits, random answers)", "randomized response, one coin for each record"),
+    ("np.argmax(aggregate + rng.gumbel(...))", "the exponential mechanism; Laplace: noisy max"),
+    ("rng.exponential() - rng.exponential()", "Laplace noise"),
+    ("rng.geometric(p) - rng.geometric(p)", "discrete Laplace noise, for whole numbers"),
+):
+    named(_name, Family.SAMPLING, _lemma)(TracedGenerator)
+
 __all__ = ["Coin", "TracedGenerator"]

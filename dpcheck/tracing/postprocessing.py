@@ -76,6 +76,7 @@ def call_on_released(
     if name in ("argmax", "argmin") and len(args) == 1 and not kwargs:
         release = getattr(args[0], "release", None)
         if release is not None and release.selects(name):
+            tracer.chosen(release)
             return Released(tracer, np.argmax(args[0].example), _places(args[0]))
     if name in _BY_VALUE or (name == "where" and len(args) == 1):
         tracer.refuse(

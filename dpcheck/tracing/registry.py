@@ -71,8 +71,16 @@ def named(name: str, family: Family, lemma: str) -> Callable[[F], F]:
 
 def everything() -> list[Rule]:
     """All rules, by family and name."""
-    from dpcheck.tracing import rules
+    from dpcheck.tracing import generator, rules, tables  # noqa: F401 - each registers its own
+    from dpcheck.tracing.rules.elementwise import BOXES, apply
 
     rules.load()
-    found = [*FUNCTIONS.values(), *METHODS.values(), *NAMED.values()]
-    return sorted(found, key=lambda each: (each.family, each.name))
+    lemma = (
+        "rows stay rows, within the box of the result; an aggregate moves by its slope on the box"
+    )
+    ufuncs = [Rule(f"np.{each.__name__}", Family.ELEMENTWISE, lemma, apply) for each in BOXES]
+    found = {
+        each.name: each
+        for each in (*ufuncs, *FUNCTIONS.values(), *METHODS.values(), *NAMED.values())
+    }
+    return sorted(found.values(), key=lambda each: (each.family, each.name))

@@ -31,6 +31,7 @@ class RowSet:
     optional: bool = False
     sampling: Sampling | None = None
     records: frozenset[int] | None = None
+    order: tuple[int, ...] | None = None  # the same records as they stand in the array
     parts: dict[object, RowSet] = field(default_factory=dict)
 
     def part(self, key: object, **changes: object) -> RowSet:
@@ -41,6 +42,7 @@ class RowSet:
                 "optional": self.optional,
                 "sampling": self.sampling,
                 "records": self.records,
+                "order": self.order,
             }
             self.parts[key] = RowSet(**{**known, **changes})  # type: ignore[arg-type]
         return self.parts[key]

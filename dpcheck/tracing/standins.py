@@ -64,6 +64,10 @@ def _like(tracer: Tracer, data: Data, rows: RowSet, count: int) -> Data:
             name: column(tracer, rows, kind, _any_value(tracer, kind))
             for name, kind in kinds.items()
         }
+        for name, kind in data.dtypes.items():
+            if hasattr(kind, "categories"):
+                columns[name].categories = list(kind.categories)
+                columns[name].categorical = True
         return Table(tracer, rows, columns)
     if type(data).__name__ == "Series" and hasattr(data, "to_numpy"):
         kind = data.dtype if isinstance(data.dtype, np.dtype) else np.dtype(object)

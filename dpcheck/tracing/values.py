@@ -95,8 +95,12 @@ class Traced(NDArrayOperatorsMixin):
 
     def become(self, other: Traced) -> None:
         """Take over what another symbol is: an operation in place."""
+        before = self.value
         _KIND.__set__(self, type(other))
         self.__dict__.update(other.__dict__)
+        self.views = self.is_view = False  # nobody shares its memory, or it would have been refused
+        if other.value is None:
+            self.value = before  # until that of the operation is known
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:

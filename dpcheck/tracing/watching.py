@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import secrets
 import time
@@ -52,8 +53,8 @@ def watched(tracer: Tracer) -> Iterator[None]:
         )
 
 
-def _legacy() -> str:
-    return repr(np.random.get_state(legacy=False))  # noqa: NPY002 - what is watched
+def _legacy() -> bytes:
+    return pickle.dumps(np.random.get_state(legacy=False))  # noqa: NPY002 - looked at, not drawn from
 
 
 def _refusing(tracer: Tracer, owner: Data, name: str) -> Data:

@@ -239,3 +239,22 @@ def test_help_is_quick_to_find(dpcheck):
     for command in ("account", "calibrate", "reproduce"):
         assert command in shown.stdout
         assert dpcheck(command, "--help").returncode == 0
+
+
+def test_an_explanation_holds_a_claim_against_the_bounds_and_draws_it(dpcheck, tmp_path):
+    figure = tmp_path / "why.svg"
+    shown = dpcheck(
+        *ACCOUNT, "--delta", "1e-5", "--explain", "--claim", "3.0", "--plot", str(figure)
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "what each accountant would have said" in shown.stdout
+    assert "sampling rate" in shown.stdout
+    assert "the claim epsilon 3 does not hold" in shown.stdout
+    drawn = figure.read_text()
+    assert "<svg" in drawn
+    assert len(drawn) > 10_000
+    told = json.loads(
+        dpcheck(*ACCOUNT, "--delta", "1e-5", "--explain", "--claim", "4", "--format", "json").stdout
+    )
+    assert told["claim"] == {"epsilon": 4.0, "verdict": "holds"}
+    assert told["explanation"]["moves"]["noise"]["2"] < told["epsilon"]["lower"]

@@ -37,8 +37,8 @@ def test_round_trip(event):
 def test_what_has_no_counterpart_is_refused():
     with pytest.raises(InvalidEvent, match="ObjectivePerturbation"):
         to_dp_event(dpcheck.ObjectivePerturbation(0.9, 100, 0.1))
-    with pytest.raises(InvalidEvent, match="UnsupportedDpEvent"):
-        from_dp_event(dp_event.UnsupportedDpEvent())
+    # Nothing is known about it, so nothing is promised.
+    assert isinstance(from_dp_event(dp_event.UnsupportedDpEvent()), dpcheck.NotPrivate)
     assert isinstance(from_dp_event(dp_event.GaussianDpEvent(0)), dpcheck.NotPrivate)
 
 

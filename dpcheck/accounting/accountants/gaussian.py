@@ -102,15 +102,35 @@ def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:
     return low, high
 
 
-def gdp_false_negatives(mu: float, false_positives: float) -> float:
-    """The trade-off function: least false-negative rate of any test with this false-positive rate.
+def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float]:
+    """(lower, upper) around the trade-off function: the least false-negative rate at this
+    false-positive rate, Phi(x - mu) where Phi(-x) is that rate.
 
-    >>> round(gdp_false_negatives(1.0, 0.05), 6)
-    0.740489
+    Guarantee: encloses the exact value: thresholds whose false-positive rate is proved to be at least,
+    and at most, the asked one.
+
+    >>> [round(f, 6) for f in gdp_false_negatives(1.0, 0.05)]
+    [0.740489, 0.740489]
     """
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtri
 
-    return float(ndtr(-ndtri(false_positives) - mu))
+    if false_positives <= 0:
+        return (1.0, 1.0) if math.isfinite(mu) else (0.0, 1.0)
+    if false_positives >= 1:
+        return 0.0, 0.0
+    near, slip = -float(ndtri(false_positives)), 1e-15
+    ends: dict[bool, float] = {}
+    with precision(128):
+        while len(ends) < 2 and slip < 1:
+            for loose in (True, False):
+                x = near - slip * (1 + abs(near)) if loose else near + slip * (1 + abs(near))
+                rate = _normal(-arb(x))
+                proved = rate >= false_positives if loose else rate <= false_positives
+                if loose not in ends and proved:
+                    missed = _normal(arb(x) - arb(mu))
+                    ends[loose] = below(missed) if loose else above(missed)
+            slip *= 4
+    return max(0.0, ends.get(True, 0.0)), min(1.0, ends.get(False, 1.0))
 
 
 def gaussian_mu(parts: Parts) -> tuple[float, float] | None:

@@ -63,6 +63,19 @@ def _(loss: losses.FiniteLoss) -> tuple[float, float]:
 
 
 @largest_loss.register
+def _(loss: losses.LatticeMassLoss) -> tuple[float, float]:
+    # A bound from above: nothing is known to be attained.
+    tops = []
+    for first, masses, infinite in (
+        (loss.first, loss.masses, loss.infinite),
+        loss.added or (loss.first, loss.masses, loss.infinite),
+    ):
+        last = max((i for i, mass in enumerate(masses) if mass > 0), default=0)
+        tops.append(math.inf if infinite > 0 else max((first + last) * loss.step, 0.0))
+    return 0.0, math.nextafter(max(tops), math.inf)
+
+
+@largest_loss.register
 def _(loss: losses.SampledLaplaceLoss) -> tuple[float, float]:
     # [Balle2018] Theorem 8: log(1 + q(e^r - 1)), the larger of the two directions.
     with precision(80):

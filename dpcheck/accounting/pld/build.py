@@ -19,11 +19,13 @@ from dpcheck.accounting.losses import (
     GaussianMixtureLoss,
     GroupedLoss,
     LaplaceLoss,
+    LatticeMassLoss,
     Loss,
     OppositeMixtureLoss,
     OppositeSampleLoss,
     ReplacedSampleLoss,
     ResponseLoss,
+    RevealedSizeLoss,
     SampledLaplaceLoss,
     SampledLoss,
     WithoutReplacementLoss,
@@ -36,6 +38,7 @@ from dpcheck.accounting.pld.densities import density_pair
 from dpcheck.accounting.pld.measures import group_pair, measure, sampled_pair
 from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
 from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, Pair, common_span
+from dpcheck.accounting.pld.revealed import revealed_size_pair
 from dpcheck.accounting.pld.symmetric import (
     ReplacedSamplePair,
     WithoutReplacementPair,
@@ -54,13 +57,21 @@ STEEPEST = 1e5
 LARGEST_GROUP = 64
 
 
+_UPPER_ONLY = (
+    BoundedLoss,
+    LatticeMassLoss,
+    ReplacedSampleLoss,
+    RevealedSizeLoss,
+    WithoutReplacementLoss,
+    WithReplacementLoss,
+)
+
+
 def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
     """Whether the loss can be put on a lattice on that side."""
     if isinstance(loss, GaussianMixtureLoss):
         return all(shift >= 0 for shift in loss.shifts) or all(shift <= 0 for shift in loss.shifts)
-    if isinstance(
-        loss, BoundedLoss | ReplacedSampleLoss | WithoutReplacementLoss | WithReplacementLoss
-    ):
+    if isinstance(loss, _UPPER_ONLY):
         return side is Side.UPPER
     if isinstance(loss, OppositeSampleLoss):
         return side is Side.LOWER
@@ -94,7 +105,12 @@ def _scale(loss: Loss) -> float:
     if isinstance(loss, CoinLoss):
         return max(_scale(option) for _, option in loss.options)
     if isinstance(
-        loss, GaussianLoss | WithoutReplacementLoss | WithReplacementLoss | AllocationLoss
+        loss,
+        GaussianLoss
+        | WithoutReplacementLoss
+        | WithReplacementLoss
+        | AllocationLoss
+        | RevealedSizeLoss,
     ):
         return loss.mu
     if isinstance(loss, LaplaceLoss | SampledLaplaceLoss):
@@ -144,6 +160,8 @@ def build(loss: Loss, side: Side) -> Pair:
         return _sampled_batch(loss, side)
     if isinstance(loss, SampledLoss | GroupedLoss):
         return _changed(loss, side)
+    if isinstance(loss, RevealedSizeLoss):
+        return revealed_size_pair(loss.mu, loss.rate, loss.rows, backwards=loss.backwards)
     if isinstance(loss, DensityLoss):
         return density_pair(loss, side)
     return _atomic(loss)
@@ -221,10 +239,21 @@ def _atomic(loss: Loss) -> Pair:
         rest = lack if lack > 4 * len(p) * UNIT else 0.0
         atoms = Atoms(p, q, 4 * UNIT)
         return AtomicPair(atoms, rest, common_span(atoms.losses()))
+    if isinstance(loss, LatticeMassLoss):
+        return _given(loss)
     if isinstance(loss, DiscreteGaussianLoss):
         return _discrete_gaussian(loss.scale, abs(loss.shift))
     assert isinstance(loss, DiscreteLaplaceLoss)
     return _discrete_laplace(loss.scale, abs(loss.shift))
+
+
+def _given(loss: LatticeMassLoss) -> Pair:
+    masses = np.array(loss.masses)
+    seen = masses > 0
+    p = masses[seen]
+    losses = (loss.first + np.arange(len(masses), dtype=np.float64))[seen] * loss.step
+    q = p * np.exp(-np.clip(losses, -700.0, 700.0))
+    return AtomicPair(Atoms(p, q, 16 * UNIT, losses), loss.infinite, loss.step)
 
 
 def _discrete_gaussian(scale: float, shift: int) -> Pair:

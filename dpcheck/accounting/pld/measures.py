@@ -22,7 +22,7 @@ import numpy as np
 from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, Pair
 from dpcheck.accounting.pld.window import Cumulants
 from dpcheck.numerics.lattice import LatticeLoss
-from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
+from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array, Indices
 from dpcheck.numerics.side import Side
 
 POINTS = 8000
@@ -166,7 +166,8 @@ def group_pair(inner: Sequence[Measure], size: int) -> AtomicPair:
         more, reached = _power_of_test(other)
         both = np.union1d(level, more)
         power = np.maximum(np.interp(both, level, power), np.interp(both, more, reached))
-        level, power = _concave(both, power)
+        corners = lower_hull(both, -power)
+        level, power = both[corners], power[corners]
     levels, powers = level, power
     for _ in range(size - 1):
         # Kinks of g(h(a)): those of h, and where h reaches those of g.
@@ -190,17 +191,17 @@ def _power_of_test(inner: Measure) -> tuple[Array, Array]:
     return np.append(level[inside], 1.0), np.append(power[inside], 1.0)
 
 
-def _concave(x: Array, y: Array) -> tuple[Array, Array]:
-    """The kinks of the least concave function above the points, x increasing."""
+def lower_hull(x: Array, y: Array) -> Indices:
+    """The corners of the largest convex function below the points, x increasing."""
     kept: list[int] = []
     for i in range(len(x)):
         while len(kept) > 1:
             a, b = kept[-2], kept[-1]
-            if (y[b] - y[a]) * (x[i] - x[a]) > (y[i] - y[a]) * (x[b] - x[a]):
+            if (y[b] - y[a]) * (x[i] - x[a]) < (y[i] - y[a]) * (x[b] - x[a]):
                 break
             kept.pop()
         kept.append(i)
-    return x[kept], y[kept]
+    return np.array(kept, dtype=np.int64)
 
 
 def _pair(p: Array, q: Array, error: float, rest: float, side: Side) -> AtomicPair:

@@ -11,12 +11,12 @@ import math
 from abc import abstractmethod
 
 import numpy as np
-from scipy.special import ndtr
 
 from dpcheck.accounting.pld.mixtures import REACH
 from dpcheck.accounting.pld.pairs import Pair
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import Cells, Lattice, LatticeLoss, spread
+from dpcheck.numerics.normal import normal_tail
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 from dpcheck.numerics.tails import binomial_masses, binomial_tail
 
@@ -199,10 +199,11 @@ def _normal_tails(logs: Array, slip: Array, mu: float) -> tuple[Array, Array, Ar
     result: list[Array] = []
     for sign in (1.0, -1.0):
         z = sign * mu / 2 - logs / mu
-        tail = ndtr(z)
+        tail, error = normal_tail(np.abs(z))
         moved = slip / mu + 4 * UNIT * (np.abs(z) + mu)
-        hazard = np.abs(z) + 2.0
-        result += [tail, tail * (UNIT * (66 + 9 * z**2) + 1.01 * hazard * moved) + TINY]
+        # The hazard rate is below |z| + 1 [Birnbaum1942]; where z > 0 the tail is taken from 1.
+        error = error + tail * 1.01 * (np.abs(z) + 2.0) * moved + np.where(z > 0, UNIT, 0.0)
+        result += [np.where(z > 0, 1.0 - tail, tail), error]
     return result[0], result[1], result[2], result[3]
 
 

@@ -224,8 +224,24 @@ def _(loss: losses.SampledLaplaceLoss, orders: Floats) -> Floats:
 
 
 @renyi.register
+def _(loss: losses.LatticeMassLoss, orders: Floats) -> Floats:
+    # E_P e^{(a-1) L} of each direction; convex in the curve, so an upper curve gives an upper moment.
+    worst = np.zeros_like(orders)
+    for way in (loss, losses.reverse(loss)):
+        assert isinstance(way, losses.LatticeMassLoss)
+        if way.infinite > 0:
+            return np.full_like(orders, math.inf)
+        p = np.asarray(way.masses)
+        at = (way.first + np.arange(len(p)))[p > 0] * way.step
+        moment = log_sum_exp((orders[:, None] - 1) * at + np.log(p[p > 0]))
+        rounding = 1e-13 * (1 + float(np.abs(at).max()) * orders)
+        worst = np.maximum(worst, (moment + rounding) / (orders - 1))
+    return worst
+
+
+@renyi.register
 def _(loss: losses.ConcentratedLoss, orders: Floats) -> Floats:
-    return orders * loss.rho * _ROUND_UP
+    return (orders * loss.rho + loss.offset) * _ROUND_UP
 
 
 @renyi.register
@@ -335,6 +351,12 @@ def expected_runs(eta: float, gamma: float) -> float:
     if eta == 0:
         return (1 / gamma - 1) / math.log(1 / gamma)
     return float(eta * (1 - gamma) / (gamma * (1 - gamma**eta)))
+
+
+@renyi.register
+def _(loss: losses.RevealedSizeLoss, orders: Floats) -> Floats:
+    # A size of all rows is seen with the record only, and without it never: no divergence is finite.
+    return np.full_like(orders, math.inf)
 
 
 @renyi.register

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.auditors.guessing_game import Game, play
 from dpcheck.auditing.auditors.interface import Finding
+from dpcheck.auditing.counterexample.conditions import as_python_sees
 from dpcheck.auditing.counterexample.literals import pair_source
 from dpcheck.auditing.counterexample.rules import Rule, learn_rule
 from dpcheck.auditing.learning.observation import observe_pair
@@ -26,6 +27,7 @@ from dpcheck.auditing.statistics.game import exact_p_value
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError, TimeLimitReached
 from dpcheck.core.witness import Witness, WitnessKind
+from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
@@ -76,6 +78,7 @@ def readable(
         if is_proof:
             limits = replace(limits, deadline=min(limits.deadline, time.time() + _CONFIRMING))
             mechanism = replace(mechanism, deadline=limits.deadline)
+            runner = replace(runner, workers=Workers())  # for so few calls nobody is started
             finding = _played(mechanism, plan, finding, limits, left, runner)
             if finding.seen is None:
                 return witness
@@ -230,7 +233,7 @@ def hit_batch(
             hits.append(0)
             continue
         rows = reader.rows(mechanism.observe(data, number, generator(noise)))
-        hits.append(int(rule.holds(rows).sum()))
+        hits.append(int(rule.holds(as_python_sees(reader, rows)).sum()))
     right, wrong = reversed(hits) if rule.swapped else hits
     return {"hits": np.array([right, wrong, size], dtype=float)}
 

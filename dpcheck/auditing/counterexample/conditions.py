@@ -38,6 +38,27 @@ class Condition:
         return np.asarray(values >= self.cut if self.sign == ">=" else values <= self.cut)
 
 
+def as_python_sees(reader: Reader, rows: Array) -> Array:
+    """Rows with NaN and infinity where the output has them, so that comparisons do what Python's do.
+
+    A reader says 0 for them, and in another column what they are. An absent number is NaN here: a
+    condition on it does not hold.
+    """
+    if not isinstance(reader, TableReader):
+        return rows
+    places = {(c.slot, c.index): i for i, c in enumerate(reader.columns) if isinstance(c, State)}
+    seen = rows.copy()
+    for index, column in enumerate(reader.columns):
+        state = places.get((column.slot, column.index)) if isinstance(column, Value) else None
+        if state is not None:
+            kinds = rows[:, state].astype(int)
+            seen[:, index] = np.where(kinds == 0, rows[:, index], _SEEN[kinds])
+    return seen
+
+
+_SEEN = np.array([0.0, np.nan, np.inf, -np.inf, np.nan])  # by place in STATES
+
+
 def is_named(reader: Reader, column: int) -> bool:
     """Whether conditions on a column can be written as Python."""
     return as_python(reader, Condition(column, ">=", 0.0)) is not None

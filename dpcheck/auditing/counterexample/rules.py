@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dpcheck.auditing.counterexample.conditions import (
     Condition,
     as_python,
+    as_python_sees,
     is_named,
     takes_order,
 )
@@ -24,7 +25,10 @@ _CUTS, _VALUES = 64, 16
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """All conditions hold; `swapped`: likelier on the second dataset. `worth` is nats per call."""
+    """All conditions hold; `swapped`: likelier on the second dataset. `worth` is nats per call.
+
+    Rows are given as Python sees them (`as_python_sees`).
+    """
 
     conditions: tuple[Condition, ...]
     swapped: bool
@@ -47,6 +51,7 @@ def learn_rule(first: Array, second: Array, reader: Reader, epsilon: float) -> R
 
     Guarantee: none; fresh runs judge it.
     """
+    first, second = as_python_sees(reader, first), as_python_sees(reader, second)
     named = [column for column in range(first.shape[1]) if is_named(reader, column)]
     best: Rule | None = None
     for swapped in (False, True):
@@ -108,9 +113,9 @@ def _options(
     mine: Array, theirs: Array, column: int, ordered: bool, epsilon: float, calls: int
 ) -> list[tuple[float, Condition]]:
     """The best condition of each sign on one column."""
-    a, b = mine[:, column], theirs[:, column]
+    a, b = (side[:, column][~np.isnan(side[:, column])] for side in (mine, theirs))
     values, counts = np.unique(np.concatenate([a, b]), return_counts=True)
-    if len(values) < 2:
+    if len(values) < (2 if len(a) + len(b) == len(mine) + len(theirs) else 1):
         return []
     found = []
     often = values[np.argsort(-counts, kind="stable")[:_VALUES]]
@@ -118,7 +123,8 @@ def _options(
     if len(often):
         hits, other = ((side[:, None] == often).sum(axis=0).astype(float) for side in (a, b))
         found.append(_best(hits, other, often, "==", column, epsilon, calls))
-    if ordered:
+    values = values[np.isfinite(values)]
+    if ordered and len(values) > 1:
         cuts = _between(values)
         a, b = np.sort(a), np.sort(b)
         above = [(len(side) - np.searchsorted(side, cuts)).astype(float) for side in (a, b)]

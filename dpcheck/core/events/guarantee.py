@@ -7,16 +7,17 @@ into a replace-one one by group privacy of two (a replacement is a removal and a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import non_negative, probability
+from dpcheck.core.validate import non_negative, positive, probability
 
 
-def _read_adjacency(event: PureDP | ApproxDP | ZCDP | GDP) -> None:
+def _read_adjacency(event: PureDP | ApproxDP | ZCDP | GDP | LossDistribution) -> None:
     if event.adjacency is not None:
         object.__setattr__(event, "adjacency", as_adjacency(event.adjacency))
 
@@ -51,14 +52,16 @@ class ApproxDP(Event):
 
 @dataclass(frozen=True, slots=True)
 class ZCDP(Event):
-    """Any rho-zero-concentrated-DP mechanism."""
+    """Any (xi, rho)-zero-concentrated-DP mechanism: Renyi divergence at most xi + rho * order."""
 
     rho: float
     adjacency: Adjacency | None = None
+    xi: float = 0.0
     natural: ClassVar[Adjacency | None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", non_negative("rho", self.rho))
+        object.__setattr__(self, "xi", non_negative("xi", self.xi))
         _read_adjacency(self)
 
 
@@ -72,6 +75,43 @@ class GDP(Event):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", non_negative("mu", self.mu))
+        _read_adjacency(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LossDistribution(Event):
+    """A privacy-loss distribution computed elsewhere, taken as given: its curve bounds the mechanism's.
+
+    `masses[i]` is the probability of the loss (first + i) * step, `infinite` that of an infinite one.
+    `added` is (first, masses, infinite) of the other direction, None where both are the same.
+    """
+
+    step: float
+    first: int
+    masses: tuple[float, ...]
+    infinite: float = 0.0
+    added: tuple[int, tuple[float, ...], float] | None = None
+    adjacency: Adjacency | None = None
+    natural: ClassVar[Adjacency | None] = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "step", positive("step", self.step))
+        for first, masses, infinite in (
+            (self.first, self.masses, self.infinite),
+            self.added or (self.first, self.masses, self.infinite),
+        ):
+            if not isinstance(first, int) or not masses:
+                raise InvalidParameter("a loss distribution has a whole first index and masses.")
+            total = math.fsum(non_negative("masses", mass) for mass in masses)
+            if total + non_negative("infinite", infinite) < 1 - 1e-9:
+                raise InvalidParameter(
+                    f"the masses of a loss distribution add up to {total + infinite:g}, less than 1; what is "
+                    "missing may have any loss, so add it to infinite."
+                )
+        object.__setattr__(self, "masses", tuple(map(float, self.masses)))
+        if self.added is not None:
+            first, masses, infinite = self.added
+            object.__setattr__(self, "added", (first, tuple(map(float, masses)), float(infinite)))
         _read_adjacency(self)
 
 

@@ -16,12 +16,19 @@ from dpcheck.core.errors import InvalidEvent
 from dpcheck.core.events import event as combinations
 from dpcheck.core.events import guarantee as guarantee_events
 from dpcheck.core.events import noise as noise_events
+from dpcheck.core.events import selection as selection_events
 from dpcheck.core.events import training as training_events
 from dpcheck.core.events.event import Event
 
 _KINDS: dict[str, type[Event]] = {
     name: kind
-    for module in (combinations, guarantee_events, noise_events, training_events)
+    for module in (
+        combinations,
+        guarantee_events,
+        noise_events,
+        selection_events,
+        training_events,
+    )
     for name, kind in vars(module).items()
     if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
 }

@@ -214,7 +214,7 @@ class ConcentratedFilter:
 def _rho(loss: Loss) -> float:
     if isinstance(loss, losses.GaussianLoss):
         return loss.mu**2 / 2
-    if isinstance(loss, losses.ConcentratedLoss):
+    if isinstance(loss, losses.ConcentratedLoss) and not loss.offset:
         return loss.rho
     if isinstance(loss, losses.DiscreteGaussianLoss):
         return (loss.shift / loss.scale) ** 2 / 2  # [Canonne2020] Proposition 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import math
+import pickle
 
 import numpy as np
 
@@ -273,11 +274,11 @@ def living_generators() -> list[Value]:
     return [found for found in gc.get_objects() if type(found) in _KINDS]
 
 
-def state_of(generator: Value) -> str:
+def state_of(generator: Value) -> bytes:
     """Where a generator stands."""
     if isinstance(generator, _KINDS[1]):
-        return repr(generator.get_state(legacy=False))
-    return repr(generator.bit_generator.state)
+        return pickle.dumps(generator.get_state(legacy=False))
+    return pickle.dumps(generator.bit_generator.state)
 
 
 def followed_methods() -> list[str]:

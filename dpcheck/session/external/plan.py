@@ -141,7 +141,13 @@ def read_pairs(path: str) -> list[Any]:
 
 
 def _claim(told: Any) -> Event | Budget | float | None:
-    """The claim as another interpreter declared it."""
+    """The claim as another interpreter declared it: an event, (epsilon, delta) or epsilon."""
+    if isinstance(told, dict) and len(told) == 1:  # {"ZCDP": 0.5}, as the catalogue writes events
+        ((name, value),) = told.items()
+        told = {"name": name, "args": [value]}
+    plain = decode(told) if isinstance(told, list) or _is_tuple(told) else told
+    if isinstance(plain, list | tuple):
+        return Budget(*(float(value) for value in plain))
     if not isinstance(told, dict):
         return told if told is None else float(told)
     arguments, named = decode(told.get("args", [])), decode(told.get("named", {}))
@@ -153,6 +159,10 @@ def _claim(told: Any) -> Event | Budget | float | None:
         raise InvalidParameter(
             f"the declared claim cannot be read: {error}.", name="claim"
         ) from None
+
+
+def _is_tuple(told: Any) -> bool:
+    return isinstance(told, dict) and told.get(client.TAG) == "tuple"
 
 
 def _digest(command: tuple[str, ...], neighbours: str | None) -> str:

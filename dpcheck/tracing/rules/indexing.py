@@ -273,8 +273,9 @@ def _public_part(tracer: Tracer, rows: Rows, chosen: Data) -> Data:
         )
     count = rows.rows.count
     places = np.arange(count)[chosen]
-    known = sorted(rows.rows.records) if rows.rows.records is not None else range(count)
-    behind = frozenset(known[int(i)] for i in np.ravel(places))
+    known = range(count) if rows.rows.order is None else rows.rows.order
+    order = tuple(known[int(i)] for i in np.ravel(places))
+    behind = frozenset(order)
     if rows.rows.sampling or rows.rows.optional:
         tracer.unknown("places among selected records")
     if np.ndim(places) == 0:
@@ -291,7 +292,7 @@ def _public_part(tracer: Tracer, rows: Rows, chosen: Data) -> Data:
     if len(behind) < places.size:
         tracer.unknown("the same record selected twice")
     key = ("places", tuple(int(i) for i in np.ravel(places)))
-    part = rows.rows.part(key, count=int(places.size), records=behind)
+    part = rows.rows.part(key, count=int(places.size), records=behind, order=order)
     return _part(rows, part, int(places.size))
 
 
@@ -451,7 +452,8 @@ def broadcast_to(tracer: Tracer, a: Data, shape: Data) -> Data:
 @rule(np.copy, family=Family.INDEXING, lemma="the same value", methods=("copy",))
 def copy(tracer: Tracer, a: Data, order: str = "K") -> Data:  # noqa: ARG001 - numpy's signature
     """A symbol of its own with the same facts."""
-    found = object.__new__(type(a))
+    kind = Aggregate if isinstance(a, Aggregate) else type(a)
+    found = object.__new__(kind)
     found.__dict__.update(a.__dict__)
     found.views = found.is_view = False
     return found

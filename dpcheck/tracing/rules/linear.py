@@ -112,6 +112,11 @@ def norm(
     order = 2.0 if ord is None or ord == "fro" else float(ord)
     if order not in (1.0, 2.0, np.inf):
         tracer.unknown(f"the norm of order {ord}")
+    matrix = ord not in (None, "fro") and (
+        x.ndim == 2 if axis is None else isinstance(axis, tuple) and len(axis) == 2
+    )
+    if matrix:  # spectral norms, largest sums of rows or columns
+        tracer.unknown(f"the matrix norm of order {ord}")
     if isinstance(x, Aggregate):
         if axis is not None and x.ndim > 1:
             tracer.unknown("norms of parts of an aggregate")

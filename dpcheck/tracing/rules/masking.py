@@ -204,6 +204,7 @@ def respond(tracer: Tracer, coin: Coin, truth: Rows, other: Data, keep: float) -
         opened=True,
     )
     tracer.releases.append(made_release)
+    tracer.spend(made_release)
     example = np.zeros(truth.dims, dtype=truth.dtype)
     return Released(tracer, example, truth.box)
 

@@ -238,6 +238,7 @@ def release(tracer: Tracer, private: Data, noise: Noise, negated: bool = False) 
     tracer.use(noise.ids, "a release")
     made = releases.release(private, noise, tracer.line(), dims)
     tracer.releases.append(made)
+    tracer.spend(made)
     base = private.box
     if negated:
         base = Box(-base.hi, -base.lo)

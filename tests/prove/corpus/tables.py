@@ -141,15 +141,31 @@ def sum_over_a_filter(people: pd.DataFrame, rng):
     return people[people["age"] > 60]["income"].sum() + rng.laplace(scale=2000.0)
 
 
-@CASES(PEOPLE, replace_one=2.0)
+CITIES = ["A", "B", "C"]
+
+
+@CASES(PEOPLE, replace_one=2.0, add_remove=1.0)
 def counts_of_public_groups(people: pd.DataFrame, rng):
     """Three cities that are public: a replaced person leaves one and enters another."""
-    counts = people.groupby("city", observed=False)["age"].count()
+    counts = people.groupby("city")["age"].count().reindex(CITIES, fill_value=0)
     return counts.to_numpy() + rng.laplace(size=3)
 
 
-@CASES(PEOPLE, replace_one=2.0)
+@CASES(PEOPLE, replace_one=2.0, add_remove=1.0)
 def sums_of_public_groups(people: pd.DataFrame, rng):
     """Ages in [0, 100]: 100 leave one group, 100 enter another; scale 100."""
-    sums = people.groupby("city", observed=False)["age"].sum()
+    sums = people.groupby("city")["age"].sum().reindex(CITIES, fill_value=0)
     return sums.to_numpy() + rng.laplace(scale=100.0, size=3)
+
+
+@CASES(PEOPLE, replace_one=1.0, add_remove=0.5)
+def values_counted(people: pd.DataFrame, rng):
+    """The same by value_counts, scale 2."""
+    counts = people["city"].value_counts().reindex(CITIES, fill_value=0)
+    return counts.to_numpy() + rng.laplace(scale=2.0, size=3)
+
+
+@CASES(PEOPLE, replace_one=1.0, add_remove=1.0)
+def clipped_column(people: pd.DataFrame, rng):
+    """Incomes cut to [0, 50], scale 50."""
+    return people["income"].clip(0, 50).sum() + rng.laplace(scale=50.0)

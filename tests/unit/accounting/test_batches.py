@@ -102,3 +102,43 @@ def test_a_pair_stated_under_add_remove_pays_for_a_removal_and_an_addition() -> 
     for first, last in ((chain[0], chain[2]), (chain[2], chain[0])):
         assert np.maximum(first - math.exp(0.2) * last, 0).sum() <= worst * (1 + 1e-9)
     assert worst <= 1.0
+
+
+def revealed(rows: int, rate: float, mu: float, epsilon: float) -> float:
+    """Batch size and noisy sum released, all others at -C and the record at +C; the worse direction."""
+    y, totals, x = math.exp(epsilon), [0.0, 0.0], np.linspace(-12, 14, 26_001)
+    for m in range(rows + 1):
+        with_it, without = binom.pmf(m, rows, rate), binom.pmf(m, rows - 1, rate)
+        p = with_it * ((1 - m / rows) * norm.pdf(x) + m / rows * norm.pdf(x - 2 * mu))
+        q = without * norm.pdf(x)
+        for i, (a, b) in enumerate(((p, q), (q, p))):
+            totals[i] += float(np.maximum(a - y * b, 0).sum() * (x[1] - x[0]))
+    return max(totals)
+
+
+def test_a_sum_divided_by_the_size_of_its_batch_by_quadrature() -> None:
+    rows, rate, noise = 30, 0.3, 3.0
+    event = dpcheck.RealisedBatchGaussian(noise, rate, rows)
+    for epsilon in (0.5, 1.5):
+        truth = revealed(rows, rate, 1 / noise, epsilon)
+        found = dpcheck.delta(event, epsilon=epsilon, adjacency="add-remove")
+        assert truth * (1 - 1e-6) <= found.upper <= truth * 1.02
+        plain = dpcheck.delta(dpcheck.SampledGaussian(noise, rate), epsilon=epsilon)
+        assert found.lower == pytest.approx(plain.lower)
+        assert found.upper > plain.upper  # the divisor costs
+    # Replaced: at least a batch of the usual size, at most one of all rows.
+    replaced = dpcheck.epsilon(event, delta=1e-4, adjacency="replace-one")
+    fixed = dpcheck.epsilon(dpcheck.FixedBatchGaussian(noise, rows, 9), delta=1e-4)
+    whole = dpcheck.epsilon(dpcheck.Gaussian(noise), delta=1e-4, adjacency="replace-one")
+    assert fixed.upper < replaced.upper < whole.upper
+
+
+def test_many_steps_divided_by_realised_sizes_cost_more_than_by_expected_ones() -> None:
+    event = dpcheck.RealisedBatchGaussian(1.0, 0.01, 10_000) * 100
+    plain = dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.01) * 100, delta=1e-5)
+    found = dpcheck.epsilon(event, delta=1e-5)
+    assert plain.upper < found.upper < 20
+    assert found.lower == pytest.approx(plain.lower)
+    all_rows = dpcheck.RealisedBatchGaussian(1.0, 1.0, 100)
+    assert dpcheck.epsilon(all_rows, delta=1e-5).upper == math.inf
+    assert dpcheck.epsilon(all_rows, delta=1e-5, adjacency="replace-one").upper < math.inf

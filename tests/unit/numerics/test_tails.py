@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from flint import arb
-from scipy.special import ndtr
 
 from dpcheck.numerics.balls import precision
+from dpcheck.numerics.normal import DEGREE, coefficients, normal_tail
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT
 from dpcheck.numerics.tails import laplace_masses, normal_masses
 
@@ -16,15 +18,28 @@ def _normal_tail(z: float) -> arb:
     return (arb(-z) / arb(2).sqrt()).erfc() / 2
 
 
-def test_ndtr_errs_less_than_half_of_what_is_assumed() -> None:
-    points = np.concatenate(
-        (-np.linspace(0, 37.5, 12_000), -np.random.default_rng(1).uniform(0, 6, 8_000))
-    )
-    values = ndtr(points)
+def test_normal_tails_are_within_their_proved_error() -> None:
+    rng = np.random.default_rng(1)
+    points = np.concatenate((np.linspace(0, 37.5, 4_000), rng.uniform(0, 6, 4_000), [1 / 16, 38.4]))
+    values, errors = normal_tail(points)
     with precision(120):
-        for z, value in zip(points.tolist(), values.tolist(), strict=True):
-            relative = abs(arb(value) / _normal_tail(z) - 1)
-            assert relative <= UNIT * (32 + 4 * z * z), z
+        for z, value, error in zip(points.tolist(), values.tolist(), errors.tolist(), strict=True):
+            assert abs(arb(value) - _normal_tail(-z)) <= error, z
+    assert errors[points < 6].max() < 40 * UNIT
+
+
+def test_a_tail_beyond_the_table_counts_as_underflow() -> None:
+    values, errors = normal_tail(np.array([39.9, 41.0, math.inf]))
+    assert (values <= 1e-300).all()
+    assert (errors >= 1e-300).all()
+
+
+def test_the_terms_of_the_polynomial_are_as_small_as_the_proof_needs() -> None:
+    table = np.abs(coefficients())
+    powers = 16.0 ** -np.arange(1, DEGREE + 1)[:, None]
+    assert (np.sum(table[1:] * powers, axis=0) <= 0.06 * table[0]).all()
+    assert table[0].min() >= 0.024
+    assert 2**5.5 * math.gamma(6.5) / math.factorial(12) * 16.0**-12 < 1e-19
 
 
 @pytest.mark.parametrize(

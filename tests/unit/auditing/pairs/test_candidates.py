@@ -12,11 +12,11 @@ from dpcheck.auditing.mechanism import Mechanism
 from dpcheck.auditing.pairs.candidates import candidates, extremes, fits, mutated
 from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import Form, build, rows_of
-from dpcheck.auditing.pairs.inference import as_code, in_one_line, infer_records
+from dpcheck.auditing.pairs.inference import infer_records
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidRecords, UnknownName
-from dpcheck.core.records import number, one_of, records, text
+from dpcheck.core.records import as_code, in_one_line, number, one_of, records, text
 from dpcheck.execution.runner import Runner
 
 PEOPLE = records(

@@ -1,0 +1,197 @@
+"""The checks of one step.
+
+Two updates with the same seed have the same noise, so their difference is exact: what one example
+adds to a batch must be its own clipped gradient over the divisor, whoever else is in the batch. The
+noise is measured on one batch with different seeds, the sampler by drawing from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import binom, chi2, norm
+
+from dpcheck.auditing.training.step import Checked, Indices, Outcome, Step, StepReport, Vector
+from dpcheck.core.errors import BadOutput
+from dpcheck.execution.seeds import generator
+
+ALPHA = 1e-4  # of every statistical check
+_EXACT = 1e-3  # relative; float32 sums differ in the last digits
+_CANDIDATES, _EXAMPLES, _BATCH, _NOISES, _DRAWS = 64, 8, 32, 64, 400
+
+
+def check_step(step: Step, *, seed: int = 0) -> StepReport:
+    """Whether a step is what it is accounted as: noise, clipping, divisor, mixing, sampler.
+
+    Guarantee: a step that is, is called violated with probability at most 10 * 1e-4.
+    Assumes: the same seed gives the same noise; otherwise clipping and divisor are reported as not
+    checked. Noise is judged by its variance, in all coordinates together and in each.
+    """
+    root = np.random.SeedSequence(seed)
+    picks, noises, draws = (generator(one) for one in root.spawn(3))
+    every = picks.permutation(step.rows)
+    known, others = every[: min(_CANDIDATES, step.rows // 2)], every[step.rows // 2 :]
+    # Those with the longest gradients: where clipping must act.
+    lengths = [float(np.linalg.norm(step.gradient(int(index)))) for index in known]
+    some = known[np.argsort(lengths)[::-1][:_EXAMPLES]]
+    half = min(_BATCH, len(others) // 2)
+    batch, other = others[:half], others[half : 2 * half]
+    seeds = noises.integers(1 << 62, size=_NOISES)
+
+    def update(indices: Indices, which: int) -> Vector:
+        found = np.asarray(step.update(indices, np.random.default_rng(int(which))), dtype=float)
+        if found.ndim != 1 or not np.isfinite(found).all():
+            raise BadOutput("update must return one finite vector.")
+        return found
+
+    first = update(batch, seeds[0])
+    if not np.array_equal(first, update(batch, seeds[0])):
+        why = (
+            "The same seed gave two different updates, so what one example adds cannot be read off."
+        )
+        remedy = "draw the noise from the generator that update is given."
+        added = [Checked("clipping and divisor", Outcome.UNKNOWN, why, remedy)]
+    else:
+        added = _added(step, some, batch, other, lambda indices: update(indices, seeds[0]))
+    runs = np.stack([first, *(update(batch, one) for one in seeds[1:])])
+    return StepReport((_noise(step, runs), *added, *_sampler(step, draws)))
+
+
+def _added(
+    step: Step, some: Indices, batch: Indices, other: Indices, update: Callable[[Indices], Vector]
+) -> list[Checked]:
+    """What single examples add to two different batches, against their own clipped gradients."""
+    scale = step.clip / step.divisor
+    base, elsewhere = update(batch), update(other)
+    largest, longest, worst_mix, wrong, ratios = 0.0, 0.0, 0.0, 0.0, []
+    for index in some:
+        one = update(np.append(batch, index)) - base
+        two = update(np.append(other, index)) - elsewhere
+        own = np.asarray(step.gradient(int(index)), dtype=float)
+        size = float(np.linalg.norm(own))
+        longest = max(longest, size)
+        expected = own * min(1.0, step.clip / size if size > 0 else 1.0) / step.divisor
+        largest = max(largest, float(np.linalg.norm(one)), float(np.linalg.norm(two)))
+        worst_mix = max(worst_mix, float(np.linalg.norm(one - two)))
+        wrong = max(wrong, float(np.linalg.norm(one - expected)))
+        if size > 0:
+            ratios.append(float(one @ expected / (expected @ expected)))
+    slack = _EXACT * scale
+    mixes = worst_mix > slack
+    found = [
+        Checked(
+            "layers and batches",
+            Outcome.VIOLATED if mixes else Outcome.FINE,
+            "What an example adds depends on who else is in the batch "
+            f"(by up to {worst_mix / scale:.3g} of the clipping norm)."
+            if mixes
+            else "An example adds the same whoever else is in the batch.",
+            "replace BatchNorm by GroupNorm, clip every example's gradient and not the batch's, and "
+            "divide by a fixed number, not by the size of the batch drawn."
+            if mixes
+            else "",
+        ),
+        _clipping(step, largest * step.divisor, longest),
+    ]
+    if not mixes and wrong > slack and largest <= scale + slack:
+        factor = float(np.median(ratios)) if ratios else math.nan
+        found.append(
+            Checked(
+                "divisor",
+                Outcome.VIOLATED if factor > 1 + _EXACT else Outcome.UNKNOWN,
+                f"An example adds {factor:.4g} times its clipped gradient over {step.divisor:g}.",
+                "divide by the number that is accounted, and give `gradient` the same loss.",
+            )
+        )
+    elif not mixes and largest <= scale + slack:
+        seen = f"Each adds its own clipped gradient over {step.divisor:g}, to {_EXACT:g}."
+        found.append(Checked("divisor", Outcome.FINE, seen))
+    return found
+
+
+def _clipping(step: Step, added: float, longest: float) -> Checked:
+    """The most that one example adds; only examples that must be clipped show whether they are."""
+    seen = f"The most that one example adds has norm {added:.4g}; accounted is {step.clip:g}."
+    if added > step.clip * (1 + _EXACT):
+        remedy = f"clip every example's whole gradient to norm {step.clip:g} before the sum."
+        return Checked("clipping", Outcome.VIOLATED, seen, remedy)
+    if longest <= step.clip:
+        return Checked(
+            "clipping",
+            Outcome.UNKNOWN,
+            f"No gradient is longer than {longest:.4g}, so a forgotten clip at {step.clip:g} would not "
+            "show.",
+            "check at parameters, or with an example, where a gradient is longer.",
+        )
+    return Checked("clipping", Outcome.FINE, f"{seen} The longest gradient is {longest:.4g}.")
+
+
+def _noise(step: Step, runs: Vector) -> Checked:
+    """The noise of repeated updates of one batch against the scale that is accounted."""
+    scale = step.noise_multiplier * step.clip / step.divisor
+    centred = (runs - runs.mean(axis=0)) / scale
+    free = len(runs) - 1
+    each = (centred**2).sum(axis=0)
+    share = math.sqrt(float(each.mean()) / free)
+    shows = math.sqrt(float(chi2.ppf(ALPHA, free * len(each))) / (free * len(each)))
+    seen = (
+        f"Its standard deviation is {share:.3g} of the {scale:.4g} accounted; under {shows:.3g} would "
+        "be called too little."
+    )
+    remedy = (
+        f"draw normal noise of scale noise_multiplier * clip = {step.noise_multiplier * step.clip:g} "
+        "for every coordinate of the sum, anew every step; two noises add up as squares."
+    )
+    total = float(each.sum())
+    # One noise in all coordinates would make up for its number: neighbours' differences show it.
+    between = ((centred[:, 1::2] - centred[:, : centred.shape[1] - 1 : 2]) ** 2).sum() / 2
+    if total < chi2.ppf(ALPHA, free * len(each)):
+        return Checked("noise", Outcome.VIOLATED, seen, remedy)
+    low = int(np.argmin(each))
+    if each[low] < chi2.ppf(ALPHA / len(each), free):
+        where = f"Coordinate {low} has {math.sqrt(each[low] / free):.3g} of the noise accounted."
+        return Checked("noise", Outcome.VIOLATED, where, remedy)
+    pairs = len(each) // 2
+    if pairs and between < chi2.ppf(ALPHA, free * pairs):
+        shared = "Coordinates share their noise: their differences have less than accounted."
+        return Checked("noise", Outcome.VIOLATED, shared, remedy)
+    return Checked("noise", Outcome.FINE, seen)
+
+
+def _sampler(step: Step, rng: np.random.Generator) -> list[Checked]:
+    """Rates of inclusion, and whether every example has a coin of its own."""
+    counts = np.zeros(step.rows, dtype=int)
+    sizes, repeated = [], False
+    for _ in range(_DRAWS):
+        drawn = np.asarray(step.sample(rng), dtype=int)
+        sizes.append(len(drawn))
+        unique = np.unique(drawn)
+        repeated |= len(unique) < len(drawn)
+        counts[unique] += 1
+    rate, rows = step.sampling_rate, step.rows
+    remedy = (
+        "include every example by a coin of its own with the accounted rate (Poisson sampling)."
+    )
+    high = int(np.argmax(counts))
+    observed = f"Rates over {_DRAWS} batches: {counts.mean() / _DRAWS:.4g} on average"
+    too_often = binom.sf(counts[high] - 1, _DRAWS, rate) < ALPHA / rows
+    more = binom.sf(int(counts.sum()) - 1, _DRAWS * rows, rate) < ALPHA
+    rates = Checked("sampling rate", Outcome.FINE, f"{observed}, accounted {rate:.4g}.")
+    if too_often or more:
+        text = f"{observed}, {counts[high] / _DRAWS:.4g} for example {high}; accounted {rate:.4g}."
+        rates = Checked("sampling rate", Outcome.VIOLATED, text, remedy)
+    spread = float(np.var(sizes, ddof=1))
+    expected = rows * rate * (1 - rate)
+    text = f"Batch sizes have variance {spread:.4g}; coins of their own give {expected:.4g}."
+    poisson = Checked("Poisson sampling", Outcome.FINE, text)
+    if repeated:
+        text = "An example was twice in one batch."
+        poisson = Checked("Poisson sampling", Outcome.VIOLATED, text, remedy)
+    elif rate < 1:
+        # The variance of a sum of many coins is nearly that of normal draws; four times the error.
+        error = expected * math.sqrt((2 + 1 / max(expected, 0.1)) / (_DRAWS - 1))
+        if abs(spread - expected) > float(norm.isf(ALPHA / 2)) * error:
+            poisson = Checked("Poisson sampling", Outcome.VIOLATED, text, remedy)
+    return [rates, poisson]

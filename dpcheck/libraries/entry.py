@@ -1,0 +1,90 @@
+"""One library of the catalogue, and one mechanism of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+class Target:
+    """A mechanism of a library: how it is called, on which neighbours, and what is claimed of it.
+
+    `claim` is epsilon, (epsilon, delta), {"ZCDP": rho}, or a function that asks the library for one of
+    these. `says` quotes the documentation, `place` says where the words are. `note` is what a reader
+    must know to be fair: "documented as not private", "holds under add-remove".
+    """
+
+    def __init__(
+        self,
+        name: str,
+        call: Callable[..., Any],
+        *,
+        claim: Any,
+        adjacency: str,
+        neighbours: Sequence[Any],
+        says: str = "",
+        place: str = "",
+        note: str = "",
+    ) -> None:
+        self.name, self.call, self.claim = name, call, claim
+        self.adjacency, self.neighbours = adjacency, neighbours
+        self.says, self.place, self.note = says, place, note
+
+    @property
+    def stated(self) -> Any:
+        """The claim; asked of the library where it computes its own."""
+        return self.claim() if callable(self.claim) else self.claim
+
+    @property
+    def __dpcheck_declared__(self) -> dict[str, Any]:
+        """What another interpreter is told when it asks."""
+        return {
+            "claim": self.stated,
+            "adjacency": self.adjacency,
+            "neighbours": list(self.neighbours),
+        }
+
+    def __call__(self, data: Any, rng: Any) -> Any:
+        """Run the mechanism once."""
+        return self.call(data, rng)
+
+
+class Library:
+    """A library, where its environment comes from, and its mechanisms by name."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        module: str,
+        requires: Sequence[str],
+        tried: str,
+        says: str = "",
+        place: str = "",
+    ) -> None:
+        self.name = name  # as it is named on PyPI
+        self.module = module  # what is imported
+        self.requires = tuple(requires)  # what its own environment installs
+        self.tried = tried  # the version that results were made with
+        self.says, self.place = says, place  # the claim of targets that quote nothing themselves
+        self.targets: dict[str, Target] = {}
+
+    def target(self, name: str, **declared: Any) -> Callable[[Callable[..., Any]], Target]:
+        """Add a function (data, rng) -> output under a name."""
+        declared.setdefault("says", self.says)
+        declared.setdefault("place", self.place)
+
+        def add(call: Callable[..., Any]) -> Target:
+            if name in self.targets:
+                raise ValueError(f"{self.name} has two targets {name}.")
+            self.targets[name] = Target(name, call, **declared)
+            return self.targets[name]
+
+        return add
+
+    def find(self, name: str) -> Target:
+        """The target of that name: the attributes of a library's file."""
+        try:
+            return self.targets[name]
+        except KeyError:
+            raise AttributeError(name) from None

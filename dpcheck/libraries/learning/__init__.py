@@ -1,0 +1,1 @@
+"""Libraries that train: estimators, stochastic gradient descent, federated learning."""

@@ -1,0 +1,1 @@
+"""Local privacy: every person reports noise of their own."""

@@ -1,0 +1,106 @@
+"""multi-freq-ldpy: frequency estimation under local differential privacy, one or many attributes."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from dpcheck.libraries.entry import Library
+
+LIBRARY = Library(
+    "multi-freq-ldpy",
+    module="multi_freq_ldpy",
+    requires=("multi-freq-ldpy", "xxhash<3.6", "scipy"),
+    tried="0.2.5",
+    says=":param epsilon: privacy guarantee",
+    place="docstring of each client function",
+)
+__getattr__ = LIBRARY.find
+_EPSILON, _DOMAIN = 1.0, 4
+_PERMANENT, _FIRST = 2.0, 1.0
+_SIZES = [4, 4, 4]
+_ONE_VALUE = [(1, 3)]
+_WHOLE_TUPLE = [((1, 2, 3), (0, 0, 0))]  # one record, all of its attributes
+_LONG = ":param eps_1: lower bound of privacy guarantee (a single report)"
+
+
+def _plain(value: Any) -> Any:
+    """A report as lists of numbers."""
+    if isinstance(value, (tuple, list)):
+        return [_plain(each) for each in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _add(path: str, *fixed: Any, name: str = "", neighbours: Any = _ONE_VALUE, **more: Any) -> None:
+    """A client function; `fixed` are its arguments after the value."""
+    location, _, function = path.rpartition(".")
+
+    def report(value: Any, rng: Any) -> Any:  # noqa: ARG001 - draws from numpy's and numba's own
+        module = importlib.import_module(f"multi_freq_ldpy.{location}")
+        return _plain(getattr(module, function)(value, *fixed))
+
+    claim = more.pop("claim", _EPSILON)
+    LIBRARY.target(
+        name or function, claim=claim, adjacency="replace-one", neighbours=neighbours, **more
+    )(report)
+
+
+_add("pure_frequency_oracles.GRR.GRR_Client", _DOMAIN, _EPSILON)
+_add("pure_frequency_oracles.SS.SS_Client", 8, _EPSILON)
+_add("pure_frequency_oracles.HE.HE_Client", _DOMAIN, _EPSILON)
+_add("pure_frequency_oracles.ADP.ADP_Client", _DOMAIN, _EPSILON)
+for _optimal, _word in ((True, "optimal"), (False, "symmetric")):
+    _add("pure_frequency_oracles.UE.UE_Client", _DOMAIN, _EPSILON, _optimal, name=f"UE_{_word}")
+for _optimal, _word in ((True, "optimal"), (False, "binary")):
+    _add("pure_frequency_oracles.LH.LH_Client", _DOMAIN, _EPSILON, _optimal, name=f"LH_{_word}")
+
+for _way in ("GRR", "OUE", "OSUE", "SUE", "SOUE", "ADP"):
+    _add(f"long_freq_est.L_{_way}.L_{_way}_Client", _DOMAIN, _PERMANENT, _FIRST, says=_LONG)
+    for _split in ("SMP", "SPL"):
+        _add(
+            f"long_mdim_freq_est.L_{_split}_Solution.{_split}_L_{_way}_Client",
+            _SIZES,
+            3,
+            _PERMANENT,
+            _FIRST,
+            neighbours=_WHOLE_TUPLE,
+            says=_LONG,
+        )
+_add("long_freq_est.L_LH.L_LH_Client", _DOMAIN, _PERMANENT, _FIRST, says=_LONG)
+_add(
+    "long_freq_est.dBitFlipPM.dBitFlipPM_Client",
+    _DOMAIN,
+    4,
+    2,
+    _EPSILON,
+    says=":param eps_perm: upper bound of privacy guarantee",
+)
+for _split in ("SMP", "SPL"):
+    _add(
+        f"long_mdim_freq_est.L_{_split}_Solution.{_split}_dBitFlipPM_Client",
+        _SIZES,
+        [4, 4, 4],
+        2,
+        3,
+        _EPSILON,
+        neighbours=_WHOLE_TUPLE,
+        says=":param eps_perm: upper bound of privacy guarantee",
+    )
+    for _way in ("GRR", "UE", "LH", "SS", "ADP"):
+        _sizes = [24, 24, 24] if _way == "SS" else _SIZES  # so that subsets have several values
+        _add(
+            f"mdim_freq_est.{_split}_solution.{_split}_{_way}_Client",
+            _sizes,
+            3,
+            _EPSILON,
+            neighbours=_WHOLE_TUPLE,
+        )
+for _way in ("GRR", "UE_zero", "UE_rnd", "ADP"):
+    _add(
+        f"mdim_freq_est.RSpFD_solution.RSpFD_{_way}_Client",
+        _SIZES,
+        3,
+        _EPSILON,
+        neighbours=_WHOLE_TUPLE,
+        note="a neighbour differs in every attribute; for one attribute the claim holds",
+    )

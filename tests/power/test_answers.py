@@ -1,0 +1,188 @@
+"""What a stranger's function is told: within few calls, on what condition, and with what to check it.
+
+Replay is left out where the subject is what runs alone can tell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import dpcheck
+from dpcheck.auditing.auditors.distinguisher import Distinguisher
+from dpcheck.auditing.auditors.guessing_game import GuessingGame, play
+from dpcheck.auditing.claims import AuditedClaim
+from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.mechanism import Pair, as_mechanism, as_pairs
+from dpcheck.auditing.part import audit_part
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.verdict import Verdict
+from dpcheck.execution.runner import Runner
+from dpcheck.session.assertion import audit_function
+from dpcheck.session.claims import read_claim
+
+PAIR = [(0.0, 1.0)]
+CLAIM = AuditedClaim(1.0, 0.0, Adjacency.REPLACE_ONE)
+
+
+def by_runs(function, claim=1.0, pairs=PAIR, seed=0, runs=None):
+    """An audit by the two auditors that only run the function."""
+    limits = Limits(max_runs=runs)
+    plan = PartPlan(
+        "f",
+        "as given",
+        read_claim(claim, "replace-one", "stated here"),
+        as_mechanism(function),
+        as_pairs(pairs),
+    )
+    auditors = (GuessingGame(limits), Distinguisher(limits))
+    return audit_part(plan, limits, Runner(seed=seed), auditors=auditors)
+
+
+@pytest.mark.parametrize(
+    ("function", "most"),
+    [
+        (lambda data, _: data, 100),
+        (lambda data, _: {"mean": data, "people": 7}, 100),
+        (lambda data, rng: data + 0.25 * rng.laplace(), 300),  # epsilon 4
+        (lambda data, rng: data if rng.random() < 0.982 else 1 - data, 300),  # and 4 again
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_gross_leaks_are_proved_within_few_calls(function, most, seed):
+    game = play(as_mechanism(function), [Pair(0.0, 1.0)], CLAIM, 1e-3, Limits(), Runner(seed=seed))
+    assert game.lower > 1.0
+    assert game.calls <= most
+
+
+def test_no_more_calls_are_made_than_allowed():
+    calls = 0
+
+    def counted(data, rng):
+        nonlocal calls
+        calls += 1
+        return data + rng.laplace()
+
+    entry = audit_function(
+        counted, claim=1.0, neighbours=PAIR, adjacency="replace-one", max_runs=16
+    )
+    assert entry.verdict is Verdict.UNDECIDED
+    assert calls <= 2 * 16 + 4  # replay follows two calls on each dataset
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_gaussian_thirty_per_cent_short_is_caught(seed):
+    # 3.7306 is the least noise for (1, 1e-5) at sensitivity 1: by mpmath, of the exact trade-off.
+    @dpcheck.batched
+    def release(data, size, rng):
+        return data + rng.normal(scale=0.7 * 3.7306, size=size)
+
+    assert by_runs(release, dpcheck.Budget(1.0, 1e-5), seed=seed).verdict is Verdict.VIOLATED
+
+
+def test_runs_that_are_left_find_what_is_rare():
+    @dpcheck.batched
+    def release(data, size, rng):
+        return np.where(rng.random(size) < 1e-3, data, data + rng.laplace(size=size))
+
+    entry = by_runs(release)
+    assert entry.verdict is Verdict.VIOLATED
+
+
+def test_a_consistent_verdict_says_on_what_condition_and_what_it_would_have_caught():
+    @dpcheck.batched
+    def release(data, size, rng):
+        return data + rng.laplace(size=size)
+
+    entry = by_runs(release, runs=200_000)
+    assert entry.verdict is Verdict.CONSISTENT
+    (power,) = [note for note in entry.notes if note.startswith("measured by injecting leaks")]
+    for kind in ("noise scaled to", "a record that counts", "the side given away"):
+        assert kind in power
+
+
+@pytest.mark.parametrize("function", [lambda data, rng: None, lambda data, rng: rng.laplace()])
+def test_nothing_is_promised_where_nothing_tells_the_datasets_apart(function):
+    entry = by_runs(function, runs=4000)
+    assert entry.verdict is Verdict.UNDECIDED
+    assert math.isinf(entry.observed.detectable)
+    assert any("nothing told the two datasets apart" in note for note in entry.notes)
+
+
+def test_noise_that_is_kept_is_named():
+    kept: dict[float, float] = {}
+
+    def cached(data, rng):
+        return kept.setdefault(data, data + rng.laplace())
+
+    entry = by_runs(cached, seed=1)
+    assert entry.verdict is Verdict.VIOLATED
+    assert any("an answer is kept" in note for note in entry.notes)
+
+
+def hashed(rng) -> float:
+    """A uniform number that replay cannot follow."""
+    return int.from_bytes(hashlib.sha256(rng.bytes(8)).digest()[:4], "big") / 2**32
+
+
+@pytest.mark.parametrize("leak", [math.nan, math.inf, -math.inf])
+def test_a_rule_on_what_is_no_number_means_what_python_means(leak):
+    def release(data, rng):
+        return {"mean": leak if data else hashed(rng)}
+
+    entry = audit_function(release, claim=1.0, neighbours=PAIR, adjacency="replace-one")
+    rule = entry.witness["rule"]
+    rng = np.random.default_rng(0)
+    likelier = entry.witness["likelier_on"] == "second"  # where the leak is
+    for data in (0.0, 1.0):
+        found = eval(rule, {"out": release(data, rng), "np": np})
+        assert bool(found) == (bool(data) == likelier)
+
+
+TARGET = """
+import dpcheck
+import numpy as np
+import pandas as pd
+
+PEOPLE = pd.DataFrame({"city": ["Ulm", "Berlin", "Ulm"], "income": [30_000.0, 52_000.0, 27_000.0]})
+CHANGED = PEOPLE.copy()
+CHANGED.loc[1] = ["Ulm", 90_000.0]
+
+
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[(PEOPLE, CHANGED)])
+def by_city(df):
+    means = df.groupby("city")["income"].mean()
+    return means + np.random.laplace(scale=100.0, size=len(means))
+
+
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[(PEOPLE, CHANGED)])
+def total(df, rng):
+    return {"total": df["income"].sum() + rng.laplace(scale=100.0)}
+"""
+
+
+@pytest.mark.parametrize("name", ["by_city", "total"])
+def test_a_counterexample_is_a_program_of_its_own(tmp_path, name):
+    (tmp_path / "mine.py").write_text(TARGET)
+
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
+
+    audit = ("-m", "dpcheck", "audit")
+    done = run(*audit, f"mine.py:{name}", "--jobs", "1", "--witness", "leak.py")
+    assert done.returncode == 1, done.stderr
+    program = (tmp_path / "leak.py").read_text()
+    assert "<- the record that differs" in program
+    assert "dpcheck" not in program.split('"""', 2)[2]
+    for again in (run("leak.py", "5"), run(*audit, "--replay", "leak.py")):
+        assert again.returncode == 1, again.stderr
+        assert "violated" in again.stdout
+        assert "out" in again.stdout
