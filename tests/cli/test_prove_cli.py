@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from dpcheck.cli.main import main
 
-SOURCE = '''
+SOURCE = """
 import dpcheck
 import numpy as np
 
@@ -35,7 +35,7 @@ def branch(age, rng):
     if age.mean() > 40:
         return 1.0
     return age.mean() + rng.laplace(scale=0.12)
-'''
+"""
 
 
 @pytest.fixture

@@ -36,14 +36,14 @@ def _add(name: str, module: str, kind: str) -> None:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             made = model(epsilon=_EPSILON, delta=_DELTA, domain={"a": 2, "b": 2})
-            made.set_random_state(__import__("numpy").random.RandomState(int(rng.integers(1 << 31))))
+            made.set_random_state(
+                __import__("numpy").random.RandomState(int(rng.integers(1 << 31)))
+            )
             made.fit(table)
             found = made.generate(n_records=4)
         return [[int(value) for value in row] for row in found[["a", "b"]].to_numpy()]
 
-    LIBRARY.target(
-        name, claim=(_EPSILON, _DELTA), adjacency="add-remove", neighbours=_REMOVED
-    )(run)
+    LIBRARY.target(name, claim=(_EPSILON, _DELTA), adjacency="add-remove", neighbours=_REMOVED)(run)
 
 
 _add("PrivBayes", "priv_bayes", "PrivBayesGM")
