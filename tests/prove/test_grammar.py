@@ -1,4 +1,4 @@
-"""Random programs: no attack gets above a proof. `benchmarks/prove_grammar.py` runs 20,000 of them."""
+"""Random programs: no attack gets above a proof. `benchmarks/fuzz/prove_grammar.py` runs 20,000 of them."""
 
 from __future__ import annotations
 
