@@ -20,9 +20,9 @@ from dpcheck.core.events.noise import (
 )
 from dpcheck.core.events.training import FixedBatchGaussian, SampledGaussian, SampledLaplace
 from dpcheck.replay.draws import Line
-from dpcheck.tracing.boxes import Array
-from dpcheck.tracing.rowsets import Sampling
-from dpcheck.tracing.sizes import Shape, Size
+from dpcheck.tracing.facts.boxes import Array
+from dpcheck.tracing.facts.rowsets import Sampling
+from dpcheck.tracing.facts.sizes import Shape, Size
 
 if TYPE_CHECKING:
     from dpcheck.tracing.values import Aggregate, Noise
