@@ -6,7 +6,7 @@ BARE := $(VENV)/.bare
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test lint types layers test-browser test-deep test-integrations unit test-slow coverage docs wheel bench-accounting bench bench-quick bench-tables clean
+.PHONY: help audit test lint types layers test-browser test-deep test-integrations libraries unit test-slow coverage docs wheel bench-accounting bench bench-quick bench-tables clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -43,7 +43,7 @@ layers: $(READY)  ## Imports go one way, and only where the allow-list says
 
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
 FAST := tests/unit tests/property tests/layers tests/packaging dpcheck
-SLOW := tests/slow tests/differential tests/power tests/cli tests/ftl tests/contribute
+SLOW := tests/slow tests/differential tests/power tests/prove tests/cli tests/ftl tests/contribute
 
 unit: $(READY)  ## Fast tests, doctests included: minutes
 	@echo "fast tests: $(FAST)"
@@ -94,9 +94,18 @@ $(DIFFPRIVLIB)/.ready: pyproject.toml
 WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_guards.py test_training_step.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py replay/test_flower.py)
 WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py replay/test_diffprivlib.py)
 
-test-integrations: $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready  ## Opacus, guards of other trainers, OpenDP, diffprivlib, APPFL and Flower for real; installs them
+test-integrations: $(READY) $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready  ## Opacus, guards of other trainers, OpenDP, diffprivlib, APPFL and Flower for real; installs them
 	OMP_NUM_THREADS=1 $(INTEGRATIONS)/bin/python -m pytest -q $(WITH_TORCH) dpcheck/integrations/opacus.py
 	OMP_NUM_THREADS=1 $(DIFFPRIVLIB)/bin/python -m pytest -q $(WITH_DIFFPRIVLIB)
+	$(BIN)/python benchmarks/board/environments.py $(ENVIRONMENTS) opendp pure-ldp multi-freq-ldpy diffprivlib
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/integrations/test_board.py
+
+ENVIRONMENTS := .venv-libraries
+
+libraries: $(READY)  ## The board of released libraries: environments, audits, page; goes on where it was; ONLY="a b"
+	$(BIN)/python benchmarks/board/environments.py $(ENVIRONMENTS) $(ONLY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/board/run.py $(ONLY) --environments $(ENVIRONMENTS) --seconds 60
+	$(BIN)/python benchmarks/board/page.py
 
 bench-accounting: $(READY)  ## Time and tightness of the RDP accountant beside its peers
 	$(BIN)/python benchmarks/accounting_rdp.py

@@ -157,7 +157,7 @@ def main() -> None:
     what = "types" if options.types else "everyday"
     if options.peers:
         for name, side in missing(
-            PEERS, [(n, s) for n in CORPUS for s in SIDES], ("mechanism", "side")
+            PEERS, [(n, s) for s in SIDES for n in CORPUS], ("mechanism", "side")
         ):
             line = measure_peers(CORPUS[name], name, side, 1)
             append(PEERS, line)

@@ -56,6 +56,25 @@ def modules(python: str) -> int:
     return sum(line.startswith("import time:") for line in done.stderr.splitlines()) - 1
 
 
+def cold(python: str, repeats: int = 5) -> dict[str, object]:
+    """Imports and cold commands, the smallest of some repeats in turn."""
+    best = {name: float("inf") for name in ("base", *COLD)}
+    for _ in range(repeats):
+        for name, arguments in (("base", BASE), *COLD.items()):
+            best[name] = min(best[name], seconds(python, arguments))
+    return {
+        "modules": modules(python),
+        "seconds": {name: round(value, 3) for name, value in best.items()},
+        "ratios": {name: round(best[name] / best["base"], 2) for name in COLD},
+    }
+
+
+def here(source: Path) -> dict[str, object]:
+    """The same of a source tree with the packages at hand: nothing is installed."""
+    os.environ["PYTHONPATH"] = str(source)
+    return {"megabytes": None, "packages": None, **cold(sys.executable, 3)}
+
+
 def measure(source: Path, folder: Path) -> dict[str, object]:
     """A bare install of a source tree, and everything measured in it."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
@@ -70,16 +89,10 @@ def measure(source: Path, folder: Path) -> dict[str, object]:
         check=True,
     )
     names = {item["name"] for item in json.loads(listed.stdout)} - {"pip", "setuptools"}
-    best = {name: float("inf") for name in ("base", *COLD)}
-    for _ in range(5):
-        for name, arguments in (("base", BASE), *COLD.items()):
-            best[name] = min(best[name], seconds(python, arguments))
     return {
         "megabytes": round((size(folder) - before) / 1e6),
         "packages": len(names),
-        "modules": modules(python),
-        "seconds": {name: round(value, 3) for name, value in best.items()},
-        "ratios": {name: round(best[name] / best["base"], 2) for name in COLD},
+        **cold(python),
     }
 
 
@@ -93,7 +106,8 @@ def page(results: dict[str, dict]) -> str:
     lines = [
         "# The front door: imports, install, cold commands",
         "",
-        "Made by `python benchmarks/front_door.py --before 7003d74`; do not edit. CPU seconds of whole "
+        "Made by `python benchmarks/front_door.py --before 7003d74` (or with `--no-install`); "
+        "do not edit. CPU seconds of whole "
         "processes, the smallest of five measured in turn, on a two-core x86_64 machine that was busy "
         'with other work: read the ratios, which are to `python -c "import numpy, scipy.stats"`.',
         "",
@@ -101,8 +115,8 @@ def page(results: dict[str, dict]) -> str:
         f"|---|{'---|' * len(columns)}",
     ]
     rows = {
-        "bare `pip install`, MB": lambda r: r["megabytes"],
-        "packages": lambda r: r["packages"],
+        "bare `pip install`, MB": lambda r: r["megabytes"] or "not measured in this run",
+        "packages": lambda r: r["packages"] or "not measured in this run",
         "modules loaded by `import dpcheck`": lambda r: r["modules"],
         "`import numpy, scipy.stats`, s": lambda r: r["seconds"]["base"],
     }
@@ -113,13 +127,16 @@ def page(results: dict[str, dict]) -> str:
         for name, read in rows.items()
     ]
     stamped = results["stamp"]
-    lines += ["", f"{json.dumps(stamped)}" if not isinstance(stamped, str) else stamped]
+    lines += ["", f"Date {stamped['date']}, commit {stamped['commit']}, {stamped['versions']}."]
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--before", help="an earlier commit to measure too")
+    parser.add_argument(
+        "--no-install", action="store_true", help="measure with the packages at hand, no sizes"
+    )
     options = parser.parse_args()
     file = RESULTS / "front_door.json"
     results = json.loads(file.read_text()) if file.exists() else {}
@@ -132,8 +149,10 @@ def main() -> None:
             source = folder / "source"
             source.mkdir()
             subprocess.run(["tar", "-x", "-C", str(source)], input=archive.stdout, check=True)
-            results["before"] = measure(source, folder / "before")
-        results["now"] = measure(ROOT, folder / "now")
+            results["before"] = (
+                here(source) if options.no_install else measure(source, folder / "before")
+            )
+        results["now"] = here(ROOT) if options.no_install else measure(ROOT, folder / "now")
     results["stamp"] = stamp()
     file.write_text(json.dumps(results, indent=1) + "\n")
     PAGE.write_text(page(results))

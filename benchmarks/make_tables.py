@@ -14,14 +14,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from tables import corpus, printed, scale, suite
+from tables import corpus, everyday, printed, scale, suite
 
 PAGES = Path(__file__).parents[1] / "docs" / "benchmarks"
 
 
 def render(made: Path | None = None) -> dict[str, str]:
     """Every page that has data, by file name; see `suite.render` for `made`."""
-    return corpus.render() | suite.render(made) | printed.render() | scale.render()
+    pages = corpus.render() | suite.render(made) | printed.render() | scale.render()
+    return pages | everyday.render()
 
 
 def stale() -> list[str]:

@@ -2,7 +2,7 @@
 
     python benchmarks/prove_grammar.py --programs 20000
 
-Continues where it was: each thousand programs is one line of benchmarks/results/prove_grammar.jsonl.
+Continues where it was: every 500 programs are one line of benchmarks/results/prove_grammar.jsonl.
 Exits 1 and prints the program if an attack gets above a proof.
 """
 
@@ -57,6 +57,7 @@ def chunk(start: int) -> tuple[dict, list[str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=20_000)
+    parser.add_argument("--start", type=int, default=0, help="several processes may share the work")
     parser.add_argument("--minutes", type=float, default=float("inf"))
     chosen = parser.parse_args()
     RESULTS.parent.mkdir(exist_ok=True)
@@ -66,7 +67,7 @@ def main() -> int:
     done = {one["start"] for one in known}
     end = time.monotonic() + 60 * chosen.minutes
     failed = False
-    for start in range(0, chosen.programs, CHUNK):
+    for start in range(chosen.start, chosen.programs, CHUNK):
         if start in done or time.monotonic() > end:
             continue
         with few_objects():

@@ -40,7 +40,8 @@ def run(command: str, folder: Path) -> str:
     )
     if done.returncode not in (0, 1, 3):
         raise SystemExit(f"{command} ended with {done.returncode}:\n{done.stderr}")
-    return done.stdout + done.stderr
+    progress = re.compile(r"^dpcheck: .*\n", re.MULTILINE)
+    return progress.sub("", done.stdout + done.stderr)
 
 
 def written(text: str, folder: Path) -> str:

@@ -1,6 +1,6 @@
 """DP-SGD in plain numpy, proved from its code: per-example gradients, norm clip, Poisson mask, noise.
 
-    dpcheck prove examples/dp_sgd.py:train
+Try `dpcheck prove examples/dp_sgd.py:train`.
 """
 
 import numpy as np

@@ -6,6 +6,7 @@ python examples/plain_loop.py
 import numpy as np
 
 import dpcheck
+from dpcheck.testing import Step, check_step
 
 NOISE, RATE, STEPS, CLIP, DELTA = 2.0, 0.1, 60, 1.0, 1e-5
 
@@ -48,6 +49,27 @@ def main():
     print(f"accuracy {np.mean(np.sign(rows @ weights) == labels):.2f}, spent {spent}")
 
     print(f"one step, audited: {audit_step(NOISE).verdict}")
+    print(take_apart(rows, labels))
+
+
+def take_apart(rows, labels):
+    """The same step on the real data: noise, clipping, who else is in the batch, sampler.
+
+    At weights that get every label wrong, where gradients are long enough to be clipped.
+    """
+    wrong = np.array([-9.0, 0.0, 0.0])
+
+    def own(index):
+        x, y = rows[index], labels[index]
+        return -(y / (1 + np.exp(y * (x @ wrong)))) * x
+
+    return check_step(
+        Step(
+            update=lambda batch, r: noisy_gradient(wrong, rows[batch], labels[batch], r),
+            gradient=own, sample=lambda r: np.flatnonzero(poisson(len(rows), r)),
+            rows=len(rows), noise_multiplier=NOISE, clip=CLIP, sampling_rate=RATE, divisor=1.0,
+        )
+    )  # fmt: skip
 
 
 def audit_step(noise):

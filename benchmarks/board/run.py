@@ -3,7 +3,8 @@
     python benchmarks/board/run.py [LIBRARY ...] [--environments DIR] [--seconds 30] [--runs 1500]
 
 Results are kept in benchmarks/results/board/LIBRARY.json, a row for each mechanism, with versions,
-date and machine; what is there for the installed version is not run again. Environments are made by
+date and machine; what is there for the installed version is not run again,
+unless it was an error, or undecided after less time than is given now. Environments are made by
 `make libraries`. The page is made by benchmarks/board/page.py.
 """
 
@@ -18,13 +19,16 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+
 import dpcheck
-from dpcheck.core.errors import DpcheckError
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.errors import DpcheckError, MechanismFailed
 from dpcheck.libraries.catalogue import libraries
 from dpcheck.libraries.entry import Library
 from dpcheck.session.catalogue import ENVIRONMENTS
 from dpcheck.session.external.plan import Outside
-from dpcheck.session.run import AuditRequest, run_request
+from dpcheck.session.run import AuditRequest, plan, run_plans
 
 RESULTS = Path(__file__).parents[1] / "results/board"
 SEED, CONFIDENCE, MAX_RUNS, TOLERANCE = 0, 0.9999, 1_500, 1.0
@@ -36,6 +40,16 @@ def installed(python: Path, library: Library) -> str:
     if done.returncode:
         raise SystemExit(f"{python} has no {library.name}: {done.stderr[-300:]}")
     return done.stdout.strip()
+
+
+def check_answers(part: PartPlan) -> None:
+    """A mechanism that only fails says nothing: an error on both sides is no result."""
+    rng = np.random.default_rng(SEED)
+    assert part.mechanism is not None
+    for data in (part.pairs[0].first, part.pairs[0].second):
+        (output,) = part.mechanism.function.runs(data, 1, rng, 120.0)
+        if isinstance(output, BaseException):
+            raise MechanismFailed(f"the call failed with {type(output).__name__}: {output}")
 
 
 def audit(
@@ -55,7 +69,9 @@ def audit(
     begun = time.perf_counter()
     row: dict[str, object] = {"date": str(datetime.date.today())}
     try:
-        entry = run_request(request).entries[0]
+        plans, identity = plan(request)
+        check_answers(plans[0])
+        entry = run_plans(plans, request, identity).entries[0]
     except DpcheckError as error:
         return row | {"verdict": "error", "error": str(error)[:300]}
     observed = entry.observed
@@ -72,8 +88,14 @@ def audit(
     }
 
 
+def is_final(row: dict[str, object], seconds: float) -> bool:
+    """Whether a row stands: not an error, and not left undecided in less time than there is now."""
+    verdict, limit = row["verdict"], float(str(row.get("limit", 0.0)))
+    return verdict != "error" and not (verdict == "undecided" and limit < seconds)
+
+
 def run_library(
-    library: Library, environments: Path, seconds: float, runs: int, again: set[str]
+    library: Library, environments: Path, seconds: float, runs: int, only: list[str]
 ) -> None:
     python = environments / library.name / "bin/python"
     if not python.exists():
@@ -91,10 +113,10 @@ def run_library(
         "dpcheck": dpcheck.__version__,
     }
     rows = {name: row for name, row in kept["rows"].items() if name in library.targets}
-    for name in library.targets:
-        if name in rows and name not in again and rows[name]["verdict"] != "error":
+    for name in only or library.targets:
+        if name in rows and not only and is_final(rows[name], seconds):
             continue
-        rows[name] = audit(library, name, python, seconds, runs)
+        rows[name] = audit(library, name, python, seconds, runs) | {"limit": seconds}
         print(library.name, name, rows[name], flush=True)
         path.write_text(json.dumps(kept | {"rows": rows}, indent=1, default=str) + "\n")
 
@@ -105,16 +127,14 @@ def main() -> None:
     parser.add_argument("--environments", type=Path, default=ENVIRONMENTS)
     parser.add_argument("--seconds", type=float, default=30.0, help="for each mechanism")
     parser.add_argument("--runs", type=int, default=MAX_RUNS, help="a side, for each mechanism")
-    parser.add_argument("--again", action="append", default=[], help="mechanisms to run anew")
+    parser.add_argument("--only", action="append", default=[], help="run these anew")
     options = parser.parse_args()
     RESULTS.mkdir(parents=True, exist_ok=True)
     known = libraries()
     for name in options.names or known:
         if name not in known:
             sys.exit(f"the catalogue has no library {name}; it has {', '.join(known)}")
-        run_library(
-            known[name], options.environments, options.seconds, options.runs, set(options.again)
-        )
+        run_library(known[name], options.environments, options.seconds, options.runs, options.only)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from itertools import combinations_with_replacement, product
 
-from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
+from dpcheck.accounting import batches, selection, streams  # noqa: F401 - they register worst cases
 from dpcheck.accounting.losses import (
     BoundedLoss,
     BoundedRangeLoss,

@@ -312,7 +312,9 @@ def _details(entry: AuditEntry) -> list[str]:
     if entry.conformance is not None:
         lines.append(entry.conformance)
     if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
-        lines.append(f"would have caught ε ≥ {display_number(entry.observed.detectable)}")
+        lines.append(
+            f"on the events tried would have caught ε ≥ {display_number(entry.observed.detectable)}"
+        )
     return [*lines, *entry.notes]
 
 

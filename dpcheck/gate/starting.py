@@ -140,7 +140,7 @@ def project(start: Start) -> str:
     delta = f"delta = {start.claim.delta:g}\n" if start.claim.delta else ""
     return f'''# What `dpcheck check` audits, and what may be released. See docs: Guard a repository in CI.
 {path}max-runs = 20_000
-time-limit = 120
+time-limit = 600
 
 [[audits]]
 target = "{start.file.as_posix()}:{start.function}"

@@ -62,7 +62,13 @@ def opacus_step(
 
     def gradient(index: int) -> Vector:
         inputs, targets = batch_of(np.array([index]))
-        parts = torch.autograd.grad(loss(plain(inputs), targets), parameters)
+        if hasattr(model, "disable_hooks"):
+            model.disable_hooks()  # the naive gradient is not to be Opacus's
+        try:
+            parts = torch.autograd.grad(loss(plain(inputs), targets), parameters)
+        finally:
+            if hasattr(model, "enable_hooks"):
+                model.enable_hooks()
         values: Vector = torch.cat([part.reshape(-1) for part in parts]).double().numpy()
         return values
 

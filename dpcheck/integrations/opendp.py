@@ -76,10 +76,10 @@ def event_of(
     step: float = 1e-2,
     largest: float = 50.0,
 ) -> Event:
-    """The measurement's own promise at distance `d_in` as an event, to compose, account and put into ledgers.
+    """The measurement's own promise at distance `d_in` as an event, to compose and to account.
 
-    A privacy profile is read at every `step` of epsilon up to `largest` and becomes a LossDistribution; beyond,
-    its last delta counts as infinite loss.
+    A privacy profile is read at every `step` of epsilon up to `largest` and becomes a LossDistribution;
+    beyond, its last delta counts as infinite loss.
     Assumes: the measurement's map is right.
     """
     measure, distance = str(measurement.output_measure), measurement.map(d_in)
@@ -87,12 +87,13 @@ def event_of(
     if measure == "MaxDivergence":
         return PureDP(float(distance), relation)
     if measure == "Approximate(MaxDivergence)":
-        return ApproxDP(*(float(value) for value in distance), relation)
+        epsilon, delta = (float(value) for value in distance)
+        return ApproxDP(epsilon, delta, relation)
     if measure == "ZeroConcentratedDivergence":
         return ZCDP(float(distance), relation)
     if measure == "SmoothedMaxDivergence":
         grid = np.arange(math.ceil(largest / step) + 1) * step
-        deltas = np.array([float(distance.delta(float(epsilon))) for epsilon in grid])
+        deltas = np.array([float(distance.delta(float(at))) for at in grid])
         first, masses, infinite = from_curve(step, 0, deltas)
         return LossDistribution(step, first, tuple(masses), infinite, adjacency=relation)
     raise UnknownName(

@@ -171,8 +171,7 @@ def pool(
         stay, go = left * from_left, (1 - left) * from_right
         needed_left = np.bincount(at - 1, weights=stay, minlength=size)
         needed_right = np.bincount(at + 2, weights=go, minlength=size)
-        masses = np.bincount(at, weights=left * p + stay, minlength=size)
-        masses += np.bincount(at + 1, weights=(1 - left) * p + go, minlength=size)
+        masses = _summed(at, left * p + stay, size) + _summed(at + 1, (1 - left) * p + go, size)
         masses = masses * (1 - units) - (needed_left + needed_right) * (1 + units)
         if turn and masses.min() >= 0:
             break
@@ -189,8 +188,12 @@ def pool(
             from_left = from_left * met[at - 1]
             left = left + (1 - left - rights) * (from_right > 0)
     else:
-        masses = np.bincount(at, weights=p, minlength=size) * (1 - units)
+        masses = _summed(at, p, size) * (1 - units)
     return LatticeLoss(lattice, first, np.maximum(masses, 0.0), infinite, slack)
+
+
+def _summed(at: Indices, weights: Array, size: int) -> Array:
+    return np.asarray(np.bincount(at, weights=weights, minlength=size), dtype=np.float64)
 
 
 def _excess(lattice: Lattice, at: Indices, p: Array, q: Array, slack: float) -> Array:

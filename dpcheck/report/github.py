@@ -46,6 +46,7 @@ def _audit(entry: AuditEntry) -> str:
     )
     if entry.verdict is Verdict.VIOLATED:
         message = "\n".join([message, *witness_lines(entry)])
+    message = "\n".join([message, *(f"note: {note}" for note in entry.notes)])
     title = f"dpcheck {entry.name}/{entry.part} ({entry.variant}): {entry.verdict}"
     level = "notice" if entry.accepted is not None else _LEVEL[entry.verdict]
     where = {}

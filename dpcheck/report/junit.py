@@ -54,6 +54,8 @@ def _audit(suite: ElementTree.Element, entry: AuditEntry) -> None:
     if kind is not None:
         short = f"{entry.verdict}: claimed {claim(entry)}. {finding(entry)}"
         _outcome(case, kind, str(entry.verdict), short, details(entry), entry.accepted)
+    elif entry.verdict is Verdict.CONSISTENT:
+        ElementTree.SubElement(case, "system-out").text = clean(details(entry))
 
 
 def _budget(suite: ElementTree.Element, entry: BudgetEntry) -> None:

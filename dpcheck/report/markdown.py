@@ -41,6 +41,7 @@ def _notes(entry: AuditEntry) -> list[str]:
     ]
     if entry.accepted is not None:
         lines.append(f"  - accepted: {_safe(entry.accepted)}")
+    lines += [f"  - note: {_safe(note)}" for note in entry.notes]
     witness = {k: v for k, v in (entry.witness or {}).items() if k not in ("python", "replay")}
     for key, value in witness.items():
         text = str(value)

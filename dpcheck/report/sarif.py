@@ -102,6 +102,7 @@ def _audit(entry: AuditEntry) -> dict[str, Plain]:
     )
     if entry.verdict is Verdict.VIOLATED:
         text = "\n".join([text, *witness_lines(entry)])
+    text = "\n".join([text, *(f"note: {note}" for note in entry.notes)])
     result = _result(
         "privacy-claim",
         f"{entry.name}/{entry.variant}/{entry.part}",

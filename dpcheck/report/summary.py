@@ -8,7 +8,7 @@ from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Stan
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.page import made_lines
 from dpcheck.report.text import HEADERS, details, row, table
-from dpcheck.report.words import budget, figure
+from dpcheck.report.words import budget, figure, finding
 
 _TROUBLE = (Verdict.VIOLATED, Verdict.UNDECIDED)
 
@@ -31,6 +31,9 @@ def render(report: AuditReport) -> str:
             if entry.accepted is not None:
                 text += f"\n  accepted  {entry.accepted}"
             blocks.append(text)
+        elif entry.verdict is Verdict.CONSISTENT:  # what that is conditional on
+            told = [f"{entry.name}/{entry.part}: {finding(entry)}"]
+            blocks.append("\n".join([*told, *(f"  note      {note}" for note in entry.notes)]))
     if report.budgets:
         blocks.append(table(BUDGET_HEADERS, [budget_row(entry) for entry in report.budgets]))
     for spent in report.budgets:

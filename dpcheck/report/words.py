@@ -131,7 +131,7 @@ def for_a_person(entry: AuditEntry) -> str:
             aside = f"outcomes of probability {entry.observed.delta:.3g}"
             beside = f"Even with {aside} set aside there are outputs"
         odds = (
-            "There are outputs that one of two neighbouring data sets can give and the other cannot"
+            "No number bounds how much likelier some outputs are on one data set than on its neighbour"
             if math.isinf(entry.observed.epsilon)
             else f"{beside} that are at least {times:.3g} times as likely on one data "
             f"set as on its neighbour; the claim allows {math.exp(min(700.0, allowed(entry))):.3g} times"

@@ -42,7 +42,7 @@ class Tracer:
         self.examples = np.random.default_rng(20261117)
         self._next_id = 0
         self._used: set[int] = set()
-        self._filters = (warnings.filters, list(warnings.filters))
+        self._held, self._filters = warnings.filters, list(warnings.filters)
 
     @property
     def public_rows(self) -> bool:
@@ -328,9 +328,12 @@ class Tracer:
                 "np.errstate or np.seterr turns floating-point errors of private values into exceptions",
                 "leave it at warn or ignore",
             )
-        known, before = self._filters
-        changed = warnings.filters is not known or list(warnings.filters) != before
-        if changed and any(each[0] == "error" for each in warnings.filters):
+        now = warnings.filters
+        fresh = [each for each in now if each not in self._filters]
+        changed = now is not self._held or list(now) != self._filters
+        # A filter that is gone may have stood before one that raises.
+        gone = any(each not in now for each in self._filters)
+        if changed and any(each[0] == "error" for each in (now if gone else (*fresh, *now[:1]))):
             self.refuse(
                 "private-control",
                 "warnings about private values are turned into exceptions",

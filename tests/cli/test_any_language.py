@@ -40,6 +40,16 @@ def failing(data, rng):
 
 
 @dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[PAIR])
+def asking(data, rng):
+    import sys
+    for module in list(sys.modules.values()):  # as inspect.getmodule and torch do
+        path = getattr(module, "__file__", None)
+        if path is not None and not path.endswith("x"):
+            continue
+    return float(data.sum())
+
+
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[PAIR])
 def strange(data, rng):
     return object()
 """
@@ -91,6 +101,13 @@ def test_what_is_raised_there_is_an_output(audit, tmp_path):
     (tmp_path / "mech.py").write_text(FUNCTION)
     code, entry = audit("--python", sys.executable, "mech.py:failing", "--max-runs", "500")
     assert code == 1
+    assert entry["verdict"] == "violated"
+
+
+def test_the_module_that_stands_for_dpcheck_there_has_no_invented_file(audit, tmp_path):
+    (tmp_path / "mech.py").write_text(FUNCTION)
+    code, entry = audit("--python", sys.executable, "mech.py:asking", "--max-runs", "500")
+    assert code == 1  # 0 and 1, exactly; an error on both sides would tell nothing apart
     assert entry["verdict"] == "violated"
 
 

@@ -28,7 +28,7 @@ BLOCK = re.compile(
 )
 # What differs from run to run and from machine to machine; the rest of a shown output must be real.
 VARIES = re.compile(
-    r"^(made at|made by|commit|code|data description|with): .*\n|about [\d.]+ (s|min|h)",
+    r"^(made at|made by|commit|code|data description|with|dpcheck): .*\n|about [\d.]+ (s|min|h)",
     re.MULTILINE,
 )
 ELSEWHERE = {"make", "pip", "git", "python", "uvx"}

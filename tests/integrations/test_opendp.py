@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dpcheck
-from dpcheck.integrations.opendp import audited_measurement, claim_of
+from dpcheck.integrations.opendp import audited_measurement, claim_of, event_of
 
 TARGETS = Path(__file__).parents[2] / "examples/libraries/opendp_targets.py"
 
@@ -79,3 +79,22 @@ def test_the_command_line_takes_wrapped_measurements():
     assert "violated" in shown.stdout.lower()
     again = command("laplace_sum", "--tolerance", "1")
     assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_maps_are_events(targets):
+    dp = targets.dp
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    gaussian, laplace = dp.m.make_gaussian(*space, scale=1.0), dp.m.make_laplace(*space, scale=2.0)
+    pure = event_of(laplace, 1.0, adjacency="zero-out")
+    assert dpcheck.epsilon(pure * 3, adjacency="zero-out").upper == pytest.approx(1.5, rel=1e-6)
+    concentrated = event_of(gaussian, 1.0, adjacency="zero-out")
+    assert concentrated == dpcheck.ZCDP(concentrated.rho, "zero-out")
+    curve = dp.c.make_zCDP_to_approxDP(gaussian)
+    profile = event_of(curve, 1.0, adjacency="zero-out", step=0.05, largest=20.0)
+    fixed = event_of(dp.c.make_fix_delta(curve, 1e-5), 1.0, adjacency="zero-out")
+    found = dpcheck.epsilon(profile, delta=1e-5, adjacency="zero-out")
+    assert found.upper == pytest.approx(fixed.epsilon, rel=1e-2)
+    assert fixed.delta == pytest.approx(1e-5)
+    # A curve composes better than a point of it.
+    ten = dpcheck.epsilon(profile * 10, delta=1e-4, adjacency="zero-out")
+    assert ten.upper < 10 * fixed.epsilon

@@ -1,8 +1,8 @@
 """A Poisson-sampled Gaussian step whose batch size is released, or can be read off the scale of the noise.
 
 Let n count the record in question, b_m = P(Binomial(n-1, q) = m) the law of the size without it. With it a
-size of m has probability (1-q) b_m + q b_{m-1} = (1-q) b_m n/(n-m), and given m the record is in the batch, in
-place of one of the others, with probability m/n. So F(y) = sum_m b_m E (c_m r_m - y)+ with
+size of m has probability (1-q) b_m + q b_{m-1} = (1-q) b_m n/(n-m), and given m the record is in the batch,
+in place of one of the others, with probability m/n. So F(y) = sum_m b_m E (c_m r_m - y)+ with
 c_m = (1-q) n/(n-m) and r_m the ratio of a sampled Gaussian of rate m/n and shift 2C; backwards,
 sum_m b_m E (1 - y c_m r_m)+. Both grow with m/n; the first grows and the second falls with c_m: sizes are
 taken together with the larger rate and the worse c.

@@ -104,12 +104,14 @@ class Cumulants:
 
 
 def _thinned(losses: Array, logs: Array) -> tuple[Array, Array]:
-    """At most MOST_NODES nodes: neighbours merged at the first of them."""
+    """At most MOST_NODES nodes: neighbours merged at the last of them, the ends kept."""
     every = -(-len(losses) // MOST_NODES)
     if every == 1:
         return losses, logs
     starts = np.arange(0, len(losses), every)
-    return losses[starts], np.logaddexp.reduceat(logs, starts)
+    ends = np.minimum(starts + every - 1, len(losses) - 1)
+    ends[0] = 0
+    return losses[ends], np.logaddexp.reduceat(logs, starts)
 
 
 def _log_sums(exponents: Array) -> Array:

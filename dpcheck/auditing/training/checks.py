@@ -19,7 +19,7 @@ from dpcheck.execution.seeds import generator
 
 ALPHA = 1e-4  # of every statistical check
 _EXACT = 1e-3  # relative; float32 sums differ in the last digits
-_EXAMPLES, _NOISES, _DRAWS = 8, 64, 400
+_CANDIDATES, _EXAMPLES, _BATCH, _NOISES, _DRAWS = 64, 8, 32, 64, 400
 
 
 def check_step(step: Step, *, seed: int = 0) -> StepReport:
@@ -32,8 +32,12 @@ def check_step(step: Step, *, seed: int = 0) -> StepReport:
     root = np.random.SeedSequence(seed)
     picks, noises, draws = (generator(one) for one in root.spawn(3))
     every = picks.permutation(step.rows)
-    some, others = every[: min(_EXAMPLES, step.rows // 4)], every[step.rows // 2 :]
-    batch, other = others[: max(1, len(others) // 2)], others[len(others) // 2 :]
+    known, others = every[: min(_CANDIDATES, step.rows // 2)], every[step.rows // 2 :]
+    # Those with the longest gradients: where clipping must act.
+    lengths = [float(np.linalg.norm(step.gradient(int(index)))) for index in known]
+    some = known[np.argsort(lengths)[::-1][:_EXAMPLES]]
+    half = min(_BATCH, len(others) // 2)
+    batch, other = others[:half], others[half : 2 * half]
     seeds = noises.integers(1 << 62, size=_NOISES)
 
     def update(indices: Indices, which: int) -> Vector:
@@ -61,12 +65,13 @@ def _added(
     """What single examples add to two different batches, against their own clipped gradients."""
     scale = step.clip / step.divisor
     base, elsewhere = update(batch), update(other)
-    largest, worst_mix, wrong, ratios = 0.0, 0.0, 0.0, []
+    largest, longest, worst_mix, wrong, ratios = 0.0, 0.0, 0.0, 0.0, []
     for index in some:
         one = update(np.append(batch, index)) - base
         two = update(np.append(other, index)) - elsewhere
         own = np.asarray(step.gradient(int(index)), dtype=float)
         size = float(np.linalg.norm(own))
+        longest = max(longest, size)
         expected = own * min(1.0, step.clip / size if size > 0 else 1.0) / step.divisor
         largest = max(largest, float(np.linalg.norm(one)), float(np.linalg.norm(two)))
         worst_mix = max(worst_mix, float(np.linalg.norm(one - two)))
@@ -88,15 +93,7 @@ def _added(
             if mixes
             else "",
         ),
-        Checked(
-            "clipping",
-            Outcome.VIOLATED if largest > scale + slack else Outcome.FINE,
-            f"The most that one of {len(some)} examples adds has norm {largest * step.divisor:.4g}; "
-            f"accounted is {step.clip:g}.",
-            f"clip every example's whole gradient to norm {step.clip:g} before the sum."
-            if largest > scale + slack
-            else "",
-        ),
+        _clipping(step, largest * step.divisor, longest),
     ]
     if not mixes and wrong > slack and largest <= scale + slack:
         factor = float(np.median(ratios)) if ratios else math.nan
@@ -114,6 +111,23 @@ def _added(
     return found
 
 
+def _clipping(step: Step, added: float, longest: float) -> Checked:
+    """The most that one example adds; only examples that must be clipped show whether they are."""
+    seen = f"The most that one example adds has norm {added:.4g}; accounted is {step.clip:g}."
+    if added > step.clip * (1 + _EXACT):
+        remedy = f"clip every example's whole gradient to norm {step.clip:g} before the sum."
+        return Checked("clipping", Outcome.VIOLATED, seen, remedy)
+    if longest <= step.clip:
+        return Checked(
+            "clipping",
+            Outcome.UNKNOWN,
+            f"No gradient is longer than {longest:.4g}, so a forgotten clip at {step.clip:g} would not "
+            "show.",
+            "check at parameters, or with an example, where a gradient is longer.",
+        )
+    return Checked("clipping", Outcome.FINE, f"{seen} The longest gradient is {longest:.4g}.")
+
+
 def _noise(step: Step, runs: Vector) -> Checked:
     """The noise of repeated updates of one batch against the scale that is accounted."""
     scale = step.noise_multiplier * step.clip / step.divisor
@@ -121,7 +135,11 @@ def _noise(step: Step, runs: Vector) -> Checked:
     free = len(runs) - 1
     each = (centred**2).sum(axis=0)
     share = math.sqrt(float(each.mean()) / free)
-    seen = f"Its standard deviation is {share:.3g} of the {scale:.4g} accounted."
+    shows = math.sqrt(float(chi2.ppf(ALPHA, free * len(each))) / (free * len(each)))
+    seen = (
+        f"Its standard deviation is {share:.3g} of the {scale:.4g} accounted; under {shows:.3g} would "
+        "be called too little."
+    )
     remedy = (
         f"draw normal noise of scale noise_multiplier * clip = {step.noise_multiplier * step.clip:g} "
         "for every coordinate of the sum, anew every step; two noises add up as squares."

@@ -246,3 +246,38 @@ class OutputPerturbation(Event):
         object.__setattr__(self, "rate", positive("rate", self.rate))
         object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
         object.__setattr__(self, "adjacency", as_adjacency(self.adjacency))
+
+
+# Strategies of more steps than this are described by TreeAggregation or BandedMatrix.
+MOST_STEPS = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixMechanism(Event):
+    """DP-FTRL with any lower-triangular strategy: the rows of strategy @ contributions, plus noise.
+
+    Row t of `strategy` weighs what was contributed up to step t (a banded matrix, the inverse of one, prefix
+    sums, ...); the noise on every row is N(0, (noise_multiplier C)^2 I). A record contributes at most
+    `participations` times, at least `min_separation` steps apart.
+    """
+
+    noise_multiplier: float
+    strategy: tuple[tuple[float, ...], ...]
+    participations: int = 1
+    min_separation: int = 1
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        for name in ("participations", "min_separation"):
+            object.__setattr__(self, name, count(name, getattr(self, name)))
+        rows = tuple(tuple(finite("strategy", value) for value in row) for row in self.strategy)
+        object.__setattr__(self, "strategy", rows)
+        if not 1 <= len(rows) <= MOST_STEPS or any(len(row) != len(rows) for row in rows):
+            raise InvalidParameter(
+                f"a strategy is a square matrix of 1 to {MOST_STEPS} steps.", name="strategy"
+            )
+        if any(value != 0 for t, row in enumerate(rows) for value in row[t + 1 :]):
+            raise InvalidParameter(
+                "a strategy is lower triangular: no row weighs what comes after its step.",
+                name="strategy",
+            )

@@ -12,7 +12,7 @@ LIBRARY = Library(
     "smartnoise-sql",
     module="snsql",
     requires=("smartnoise-sql",),
-    tried="1.0.6",
+    tried="1.0.10",
     says="epsilon: the privacy parameter, spent for each column of the result; delta for unknown dimensions",
     place="docstring of snsql.Privacy",
 )

@@ -11,7 +11,8 @@ LIBRARY = Library(
     module="flwr",
     requires=("flwr", "scipy"),
     tried="1.41.0",
-    says="epsilon : The privacy budget. Smaller value of epsilon indicates more privacy protection",
+    says="epsilon : float. The privacy budget. "
+    "Smaller value of epsilon indicates a higher level of privacy protection.",
     place="docstring of LocalDpMod",
 )
 __getattr__ = LIBRARY.find

@@ -46,7 +46,13 @@ def stub():
         return function
 
     module.audited, module.batched = audited, batched
-    module.__getattr__ = lambda name: DeclaredEvent(name)
+
+    def event(name):
+        if name.startswith("__"):  # what inspect and torch ask every module for
+            raise AttributeError(name)
+        return DeclaredEvent(name)
+
+    module.__getattr__ = event
     return module
 
 

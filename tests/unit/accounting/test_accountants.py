@@ -1,6 +1,7 @@
 """The accountants behind one interface: names, coverage of methods, and the doors of the PLD package."""
 
 import ast
+import math
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,14 @@ def test_one_entry_for_calibration():
     for wrong in ({"target": 3.0}, {"target": dpcheck.Gaussian, "steps_per_epoch": 10}):
         with pytest.raises(InvalidParameter, match="function of the noise"):
             calibrate(budget=budget, **wrong)
+
+
+def test_a_distribution_that_says_nothing_does_not_end_the_search(monkeypatch):
+    """Found by the fuzz: an infinite answer was taken for one close to the lower bound."""
+    from dpcheck.accounting.accountants.distribution import DistributionAccountant
+
+    monkeypatch.setattr(DistributionAccountant, "epsilon", lambda *_: math.inf)
+    monkeypatch.setattr(DistributionAccountant, "epsilon_lower", lambda *_: 0.0)
+    bound = dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.1) * 10, delta=1e-5)
+    assert math.isfinite(bound.upper)
+    assert bound.method.startswith("rdp")

@@ -120,7 +120,8 @@ def test_a_wrong_update_is_named_with_what_to_change(update, name):
 
 def test_another_divisor_is_named():
     step = replace(STEP, update=smaller_divisor, gradient=lambda index: own(index) / 40)
-    assert check_step(step).wrong == ("divisor",)
+    report = check_step(replace(step, clip=CLIP))
+    assert report.wrong == ("divisor",), str(report)
 
 
 def shuffled():
@@ -150,6 +151,13 @@ WEIGHTS_OF_ROWS = np.where(np.arange(ROWS) == 5, 9.0, 1.0) / (ROWS + 8.0)
 )
 def test_a_wrong_sampler_is_named(sample, name):
     assert name in check_step(replace(STEP, sample=sample)).wrong
+
+
+def test_a_clip_that_nobody_reaches_is_not_vouched_for():
+    generous = replace(STEP, clip=1e3, noise_multiplier=NOISE * CLIP / 1e3, update=unclipped)
+    report = check_step(generous)
+    assert report.verdict == "undecided", str(report)
+    assert "would not show" in str(report)
 
 
 def test_noise_that_does_not_follow_the_seed_leaves_clipping_unchecked():

@@ -46,6 +46,7 @@ EXAMPLES = {
     "RealisedBatchGaussian": dpcheck.RealisedBatchGaussian(1.1, 0.01, 1000),
     "TreeAggregation": dpcheck.TreeAggregation(4.0, 100, 2, 10),
     "BandedMatrix": dpcheck.BandedMatrix(4.0, 100, 5, sampling_rate=0.1),
+    "MatrixMechanism": dpcheck.MatrixMechanism(4.0, ((1.0, 0.0), (0.5, 1.0)), 2),
     "ObjectivePerturbation": dpcheck.ObjectivePerturbation(0.9, 100, 0.1),
     "OutputPerturbation": dpcheck.OutputPerturbation(5.0, 0.2),
     "Sequential": dpcheck.PureDP(1.0) + dpcheck.Gaussian(1.0),

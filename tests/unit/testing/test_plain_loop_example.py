@@ -13,6 +13,7 @@ def test_the_example_runs(capsys):
     shown = capsys.readouterr().out
     assert float(shown.split()[1].rstrip(",")) > 0.7
     assert "audited: consistent" in shown
+    assert "one step: consistent" in shown
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.8])
