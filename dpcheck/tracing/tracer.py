@@ -133,7 +133,8 @@ class Tracer:
         if not any(isinstance(value, Traced) for value in inputs):
             return self._public(ufunc, method, inputs, kwargs)
         if method == "reduce" and ufunc in _REDUCED:
-            return self.function(_REDUCED[ufunc], inputs, kwargs)
+            along = {"axis": 0, **kwargs} if len(inputs) == 1 else kwargs  # np.sum takes all axes
+            return self.function(_REDUCED[ufunc], inputs, along)
         if method != "__call__":
             self.unknown(f"np.{ufunc.__name__}.{method}")
         out = kwargs.pop("out", None)
