@@ -128,7 +128,7 @@ class Release:
         """Noise on a vector that moves by `size`, in units of the noise."""
         moves = self.adjacency.moves
         if moves / size.l2 == 0:  # more noise scales than floats can say
-            return NotPrivate()
+            return NotPrivate("the noise is smaller than floats can tell from none")
         if self.family == GAUSSIAN:
             return Gaussian(snapped(moves / size.l2))
         if self.family in (DISCRETE_LAPLACE, DISCRETE_GAUSSIAN):

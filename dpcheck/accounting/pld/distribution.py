@@ -15,12 +15,14 @@ import numpy.typing as npt
 from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.pld.build import supports
 from dpcheck.accounting.pld.composed import ComposedLoss
+from dpcheck.accounting.pld.measures import lower_hull
 from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.side import Side
 
 __all__ = [
     "ComposedLoss",
     "compose",
+    "lower_hull",
     "pld_delta",
     "pld_epsilon",
     "pld_tradeoff",
