@@ -12,7 +12,7 @@ class Target:
     `claim` is epsilon, (epsilon, delta), {"ZCDP": rho}, or a function that asks the library for one of
     these. `says` quotes the documentation word for word ("…" where words are left out), `place` says
     where the words are; `reading` is in our own words what they leave open and we took them to mean.
-    `note` is what a reader must know to be fair: "holds under add-remove".
+    `note` is what a reader must know to be fair, and is shown beside a violation.
     """
 
     def __init__(

@@ -143,7 +143,7 @@ _tool(
     label="histogram_replaced",
     bins=2,
     range=(0, 1),
-    note="holds under add-remove, see histogram; a record that moves changes two counts",
+    note="not a violation if epsilon is meant for add-remove: a record that moves changes two counts",
 )
 _tool(
     "mean",
@@ -156,7 +156,7 @@ _tool(
 def _model(name: str, release: Any, neighbours: Any, **given: Any) -> None:
     """One of diffprivlib.models: what `fit` leaves in the attributes `release` reads."""
     label, note = given.pop("label", name), given.pop("note", "")
-    quoted = {"says": given.pop("says")} if "says" in given else {}
+    quoted = {word: given.pop(word) for word in ("says", "place", "reading") if word in given}
     adjacency = given.pop("adjacency", "replace-one")
 
     def fit(data: Any, rng: Any) -> Any:
@@ -190,7 +190,7 @@ _LABELS = [0] * 5 + [1] * 4
 _FOREST: dict[str, Any] = {"bounds": ([0.0], [1.0]), "classes": [0, 1], "max_depth": 1}
 _SWAPPED = [((_ROWS, [*_LABELS, 0]), (_ROWS, [*_LABELS, 1]))]
 _LEFT_OUT = [((_ROWS, [*_LABELS, 0]), (_ROWS[:-1], _LABELS))]
-_HOLDS = "holds under add-remove; a record that changes its label moves two counts"
+_HOLDS = "not a violation if epsilon is meant for add-remove: a changed label moves two counts"
 _model("RandomForestClassifier", _vote, _SWAPPED, n_estimators=1, note=_HOLDS, **_FOREST)
 _model(
     "RandomForestClassifier",
@@ -248,4 +248,6 @@ _model(
     [(([[0.0]] * 10, None), ([[1.0]] + [[0.0]] * 9, None))],
     bounds=(0, 1),
     says="The privacy budget to be allocated to learning the mean and variance of the training sample.",
+    place="docstring of diffprivlib.models.StandardScaler, on epsilon",
+    reading="The adjacency, replace-one, is ours.",
 )

@@ -111,5 +111,5 @@ for _way in ("GRR", "UE_zero", "UE_rnd", "ADP"):
         3,
         _EPSILON,
         neighbours=_WHOLE_TUPLE,
-        note="a neighbour differs in every attribute; for one attribute the claim holds",
+        note="a neighbour differs in every attribute",
     )
