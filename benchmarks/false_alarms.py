@@ -94,7 +94,7 @@ def randomized_response():
 
 def global_generator(name: str, jobs: int):
     """A function of targets_global.py, loaded as `dpcheck audit file.py:name` loads it."""
-    target = parse(f"{Path(__file__).with_name('targets_global.py')}:{name}")
+    target = parse(f"{Path(__file__).with_name('suite') / 'targets_global.py'}:{name}")
     claim = AuditedClaim(1.0, 0.0, Adjacency.REPLACE_ONE)
     return black_box(target, claim, SHIFT, runs=2048, jobs=jobs)
 

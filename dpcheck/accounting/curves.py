@@ -9,8 +9,7 @@ import numpy as np
 
 from dpcheck.accounting.compose import profiles
 from dpcheck.accounting.losses import Parts, reverse
-from dpcheck.accounting.pld.distribution import compose, supports
-from dpcheck.accounting.pld.measures import lower_hull
+from dpcheck.accounting.pld.distribution import compose, lower_hull, supports
 from dpcheck.accounting.sides import upper_side
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import CannotCertify

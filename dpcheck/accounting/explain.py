@@ -120,7 +120,7 @@ def explain_epsilon(event: Event, delta: float, adjacency: Adjacency) -> Explana
     >>> from dpcheck import Gaussian, PureDP
     >>> why = explain_epsilon(Gaussian(1.0) + PureDP(0.1), 1e-5, Adjacency.ADD_REMOVE)
     >>> [round(one.share, 2) for one in why.shares]
-    [0.98, 0.02]
+    [0.99, 0.01]
     """
     bound = epsilon(event, delta=delta, adjacency=adjacency)
     return Explanation(

@@ -73,10 +73,15 @@ def audit_part(
             with until(limits.deadline):
                 findings.append(auditor.run(plan, share, runner))
             late = findings[-1].out_of_time
+            if findings[-1].dependent:
+                break
         except TimeLimitReached:
             late = True
     if late:
-        findings.append(_cut_short(plan, limits))
+        note = "the time limit passed before every test was finished; this is the verdict so far"
+        findings.append(_nothing_more(plan, limits, "the time limit passed", (note,)))
+    elif findings and findings[-1].dependent:
+        findings.append(_nothing_more(plan, limits, "calls depend on each other", ()))
     seen = _observations(findings)
     if not seen:
         raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
@@ -185,13 +190,13 @@ def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, float, int]:
     return max(0.0, excess), -seen.detectable, excess, seen.runs
 
 
-def _cut_short(plan: PartPlan, limits: Limits) -> Finding:
-    """What there is to say at the time limit: nothing more was seen, nothing more is claimed."""
+def _nothing_more(plan: PartPlan, limits: Limits, why: str, notes: tuple[str, ...]) -> Finding:
+    """What there is to say where tests end early: nothing more was seen, nothing more is claimed."""
     method = Method.NO_TEST
     return Finding(
-        Spent(method, 0.0, (), "the time limit passed"),
+        Spent(method, 0.0, (), why),
         Observed(0.0, plan.tested.delta, 1 - limits.alpha, method, 0, math.inf),
-        notes=("the time limit passed before every test was finished; this is the verdict so far",),
+        notes=notes,
     )
 
 

@@ -108,8 +108,8 @@ def rejects(p: float, q: float, epsilon: float, delta: float, effort: Effort) ->
     if runs == 0:
         return False
     pull = float(ndtri(0.9)) / math.sqrt(runs)
-    p = max(0.0, p - pull * math.sqrt(p * (1 - p)))
-    q = min(1.0, q + pull * math.sqrt(q * (1 - q)))
+    p = max(0.0, p - pull * math.sqrt(max(0.0, p * (1 - p))))
+    q = min(1.0, q + pull * math.sqrt(max(0.0, q * (1 - q))))
     both = p * q
     counts = Counts(
         round(both * runs),

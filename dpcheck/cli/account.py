@@ -15,7 +15,7 @@ from dpcheck.accounting.explain import Explanation, by_method, explain_epsilon, 
 from dpcheck.accounting.renyi.closed_forms import sampled_gaussian_theorem
 from dpcheck.accounting.renyi.conversion import classic
 from dpcheck.accounting.risk import attack_risk
-from dpcheck.cli.events import (
+from dpcheck.cli.accounting.events import (
     KINDS,
     Number,
     adjacency_or_natural,
@@ -86,10 +86,10 @@ def command(
     Example: dpcheck account sampled-gaussian --noise 6 --rate 32/539 --epochs 353 --delta 1e-5
     """
     if mechanism.replace("-", "_") in ("dpda", "g_dpda"):
-        from dpcheck.cli import account_dpda
+        from dpcheck.cli.accounting import dpda
 
         given = options | {"steps": steps, "epochs": epochs, "adjacency": adjacency}
-        account_dpda.account(mechanism.replace("-", "_"), given, delta, layout)
+        dpda.account(mechanism.replace("-", "_"), given, delta, layout)
         return
     step = read_event(mechanism, options)
     times = repetitions(steps, epochs, step)
@@ -142,7 +142,7 @@ def _draw(
     title: str,
     path: Path,
 ) -> None:
-    from dpcheck.cli.plot import draw_curve, draw_explanation
+    from dpcheck.cli.accounting.plot import draw_curve, draw_explanation
 
     assert answer.adjacency is not None
     delta, claim = asked

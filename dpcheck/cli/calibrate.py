@@ -15,7 +15,7 @@ from dpcheck.accounting.calibrate import (
     steps_in,
 )
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily, tight_noise
-from dpcheck.cli.events import (
+from dpcheck.cli.accounting.events import (
     NOISE_FIELDS,
     Number,
     adjacency_or_natural,

@@ -54,7 +54,7 @@ def history(file: Path, layout: str, plot: Path | None) -> None:
             rest = {name: value for name, value in fields.items() if name not in ("kind", "time")}
             click.echo(f"{moment}  {entry.kind:<9} {json.dumps(rest)}")
     if plot is not None:
-        from dpcheck.cli.plot import draw_timeline
+        from dpcheck.cli.accounting.plot import draw_timeline
         from dpcheck.ledger.timeline import timeline
 
         draw_timeline(timeline(terms, entries), terms.budget, str(file), plot)

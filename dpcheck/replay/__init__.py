@@ -8,6 +8,7 @@ from dpcheck.core.data import Value
 
 if TYPE_CHECKING:
     from dpcheck.replay.findings import FindingKind, Hint, HintKind, ReplayFinding
+    from dpcheck.replay.kept import keeps_answers
     from dpcheck.replay.pair import examine
     from dpcheck.replay.search import Scorer
 
@@ -18,9 +19,10 @@ _HOMES = {
     "ReplayFinding": "findings",
     "Scorer": "search",
     "examine": "pair",
+    "keeps_answers": "kept",
 }
 
-__all__ = ["FindingKind", "Hint", "HintKind", "ReplayFinding", "Scorer", "examine"]
+__all__ = ["FindingKind", "Hint", "HintKind", "ReplayFinding", "Scorer", "examine", "keeps_answers"]
 
 
 def __getattr__(name: str) -> Value:

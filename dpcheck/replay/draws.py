@@ -90,7 +90,7 @@ class Draw:
 def _roots() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     found = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    found.add(str(Path(__file__).parent))
+    found.add(str(Path(__file__).parents[1]))  # dpcheck itself
     return tuple(sorted(str(Path(path).resolve()) for path in found))
 
 

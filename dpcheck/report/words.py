@@ -88,9 +88,11 @@ def finding(entry: AuditEntry) -> str:
         )
     else:
         word = MEANING[entry.verdict]
-        text = (
-            f"{word[:1].upper()}{word[1:]}. An epsilon of {figure(seen.detectable)} or more on the "
-            "events tried would have been caught nine times out of ten."
+        text = f"{word[:1].upper()}{word[1:]}. " + (
+            "On the events tried nothing could have been caught yet."
+            if math.isinf(seen.detectable)
+            else f"An epsilon of {figure(seen.detectable)} or more on the events tried would have "
+            "been caught nine times out of ten."
         )
         if entry.verdict is Verdict.UNDECIDED:
             text += " Raise --max-runs, or give neighbours that differ more."

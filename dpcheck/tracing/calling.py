@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dpcheck.core.data import Data
 from dpcheck.core.errors import BudgetExceeded, NotProvable
 from dpcheck.tracing.generator import TracedGenerator
+from dpcheck.tracing.handlers import no_handlers
 from dpcheck.tracing.namespace import traced_names
 from dpcheck.tracing.watching import watched
 
@@ -21,7 +22,7 @@ _RANDOM = frozenset({"rng", "random_state", "generator", "random_generator", "ge
 def call(tracer: Tracer, function: Callable[..., Data], symbol: Data) -> Data:
     """function(data, rng) on symbols; its own errors are reported as such."""
     arguments, named = arguments_for(function, symbol, TracedGenerator(tracer))
-    with watched(tracer):
+    with watched(tracer), no_handlers(tracer):
         return guarded(tracer, function, arguments, named)
 
 

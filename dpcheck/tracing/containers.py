@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing.boxes import point
+from dpcheck.tracing.facts.boxes import point
 from dpcheck.tracing.values import Traced
 
 if TYPE_CHECKING:

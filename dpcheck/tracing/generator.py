@@ -9,11 +9,11 @@ import numpy as np
 
 from dpcheck.core.data import Data
 from dpcheck.tracing import releases
-from dpcheck.tracing.boxes import Array, Box
+from dpcheck.tracing.facts.boxes import Array, Box
+from dpcheck.tracing.facts.sizes import Shape
 from dpcheck.tracing.registry import Family, named
 from dpcheck.tracing.rules import coins
 from dpcheck.tracing.rules import noise as noise_rules
-from dpcheck.tracing.sizes import Shape
 from dpcheck.tracing.values import PRIVATE, SECRET, Aggregate, Coin, Draw, Noise, Released, Rows
 
 if TYPE_CHECKING:

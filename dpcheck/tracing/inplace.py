@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing.boxes import box, point
 from dpcheck.tracing.containers import Container
+from dpcheck.tracing.facts.boxes import box, point
 from dpcheck.tracing.postprocessing import flattened
 from dpcheck.tracing.values import Aggregate, Coin, Draw, Noise, Released, Rows, Traced
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing.boxes import WHOLE, Box, of_dtype
+from dpcheck.tracing.facts.boxes import WHOLE, Box, of_dtype
 from dpcheck.tracing.values import Released, Traced
 
 if TYPE_CHECKING:

@@ -73,7 +73,7 @@ def prove(
     >>> def mean_age(age, rng):
     ...     return np.clip(age, 0, 100).mean() + rng.laplace(scale=0.5)
     >>> people = dpcheck.records(age=dpcheck.number(), rows=1000)
-    >>> prove(mean_age, people).epsilon().upper
+    >>> round(prove(mean_age, people).epsilon().upper, 12)
     0.2
     """
     relation = as_adjacency(adjacency)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.event import Event
-from dpcheck.core.events.guarantee import PureDP
+from dpcheck.core.events.guarantee import NotPrivate, PureDP
 from dpcheck.core.events.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -20,9 +20,9 @@ from dpcheck.core.events.noise import (
 )
 from dpcheck.core.events.training import FixedBatchGaussian, SampledGaussian, SampledLaplace
 from dpcheck.replay.draws import Line
-from dpcheck.tracing.boxes import Array
-from dpcheck.tracing.rowsets import Sampling
-from dpcheck.tracing.sizes import Shape, Size
+from dpcheck.tracing.facts.boxes import Array
+from dpcheck.tracing.facts.rowsets import Sampling
+from dpcheck.tracing.facts.sizes import Shape, Size
 
 if TYPE_CHECKING:
     from dpcheck.tracing.values import Aggregate, Noise
@@ -127,6 +127,8 @@ class Release:
     def _additive(self, size: Size) -> Event:
         """Noise on a vector that moves by `size`, in units of the noise."""
         moves = self.adjacency.moves
+        if moves / size.l2 == 0:  # more noise scales than floats can say
+            return NotPrivate("the noise is smaller than floats can tell from none")
         if self.family == GAUSSIAN:
             return Gaussian(snapped(moves / size.l2))
         if self.family in (DISCRETE_LAPLACE, DISCRETE_GAUSSIAN):

@@ -11,10 +11,10 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.data import Data
 from dpcheck.core.errors import InvalidRecords
 from dpcheck.core.records import Number, OneOf, Records
-from dpcheck.tracing import boxes
-from dpcheck.tracing.boxes import Box, DType
-from dpcheck.tracing.rowsets import RowSet
-from dpcheck.tracing.sizes import Size
+from dpcheck.tracing.facts import boxes
+from dpcheck.tracing.facts.boxes import Box, DType
+from dpcheck.tracing.facts.rowsets import RowSet
+from dpcheck.tracing.facts.sizes import Size
 from dpcheck.tracing.tables import Column, Table
 from dpcheck.tracing.values import PRIVATE, Rows
 

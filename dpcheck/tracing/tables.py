@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing.boxes import Box
+from dpcheck.tracing.facts.boxes import Box
+from dpcheck.tracing.facts.rowsets import RowSet
 from dpcheck.tracing.registry import Family, named
-from dpcheck.tracing.rowsets import RowSet
 from dpcheck.tracing.values import Aggregate, Rows, Traced
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from dpcheck.core.data import Data
 from dpcheck.core.errors import NotProvable
 from dpcheck.replay.draws import UNKNOWN, Line, is_users
 from dpcheck.tracing import registry, rules
-from dpcheck.tracing.boxes import Box, point
 from dpcheck.tracing.containers import Container, plain
+from dpcheck.tracing.facts.boxes import Box, point
+from dpcheck.tracing.facts.sizes import NOTHING, Size
 from dpcheck.tracing.memory import remembered
 from dpcheck.tracing.postprocessing import call_on_released, flattened, only_released
 from dpcheck.tracing.releases import Release
-from dpcheck.tracing.sizes import NOTHING, Size
 from dpcheck.tracing.tables import Column
 from dpcheck.tracing.values import BLOCK, Aggregate, Ids, Released, Rows, Traced
 
@@ -133,7 +133,8 @@ class Tracer:
         if not any(isinstance(value, Traced) for value in inputs):
             return self._public(ufunc, method, inputs, kwargs)
         if method == "reduce" and ufunc in _REDUCED:
-            return self.function(_REDUCED[ufunc], inputs, kwargs)
+            along = {"axis": 0, **kwargs} if len(inputs) == 1 else kwargs  # np.sum takes all axes
+            return self.function(_REDUCED[ufunc], inputs, along)
         if method != "__call__":
             self.unknown(f"np.{ufunc.__name__}.{method}")
         out = kwargs.pop("out", None)

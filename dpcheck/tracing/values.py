@@ -14,10 +14,10 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from dpcheck.core.data import Data
-from dpcheck.tracing.boxes import Array, Box, DType
-from dpcheck.tracing.norms import NormTag
-from dpcheck.tracing.rowsets import RowSet, Sampling
-from dpcheck.tracing.sizes import Shape, Size
+from dpcheck.tracing.facts.boxes import Array, Box, DType
+from dpcheck.tracing.facts.norms import NormTag
+from dpcheck.tracing.facts.rowsets import RowSet, Sampling
+from dpcheck.tracing.facts.sizes import Shape, Size
 
 if TYPE_CHECKING:
     from dpcheck.tracing.releases import Release

@@ -85,7 +85,7 @@ def test_bad_input(folder):
 
 def test_an_audited_function_holds_by_its_proof(folder):
     result = run(
-        "audit", "survey.py:within", "--max-runs", "3000", "--require-proof", "--format", "json"
+        "audit", "survey.py:within", "--max-runs", "20000", "--require-proof", "--format", "json"
     )
     entry = json.loads(result.stdout)["audits"][0]
     assert entry["verdict"] == "holds"
@@ -95,7 +95,7 @@ def test_an_audited_function_holds_by_its_proof(folder):
 
 def test_a_check_counts_the_traced_event(folder):
     (folder / "dpcheck.toml").write_text(
-        '[[audits]]\ntarget = "survey.py:within"\ndataset = "people"\nmax-runs = 3000\n'
+        '[[audits]]\ntarget = "survey.py:within"\ndataset = "people"\nmax-runs = 20000\n'
         '[budgets.people]\nepsilon = 1.0\nadjacency = "replace-one"\n'
     )
     found = json.loads(run("check", "--format", "json", "--no-cache").stdout)

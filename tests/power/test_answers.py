@@ -126,6 +126,20 @@ def test_noise_that_is_kept_is_named():
     assert any("an answer is kept" in note for note in entry.notes)
 
 
+def test_a_kept_answer_is_no_violation():
+    kept: dict[float, float] = {}
+
+    def cached(data, rng):
+        if data not in kept:
+            kept[data] = data + rng.laplace()
+        return kept[data]
+
+    entry = audit_function(cached, claim=1.0, neighbours=PAIR, adjacency="replace-one")
+    assert entry.verdict is Verdict.UNDECIDED
+    assert any("the function keeps its answer" in note for note in entry.notes)
+    assert all(type(answer) is float for answer in kept.values())
+
+
 def hashed(rng) -> float:
     """A uniform number that replay cannot follow."""
     return int.from_bytes(hashlib.sha256(rng.bytes(8)).digest()[:4], "big") / 2**32

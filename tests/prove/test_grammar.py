@@ -1,4 +1,4 @@
-"""Random programs: no attack gets above a proof. `benchmarks/prove_grammar.py` runs 20,000 of them."""
+"""Random programs: no attack gets above a proof. `benchmarks/fuzz/prove_grammar.py` runs 20,000 of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .grammar.judge import ADJACENCIES, judge
 from .grammar.programs import write
 
 PROGRAMS = int(os.environ.get("DPCHECK_GRAMMAR", "200"))
-CHUNK = 50
+CHUNK = 100
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
@@ -23,7 +23,7 @@ def test_no_attack_is_above_a_proof(start, adjacency):
     broken = [str(one) for one in judged if one.verdict == "broken"]
     assert not broken, "\n\n".join(broken)
     held = [one for one in judged if one.verdict == "held"]
-    assert len(held) >= CHUNK // 10  # else nothing was attacked
+    assert len(held) >= CHUNK // 20  # else hardly anything was attacked
 
 
 def test_the_attack_finds_planted_mistakes():

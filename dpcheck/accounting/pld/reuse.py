@@ -32,7 +32,7 @@ def banded(count: int) -> int:
     """The count that a plan for `count` is made for, within a few percent.
 
     >>> banded(7), banded(1000), banded(1001)
-    (7, 1016, 1016)
+    (7, 1021, 1021)
     """
     if count <= FEW:
         return count

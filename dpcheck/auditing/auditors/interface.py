@@ -36,6 +36,7 @@ class Finding:
     conformance: str | None = None
     event: tuple[int, LearnedEvent] | None = None
     out_of_time: bool = False  # cut short by the time limit
+    dependent: bool = False  # runs are not independent, so that no test means anything
     pair: int | None = None  # the one that told most
     seen: tuple[Sequence[Encoded], Sequence[Encoded]] | None = None  # outputs on it, by side
     drawn: tuple[Mechanism, Pair] | None = None  # what to run for a picture of the witness

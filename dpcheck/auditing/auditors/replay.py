@@ -18,11 +18,16 @@ from dpcheck.core.method import Method
 from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.interrupts import interruptible, time_limited
 from dpcheck.execution.runner import Runner
-from dpcheck.replay import FindingKind, HintKind, ReplayFinding, examine
+from dpcheck.replay import FindingKind, HintKind, ReplayFinding, examine, keeps_answers
 
 MOST_PAIRS = 24
 MOST_TESTED = 2  # named events
 SECONDS = 20.0  # a pair: following makes code slower, and slow code has the other auditors
+KEPT = (
+    "the function keeps its answer: the first call on a dataset draws noise, the second gives the same "
+    "answer and draws none. That is good practice, but calls that depend on each other cannot be "
+    "tested; audit the function beneath the cache"
+)
 # What is worth a line in a report even where nothing is refuted.
 TELLING = frozenset(
     {
@@ -63,6 +68,8 @@ class Replay:
         assert plan.mechanism is not None
         runner.progress.stage(f"{runner.prefix}: following the noise")
         spent = Spent(Method.REPLAY, 0.0, (), "the noise was followed: a proof, not a test")
+        if self._keeps(plan, runner.seed):
+            return Finding(spent, notes=(KEPT,), dependent=True)
         seen: list[ReplayFinding] = []
         calls = 0
         for pair in plan.pairs[:MOST_PAIRS]:
@@ -116,6 +123,15 @@ class Replay:
                 )
                 return Finding(spent, observed, played.witness(), _told([seen[number]]))
         return Finding(spent, notes=_told(seen))
+
+    def _keeps(self, plan: PartPlan, seed: int) -> bool:
+        assert plan.mechanism is not None
+        limit = min(SECONDS, plan.mechanism.timeout or SECONDS)
+        try:
+            with interruptible(), time_limited(limit):
+                return keeps_answers(OneRun(plan.mechanism), plan.pairs[0].first, seed)
+        except RunTimedOut:
+            return False
 
     def _examine(self, plan: PartPlan, pair: Pair, seed: int) -> ReplayFinding | None:
         assert plan.mechanism is not None

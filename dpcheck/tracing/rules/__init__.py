@@ -8,6 +8,7 @@ FILES = (
     "elementwise",
     "reductions",
     "indexing",
+    "shapes",
     "joining",
     "linear",
     "counting",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing import boxes
-from dpcheck.tracing.boxes import Array, Box, DType
-from dpcheck.tracing.sizes import Shape, Size
+from dpcheck.tracing.facts import boxes
+from dpcheck.tracing.facts.boxes import Array, Box, DType
+from dpcheck.tracing.facts.sizes import Shape, Size
 from dpcheck.tracing.values import Aggregate, Traced
 
 if TYPE_CHECKING:

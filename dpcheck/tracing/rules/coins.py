@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing.boxes import Box
+from dpcheck.tracing.facts.boxes import Box
 from dpcheck.tracing.values import PRIVATE, SECRET, Aggregate, Coin, Draw, Noise, Released, Traced
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing.boxes import Array, Box, DType
+from dpcheck.tracing.facts.boxes import Array, Box, DType
+from dpcheck.tracing.facts.sizes import Size
 from dpcheck.tracing.registry import Family, rule
 from dpcheck.tracing.rules import rowwise
 from dpcheck.tracing.rules.reductions import total
-from dpcheck.tracing.sizes import Size
 from dpcheck.tracing.values import Rows, Traced
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing import boxes
-from dpcheck.tracing.boxes import Array, Box, DType
+from dpcheck.tracing.facts import boxes
+from dpcheck.tracing.facts.boxes import Array, Box, DType
 from dpcheck.tracing.registry import Family, rule
 from dpcheck.tracing.rules import aggregates, noise, rowwise
 from dpcheck.tracing.values import SECRET, Aggregate, Coin, Draw, Noise, Released, Rows, Traced

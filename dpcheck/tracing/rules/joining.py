@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing.boxes import Array, Box
+from dpcheck.tracing.facts.boxes import Array, Box
+from dpcheck.tracing.facts.sizes import NOTHING, Size
 from dpcheck.tracing.postprocessing import call_on_released, only_released
 from dpcheck.tracing.registry import Family, rule
 from dpcheck.tracing.rules import noise
 from dpcheck.tracing.rules.aggregates import disjoint
 from dpcheck.tracing.rules.elementwise import box_of, result_dtype
 from dpcheck.tracing.rules.rowwise import as_aggregate, made
-from dpcheck.tracing.sizes import NOTHING, Size
 from dpcheck.tracing.values import Aggregate, Coin, Draw, Noise, Released, Rows, Traced
 
 if TYPE_CHECKING:

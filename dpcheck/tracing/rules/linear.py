@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing import norms
-from dpcheck.tracing.boxes import Box
+from dpcheck.tracing.facts import norms
+from dpcheck.tracing.facts.boxes import Box
+from dpcheck.tracing.facts.sizes import Size
 from dpcheck.tracing.registry import Family, named, rule
 from dpcheck.tracing.rules import rowwise
 from dpcheck.tracing.rules.reductions import total
-from dpcheck.tracing.sizes import Size
 from dpcheck.tracing.values import Aggregate, Coin, Rows, Traced
 
 if TYPE_CHECKING:

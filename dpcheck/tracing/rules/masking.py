@@ -9,15 +9,15 @@ import numpy as np
 
 from dpcheck.core.data import Data
 from dpcheck.core.events.noise import RandomizedResponse
-from dpcheck.tracing import boxes, norms
-from dpcheck.tracing.boxes import Box
+from dpcheck.tracing.facts import boxes, norms
+from dpcheck.tracing.facts.boxes import Box
+from dpcheck.tracing.facts.rowsets import Sampling
+from dpcheck.tracing.facts.sizes import Size
 from dpcheck.tracing.registry import Family, rule
 from dpcheck.tracing.releases import Release, snapped
-from dpcheck.tracing.rowsets import Sampling
 from dpcheck.tracing.rules import coins, noise
 from dpcheck.tracing.rules.elementwise import box_of, result_dtype
 from dpcheck.tracing.rules.rowwise import as_aggregate, broadcast, made, operand_box
-from dpcheck.tracing.sizes import Size
 from dpcheck.tracing.values import BLOCK, PRIVATE, Aggregate, Coin, Noise, Released, Rows, Traced
 
 if TYPE_CHECKING:

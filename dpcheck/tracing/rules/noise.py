@@ -10,9 +10,9 @@ import numpy as np
 
 from dpcheck.core.data import Data
 from dpcheck.tracing import releases
-from dpcheck.tracing.boxes import Box, add, multiply, point
+from dpcheck.tracing.facts.boxes import Box, add, multiply, point
+from dpcheck.tracing.facts.sizes import Shape
 from dpcheck.tracing.postprocessing import call_on_released, flattened
-from dpcheck.tracing.sizes import Shape
 from dpcheck.tracing.values import (
     PRIVATE,
     Aggregate,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing.boxes import Box
+from dpcheck.tracing.facts.boxes import Box
+from dpcheck.tracing.facts.sizes import Size
 from dpcheck.tracing.registry import Family, rule
 from dpcheck.tracing.rules import noise
 from dpcheck.tracing.rules.reductions import axes_of, reduced
 from dpcheck.tracing.rules.rowwise import made
-from dpcheck.tracing.sizes import Size
 from dpcheck.tracing.values import Aggregate, Noise, Rows, Traced
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing import boxes, norms
-from dpcheck.tracing.boxes import Box, DType
+from dpcheck.tracing.facts import boxes, norms
+from dpcheck.tracing.facts.boxes import Box, DType
+from dpcheck.tracing.facts.rowsets import Sampling
+from dpcheck.tracing.facts.sizes import Shape, Size
 from dpcheck.tracing.registry import Family, rule
-from dpcheck.tracing.rowsets import Sampling
 from dpcheck.tracing.rules import aggregates, noise
 from dpcheck.tracing.rules.rowwise import differences, made
-from dpcheck.tracing.sizes import Shape, Size
 from dpcheck.tracing.values import Aggregate, Coin, Noise, Released, Rows, Traced
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.core.data import Data
-from dpcheck.tracing import boxes, norms
-from dpcheck.tracing.boxes import Box, DType
-from dpcheck.tracing.rowsets import Sampling
-from dpcheck.tracing.sizes import Shape, Size
+from dpcheck.tracing.facts import boxes, norms
+from dpcheck.tracing.facts.boxes import Box, DType
+from dpcheck.tracing.facts.rowsets import Sampling
+from dpcheck.tracing.facts.sizes import Shape, Size
 from dpcheck.tracing.values import PRIVATE, Aggregate, Rows, Traced
 
 if TYPE_CHECKING:

@@ -116,3 +116,9 @@ def keys_beside_counts(people, rng):
 def labels_of_rows(people, rng):
     """Which rows are above 60."""
     return list(people[people["age"] > 60].index)
+
+
+@WRONG(TABLE, replace_one=INF, add_remove=INF)
+def reduced_along_the_first_axis(x, rng):
+    """np.add.reduce adds up along the first axis alone: three sums with one draw."""
+    return np.add.reduce(bounded(x)) + rng.laplace()

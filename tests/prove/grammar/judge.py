@@ -27,7 +27,7 @@ class Judgement:
 
     program: Program
     adjacency: str
-    verdict: str  # "refused", "held" or "broken"
+    verdict: str  # "refused", "held", "broken" or "unaccounted"
     proved: float = 0.0
     attacked: float = 0.0
     delta: float = 0.0
@@ -78,7 +78,9 @@ def judge(
         return _judge_sampled(program, adjacency, proof, count)
     loss, pair = worst_pair(program, adjacency, count)
     delta = DELTA if loss.gaussian or "normal" in program.source else 0.0
-    proved = proof.epsilon(delta=delta).upper
+    proved = _charged(proof, delta)
+    if proved is None:
+        return Judgement(program, adjacency, "unaccounted", delta=delta)
     attacked, by = loss.epsilon(delta), "the twin"
     replayed = ""
     if replay and pair is not None and not _above(attacked, proved):
@@ -102,13 +104,23 @@ def judge(
     return Judgement(program, adjacency, verdict, proved, attacked, delta, by, shown, replayed)
 
 
+def _charged(proof, delta: float) -> float | None:
+    """The proved epsilon; None where the accountant gives up on a sensitivity of 1e19."""
+    try:
+        return proof.epsilon(delta=delta).upper
+    except (ValueError, OverflowError, MemoryError):
+        return None
+
+
 def _above(attacked: float, proved: float) -> bool:
     return attacked > proved * (1 + _ROOM) + 1e-9
 
 
 def _judge_sampled(program: Program, adjacency: str, proof, count: int) -> Judgement:
     """Exact mixtures over the coins, at the delta that the proved epsilon is for."""
-    proved = proof.epsilon(delta=DELTA).upper
+    proved = _charged(proof, DELTA)
+    if proved is None:
+        return Judgement(program, adjacency, "unaccounted", delta=DELTA)
     worst, shown = 0.0, None
     for pair in pairs_of(program, adjacency, max(4, count // 5)):
         seen = sampled_delta(program, *pair, proved)

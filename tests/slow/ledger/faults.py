@@ -1,4 +1,4 @@
-"""Run by test_faults and benchmarks/ledger_faults.py: faults planted into a ledger, one at a time.
+"""Run by test_faults and benchmarks/fuzz/ledger_faults.py: faults planted into a ledger, one at a time.
 
 `lines` raises an exception at every line of dpcheck that an operation reaches; `bytes` changes every
 bit of a small ledger file and cuts it everywhere. A violation is a ledger that afterwards counts

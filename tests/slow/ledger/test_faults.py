@@ -1,6 +1,6 @@
 """Whatever is raised wherever, a ledger counts at least what was released; files are never mended.
 
-The counts here are a sample; `python benchmarks/ledger_faults.py` plants all of them.
+The counts here are a sample; `python benchmarks/fuzz/ledger_faults.py` plants all of them.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Processes that spend together and are killed or interrupted: too many counted, never too few.
 
-The counts here are a sample; `python benchmarks/ledger_faults.py kills` kills a thousand.
+The counts here are a sample; `python benchmarks/fuzz/ledger_faults.py kills` kills a thousand.
 """
 
 import json

@@ -41,7 +41,7 @@ def raw(mechanism, seed):
 
 
 def test_no_two_batches_are_alike_and_four_jobs_draw_what_one_draws():
-    target = parse(f"{BENCHMARKS / 'targets_global.py'}:respond_numpy")
+    target = parse(f"{BENCHMARKS / 'suite/targets_global.py'}:respond_numpy")
 
     def drawn(jobs):
         runner = Runner(seed=3, workers=Workers(jobs))

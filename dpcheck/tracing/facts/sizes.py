@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.tracing.boxes import Array
+from dpcheck.tracing.facts.boxes import Array
 
 Shape = tuple[int, ...]
 

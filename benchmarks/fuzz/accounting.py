@@ -1,8 +1,8 @@
 """The accountant on random cases: against independent truth where it exists, for consistency elsewhere.
 
-    python benchmarks/accounting_fuzz.py --to 100000            # resumes where the record ends
-    python benchmarks/accounting_fuzz.py --case 1234            # one case again, in full
-    python benchmarks/accounting_fuzz.py --summary
+    python benchmarks/fuzz/accounting.py --to 100000            # resumes where the record ends
+    python benchmarks/fuzz/accounting.py --case 1234            # one case again, in full
+    python benchmarks/fuzz/accounting.py --summary
 
 Case k depends on the seed and k alone. Checked for each: no error but the documented refusals, less
 than a minute and a gibibyte; delta at the proved epsilon; the truth between the bounds (closed forms
@@ -26,7 +26,7 @@ from collections import Counter
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from records import append, read, stamp
 
@@ -192,9 +192,9 @@ def batch(first: int, last: int) -> dict:
     warnings.simplefilter("error", RuntimeWarning)
     checker = Checker(SEED)
     import mpmath  # noqa: F401 - counted before the limit is set
-    from fuzz.cases import draw_case
 
     import dpcheck.accounting.pld.distribution  # noqa: F401
+    from fuzz.cases import draw_case
 
     status = Path("/proc/self/statm")
     size = int(status.read_text().split()[0]) * resource.getpagesize() if status.exists() else 0

@@ -1,7 +1,7 @@
 """Audit other libraries' mechanisms and write what was found into docs/howto/libraries.md.
 
-    .venv-integrations/bin/python benchmarks/audit_libraries.py opendp opacus
-    .venv-diffprivlib/bin/python benchmarks/audit_libraries.py diffprivlib
+    .venv-integrations/bin/python benchmarks/board/audit_libraries.py opendp opacus
+    .venv-diffprivlib/bin/python benchmarks/board/audit_libraries.py diffprivlib
 
 Each library runs where it is installed (`make test-integrations` makes both environments); results
 are kept in benchmarks/results/libraries.json, row by row. Without names the table is written from
@@ -20,10 +20,10 @@ from pathlib import Path
 from dpcheck.auditing.mechanism import declaration
 from dpcheck.session.assertion import audit_function
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks/results/libraries.json"
 PAGE = ROOT / "docs/howto/libraries.md"
-START, END = "<!-- table: python benchmarks/audit_libraries.py -->", "<!-- end of table -->"
+START, END = "<!-- table: python benchmarks/board/audit_libraries.py -->", "<!-- end of table -->"
 SEED, CONFIDENCE = 0, 0.9999
 
 

@@ -1,6 +1,6 @@
 """Random programs, proved and attacked: figures for docs/benchmarks/proofs.md.
 
-    python benchmarks/prove_grammar.py --programs 20000
+    python benchmarks/fuzz/prove_grammar.py --programs 20000
 
 Continues where it was: every 500 programs are one line of benchmarks/results/prove_grammar.jsonl.
 Exits 1 and prints the program if an attack gets above a proof.
@@ -15,12 +15,12 @@ import time
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.prove.grammar.judge import ADJACENCIES, few_objects, judge
 from tests.prove.grammar.programs import write
 
-RESULTS = Path(__file__).parent / "results" / "prove_grammar.jsonl"
+RESULTS = Path(__file__).parents[1] / "results" / "prove_grammar.jsonl"
 CHUNK = 500
 
 

@@ -1,8 +1,8 @@
 """Faults in a ledger, in number: exceptions at every line, killed and interrupted processes, bytes.
 
-    python benchmarks/ledger_faults.py              # all of it, about ten minutes on two idle cores
-    python benchmarks/ledger_faults.py lines bytes
-    python benchmarks/ledger_faults.py kills --rounds 334
+    python benchmarks/fuzz/ledger_faults.py              # all of it, about ten minutes on two idle cores
+    python benchmarks/fuzz/ledger_faults.py lines bytes
+    python benchmarks/fuzz/ledger_faults.py kills --rounds 334
 
 Prints one line per kind of fault; exit code 1 if a ledger ever counted less than was released.
 """
@@ -17,11 +17,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from results_file import provenance
 
-TESTS = Path(__file__).parents[1] / "tests" / "slow" / "ledger"
+TESTS = Path(__file__).parents[2] / "tests" / "slow" / "ledger"
 
 
 def _run(script: str, *arguments: str) -> Iterator[dict]:

@@ -1,0 +1,358 @@
+"""The composition of losses on one lattice, bounded on one side.
+
+`ComposedLoss` puts every loss on a lattice that bounds it from the wanted side, and adds them up by one
+tilted FFT whose every error is bounded (`dpcheck.numerics.lattice`, `dpcheck.numerics.tilted`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcheck.accounting.losses import GaussianLoss, Loss
+from dpcheck.accounting.pld.build import build
+from dpcheck.accounting.pld.reuse import SPECTRA, Plan, banded, plan
+from dpcheck.accounting.pld.window import (
+    Cumulants,
+    Reach,
+    aligned_part,
+    loss_range,
+    reach,
+    spread_cost,
+)
+from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.fourier import fast_size
+from dpcheck.numerics.lattice import LatticeLoss
+from dpcheck.numerics.rounding import UNIT, Array
+from dpcheck.numerics.side import Side
+from dpcheck.numerics.spectrum import Spectrum, Window, spectrum
+from dpcheck.numerics.tilted import Convolution, Profile
+
+MAX_POINTS = 2**21
+EASY_POINTS = 2**19
+FEW = 100
+STEEPEST = 12.0
+# Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
+ACCURACY = {Side.UPPER: (6e-5, 1.2e-7), Side.LOWER: (4e-4, 2e-7)}
+# Error allowance, relative to delta, above which a point is computed again at its own tilt.
+QUIET = 1e-4
+# How many standard deviations beyond its middle a window is used for.
+AHEAD = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """An epsilon (nan if not in the window), its share of error allowance, and the spectrum used."""
+
+    value: float
+    noise: float
+    terms: Spectrum | None
+    beyond: bool = False
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the error allowance costs less than the lattice: d epsilon = d log(delta) / tilt."""
+        if math.isnan(self.value):
+            return False
+        tilt = self.terms.window.tilt if self.terms is not None else 0.0
+        return self.noise <= max(QUIET, QUIET / 2 * tilt * abs(self.value))
+
+
+def _too_many_points(cumulants: Cumulants) -> CannotCertify:
+    return CannotCertify(
+        f"composing {cumulants.uses} steps needs a lattice of more than {MAX_POINTS} points to be "
+        "certified within memory; the Renyi bound still holds: ask for it with method='rdp'.",
+        uses=cumulants.uses,
+    )
+
+
+class ComposedLoss:
+    """The composition of (loss, count) parts, bounded on one side; reuse it for several questions.
+
+    Guarantee: every answer lies on `side` of the truth for the composed pair, floating point
+    included. Reference: [Zhu2022] Theorem 10 (domination composes), [Doroshenko2022] (upper
+    lattice); the lower lattice and all error bounds are derived in `dpcheck.numerics`.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Loss, int]], side: Side) -> None:
+        self.side = side
+        merged = _merged(parts, side)
+        self.losses = tuple(loss for loss, _ in merged)
+        self.counts = tuple(count for _, count in merged)
+        self.parts = [(build(loss, side), count) for loss, count in merged]
+        self._plain: Profile | None = None
+
+    @cached_property
+    def everything(self) -> Cumulants:
+        """The moments of the whole law."""
+        return Cumulants(self.parts)
+
+    def epsilon(self, delta: float, spare: float = 0.0) -> float:
+        """The smallest epsilon >= 0 with divergence at most `delta`, on this object's side.
+
+        `spare` is an epsilon the lattice may cost on top, for answers that need not be close.
+        """
+        if delta >= 1.0 or not self.parts:
+            return 0.0
+        if delta <= 0.0:
+            return self._largest_loss()
+        if self.side is Side.UPPER:
+            return max(min(self.solve(delta, spare).value, self._largest_loss()), 0.0)
+        if self._certain_leak() > delta:
+            return math.inf
+        return max(self.solve(delta, spare).value, 0.0)
+
+    def estimate(self, delta: float) -> float:
+        """About epsilon at `delta`: the saddle point of the plan; for planning only."""
+        if not self.parts or not 0 < delta < 1:
+            return 0.0
+        return math.inf if self._certain_leak() > delta else self._plan(delta).center
+
+    def _plan(self, delta: float) -> Plan:
+        counts = tuple(banded(count) for count in self.counts)
+        return plan(self.losses, counts, self.side, round(math.log(delta)))
+
+    def solve(self, delta: float, spare: float = 0.0) -> Solution:
+        """epsilon of any sign, with the spectrum it was found with.
+
+        The plan depends on the counts and on delta only by bands, so that one spectrum answers many
+        questions and equal questions always get equal answers; where it is not good enough another is
+        made for this question alone.
+        """
+        rough = self._plan(delta)
+        terms = self._shared_spectrum(rough.cumulants, rough.tilt, rough.key, spare)
+        best = self._solution(terms, delta)
+        if best.quiet:
+            return best
+        if math.isnan(best.value):
+            best = replace(best, value=math.inf if self.side is Side.UPPER else -math.inf)
+        if spare:  # a rough answer was asked for
+            return best
+        cumulants = Cumulants(self.parts, math.log(delta))
+        tilt = cumulants.tilt_for_delta(delta)
+        for _ in range(8):
+            found = self._solution(self._spectrum(cumulants, tilt, spare), delta)
+            if not math.isnan(found.value):
+                if (
+                    found.value < best.value
+                    if self.side is Side.UPPER
+                    else found.value > best.value
+                ):
+                    best = found
+                better = cumulants.tilt_for_epsilon(found.value)
+                if found.quiet or abs(better - tilt) <= 0.01 * tilt:
+                    break
+                tilt = better
+            else:
+                tilt = tilt * 1.5 if found.beyond else tilt / 5
+        return best
+
+    def _solution(self, terms: Spectrum | None, delta: float) -> Solution:
+        worst = math.inf if self.side is Side.UPPER else -math.inf
+        if terms is None:  # some loss has no finite part
+            leak = self._certain_leak()
+            return Solution(0.0 if leak <= delta and self.side is Side.LOWER else worst, 1.0, None)
+        convolution = Convolution(terms, self.counts, self.side)
+        value, noise = convolution.epsilon(delta)
+        if not math.isnan(value):
+            return Solution(value, noise, terms)
+        first = np.array([terms.window.start])
+        start = float(convolution.at(first)[0][0])
+        if float(convolution.epsilons(first)[0]) <= 0.0 and delta >= start:
+            return Solution(0.0, 0.0, terms)
+        return Solution(math.nan, 1.0, terms, beyond=delta < start)
+
+    def layers(self, solution: Solution) -> tuple[list[tuple[LatticeLoss, int]], Window]:
+        """The lattice measures and the window that a solution was found with."""
+        if solution.terms is None:
+            raise CannotCertify("a loss without a finite part is not composed on a lattice.")
+        losses = [factor.loss for factor in solution.terms.factors]
+        return list(zip(losses, self.counts, strict=True)), solution.terms.window
+
+    def delta(self, epsilons: npt.ArrayLike) -> Array:
+        """The divergence at each epsilon (any sign), on this object's side."""
+        wanted = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
+        if not self.parts:
+            return np.maximum(-np.expm1(np.minimum(wanted, 0.0)), 0.0)
+        inside = wanted < self._largest_loss()
+        if not inside.all():  # nothing lies beyond the largest loss
+            result = np.zeros(wanted.shape)
+            if inside.any():
+                result[inside] = self.delta(wanted[inside])
+            return result
+        best = np.full(wanted.shape, 1.0 if self.side is Side.UPPER else 0.0)
+        open_ = np.ones(wanted.shape, dtype=bool)
+        choose = np.minimum if self.side is Side.UPPER else np.maximum
+        log_delta = self.everything.log_chernoff(float(wanted.max()))
+        cumulants = Cumulants(self.parts, max(log_delta - 3.0, -700.0))
+        for _ in range(64):
+            if not open_.any():
+                break
+            next_ = float(wanted[open_].min())
+            around = reach(cumulants, cumulants.tilt_for_epsilon(next_))
+            # Tilt further on, so that one window serves as many points as it can.
+            ahead = wanted[open_ & (wanted <= max(next_, around.center) + AHEAD * around.sd)]
+            terms = self._spectrum(cumulants, cumulants.tilt_for_epsilon(float(ahead.max())))
+            if terms is None:
+                break
+            values, noises = Convolution(terms, self.counts, self.side).delta(wanted)
+            best = choose(best, values)
+            open_ &= (noises > QUIET) & (wanted > next_)
+        return best
+
+    def tradeoff(self, fpr: npt.ArrayLike) -> Array:
+        """The trade-off curve at `fpr`; an upper composition bounds it from below and vice versa."""
+        rates = np.asarray(fpr, dtype=np.float64)
+        if not self.parts:
+            return 1.0 - rates
+        if self._plain is None:
+            self._plain = self._whole_profile()
+        y = np.exp(np.clip(self._plain.epsilons, -700.0, 700.0))
+        deltas = self._plain.deltas
+        flat = rates.ravel()
+        # The lattice curve is piecewise linear in y, so the supremum is at one of its points.
+        best = np.array([float(np.max(1.0 - deltas - y * a)) for a in flat]).reshape(rates.shape)
+        if self.side is Side.UPPER:
+            return np.asarray(np.clip(best - 16 * UNIT, 0.0, 1.0))
+        # Left of the lattice delta >= 1 - y and delta >= its first value; right of it y is larger.
+        left = np.minimum(1.0 - deltas[0], y[0] * (1.0 - rates))
+        right = 1.0 - y[-1] * rates
+        best = np.maximum(best, np.maximum(left, right)) + 16 * UNIT
+        return np.asarray(np.clip(np.minimum(best, 1.0 - rates), 0.0, 1.0))
+
+    def drawn(self) -> tuple[Array, Array] | None:
+        """(losses, density) of the composed law, hardly tilted; for drawing, not certified."""
+        tilt = float(self.everything.grid[0])
+        terms = self._spectrum(self.everything, tilt)
+        if terms is None:
+            return None
+        composed = Convolution(terms, self.counts, self.side)
+        points = np.arange(terms.window.start, terms.window.start + terms.window.size)
+        losses = composed.epsilons(points)
+        masses = composed.law() * np.exp(-tilt * (losses - self.everything.mean))
+        return losses, masses / (float(np.sum(masses)) * terms.step)
+
+    def _whole_profile(self) -> Profile:
+        """Certified divergences over the whole law, hardly tilted."""
+        terms = self._spectrum(self.everything, float(self.everything.grid[0]))
+        if terms is None:
+            trivial = 1.0 if self.side is Side.UPPER else self._certain_leak()
+            return Profile(np.array([0.0, 1.0]), np.full(2, trivial))
+        return Convolution(terms, self.counts, self.side).profile()
+
+    def _spectrum(self, cumulants: Cumulants, tilt: float, spare: float = 0.0) -> Spectrum | None:
+        losses, window = self.layout(cumulants, tilt, spare)
+        return spectrum(losses, window)
+
+    def _shared_spectrum(
+        self, cumulants: Cumulants, tilt: float, key: Hashable, spare: float
+    ) -> Spectrum | None:
+        # A coarser lattice is kept by the power of two it may cost.
+        rounded = 2.0 ** math.floor(math.log2(spare)) if spare > 0 else 0.0
+        return SPECTRA.get((key, rounded), lambda: self._spectrum(cumulants, tilt, rounded))
+
+    def layout(
+        self, cumulants: Cumulants, tilt: float, spare: float = 0.0
+    ) -> tuple[list[tuple[LatticeLoss, int]], Window]:
+        """The lattice losses and the window around the saddle point of `tilt`."""
+        plan = reach(cumulants, tilt)
+        if not any(pair.exact for pair, _ in self.parts):
+            # Steeper tilts resolve epsilon beyond the accuracy the lattice has anyway.
+            relative, absolute = ACCURACY[Side.UPPER]
+            tilt = min(tilt, 3 / (relative * abs(plan.center) + absolute))
+            plan = plan if tilt == plan.tilt else reach(cumulants, tilt)
+        step = self._step(cumulants, plan, spare)
+        if tilt * step > STEEPEST:
+            # The point below epsilon must not drown in the weight of the one above it.
+            tilt = STEEPEST / step
+            plan = reach(cumulants, tilt)
+        losses = [
+            (self._lattice_loss(cumulants, i, step, tilt), count)
+            for i, (_, count, _, _) in enumerate(cumulants.parts)
+        ]
+        origin = sum(count * loss.lattice.offset for loss, count in losses)
+        # The window need not reach beyond the sums there are.
+        first = sum(count * loss.first for loss, count in losses)
+        last = sum(count * (loss.first + len(loss.masses) - 1) for loss, count in losses)
+        start = max(math.floor((plan.low - origin) / step) - 1, first - 1)
+        stop = min(math.ceil((plan.high - origin) / step) + 1, last + 2)
+        if stop - start > 4 * MAX_POINTS:  # losses with steps of their own cannot be made coarser
+            raise _too_many_points(cumulants)
+        size = fast_size(max(stop - start, 128))
+        return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
+
+    def _step(self, cumulants: Cumulants, plan: Reach, spare: float) -> float:
+        relative, absolute = ACCURACY[self.side]
+        allowed = max(relative * abs(plan.center) + absolute, spare)
+        width = plan.high - plan.low
+        most = MAX_POINTS if self.side is Side.UPPER else MAX_POINTS // 2
+        steps = np.geomspace(width / most * 1.01, min(width, 1.0), 100)
+        costs = spread_cost(cumulants, plan.tilt, steps, merged=self.side is Side.LOWER)
+        # The worst point of a cell counts when few losses are added.
+        costs = costs * (1 + 2 / cumulants.uses)
+        costs = costs * (1 + plan.tilt * steps)
+        # Large lattices are given less accuracy, still within 3e-4.
+        eased = np.where(
+            width / steps > EASY_POINTS, max(allowed, 2.5e-4 * abs(plan.center)), allowed
+        )
+        fine = np.flatnonzero(costs <= eased)
+        if not len(fine) and costs[0] > 0.05 * abs(plan.center) + 1e-3:
+            raise _too_many_points(cumulants)
+        step = float(steps[fine[-1]] if len(fine) else steps[0])
+        ranges = (loss_range(cumulants, i, plan.tilt) for i in range(len(self.parts)))
+        widest = max(high - low for low, high in ranges)
+        if cumulants.uses <= FEW:
+            # Little averaging over the cell then, and a fine lattice costs nothing.
+            step = min(step, max(width / 2000, allowed / 2, widest / 200_000))
+        step = max(step, widest / most)
+        aligned = aligned_part(cumulants)
+        if aligned is not None:
+            pair = self.parts[aligned][0]
+            span = pair.span if pair.span is not None else step
+            wanted = span if pair.exact and len(self.parts) == 1 else min(step, span)
+            fitted = span / max(math.ceil(span / wanted * (1 - 1e-9)), 1)
+            if max(width, widest) / fitted <= most:
+                step = fitted
+        return step
+
+    def _lattice_loss(
+        self, cumulants: Cumulants, part: int, step: float, tilt: float
+    ) -> LatticeLoss:
+        pair, _ = self.parts[part]
+        low, high = loss_range(cumulants, part, tilt)
+        if self.side is Side.UPPER:
+            return pair.upper(step, low, high)
+        return pair.lower(step, low, high)
+
+    def _certain_leak(self) -> float:
+        """A lower bound on the probability of an infinite loss somewhere."""
+        leaks = [(pair.certain_infinite, count) for pair, count in self.parts]
+        total = -math.expm1(math.fsum(n * math.log1p(-p) for p, n in leaks if p < 1))
+        return 1.0 if any(p >= 1 for p, _ in leaks) else total * (1 - 1e-12)
+
+    def _largest_loss(self) -> float:
+        total = math.fsum(count * pair.top for pair, count in self.parts)
+        if math.isinf(total):
+            return math.inf
+        slip = 64 * UNIT * (1 + abs(total)) * sum(self.counts)
+        return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
+
+
+def _merged(parts: Sequence[tuple[Loss, int]], side: Side) -> list[tuple[Loss, int]]:
+    """Equal losses counted together; all Gaussian ones as the one they compose to exactly."""
+    counts: dict[Loss, int] = {}
+    squares: list[float] = []
+    for loss, count in parts:
+        if isinstance(loss, GaussianLoss):
+            squares.append(count * (loss.mu * loss.mu))
+        elif count > 0:
+            counts[loss] = counts.get(loss, 0) + count
+    if math.fsum(squares) > 0:
+        slip = 8 * UNIT if side is Side.UPPER else -8 * UNIT
+        counts[GaussianLoss(math.sqrt(math.fsum(squares)) * (1 + slip))] = 1
+    return list(counts.items())

@@ -1,0 +1,1 @@
+"""What the commands about events share: their parameters, their figures, a paper's table."""

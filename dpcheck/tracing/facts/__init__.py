@@ -1,0 +1,1 @@
+"""What is known of a private value: boxes, sizes, norms, which records it is made of."""
