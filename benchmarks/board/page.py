@@ -9,10 +9,11 @@ documents as not private, or what holds under another adjacency, is shown as tha
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 from dpcheck.libraries.catalogue import libraries
-from dpcheck.libraries.entry import Target
+from dpcheck.libraries.entry import Library, Target
 
 ROOT = Path(__file__).parents[2]
 RESULTS, PAGE = ROOT / "benchmarks/results/board", ROOT / "docs/libraries.md"
@@ -37,18 +38,36 @@ DERIVED = {
     "DataSynthesizer:independent_range": "exact-range",
     "DataSynthesizer:correlated_range": "exact-range",
 }
-# Pages of what holds, as documented or under another adjacency.
-FAIR = {"forest-votes": "holds under add-remove"}
+# Pages of what is no violation if the claim is meant for another adjacency.
+FAIR = {"forest-votes": "not a violation if epsilon is meant for add-remove"}
 HEAD = """# Released libraries
 
-Made by `python benchmarks/board/page.py` from the results of `make libraries`; do not edit. Each row is
-one mechanism, called as its documentation says, in an environment of its own, on one pair of neighbouring
-data sets. *At least* is what the audit proved of the code in its calls. *Would have caught* is the smallest
-epsilon the same calls would have refuted, had the code leaked it through what was looked at. `consistent`
-says that nothing was found, not that nothing is there; `undecided` says that the time was too short.
-`derived` means that we derived the violation by hand from the library's code: the linked page has the
-claim, the formula and a script that shows it without dpcheck. Audit one yourself with
-`dpcheck audit LIBRARY:MECHANISM`.
+Made by `python benchmarks/board/page.py` from the results of `make libraries`; do not edit. Each row is one
+mechanism, in an environment of its own, on one or a few pairs of neighbouring data sets that we chose. It is
+called through the library's own functions; where a training run would be needed, the text above the table
+says what we put together ourselves.
+
+- **Claim.** The number that was audited. Words in “quotation marks” are the library's, and
+  `python benchmarks/board/quotes.py .venv-libraries` finds them in the installed package. What stands after
+  *our reading* is not a quotation: few libraries say what is promised for which neighbours, so most
+  adjacencies, and some of the numbers, are what we take the parameters to mean.
+- **At least.** What the audit proved of the code in its calls, each row with confidence 0.9999 on its own.
+- **Would have caught.** The smallest epsilon the same calls would have refuted, had the code leaked it
+  through what was looked at; *none* means that not even a total leak would have been.
+- **Limits.** At most 1,500 runs on each side of a pair, and a time limit for the calls of a row, in
+  seconds, on a machine shared with other work. It is in brackets in the last column, after the
+  time the row took with its start and its analysis; for the first rows that were run it was not kept
+  (`?`). These limits are small.
+- `violated`: the claim was refuted by the calls.
+- `consistent`: nothing above the claim was found, and a leak of twice the claimed epsilon would have been
+  (tolerance 1.0; `dpcheck audit` asks for more, 0.25). A smaller leak, one on other data, or one that shows
+  elsewhere in the output may be there.
+- `undecided`: the time given was too short to say anything. It speaks neither for the library nor against it.
+- `derived`: we derived the violation by hand from the library's code; the linked page has the claim, the
+  formula, what was searched for earlier reports, and a script that shows it without dpcheck. Beside
+  *audit undecided*, the audit did not find it in the time given: the derivation and the script carry it.
+
+Audit one yourself, with as much time as you like: `dpcheck audit LIBRARY:MECHANISM`.
 """
 
 
@@ -56,17 +75,35 @@ def word(name: str, target: Target, row: dict) -> str:
     """What may fairly be said of a row."""
     page = DERIVED.get(name)
     if page in FAIR:
-        return f"[{FAIR[page]}](libraries/{page}.md)"
+        return f"[{FAIR[page]}](libraries/{page}.md); audit {row['verdict']}"
     if page is not None:
         seen = "violated" if row["verdict"] == "violated" else f"derived; audit {row['verdict']}"
-        return f"[**{seen}**](libraries/{page}.md)"
+        return f"[**{seen}**](libraries/{page}.md)" + (f"; {target.note}" if target.note else "")
     if row["verdict"] == "violated":
         return target.note if target.note else "refuted by the audit, not derived yet: not listed"
     return str(row["verdict"])
 
 
+def claims(library: Library, shown: list[str]) -> list[str]:
+    """The library's words and our reading of them, once for all mechanisms that share them."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for name in shown:
+        target = library.targets[name]
+        groups.setdefault((target.says, target.place, target.reading), []).append(name)
+    lines = []
+    for (says, place, reading), names in groups.items():
+        of = "" if len(groups) == 1 else f"{', '.join(names)}: "
+        quoted = f"“{says}” ({place})." if says else "No wording found."
+        lines.append(f"- {of}{quoted}" + (f" *Our reading:* {reading}" if reading else ""))
+    return lines
+
+
 def number(value: object) -> str:
     return "none" if str(value) in ("inf", "Infinity") else f"{float(str(value)):.3g}"
+
+
+def limit(row: dict) -> str:
+    return f"{row['limit']:.0f}" if "limit" in row else "?"
 
 
 def line(name: str, target: Target, row: dict) -> str:
@@ -80,12 +117,13 @@ def line(name: str, target: Target, row: dict) -> str:
     least = number(seen) + (f" at delta {at:.2g}" if at else "")
     return (
         f"| {target.name} | {row['adjacency']} | {claim} | {least} | {number(row['detectable'])} "
-        f"| {word(name, target, row)} | {row['calls']:,} | {row['seconds']:.0f} |"
+        f"| {word(name, target, row)} | {row['calls']:,} | {row['seconds']:.0f} ({limit(row)}) |"
     )
 
 
 def page() -> str:
     parts, total, shown = [], 0, 0
+    verdicts: Counter[str] = Counter()
     pages: dict[str, list[str]] = {}
     for name, library in libraries().items():
         path = RESULTS / f"{name}.json"
@@ -97,11 +135,13 @@ def page() -> str:
         dates = sorted({row["date"] for row in rows.values()})
         parts += [
             f"\n## {name} {found['version']}\n",
-            f"“{library.says}” ({library.place}). {dates[0]}, {found['machine']} shared with other "
-            f"work, seed {found['seed']}, confidence {found['confidence']} a row.\n",
-            "| mechanism | adjacency | claim | at least | would have caught | verdict | calls | s |",
+            *claims(library, list(rows)),
+            f"\n{dates[0]}, {found['machine']} shared with other work, seed {found['seed']}, "
+            f"confidence {found['confidence']} a row.\n",
+            "| mechanism | adjacency | claim | at least | would have caught | verdict | calls | s (limit) |",
             "|---|---|---|---|---|---|---|---|",
         ]
+        verdicts.update(row["verdict"] for row in rows.values())
         for key, row in rows.items():
             parts.append(line(f"{name}:{key}", library.targets[key], row))
             derived = DERIVED.get(f"{name}:{key}")
@@ -109,7 +149,10 @@ def page() -> str:
                 pages.setdefault(derived, []).append(f"{name}:{key}")
     lead = [
         HEAD,
-        f"{total} mechanisms of {shown} libraries.\n",
+        f"{total} mechanisms of {shown} libraries. The audit alone said: "
+        + ", ".join(f"{each} {count}" for each, count in verdicts.most_common())
+        + ". Not every violation it saw is listed below: the rows say why. The list has what we derived, "
+        "whether the audit saw it or not.\n",
         "| violation | mechanisms |",
         "|---|---|",
     ]

@@ -116,7 +116,8 @@ def run_library(
     for name in only or library.targets:
         if name in rows and not only and is_final(rows[name], seconds):
             continue
-        rows[name] = audit(library, name, python, seconds, runs) | {"limit": seconds}
+        given = {"limit": seconds, "max_runs": runs, "tolerance": TOLERANCE}
+        rows[name] = audit(library, name, python, seconds, runs) | given
         print(library.name, name, rows[name], flush=True)
         path.write_text(json.dumps(kept | {"rows": rows}, indent=1, default=str) + "\n")
 

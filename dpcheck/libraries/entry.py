@@ -10,8 +10,9 @@ class Target:
     """A mechanism of a library: how it is called, on which neighbours, and what is claimed of it.
 
     `claim` is epsilon, (epsilon, delta), {"ZCDP": rho}, or a function that asks the library for one of
-    these. `says` quotes the documentation, `place` says where the words are. `note` is what a reader
-    must know to be fair: "documented as not private", "holds under add-remove".
+    these. `says` quotes the documentation word for word ("…" where words are left out), `place` says
+    where the words are; `reading` is in our own words what they leave open and we took them to mean.
+    `note` is what a reader must know to be fair, and is shown beside a violation.
     """
 
     def __init__(
@@ -24,11 +25,12 @@ class Target:
         neighbours: Sequence[Any],
         says: str = "",
         place: str = "",
+        reading: str = "",
         note: str = "",
     ) -> None:
         self.name, self.call, self.claim = name, call, claim
         self.adjacency, self.neighbours = adjacency, neighbours
-        self.says, self.place, self.note = says, place, note
+        self.says, self.place, self.reading, self.note = says, place, reading, note
 
     @property
     def stated(self) -> Any:
@@ -61,16 +63,20 @@ class Library:
         tried: str,
         says: str = "",
         place: str = "",
+        reading: str = "",
     ) -> None:
         self.name = name  # as it is named on PyPI
         self.module = module  # what is imported
         self.requires = tuple(requires)  # what its own environment installs
         self.tried = tried  # the version that results were made with
-        self.says, self.place = says, place  # the claim of targets that quote nothing themselves
+        # The claim of targets that quote nothing themselves.
+        self.says, self.place, self.reading = says, place, reading
         self.targets: dict[str, Target] = {}
 
     def target(self, name: str, **declared: Any) -> Callable[[Callable[..., Any]], Target]:
         """Add a function (data, rng) -> output under a name."""
+        if "says" not in declared:  # our reading belongs to the words that are read
+            declared.setdefault("reading", self.reading)
         declared.setdefault("says", self.says)
         declared.setdefault("place", self.place)
 

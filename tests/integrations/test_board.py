@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def test_a_counterexample_shows_its_violation_without_dpcheck(library, script):
     done = subprocess.run([python_of(library), path], capture_output=True, text=True)
     assert done.returncode == 1, done.stderr
     assert SHOWN[library, script] in done.stdout
+
+
+@pytest.mark.parametrize("library", libraries())
+def test_what_is_quoted_is_in_the_package(library):
+    python_of(library)
+    script = ROOT / "benchmarks/board/quotes.py"
+    words = [sys.executable, script, ROOT / ".venv-libraries", library]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

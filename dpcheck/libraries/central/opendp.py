@@ -12,8 +12,10 @@ LIBRARY = Library(
     module="opendp",
     requires=("opendp[polars]", "numpy"),
     tried="0.16.0",
-    says="The privacy map takes an input distance bound d_in and outputs a bound on the privacy loss",
-    place="measurement.map(d_in), asked of each measurement itself",
+    says="If `self` is (d_in, d_out)-close, then each invocation of this function is a d_out-DP release.",
+    place="docstring of opendp.mod.Measurement.invoke",
+    reading="The claim is what the measurement's own map(d_in) answers; that one record makes the d_in "
+    "we ask for (1, or 2 where a record is replaced) is ours.",
 )
 __getattr__ = LIBRARY.find
 
@@ -105,8 +107,8 @@ _add(
     [(0.0, 1.0)],
     1.0,
     claim=(1.0, 0.01),
-    says="d_out: Upper bound on the privacy loss (epsilon, delta)",
-    place="docstring of make_canonical_noise",
+    says=":param d_out: Privacy parameters (ε, δ)",
+    place="docstring of opendp.measurements.make_canonical_noise",
 )
 _add("sum_laplace", lambda dp: _space(dp) >> dp.t.then_sum() >> dp.m.then_laplace(1.0), _FLOATS)
 _add("sum_gaussian", lambda dp: _space(dp) >> dp.t.then_sum() >> dp.m.then_gaussian(1.0), _FLOATS)
@@ -232,5 +234,9 @@ for _queries, _name in ((1, "population_amplification"), (_QUERIES, "amplificati
         claim=lambda queries=_queries: _amplified(queries).map(d_in=2),
         adjacency="replace-one",
         neighbours=[([0.0] * _POPULATION, [0.0] * (_POPULATION - 1) + [1.0])],
-        place="combinators: make_population_amplification, make_composition; map(d_in=2)",
+        says="The privacy guarantees are only valid if the input dataset is a simple sample from a "
+        "population with `population_size` records.",
+        place="docstring of opendp.combinators.make_population_amplification",
+        reading="The claim is what map(d_in=2) answers, for a population in which one record is "
+        "replaced; the sample is drawn by us, one record at random.",
     )(_on_a_sample(_queries))

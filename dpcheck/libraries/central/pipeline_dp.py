@@ -11,8 +11,9 @@ LIBRARY = Library(
     module="pipeline_dp",
     requires=("pipeline-dp",),
     tried="0.3.1",
-    says="NaiveBudgetAccountant: total_epsilon, total_delta: epsilon and delta for the entire pipeline",
-    place="pipeline_dp/budget_accounting.py",
+    says="total_epsilon: epsilon for the entire pipeline. total_delta: delta for the entire pipeline.",
+    place="docstring of pipeline_dp.NaiveBudgetAccountant.__init__",
+    reading="That a neighbour has one person (privacy id) more or less is ours.",
 )
 __getattr__ = LIBRARY.find
 _EPSILON, _DELTA = 1.0, 0.01

@@ -12,8 +12,10 @@ LIBRARY = Library(
     module="pydp",
     requires=("python-dp", "numpy"),
     tried="1.1.5",
-    says="epsilon: The epsilon of the algorithm",
-    place="docstrings of pydp.algorithms",
+    says="`epsilon`: a Double, between 0 and 1, denoting the privacy threshold",
+    place="README, example of BoundedMean",
+    reading="The docstrings of pydp.algorithms.laplacian say “in a differentially private manner” and "
+    "not what epsilon promises; that a result is epsilon-private, one record more or less, is ours.",
 )
 __getattr__ = LIBRARY.find
 _EPSILON = 1.0
@@ -45,7 +47,15 @@ def _noise(kind: str, claim: Any, make: Any) -> None:
 
         return make(numerical_mechanisms).add_noise(value)
 
-    LIBRARY.target(kind, claim=claim, adjacency="replace-one", neighbours=[(0.0, 1.0)])(add)
+    LIBRARY.target(
+        kind,
+        claim=claim,
+        adjacency="replace-one",
+        neighbours=[(0.0, 1.0)],
+        says="-differenially private additive noise numerical mechanisms.",
+        place="docstring of NumericalMechanism in the compiled module, spelt so",
+        reading="That epsilon, delta and the sensitivity 1 given to the constructor are meant is ours.",
+    )(add)
 
 
 _noise("LaplaceMechanism", _EPSILON, lambda m: m.LaplaceMechanism(_EPSILON, 1.0))
@@ -68,8 +78,8 @@ def _partition(kind: str) -> None:
         claim=(_EPSILON, 0.05),
         adjacency="add-remove",
         neighbours=[([1, 2], [1])],
-        says="Base class for all (epsilon, delta)-differentially private partition selection",
-        place="pydp/algorithms/partition_selection.py",
+        says="-differenially private partition selection strategies.",
+        place="docstring of pydp.algorithms.partition_selection.PartitionSelectionStrategy, spelt so",
     )(select)
 
 

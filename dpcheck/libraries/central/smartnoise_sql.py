@@ -13,8 +13,9 @@ LIBRARY = Library(
     module="snsql",
     requires=("smartnoise-sql",),
     tried="1.0.10",
-    says="epsilon: the privacy parameter, spent for each column of the result; delta for unknown dimensions",
+    says=":param epsilon: The epsilon value for each statistic returned by the private SQL connection.",
     place="docstring of snsql.Privacy",
+    reading="How many statistics a query has is ours; one row more or less makes a neighbour.",
 )
 __getattr__ = LIBRARY.find
 _EPSILON, _DELTA = 1.0, 0.01
@@ -44,7 +45,7 @@ def _reader(rows: Any) -> Any:
     return from_df(table, privacy=privacy, metadata=_META)
 
 
-def _query(name: str, text: str, columns: int) -> None:
+def _query(name: str, text: str, columns: int, **quoted: str) -> None:
     def run(rows: Any, rng: Any) -> Any:  # noqa: ARG001 - draws from the system
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -56,11 +57,28 @@ def _query(name: str, text: str, columns: int) -> None:
         claim=(columns * _EPSILON, _DELTA),
         adjacency="add-remove",
         neighbours=_REMOVED,
+        **quoted,
     )(run)
 
 
 _query("count", "SELECT COUNT(*) AS n FROM d.t", 1)
 _query("sum", "SELECT SUM(x) AS s FROM d.t", 1)
-_query("average", "SELECT AVG(x) AS m FROM d.t", 2)
-_query("variance", "SELECT VAR(x) AS v FROM d.t", 3)
-_query("group_by", "SELECT k, COUNT(*) AS n FROM d.t GROUP BY k", 2)
+_query(
+    "average",
+    "SELECT AVG(x) AS m FROM d.t",
+    2,
+    says="will be ~0.2 epsilon, since AVG computed from SUM and COUNT",
+    place="docstring of snsql PrivateReader.get_privacy_cost, for epsilon=0.1",
+)
+_query(
+    "variance",
+    "SELECT VAR(x) AS v FROM d.t",
+    3,
+    reading="Three statistics (count, sum, sum of squares) for a variance is ours.",
+)
+_query(
+    "group_by",
+    "SELECT k, COUNT(*) AS n FROM d.t GROUP BY k",
+    2,
+    reading="Two statistics, one to choose the groups that are shown and one for their counts, is ours.",
+)

@@ -13,7 +13,9 @@ LIBRARY = Library(
     requires=("torch==2.13.0", "numpy", "--no-deps", "appfl"),
     tried="1.12.0",
     says=":param epsilon: privacy budget",
-    place="appfl/privacy/dp.py, laplace_mechanism_output_perturb",
+    place="docstring of appfl.privacy.dp.laplace_mechanism_output_perturb",
+    reading="That the perturbed weights are epsilon-private for one client's data is ours. Clipped steps "
+    "are written as in VanillaTrainer, with its sensitivity; only the perturbation is the library's.",
 )
 __getattr__ = LIBRARY.find
 _CLIP, _RATE, _EPSILON = 1.0, 0.1, 1.0
@@ -37,6 +39,14 @@ def _privacy() -> Any:
     return module
 
 
+_GAUSSIAN = {
+    "says": "Adds Gaussian noise proportional to sensitivity/epsilon.",
+    "place": "docstring of appfl.privacy.dp.gaussian_mechanism_output_perturb",
+    "reading": "It promises no more than that; (epsilon, delta)-privacy is what its parameters and its "
+    "formula suggest to us.",
+}
+
+
 def _train(name: str, steps: int, noise: str, claim: Any, **given: Any) -> None:
     """Clipped steps as in VanillaTrainer, then the library's perturbation with its sensitivity."""
 
@@ -56,7 +66,10 @@ def _train(name: str, steps: int, noise: str, claim: Any, **given: Any) -> None:
         perturb = getattr(_privacy(), f"{noise}_mechanism_output_perturb")
         return float(perturb(model, 2.0 * _CLIP * _RATE, **given)["weight"][0, 0])
 
-    LIBRARY.target(name, claim=claim, adjacency="replace-one", neighbours=[(5.0, -5.0)])(train)
+    words = _GAUSSIAN if noise == "gaussian" else {}
+    LIBRARY.target(name, claim=claim, adjacency="replace-one", neighbours=[(5.0, -5.0)], **words)(
+        train
+    )
 
 
 _train("laplace_one_step", 1, "laplace", _EPSILON, epsilon=_EPSILON)

@@ -12,8 +12,9 @@ LIBRARY = Library(
     module="diffprivlib",
     requires=("diffprivlib", "scikit-learn>=1.6,<1.7"),
     tried="0.6.6",
-    says="epsilon : float, default: 1.0. Privacy parameter epsilon.",
-    place="docstring of each tool and model",
+    says=r"Privacy parameter :math:`\epsilon`",
+    place="docstring of each function of diffprivlib.tools and each class of diffprivlib.models",
+    reading="The adjacency is ours: replace-one, unless the row says otherwise.",
 )
 __getattr__ = LIBRARY.find
 _EPSILON = 1.0
@@ -37,8 +38,9 @@ def _mechanism(kind: str, pair: tuple[Any, Any], claim: Any = _EPSILON, **given:
         claim=claim,
         adjacency="replace-one",
         neighbours=[pair],
-        says="epsilon : float. Privacy parameter epsilon for the mechanism.",
-        place=f"docstring of mechanisms.{kind}",
+        says=rf"Privacy parameter :math:`\{'delta' if kind == 'Uniform' else 'epsilon'}` for the mechanism.",
+        place="docstring of each class of diffprivlib.mechanisms",
+        reading="Two values as far apart as the sensitivity that is given are neighbours.",
     )(randomise)
 
 
@@ -86,7 +88,9 @@ def _selection(kind: str) -> None:
         claim=_EPSILON,
         adjacency="replace-one",
         neighbours=[((0.0, 1.0, 1.0), (1.0, 0.0, 0.0))],
-        place=f"docstring of mechanisms.{kind}",
+        says=r"Privacy parameter :math:`\epsilon` for the mechanism.",
+        place="docstring of each class of diffprivlib.mechanisms",
+        reading="Utilities that each change by at most the sensitivity are neighbours.",
     )(select)
 
 
@@ -116,7 +120,6 @@ def _tool(name: str, neighbours: Any = None, adjacency: str = "replace-one", **g
         claim=_EPSILON,
         adjacency=adjacency,
         neighbours=neighbours or _REPLACED,
-        place=f"docstring of tools.{name}",
         note=note,
     )(run)
 
@@ -140,7 +143,7 @@ _tool(
     label="histogram_replaced",
     bins=2,
     range=(0, 1),
-    note="holds under add-remove, see histogram; a record that moves changes two counts",
+    note="not a violation if epsilon is meant for add-remove: a record that moves changes two counts",
 )
 _tool(
     "mean",
@@ -153,6 +156,7 @@ _tool(
 def _model(name: str, release: Any, neighbours: Any, **given: Any) -> None:
     """One of diffprivlib.models: what `fit` leaves in the attributes `release` reads."""
     label, note = given.pop("label", name), given.pop("note", "")
+    quoted = {word: given.pop(word) for word in ("says", "place", "reading") if word in given}
     adjacency = given.pop("adjacency", "replace-one")
 
     def fit(data: Any, rng: Any) -> Any:
@@ -172,8 +176,8 @@ def _model(name: str, release: Any, neighbours: Any, **given: Any) -> None:
         claim=_EPSILON,
         adjacency=adjacency,
         neighbours=neighbours,
-        place=f"docstring of models.{name}",
         note=note,
+        **quoted,
     )(fit)
 
 
@@ -186,7 +190,7 @@ _LABELS = [0] * 5 + [1] * 4
 _FOREST: dict[str, Any] = {"bounds": ([0.0], [1.0]), "classes": [0, 1], "max_depth": 1}
 _SWAPPED = [((_ROWS, [*_LABELS, 0]), (_ROWS, [*_LABELS, 1]))]
 _LEFT_OUT = [((_ROWS, [*_LABELS, 0]), (_ROWS[:-1], _LABELS))]
-_HOLDS = "holds under add-remove; a record that changes its label moves two counts"
+_HOLDS = "not a violation if epsilon is meant for add-remove: a changed label moves two counts"
 _model("RandomForestClassifier", _vote, _SWAPPED, n_estimators=1, note=_HOLDS, **_FOREST)
 _model(
     "RandomForestClassifier",
@@ -243,4 +247,7 @@ _model(
     lambda m: [m.mean_.tolist(), m.var_.tolist()],
     [(([[0.0]] * 10, None), ([[1.0]] + [[0.0]] * 9, None))],
     bounds=(0, 1),
+    says="The privacy budget to be allocated to learning the mean and variance of the training sample.",
+    place="docstring of diffprivlib.models.StandardScaler, on epsilon",
+    reading="The adjacency, replace-one, is ours.",
 )

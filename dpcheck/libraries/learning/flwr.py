@@ -11,9 +11,11 @@ LIBRARY = Library(
     module="flwr",
     requires=("flwr", "scipy"),
     tried="1.41.0",
-    says="epsilon : float. The privacy budget. "
+    says="The privacy budget. "
     "Smaller value of epsilon indicates a higher level of privacy protection.",
-    place="docstring of LocalDpMod",
+    place="docstring of flwr.clientapp.mod.LocalDpMod, on epsilon",
+    reading="That any two updates of a client are neighbours is ours. The library's functions for "
+    "clipping and for noise of LocalDpMod's formula are called, not the mod in a running federation.",
 )
 __getattr__ = LIBRARY.find
 _OPPOSITE = [((2.0, 0.0), (-2.0, 0.0))]  # one client's update; a tuple is one record
@@ -66,8 +68,10 @@ def _server(name: str, noise_multiplier: float, people: int) -> None:
         claim={"Gaussian": noise_multiplier},
         adjacency="add-remove",
         neighbours=[([[3.0, 0.0], [1.0, 1.0]], [[1.0, 1.0]])],
-        says="noise_multiplier : The noise multiplier for the Gaussian mechanism for model updates",
-        place="docstring of DifferentialPrivacyServerSideFixedClipping; counted per client",
+        says="The noise multiplier for the Gaussian mechanism for model updates.",
+        place="docstring of flwr.server.strategy.DifferentialPrivacyServerSideFixedClipping",
+        reading="The privacy curve of the Gaussian mechanism with that multiplier, one client more or "
+        "less, is ours; clipping, mean and noise are put together from the library's functions.",
     )(aggregate)
 
 

@@ -12,8 +12,12 @@ LIBRARY = Library(
     module="jax_privacy",
     requires=("jax-privacy",),
     tried="2.0.0",
-    says="A function that clips per-example gradients has bounded sensitivity; noise of that scale is added",
-    place="docstrings of clipping.clipped_grad and noise_addition.gaussian_privatizer",
+    says="The L2 sensitivity of the returned function … under add/remove or zero-out differential "
+    "privacy definitions is guaranteed to be 1.0 if `rescale_to_unit_norm` is True. Otherwise, the "
+    "sensitivity is `l2_clip_norm`.",
+    place="docstring of jax_privacy.clipping.clipped_grad, Formal Guarantees",
+    reading="The library states a sensitivity; that Gaussian noise scaled to it has the privacy curve "
+    "of the Gaussian mechanism is ours.",
 )
 __getattr__ = LIBRARY.find
 

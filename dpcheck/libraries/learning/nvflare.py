@@ -11,8 +11,10 @@ LIBRARY = Library(
     module="nvflare",
     requires=("nvflare",),
     tried="2.9.0",
-    says="Implementation of the standard Sparse Vector Technique (SVT) differential privacy algorithm",
-    place="docstring of app_common.filters.svt_privacy.SVTPrivacy",
+    says="total privacy budget used for the threshold/query selection phase. … total privacy budget "
+    "used for the release-noise phase.",
+    place="docstring of nvflare.app_common.filters.svt_privacy.SVTPrivacy, epsilon and epsilon_release",
+    reading="The sum of both as the claim, for one client's weights that change within gamma, is ours.",
 )
 __getattr__ = LIBRARY.find
 _GAMMA = 1.0
@@ -68,7 +70,8 @@ LIBRARY.target(
     claim=1.0,
     adjacency="replace-one",
     neighbours=[((1.0, 0.5), (-1.0, 0.5))],
-    says='Implementation of "largest percentile to share" privacy preserving policy',
-    place="docstring of app_common.filters.percentile_privacy.PercentilePrivacy",
-    note="documented as not private: it states no epsilon, 1 is what we asked for",
+    says='Implementation of "largest percentile to share" privacy preserving policy.',
+    place="docstring of nvflare.app_common.filters.percentile_privacy.PercentilePrivacy",
+    reading="It states no epsilon and claims no differential privacy; 1 is what we asked for.",
+    note="no claim of the library: it states no epsilon, 1 is what we asked for",
 )(_percentile)

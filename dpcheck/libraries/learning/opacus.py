@@ -11,8 +11,11 @@ LIBRARY = Library(
     module="opacus",
     requires=("torch==2.13.0", "opacus"),
     tried="1.6.0",
-    says="noise_multiplier: The ratio of the standard deviation of the Gaussian noise to the L2-sensitivity",
-    place="docstring of PrivacyEngine.make_private",
+    says="noise_multiplier: The ratio of the standard deviation of the Gaussian noise to the "
+    "L2-sensitivity of the function to which the noise is added",
+    place="docstring of opacus.PrivacyEngine.make_private",
+    reading="That one step of the optimizer, all records in it, has the privacy curve of the Gaussian "
+    "mechanism with that ratio is ours. Gradients are handed to the optimizer; nothing is sampled.",
 )
 __getattr__ = LIBRARY.find
 _REMOVED = [([[3.0, 0.0], [0.0, 1.0]], [[0.0, 1.0]])]

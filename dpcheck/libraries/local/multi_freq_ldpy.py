@@ -12,8 +12,10 @@ LIBRARY = Library(
     module="multi_freq_ldpy",
     requires=("multi-freq-ldpy", "xxhash<3.6", "scipy"),
     tried="0.2.5",
-    says=":param epsilon: privacy guarantee",
+    says=":param epsilon: privacy guarantee;",
     place="docstring of each client function",
+    reading="That a report is epsilon-private for any two values of one person, a whole tuple where "
+    "there are several attributes, is ours.",
 )
 __getattr__ = LIBRARY.find
 _EPSILON, _DOMAIN = 1.0, 4
@@ -21,7 +23,14 @@ _PERMANENT, _FIRST = 2.0, 1.0
 _SIZES = [4, 4, 4]
 _ONE_VALUE = [(1, 3)]
 _WHOLE_TUPLE = [((1, 2, 3), (0, 0, 0))]  # one record, all of its attributes
-_LONG = ":param eps_1: lower bound of privacy guarantee (a single report)"
+_LONG = {
+    "says": ":param eps_1: lower bound of privacy guarantee (a single report)",
+    "reading": "That a person's first report alone is eps_1-private is ours.",
+}
+_BITS = {
+    "says": ":param eps_perm: upper bound of privacy guarantee",
+    "reading": "That a person's report is eps_perm-private is ours.",
+}
 
 
 def _plain(value: Any) -> Any:
@@ -55,7 +64,7 @@ for _optimal, _word in ((True, "optimal"), (False, "binary")):
     _add("pure_frequency_oracles.LH.LH_Client", _DOMAIN, _EPSILON, _optimal, name=f"LH_{_word}")
 
 for _way in ("GRR", "OUE", "OSUE", "SUE", "SOUE", "ADP"):
-    _add(f"long_freq_est.L_{_way}.L_{_way}_Client", _DOMAIN, _PERMANENT, _FIRST, says=_LONG)
+    _add(f"long_freq_est.L_{_way}.L_{_way}_Client", _DOMAIN, _PERMANENT, _FIRST, **_LONG)
     for _split in ("SMP", "SPL"):
         _add(
             f"long_mdim_freq_est.L_{_split}_Solution.{_split}_L_{_way}_Client",
@@ -64,16 +73,16 @@ for _way in ("GRR", "OUE", "OSUE", "SUE", "SOUE", "ADP"):
             _PERMANENT,
             _FIRST,
             neighbours=_WHOLE_TUPLE,
-            says=_LONG,
+            **_LONG,
         )
-_add("long_freq_est.L_LH.L_LH_Client", _DOMAIN, _PERMANENT, _FIRST, says=_LONG)
+_add("long_freq_est.L_LH.L_LH_Client", _DOMAIN, _PERMANENT, _FIRST, **_LONG)
 _add(
     "long_freq_est.dBitFlipPM.dBitFlipPM_Client",
     _DOMAIN,
     4,
     2,
     _EPSILON,
-    says=":param eps_perm: upper bound of privacy guarantee",
+    **_BITS,
 )
 for _split in ("SMP", "SPL"):
     _add(
@@ -84,7 +93,7 @@ for _split in ("SMP", "SPL"):
         3,
         _EPSILON,
         neighbours=_WHOLE_TUPLE,
-        says=":param eps_perm: upper bound of privacy guarantee",
+        **_BITS,
     )
     for _way in ("GRR", "UE", "LH", "SS", "ADP"):
         _sizes = [24, 24, 24] if _way == "SS" else _SIZES  # so that subsets have several values
@@ -102,5 +111,5 @@ for _way in ("GRR", "UE_zero", "UE_rnd", "ADP"):
         3,
         _EPSILON,
         neighbours=_WHOLE_TUPLE,
-        note="a neighbour differs in every attribute; for one attribute the claim holds",
+        note="a neighbour differs in every attribute",
     )

@@ -23,8 +23,9 @@ LIBRARY = Library(
         "xxhash<3.6",
     ),
     tried="1.2.0",
-    says="epsilon: float - the privacy budget",
-    place="docstring of each client's constructor",
+    says="epsilon (float): Privacy budget",
+    place="docstring of pure_ldp.core.FreqOracleClient, which every client extends",
+    reading="That a report is epsilon-private for any two values of one person is ours.",
 )
 __getattr__ = LIBRARY.find
 _EPSILON, _DOMAIN = 1.0, 4
@@ -117,6 +118,7 @@ _add(
     "RAPPORClient",
     claim=_rappor_epsilon,
     neighbours=[(1, 2), (1, 3), (2, 3)],
-    says="convert_f_to_eps: Can be used to a certain RAPPORs epsilon value",
-    place="frequency_oracles/rappor/rappor_client.py, convert_f_to_eps(f=0.5, k=1)",
+    says="Can be used to a certain RAPPORs epsilon value",
+    place="docstring of pure_ldp.frequency_oracles.RAPPORClient.convert_f_to_eps",
+    reading="The claim is what convert_f_to_eps(f=0.5, k=1) answers.",
 )

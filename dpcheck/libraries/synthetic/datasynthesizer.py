@@ -16,8 +16,10 @@ LIBRARY = Library(
     module="DataSynthesizer",
     requires=("DataSynthesizer",),
     tried="0.1.13",
-    says="epsilon : float. A parameter in differential privacy",
-    place="docstring of DataDescriber.describe_dataset_in_correlated_attribute_mode",
+    says="A parameter in Differential Privacy. Increase epsilon value to reduce the injected noises.",
+    place="docstring of DataDescriber.describe_dataset_in_correlated_attribute_mode, on epsilon",
+    reading="That the description as a whole is epsilon-private, one record more or less, is ours; "
+    "describe_dataset_in_independent_attribute_mode has an epsilon too, and no docstring.",
 )
 __getattr__ = LIBRARY.find
 _EPSILON = 1.0
@@ -55,7 +57,13 @@ def _add(name: str, mode: str, read: Any, neighbours: Any, note: str = "") -> No
 
 
 for _mode in ("independent", "correlated"):
-    _add(f"{_mode}_range", _mode, lambda found: [found["age"]["min"], found["age"]["max"]], _OLDEST)
+    _add(
+        f"{_mode}_range",
+        _mode,
+        lambda found: [found["age"]["min"], found["age"]["max"]],
+        _OLDEST,
+        "no range given; the README says that noise is for statistics within the active domain",
+    )
     _add(
         f"{_mode}_histogram",
         _mode,

@@ -14,8 +14,10 @@ LIBRARY = Library(
     module="dpmm",
     requires=("dpmm",),
     tried="0.1.9",
-    says="epsilon: Privacy budget for the model; delta: Delta parameter for differential privacy",
-    place="docstring of dpmm.models.base.base.GenerativeModel",
+    says=":param epsilon: Privacy budget. … :param delta: Privacy parameter.",
+    place="docstrings of PrivBayesGM, MSTGM and AIMGM in dpmm.models",
+    reading="That the synthetic rows are (epsilon, delta)-private, one record more or less, with a "
+    "public domain, is ours.",
 )
 __getattr__ = LIBRARY.find
 _EPSILON, _DELTA = 1.0, 0.01

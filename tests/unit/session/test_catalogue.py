@@ -27,8 +27,8 @@ def test_the_catalogue_is_as_large_as_promised():
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_every_entry_quotes_its_claim_and_can_be_sent(name):
     for target in LIBRARIES[name].targets.values():
-        assert target.says
-        assert target.place
+        assert target.says or target.reading
+        assert bool(target.says) == bool(target.place)
         assert target.adjacency in ("replace-one", "add-remove", "zero-out")
         assert target.name.isidentifier()
         json.dumps(target.neighbours)
@@ -60,6 +60,15 @@ def test_a_library_that_is_not_installed_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NothingToAudit, match="make libraries ONLY=pure-ldp"):
         resolved(AuditRequest("pure-ldp:DEClient"))
+
+
+def test_our_reading_goes_with_the_words_that_are_read():
+    library = Library("x", module="x", requires=("x",), tried="1", says="a", place="p", reading="r")
+    declared = {"claim": 1.0, "adjacency": "replace-one", "neighbours": [(0, 1)]}
+    for name, words in (("same", {}), ("other", {"says": "b"}), ("ours", {"reading": "s"})):
+        library.target(name, **declared, **words)(lambda data, rng: data)
+    found = {name: (each.says, each.reading) for name, each in library.targets.items()}
+    assert found == {"same": ("a", "r"), "other": ("b", ""), "ours": ("a", "s")}
 
 
 def test_two_targets_of_one_name_are_refused():
