@@ -40,7 +40,7 @@ from dpcheck.ledger.pricing.costs import (
     rounded_up,
 )
 from dpcheck.ledger.pricing.filters import Filter
-from dpcheck.ledger.pricing.loop import certified_epsilon, loop_reading
+from dpcheck.ledger.pricing.loop import certified_epsilon, loop_odometer
 from dpcheck.ledger.provenance import Node
 
 
@@ -177,20 +177,20 @@ class Account:
         share = allocation.failing
         if not within:
             share = UP.divide(UP.multiply(wanted, allocation.failing), whole)
-        reading = allocation.reading + wanted - whole if within else wanted - share
+        share_of_delta = allocation.odometer + wanted - whole if within else wanted - share
         failing = self.failing(total, planned[1])
-        half = float_below(reading / 2 if allocation.repeats else reading)
+        half = float_below(share_of_delta / 2 if allocation.repeats else share_of_delta)
         found = [(INFINITE, "nothing-proved")]
         if not total.slip and failing <= share:
             found.append((total.pure, "pure-sum"))
             if half > 0:
-                by_filter = self.filter.reading(total.divergences, half)
+                by_filter = self.filter.odometer(total.divergences, half)
                 found.append((rounded_up(by_filter), f"{self.filter.name}-odometer"))
         looping = planned[0] == allocation.planned and planned[1] <= share
         if half > 0 and allocation.repeats and looping:
             view = self._loop_view(allocation)
             done, most = total.repeats, allocation.repeats
-            by_loop = loop_reading(allocation.event, view, done, most, half)
+            by_loop = loop_odometer(allocation.event, view, done, most, half)
             found.append((rounded_up(by_loop), "loop-odometer"))
         least, method = min(found)
         upper = as_float(UP.add(planned[0], least))

@@ -16,7 +16,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
 from dpcheck.core.data import Data
-from dpcheck.replay.userspace import is_users
+from dpcheck.replay.draws import is_users
 
 if TYPE_CHECKING:
     from dpcheck.tracing.tracer import Tracer

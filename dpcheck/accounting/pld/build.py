@@ -37,7 +37,7 @@ from dpcheck.accounting.pld.coin import CoinPair
 from dpcheck.accounting.pld.densities import density_pair
 from dpcheck.accounting.pld.measures import group_pair, measure, sampled_pair
 from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
-from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, Pair, common_span
+from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, LossPair, common_span
 from dpcheck.accounting.pld.revealed import revealed_size_pair
 from dpcheck.accounting.pld.symmetric import (
     ReplacedSamplePair,
@@ -121,7 +121,7 @@ def _scale(loss: Loss) -> float:
 
 
 @lru_cache(maxsize=512)
-def build(loss: Loss, side: Side) -> Pair:
+def build(loss: Loss, side: Side) -> LossPair:
     """The pair of a supported loss.
 
     >>> round(build(LaplaceLoss(0.5), Side.UPPER).top, 12)
@@ -167,7 +167,7 @@ def build(loss: Loss, side: Side) -> Pair:
     return _atomic(loss)
 
 
-def _changed(loss: SampledLoss | GroupedLoss, side: Side) -> Pair:
+def _changed(loss: SampledLoss | GroupedLoss, side: Side) -> LossPair:
     """Sampling or a group, from the whole measure of what is inside."""
     if isinstance(loss, GroupedLoss):
         ways = (loss.inner, reverse(loss.inner)) if loss.mixed else (loss.inner,)
@@ -183,7 +183,7 @@ def _changed(loss: SampledLoss | GroupedLoss, side: Side) -> Pair:
 def _sampled_batch(
     loss: AllocationLoss | WithoutReplacementLoss | WithReplacementLoss | ReplacedSampleLoss,
     side: Side,
-) -> Pair:
+) -> LossPair:
     if isinstance(loss, AllocationLoss):
         return AllocationPair(loss.mu, loss.batches, side, backwards=loss.backwards)
     if isinstance(loss, WithoutReplacementLoss):
@@ -195,7 +195,7 @@ def _sampled_batch(
     return ReplacedSamplePair(shift, loss.rate, normal=normal)
 
 
-def _normal_mixture(loss: GaussianMixtureLoss) -> Pair:
+def _normal_mixture(loss: GaussianMixtureLoss) -> LossPair:
     # Shifts of 0 belong to the unshifted part; mirroring the line makes all others positive.
     kept = [(abs(m), w) for m, w in zip(loss.shifts, loss.weights, strict=True) if m != 0 and w > 0]
     means, weights = tuple(m for m, _ in kept), tuple(w for _, w in kept)
@@ -204,13 +204,13 @@ def _normal_mixture(loss: GaussianMixtureLoss) -> Pair:
     return NormalPair(Mixture(means, weights), Mixture())
 
 
-def _sampled_laplace(loss: SampledLaplaceLoss) -> Pair:
+def _sampled_laplace(loss: SampledLaplaceLoss) -> LossPair:
     if loss.backwards:
         return LaplacePair(Mixture(), Mixture((-loss.ratio,), (loss.rate,)))
     return LaplacePair(Mixture((loss.ratio,), (loss.rate,)), Mixture())
 
 
-def _opposite_sample(loss: OppositeSampleLoss) -> Pair:
+def _opposite_sample(loss: OppositeSampleLoss) -> LossPair:
     if isinstance(loss.base, GaussianLoss):
         mean = loss.base.mu
         return NormalPair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
@@ -218,7 +218,7 @@ def _opposite_sample(loss: OppositeSampleLoss) -> Pair:
     return LaplacePair(Mixture((mean,), (loss.rate,)), Mixture((-mean,), (loss.rate,)))
 
 
-def _atomic(loss: Loss) -> Pair:
+def _atomic(loss: Loss) -> LossPair:
     if isinstance(loss, BoundedLoss):
         loss = ResponseLoss(loss.epsilon)
     if isinstance(loss, ResponseLoss):
@@ -247,7 +247,7 @@ def _atomic(loss: Loss) -> Pair:
     return _discrete_laplace(loss.scale, abs(loss.shift))
 
 
-def _given(loss: LatticeMassLoss) -> Pair:
+def _given(loss: LatticeMassLoss) -> LossPair:
     masses = np.array(loss.masses)
     seen = masses > 0
     p = masses[seen]
@@ -256,7 +256,7 @@ def _given(loss: LatticeMassLoss) -> Pair:
     return AtomicPair(Atoms(p, q, 16 * UNIT, losses), loss.infinite, loss.step)
 
 
-def _discrete_gaussian(scale: float, shift: int) -> Pair:
+def _discrete_gaussian(scale: float, shift: int) -> LossPair:
     reach = math.ceil(38.0 * scale) + 2
     if 2 * reach + shift > MAX_ATOMS:
         raise CannotCertify(
@@ -274,7 +274,7 @@ def _discrete_gaussian(scale: float, shift: int) -> Pair:
     return AtomicPair(atoms, 1e-300, shift / scale**2)
 
 
-def _discrete_laplace(scale: float, shift: int) -> Pair:
+def _discrete_laplace(scale: float, shift: int) -> LossPair:
     # P is centred at `shift`: mass (1-a)/(1+a) a^|x - shift|, a = e^{-1/scale}.
     if shift + 1 > MAX_ATOMS:
         raise CannotCertify(

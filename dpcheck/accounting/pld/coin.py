@@ -8,21 +8,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpcheck.accounting.pld.pairs import Pair
+from dpcheck.accounting.pld.pairs import LossPair
 from dpcheck.accounting.pld.symmetric import SymmetricPair
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import UNIT, Array
 
 
-class CoinPair(Pair):
+class CoinPair(LossPair):
     """Pairs with probabilities rounded up, known from above.
 
     F of the coin is the weighted sum of the options' F, so the weighted sum of measures above them is
     above it. All options are laid on the lattice of the first.
     """
 
-    def __init__(self, options: Sequence[tuple[float, Pair]]) -> None:
+    def __init__(self, options: Sequence[tuple[float, LossPair]]) -> None:
         heaviest = max(options, key=lambda option: option[0])[1]
         # Symmetric measures lie on the lattice through 0.
         symmetric = any(isinstance(pair, SymmetricPair) for _, pair in options)

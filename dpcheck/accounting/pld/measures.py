@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, Pair
+from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, LossPair
 from dpcheck.accounting.pld.window import Cumulants
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array, Indices
@@ -55,7 +55,7 @@ class Measure:
         return np.asarray(self.p * np.exp(-self.losses))
 
 
-def measure(parts: Sequence[tuple[Pair, int]], side: Side) -> Measure:
+def measure(parts: Sequence[tuple[LossPair, int]], side: Side) -> Measure:
     """The composition of `parts` on one lattice, on that side."""
     cumulants = Cumulants(parts)
     low, high = _range(cumulants)

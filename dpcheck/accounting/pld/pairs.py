@@ -53,7 +53,7 @@ class Atoms:
 NO_ATOMS = Atoms(np.empty(0), np.empty(0), 0.0)
 
 
-class Pair(ABC):
+class LossPair(ABC):
     """A pair (P, Q) that can be put on a lattice from either side."""
 
     #: A loss that should lie on the lattice: a large atom, or the middle of the bulk.
@@ -82,7 +82,7 @@ class Pair(ABC):
         """A measure below this pair, merging losses beyond `low` and `high`."""
 
 
-class SmoothPair(Pair):
+class SmoothPair(LossPair):
     """A loss increasing on an interval of the line, plus atoms at its ends."""
 
     atoms: Atoms = NO_ATOMS
@@ -259,7 +259,7 @@ def common_span(losses: Array) -> float | None:
     return span if bool(on_it.all()) and float(gaps.sum()) / span <= 4096 else None
 
 
-class AtomicPair(Pair):
+class AtomicPair(LossPair):
     """Finitely many outcomes, and a bound on the P-mass of all others."""
 
     def __init__(self, atoms: Atoms, rest: float = 0.0, span: float | None = None) -> None:

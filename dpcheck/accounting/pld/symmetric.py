@@ -13,7 +13,7 @@ from abc import abstractmethod
 import numpy as np
 
 from dpcheck.accounting.pld.mixtures import REACH
-from dpcheck.accounting.pld.pairs import Pair
+from dpcheck.accounting.pld.pairs import LossPair
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import Cells, Lattice, LatticeLoss, spread
 from dpcheck.numerics.normal import normal_tail
@@ -21,7 +21,7 @@ from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 from dpcheck.numerics.tails import binomial_masses, binomial_tail
 
 
-class SymmetricPair(Pair):
+class SymmetricPair(LossPair):
     """A symmetric measure given by its tails at losses >= 0."""
 
     anchor = 0.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpcheck.accounting.pld.pairs import Pair
+from dpcheck.accounting.pld.pairs import LossPair
 from dpcheck.numerics.rounding import Array
 
 # log of the tilted mass that may lie outside the window on either side.
@@ -29,8 +29,8 @@ class Cumulants:
     Losses so rare that all of them together have P-mass below e^(log_delta - RARE) are left out.
     """
 
-    def __init__(self, parts: Sequence[tuple[Pair, int]], log_delta: float = -math.inf) -> None:
-        self.parts: list[tuple[Pair, int, Array, Array]] = []
+    def __init__(self, parts: Sequence[tuple[LossPair, int]], log_delta: float = -math.inf) -> None:
+        self.parts: list[tuple[LossPair, int, Array, Array]] = []
         self.cut: list[bool] = []
         for pair, count in parts:
             losses, logs = pair.nodes()

@@ -28,7 +28,7 @@ from dpcheck.execution.store import Arrays
 from dpcheck.replay import Scorer
 
 _FIRST_LOOK = 24  # runs a side on every candidate
-_LAST_LOOK = 192  # and on those that are left
+_LAST_MEASURE = 192  # and on those that are left
 _STEPS, _NEAR = 2, 12  # rounds of improvement, and candidates nearby that each of them tries
 _KEPT = 2  # pairs that are audited
 _UNSEARCHED = 12  # and where there is no time to search
@@ -53,15 +53,15 @@ class PairSearch:
         """
         runner = runner.within("pairs")
         listed = candidates(self.description, self.adjacency, self.most)
-        looks: list[_Look] = [_ByRuns(self, mechanism, runner)]
+        measures: list[_Measure] = [_ByRuns(self, mechanism, runner)]
         if not mechanism.is_outside:
-            looks.insert(0, _ByLosses(self, mechanism, runner, delta=delta))
+            measures.insert(0, _ByLosses(self, mechanism, runner, delta=delta))
         first: list[Candidate] = []
         second: list[Candidate] = []
         left = listed
-        for look in looks:
-            best, left = look.best(left)
-            first += [self._improved(one, look) for one in best[:1]]
+        for measure in measures:
+            best, left = measure.best(left)
+            first += [self._improved(one, measure) for one in best[:1]]
             second += best[1:]
         kept = (first + second or listed)[:_KEPT]
         return [one.pair(self.description, self.form) for one in kept]
@@ -71,18 +71,18 @@ class PairSearch:
         listed = candidates(self.description, self.adjacency, _UNSEARCHED)
         return [one.pair(self.description, self.form) for one in listed]
 
-    def _improved(self, best: Candidate, look: _Look) -> Candidate:
+    def _improved(self, best: Candidate, measure: _Measure) -> Candidate:
         """A better pair nearby, with as few others as it needs."""
-        height = look.at([best], _LAST_LOOK)[0]
+        height = measure.at([best], _LAST_MEASURE)[0]
         for _ in range(_STEPS):
             near = list(islice(mutated(best, self.description), 4 * _NEAR))[:: max(1, _NEAR // 4)]
             near = [one for one in near if repr(one.first) != repr(one.second)]
-            heights = look.at(near, _LAST_LOOK)
+            heights = measure.at(near, _LAST_MEASURE)
             if not near or max(heights) <= 1.05 * height:
                 break
             place = int(np.argmax(heights))
             best, height = near[place], heights[place]
-        return _shrunk(best, lambda one: look.at([one], _LAST_LOOK)[0] >= 0.9 * height, self)
+        return _shrunk(best, lambda one: measure.at([one], _LAST_MEASURE)[0] >= 0.9 * height, self)
 
 
 def _shrunk(best: Candidate, keeps: Callable[[Candidate], bool], search: PairSearch) -> Candidate:
@@ -97,16 +97,16 @@ def _shrunk(best: Candidate, keeps: Callable[[Candidate], bool], search: PairSea
 
 
 @dataclass(slots=True)
-class _Look:
-    """Says how far apart the outputs of candidates are; every look has seeds of its own."""
+class _Measure:
+    """Says how far apart the outputs of candidates are; every measurement has seeds of its own."""
 
     search: PairSearch
     mechanism: Mechanism
     runner: Runner
-    _looks: int = 0
+    _measured: int = 0
 
     def best(self, listed: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-        """The most promising, best first, and those this look cannot judge."""
+        """The most promising, best first, and those it cannot judge."""
         raise NotImplementedError
 
     def at(self, listed: Sequence[Candidate], runs: int) -> list[float]:
@@ -115,8 +115,8 @@ class _Look:
 
     def _batch(self, candidate: Candidate, measure: Callable[..., Arrays], extra: float) -> Arrays:
         pair = candidate.pair(self.search.description, self.search.form)
-        stage = f"{type(self).__name__}-{self._looks}"
-        self._looks += 1
+        stage = f"{type(self).__name__}-{self._measured}"
+        self._measured += 1
         (batch,) = self.runner.batches(
             stage, range(1), measure, self.mechanism, pair.first, pair.second, extra
         )
@@ -124,7 +124,7 @@ class _Look:
 
 
 @dataclass(slots=True)
-class _ByRuns(_Look):
+class _ByRuns(_Measure):
     """Runs candidates, those that stay ahead more and more often."""
 
     def best(self, listed: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
@@ -133,7 +133,7 @@ class _ByRuns(_Look):
             found = self.at(left, runs)
             order = sorted(range(len(left)), key=lambda i: -found[i])
             left = [left[i] for i in order[: max(_KEPT, len(left) // 3)]]
-            runs = min(_LAST_LOOK, 2 * runs)
+            runs = min(_LAST_MEASURE, 2 * runs)
         return left, []
 
     def at(self, listed: Sequence[Candidate], runs: int) -> list[float]:
@@ -142,7 +142,7 @@ class _ByRuns(_Look):
 
 
 @dataclass(slots=True)
-class _ByLosses(_Look):
+class _ByLosses(_Measure):
     """Follows the noise: two calls a candidate give its loss at `delta`."""
 
     delta: float = 0.0

@@ -3,10 +3,10 @@
 Nothing has been seen by then, so the shares may follow the first event. They are written into the
 journal and never change: a share that could grow when outputs look harmless would cost twice.
 
-    delta = failing + reading + loop + filter
+    delta = failing + odometer + loop + filter
 
-`failing` pays for what can fail outright (plans' deltas, ApproxDP, truncated batches), `reading` for
-the odometer, `loop` for paths that only ever repeat the first event, `filter` for all others.
+`failing` pays for what can fail outright (plans' deltas, ApproxDP, truncated batches), `odometer` for
+reading it, `loop` for paths that only ever repeat the first event, `filter` for all others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpcheck.ledger.pricing.costs import ZERO, Cost, View, float_below
 from dpcheck.ledger.pricing.filters import Filter, PureFilter
 from dpcheck.ledger.pricing.loop import certified_epsilon, most_within, renyi_epsilon
 
-READING = Decimal("0.02")
+ODOMETER = Decimal("0.02")
 LEAST_FILTER = Decimal("0.01")
 RESERVE = Decimal("0.01")
 RESERVE_IF_IT_CAN_FAIL = Decimal("0.1")
@@ -44,7 +44,7 @@ class Allocation:
     order: float
     planned: Decimal
     failing: Decimal
-    reading: Decimal
+    odometer: Decimal
     loop: Decimal
     filter: Decimal
 
@@ -69,13 +69,13 @@ def allocate(
         reserve = RESERVE_IF_IT_CAN_FAIL if can_fail or fixed else RESERVE
     if isinstance(filter_, PureFilter) or rest <= 0:
         return Allocation(path, event, 0, 2.0, planned[0], delta, ZERO, ZERO, ZERO)
-    failing, reading = planned[1] + rest * reserve, rest * READING
+    failing, reading = planned[1] + rest * reserve, rest * ODOMETER
     room = delta - failing - reading
     left = float_below(epsilon - planned[0])
     order = filter_.favourite(cost.divergences, max(left, 0.0), float(room))
     repeats, loop = 0, ZERO
     if filter_.certifies_loops and left > 0 and room > 0:
-        spare = 1 - READING - reserve - LEAST_FILTER
+        spare = 1 - ODOMETER - reserve - LEAST_FILTER
         repeats, share = divide_loop(event, view, left, float_below(rest), spare)
         loop = rest * share
     return Allocation(path, event, repeats, order, planned[0], failing, reading, loop, room - loop)

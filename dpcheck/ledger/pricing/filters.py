@@ -65,7 +65,7 @@ class Filter(Protocol):
     def epsilon(self, total: Floats, delta: float, order: float) -> float:
         """The least epsilon that `allows` accepts, or a little above."""
 
-    def reading(self, total: Floats, delta: float) -> float:
+    def odometer(self, total: Floats, delta: float) -> float:
         """The odometer."""
 
 
@@ -99,7 +99,7 @@ class PureFilter:
         """No second rule."""
         return math.inf
 
-    def reading(self, total: Floats, delta: float) -> float:  # noqa: ARG002
+    def odometer(self, total: Floats, delta: float) -> float:  # noqa: ARG002
         """None but the sum itself."""
         return math.inf
 
@@ -151,7 +151,7 @@ class RenyiFilter:
         """See `mixture`."""
         return self._mixture(order).epsilon(total, delta)
 
-    def reading(self, total: Floats, delta: float) -> float:
+    def odometer(self, total: Floats, delta: float) -> float:
         """See `mixture`; no order is favoured, since any moment may be asked for."""
         mixture = EVENLY if self.order is None else _alone(self.order)
         return mixture.epsilon(total, delta)
@@ -206,7 +206,7 @@ class ConcentratedFilter:
         """By the divergence at its order."""
         return _alone(order).epsilon(total * order * (1 + _ROUNDING), delta)
 
-    def reading(self, total: Floats, delta: float) -> float:
+    def odometer(self, total: Floats, delta: float) -> float:
         """By the divergences at all orders."""
         return EVENLY.epsilon(total * ORDERS * (1 + _ROUNDING), delta)
 
@@ -271,7 +271,7 @@ class GaussianFilter:
         mu = self._mu(total)
         return gdp_epsilon(mu, delta)[1] if delta > 0 and math.isfinite(mu) else math.inf
 
-    def reading(self, total: Floats, delta: float) -> float:
+    def odometer(self, total: Floats, delta: float) -> float:
         """mu-GDP has divergence a mu^2/2 at every order a."""
         return EVENLY.epsilon(total * ORDERS / 2 * (1 + _ROUNDING), delta)
 

@@ -174,7 +174,7 @@ def _checkpoints(repeats: int) -> list[tuple[int, float]]:
     return checkpoints(repeats)
 
 
-def loop_reading(event: Event, view: View, done: Decimal, repeats: int, delta: float) -> float:
+def loop_odometer(event: Event, view: View, done: Decimal, repeats: int, delta: float) -> float:
     """The odometer of a loop after `done` of at most `repeats` repetitions.
 
     Guarantee: whoever stops at any time on reading e has P(S) <= E_Q[e^e; S] + delta.

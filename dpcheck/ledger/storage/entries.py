@@ -20,7 +20,7 @@ from dpcheck.ledger.provenance import SplitKind
 from dpcheck.ledger.state import DatasetSpec, PlanState, State
 
 Fields = dict[str, object]
-_SHARES = ("planned", "failing", "reading", "loop", "filter")
+_SHARES = ("planned", "failing", "odometer", "loop", "filter")
 
 
 class Entry(Protocol):

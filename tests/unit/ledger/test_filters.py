@@ -254,7 +254,9 @@ def worst_excess(bound, steps, mu_squared, trials, rng):
 
 def test_the_odometer_holds_at_a_time_chosen_by_the_adversary_where_a_fixed_bound_does_not():
     steps, mu_squared, delta, trials = 300, 0.02, 0.05, 20_000
-    readings = [RenyiFilter().reading(ORDERS * mu_squared / 2 * t, delta) for t in range(steps + 1)]
+    readings = [
+        RenyiFilter().odometer(ORDERS * mu_squared / 2 * t, delta) for t in range(steps + 1)
+    ]
 
     def fixed_time(t):  # right at any one time given in advance
         return gdp_epsilon(math.sqrt(mu_squared * t), delta)[1]

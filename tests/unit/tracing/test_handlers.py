@@ -49,7 +49,7 @@ def own_manager(data, rng):
     answer = clipped(data).sum() + rng.laplace()
     with Quiet():
         answer = 1 / answer
-    return answer
+    return [answer]
 
 
 def in_a_helper(data, rng):
