@@ -115,7 +115,13 @@ def _described(tracer: Tracer, description: Records, form: str | None) -> Data:
     tracer.assumes["every record fits the description of the data"] = None
     if form in ("array", "values"):
         if len(numbers) < len(description.fields):
-            raise InvalidRecords("an array has numbers only; use form='pandas' or 'columns'.")
+            other = next(
+                name for name, field in description.fields if not isinstance(field, Number)
+            )
+            raise InvalidRecords(
+                f"in an array or a list a proof follows dpcheck.number only, and {other} is described "
+                "otherwise; write the function for form='pandas' or 'columns'."
+            )
         lows = np.array([_box(tracer, field).lo for field in numbers], dtype=float)
         highs = np.array([_box(tracer, field).hi for field in numbers], dtype=float)
         missing = any(field.missing for field in numbers)
