@@ -12,6 +12,7 @@ from dpcheck.core.data import Output
 
 EXACT = 1 << 53  # integers up to here are floats without loss
 _LIMB = 48
+_HALF = 1 << (_LIMB - 1)
 _MOST_LIMBS = 8
 
 
@@ -23,7 +24,10 @@ def read_float(value: float, path: str, flat: Flat) -> None:
 
 @reads(int)
 def read_int(value: int, path: str, flat: Flat) -> None:
-    """An integer; a large one also in pieces of 48 bits, so that no digit is lost."""
+    """An integer; a large one also in pieces of 48 bits, so that no digit is lost.
+
+    A piece is signed: numbers just below and just above 2^80 are neighbours in the lowest one.
+    """
     whole = int(value)
     flat.number(path, nearest_float(whole))
     size = abs(whole)
@@ -32,8 +36,9 @@ def read_int(value: int, path: str, flat: Flat) -> None:
     flat.number(f"{path}.bit_length()", float(size.bit_length()))
     limbs = -(-size.bit_length() // _LIMB)
     for index in range(min(limbs, _MOST_LIMBS)):
-        piece = (size >> (_LIMB * index)) & ((1 << _LIMB) - 1)
-        flat.number(f"abs({path}) >> {_LIMB * index} & {(1 << _LIMB) - 1:#x}", float(piece))
+        piece = ((size >> _LIMB * index) + _HALF) % (2 * _HALF) - _HALF
+        name = f"((abs({path}) >> {_LIMB * index}) + {_HALF:#x}) % {2 * _HALF:#x} - {_HALF:#x}"
+        flat.number(name, float(piece))
     if limbs > _MOST_LIMBS:
         raw = size.to_bytes(size.bit_length() // 8 + 1, "big")
         flat.number(f"digest of {path}", digest(raw))
