@@ -73,19 +73,20 @@ def command(context: click.Context, /, **options: Flag) -> None:
     from dpcheck.report.formats import need_pictures, render
 
     project = options["project"]
+    timeout = PATIENCE if options["timeout"] is None else options["timeout"]
     request = CheckRequest(
         confidence=options["confidence"],
         max_runs=options["max_runs"],
         seed=options["seed"],
         tolerance=options["tolerance"],
-        timeout=options["timeout"] or PATIENCE,
-        time_limit=options["time_limit"] or TIME_LIMIT,
+        timeout=timeout,
+        time_limit=TIME_LIMIT if options["time_limit"] is None else options["time_limit"],
         folder=folder_of(project, options["store"]),
         baseline=baseline_of(project, options["baseline"]),
         cache=not options["no_cache"],
         nightly=options["nightly"],
         pictures=need_pictures([options["style"], *(file.kind for file in options["reports"])]),
-        workers=workers(options["jobs"], options["timeout"] or PATIENCE),
+        workers=workers(options["jobs"], timeout),
         overrides=frozenset(
             n for n in ("max_runs", "timeout", "time_limit") if _was_given(context, n)
         ),

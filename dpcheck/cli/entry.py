@@ -93,7 +93,7 @@ def _last_words(status: int) -> str:
         cause = {
             "SIGKILL": "somebody, or a lack of memory, ended it",
             "SIGTERM": "somebody ended it",
-        }.get(name, "the audited code crashed")
+        }.get(name, "the audited code crashed, as compiled code does")
     else:
         how = f"ended with exit code {os.WEXITSTATUS(status)} before it had a result"
         cause = "the audited code ended the process itself, as os._exit does"

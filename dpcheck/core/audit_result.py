@@ -21,10 +21,11 @@ from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import Witness
 
 SCHEMA = "dpcheck.report/1"
-# What of a witness is neither a dataset nor an output.
+# What of a witness is neither a dataset nor an output. Its Python may hold both; the command that
+# repeats the audit is in every report.
 _FIGURES = frozenset(
     {
-        *("kind", "audit", "variant", "part", "pair", "event", "python"),
+        *("kind", "audit", "variant", "part", "pair", "event", "epsilon", "exact"),
         *("hits_first", "hits_second", "runs", "loss", "delta", "lower", "at_delta"),
         *("claim", "claim_delta", "epsilon_claimed", "canaries", "guessed", "correct"),
     }

@@ -15,7 +15,7 @@ from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
 from dpcheck.core.errors import DpcheckError, NothingToAudit, NotProvable
 from dpcheck.execution.imports import load
-from dpcheck.execution.interrupts import time_limited
+from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
 from dpcheck.execution.references import parse
 from dpcheck.session.claims import read_claim
 from dpcheck.tracing.proof import Proof, prove
@@ -39,8 +39,29 @@ def prove_target(text: str, adjacency: str | None = None) -> tuple[Proof, Claim 
     return prove_declared(target, declared, relation), claim
 
 
-def prove_declared(function: Data, declared: Declaration, adjacency: Adjacency) -> Proof:
-    """The proof of a function as it was declared."""
+def prove_declared(
+    function: Data, declared: Declaration, adjacency: Adjacency, timeout: float | None = None
+) -> Proof:
+    """The proof of a function as it was declared, in `timeout` seconds at most.
+
+    Code that calls sys.exit(0), or raises anything else that is no Exception, is not provable: it
+    must neither end the command nor pass for an answer.
+    """
+    try:
+        with interruptible(), time_limited(timeout, "the trace of the code"):
+            return _traced(function, declared, adjacency)
+    except (Exception, Interrupted):
+        raise
+    except BaseException as error:
+        remedy = "let it return an output"
+        raise NotProvable(
+            f"not provable: the function raised {type(error).__name__} on symbols; {remedy}.",
+            kind="failed",
+            remedy=remedy,
+        ) from error
+
+
+def _traced(function: Data, declared: Declaration, adjacency: Adjacency) -> Proof:
     if declared.canaries is not None:
         raise NothingToAudit(
             "a training with canaries has no data to describe; prove it by records=."
@@ -66,8 +87,8 @@ def with_proof(
     if plan.mechanism is None or plan.mechanism.batched or not callable(target):
         return plan
     try:
-        with time_limited(min(timeout or _LONGEST, _LONGEST), "the trace of the code"):
-            proof = prove_declared(target, declared, plan.claim.adjacency)
+        longest = min(timeout or _LONGEST, _LONGEST)
+        proof = prove_declared(target, declared, plan.claim.adjacency, longest)
     except NotProvable as refused:
         return replace(plan, notes=(*plan.notes, refused.message))
     except DpcheckError as error:
