@@ -36,6 +36,18 @@ class Pace:
         return int(max(0.0, seconds) * self.calls / self.seconds)
 
 
+@dataclass(slots=True)
+class Early:
+    """Calls made before the game, to follow the noise and to test what it named: the game has less."""
+
+    calls: int = 0
+
+    @property
+    def runs(self) -> int:
+        """Of them on one side; both sides are called about as often."""
+        return -(-self.calls // 2)
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What an audit may spend. Runs are per side; `alpha` is its share of the error rate.
@@ -54,6 +66,7 @@ class Limits:
     reach: float | None = None  # stop once the lower bound is this large, whatever the claim
     deadline: float = math.inf  # by time.time(): the best verdict so far is given then
     pace: Pace = field(default_factory=Pace, compare=False)
+    early: Early = field(default_factory=Early, compare=False)  # of one part
 
     @property
     def seconds_left(self) -> float:
@@ -77,14 +90,21 @@ class Limits:
             affordable is None or affordable >= 2 * _LEAST
         )
 
+    def named_for(self, mechanism: Mechanism) -> int:
+        """Calls on both sides that may test the events that following the noise named."""
+        return self.runs_for(mechanism) // 2
+
     def game_for(self, mechanism: Mechanism) -> int:
-        """Calls a side that may be guessed one by one."""
+        """Calls a side that may be guessed one by one; earlier calls are taken off."""
+        return max(1, self._before_learning(mechanism) - self.early.runs)
+
+    def _before_learning(self, mechanism: Mechanism) -> int:
         most = self.runs_for(mechanism)
         return min(_GAME, most // 8) if self.leaves_room_to_learn(mechanism) else most
 
     def after_game(self, mechanism: Mechanism) -> int:
         """Runs a side that are left after the game."""
-        return max(1, self.runs_for(mechanism) - self.game_for(mechanism))
+        return max(1, self.runs_for(mechanism) - self._before_learning(mechanism))
 
     def learning_for(self, mechanism: Mechanism, pairs: int = 1) -> int:
         """Runs a side and pair to learn scores from, on the one or two pairs that are kept."""

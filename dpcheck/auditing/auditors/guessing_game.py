@@ -173,7 +173,7 @@ def play(
             if not alone and state.calls >= _JUDGED:
                 alone = not limits.leaves_room_to_learn(mechanism)
                 if alone:
-                    most = limits.runs_for(mechanism)
+                    most = max(1, limits.runs_for(mechanism) - limits.early.runs)
                 elif not state.is_promising(most):
                     break
             state.round(most)

@@ -24,7 +24,7 @@ from dpcheck.replay.coin_game import guess_of, log_bet, lower_epsilon
 from dpcheck.replay.findings import SuggestedEvent
 
 MOST_CALLS = 160  # on a pair
-_TASK = 16  # calls between two looks
+LEAST_CALLS = _TASK = 16  # calls between two looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,14 @@ class Played:
 
 
 def play_named(
-    plan: PartPlan, number: int, event: SuggestedEvent, alpha: float, runner: Runner
+    plan: PartPlan,
+    number: int,
+    event: SuggestedEvent,
+    alpha: float,
+    runner: Runner,
+    most: int = MOST_CALLS,
 ) -> Played:
-    """Guess by the event until the claim is refuted or there is little hope.
+    """Guess by the event until the claim is refuted, there is little hope, or `most` calls are made.
 
     Guarantee: refutes a claim that holds with probability at most alpha, whenever it stops: the event
     was fixed before the first of these calls.
@@ -118,7 +123,7 @@ def play_named(
     line = (plan.tested.epsilon, plan.tested.delta) if lines is None else lines[len(lines) // 3]
     calls = right = 0
     stage = f"named-{number}"
-    for task in range(MOST_CALLS // _TASK):
+    for task in range(min(most, MOST_CALLS) // _TASK):
         (batch,) = runner.batches(
             stage,
             range(task, task + 1),
