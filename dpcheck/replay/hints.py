@@ -35,12 +35,15 @@ def hints_of(first: Run, second: Run, start: Line) -> tuple[Hint, ...]:
 
 
 def _seeds(run: Run) -> list[Hint]:
+    lost = {MarkKind.LEFT, MarkKind.UNFOLLOWED, MarkKind.ENTROPY, MarkKind.NATIVE}
+    drawn = any(mark.kind in lost for mark in run.recorder.marks)  # a seed may have been drawn
+    words = (
+        "a generator is made with {}: unless that is itself drawn, its draws are the same in every run"
+        if drawn
+        else "a generator is made with a fixed {}: its draws are the same in every run"
+    )
     return [
-        Hint(
-            HintKind.FIXED_SEED,
-            mark.line,
-            f"a generator is made with a fixed {mark.detail}: its draws are the same in every run",
-        )
+        Hint(HintKind.FIXED_SEED, mark.line, words.format(mark.detail))
         for mark in run.recorder.fixed_seeds[:_SHOWN]
     ]
 

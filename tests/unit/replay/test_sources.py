@@ -258,6 +258,17 @@ def test_bad_parameters_raise_as_numpys_do():
             call()
 
 
+@pytest.mark.parametrize(("drawn", "words"), [(False, "a fixed seed"), (True, "unless that is")])
+def test_a_seed_that_may_be_drawn_is_not_called_fixed(drawn, words):
+    def seeded(data, rng):
+        seed = int(rng.integers(1 << 62)) if drawn else 1
+        return data.sum() + np.random.default_rng(seed).laplace()
+
+    found = [h for h in examine(seeded, PAIR).hints if h.kind is HintKind.FIXED_SEED]
+    assert len(found) == 1
+    assert words in str(found[0])
+
+
 def test_hints():
     def kinds(function):
         return {hint.kind for hint in examine(function, PAIR).hints}
