@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+import sys
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -315,13 +317,23 @@ def leaky(data, size, rng):
 """
 
 
-def test_a_witness_of_runs_comes_with_python_that_repeats_it(tmp_path, capsys):
+def test_a_witness_of_runs_comes_with_python_that_repeats_it(tmp_path, capsys, monkeypatch):
     (tmp_path / "leaky.py").write_text(TARGET)
     request = AuditRequest(f"{tmp_path / 'leaky.py'}:leaky", max_runs=20_000, workers=Workers(1))
     witness = run_request(request).entries[0].witness
-    exec(witness["python"], {})
+    assert witness["confirmed_likelier"] > 2.8 * witness["confirmed_other"]
+    assert witness["p_value"] < 1e-3
+    monkeypatch.setattr(sys, "argv", ["witness.py"])
+    with pytest.raises(SystemExit) as ended:
+        exec(witness["python"], {})
+    assert ended.value.code == 1  # shown again
     printed = capsys.readouterr().out
-    assert witness["hits_first"] > 2.8 * witness["hits_second"]
-    assert (
-        f"'hits_first': {witness['hits_first']}, 'hits_second': {witness['hits_second']}" in printed
+    found = re.search(
+        r"(\d+) calls: in the event (\d+) times .* dataset, (\d+) on the other", printed
     )
+    calls, likelier, other = map(int, found.groups())
+    assert f"event: {witness['rule']}\n" in printed
+    assert calls == witness["confirmed_calls"]
+    # Fresh calls: under epsilon 1 a call in the event is on the likelier side with probability 0.731.
+    assert binom.sf(likelier - 1, likelier + other, 1 / (1 + math.exp(-1))) < 1e-3
+    assert printed.endswith("violated\n")

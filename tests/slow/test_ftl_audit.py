@@ -186,7 +186,7 @@ def test_the_command_exits_1_for_a_finite_claim_and_says_inf() -> None:
         assert entry["observed"]["epsilon"] == "inf"
         assert entry["verdict"] == "violated"
         assert entry["claim"]["epsilon"] == 50
-        assert "claims no epsilon" in entry["claim"]["source"]
+        assert "not a claim of [Liu2018], which states no epsilon" in entry["claim"]["source"]
     training = report["audits"][0]["witness"]
     assert training["figures"]["one gradient"]["rows"] < 5  # four features, five rows
     assert training["gradient_first"] != training["gradient_second"]
