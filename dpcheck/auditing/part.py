@@ -18,7 +18,7 @@ from dpcheck.auditing.auditors.witness_search import WitnessSearch
 from dpcheck.auditing.counterexample.build import readable
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
-from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.limits import Early, Limits
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.verdicts import Evidence, decide
@@ -34,9 +34,10 @@ from dpcheck.execution.runner import Runner
 
 def standard_auditors(limits: Limits) -> tuple[Auditor, ...]:
     """Proofs first, then tests, the cheapest first; what they find is listed in this order."""
+    limits = replace(limits, early=Early())
     return (
         WitnessSearch(),
-        Replay(),
+        Replay(limits),
         NoiseScaleTest(),
         OneRun(),
         Likelihood(),

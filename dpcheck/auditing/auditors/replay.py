@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dpcheck.auditing.auditors.interface import Finding, refuted
-from dpcheck.auditing.auditors.named_event import play_named
+from dpcheck.auditing.auditors.named_event import LEAST_CALLS, play_named
+from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import OneRun, Pair
 from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
@@ -50,6 +51,7 @@ class Replay:
     The tests are at most two, of the event that the outputs of the same draws name, on fresh calls.
     """
 
+    limits: Limits = field(default_factory=Limits)
     fraction: float = 0.05
 
     def applies(self, plan: PartPlan, before: Sequence[Finding]) -> bool:
@@ -77,6 +79,7 @@ class Replay:
             if finding is None:
                 break
             calls += finding.calls
+            self.limits.early.calls += finding.calls
             seen.append(finding)
             found = _refutation(plan, finding)
             if found is not None:
@@ -100,7 +103,9 @@ class Replay:
         named = [n for n, f in enumerate(seen) if f.event is not None and not f.proved]
         named.sort(key=lambda n: not any(h.kind is HintKind.ADDITIVE for h in seen[n].hints))
         named = named[:MOST_TESTED]
-        if not named:
+        assert plan.mechanism is not None
+        most = self.limits.named_for(plan.mechanism) // max(1, len(named))
+        if not named or most < LEAST_CALLS:
             return None
         runner.progress.stage(f"{runner.prefix}: testing the event that replay named")
         labels = tuple(plan.pairs[n].label for n in named)
@@ -108,8 +113,9 @@ class Replay:
         for number in named:
             event = seen[number].event
             assert event is not None
-            played = play_named(plan, number, event, alpha / len(named), runner)
+            played = play_named(plan, number, event, alpha / len(named), runner, most)
             calls += played.calls
+            self.limits.early.calls += played.calls
             if played.refutes:
                 epsilon, delta = played.lower, played.line[1]
                 confidence = 1 - alpha
@@ -126,6 +132,7 @@ class Replay:
 
     def _keeps(self, plan: PartPlan, seed: int) -> bool:
         assert plan.mechanism is not None
+        self.limits.early.calls += 2
         limit = min(SECONDS, plan.mechanism.timeout or SECONDS)
         try:
             with interruptible(), time_limited(limit):
