@@ -21,6 +21,19 @@ def laplace(scale):
     return mechanism
 
 
+def gamma_difference(rng, size=None):
+    """Laplace noise of scale 1 in a way that replay does not follow."""
+    return rng.standard_gamma(1.0, size) - rng.standard_gamma(1.0, size)
+
+
+def unfollowed_laplace(scale):
+    @dpcheck.batched
+    def mechanism(data, size, rng):
+        return data.sum() + scale * gamma_difference(rng, size)
+
+    return mechanism
+
+
 def gaussian(sigma):
     @dpcheck.batched
     def mechanism(data, size, rng):
@@ -45,9 +58,23 @@ def test_correct_laplace_passes(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_laplace_with_a_scale_20_percent_too_small_fails_with_its_witness(seed):
-    with pytest.raises(AssertionError, match=r"epsilon >= 1\.[12]") as caught:
+    with pytest.raises(AssertionError, match=r"epsilon >= 1\.2500 at delta 0 ") as caught:
         check(laplace(0.8), seed=seed)
+    assert "kind: 'replay'" in str(caught.value)
+    assert "Laplace noise moved by 1.25 of its scale" in str(caught.value)  # exactly 1 / 0.8
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_20_percent_too_small_that_replay_cannot_follow_fails_by_its_runs(seed):
+    with pytest.raises(AssertionError, match=r"epsilon >= 1\.[12]") as caught:
+        check(unfollowed_laplace(0.8), seed=seed)
     assert "hits_first" in str(caught.value)
+
+
+def test_noise_that_replay_cannot_follow_passes_by_its_runs():
+    entry = check(unfollowed_laplace(1.0))
+    assert entry.verdict is Verdict.CONSISTENT
+    assert 0.9 < entry.observed.epsilon <= 1.0
 
 
 def test_one_run_per_call_works_too():
@@ -114,12 +141,20 @@ def test_words_and_transcripts_are_audited():
 
 
 def test_a_constant_output_is_judged_by_whether_it_differs():
-    same = check(lambda data, rng: 7.0, max_runs=20_000)
-    assert same.verdict is Verdict.CONSISTENT
-    assert any("one and the same output" in note for note in same.notes)
-    with pytest.raises(AssertionError) as caught:
+    # Nothing told the datasets apart: that is no promise, so the answer is not "consistent".
+    with pytest.raises(dpcheck.Undecided, match="could only have caught epsilon >= inf"):
+        check(lambda data, rng: 7.0, max_runs=20_000)
+    with pytest.raises(AssertionError, match=r"epsilon >= inf at delta 0 .*replay") as caught:
         check(lambda data, rng: float(data.sum()), max_runs=20_000)
-    assert "inf" not in str(caught.value).split("(confidence")[0]  # only what the count supports
+    assert "output is 0 on D and 1 on D', without noise" in str(caught.value)  # a proof
+
+
+def test_what_was_counted_is_never_called_infinite():
+    def given_away(data, rng):  # always, but whoever only counts calls cannot know
+        return float(data.sum()) if rng.standard_gamma(1.0) >= 0 else -1.0
+
+    with pytest.raises(AssertionError, match=r"epsilon >= \d+\.\d+ at delta 0 \(confidence 0\.99"):
+        check(given_away, max_runs=20_000)
 
 
 def test_too_few_runs_are_undecided_not_wrong():
@@ -130,7 +165,7 @@ def test_too_few_runs_are_undecided_not_wrong():
 def test_an_exact_density_is_used():
     class Shift:
         def __call__(self, data, rng):
-            return float(data.sum() + rng.laplace(scale=0.9))
+            return float(data.sum() + 0.9 * gamma_difference(rng))
 
         def log_density(self, data, output):
             return -abs(output - data.sum()) / 0.9
