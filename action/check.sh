@@ -23,10 +23,10 @@ cd -- "${INPUT_WORKING_DIRECTORY:-.}" || fail "the input working-directory names
 status=0
 output=$(dpcheck "${arguments[@]}") || status=$?
 printf '%s\n' "$output"
-# A check that passes says so: silence means that audited code ended the process.
-if [[ "$status" == 0 && -z "$output" ]]; then
-  echo "::error title=dpcheck::the check ended without a result."
-  status=2
+# A check that passes says so; silence is no answer, whatever the exit code.
+if [[ -z "$output" ]]; then
+  echo "::error title=dpcheck::the check ended without a result; the log of this step says why."
+  [[ "$status" != 0 ]] || status=2
 fi
 [[ -z "${GITHUB_OUTPUT:-}" ]] || echo "exit-code=$status" >> "$GITHUB_OUTPUT"
 exit "$status"

@@ -71,6 +71,15 @@ def audit(monkeypatch, capfd, tmp_path):
     return call
 
 
+def assert_same_runs(here, there):
+    """The same counts; the bound made here is a little lower, for following the code has its share."""
+    bounds = ("epsilon", "detectable")
+    counts = [{k: v for k, v in seen.items() if k not in bounds} for seen in (here, there)]
+    assert counts[0] == counts[1]
+    assert 0.99 * there["epsilon"] <= here["epsilon"] <= there["epsilon"]
+    assert there["detectable"] <= here["detectable"] <= 1.01 * there["detectable"]
+
+
 def program(tmp_path, body):
     path = tmp_path / "program.py"
     path.write_text("import json, os, sys, time\n" + body)
@@ -92,7 +101,7 @@ def test_another_interpreter_gives_the_same_counts(audit, tmp_path, name, scale,
     assert here[0] == there[0]
     assert there[0] in (code if isinstance(code, tuple) else (code,))
     if here[1]["observed"]["method"] == there[1]["observed"]["method"]:
-        assert here[1]["observed"] == there[1]["observed"]
+        assert_same_runs(here[1]["observed"], there[1]["observed"])
     else:  # the code itself can be read here only
         assert here[1]["observed"]["method"] == "replay"
 

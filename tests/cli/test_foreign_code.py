@@ -161,10 +161,29 @@ def test_a_file_that_ends_the_process_when_imported_gives_no_answer(tmp_path):
     assert is_one_line_of_error(done, "exit code 0"), (done.returncode, done.stdout, done.stderr)
 
 
-def test_a_dead_worker_is_diagnosed(tmp_path):
-    (tmp_path / "mech.py").write_text(HEAD + ENDS)
-    done = dpcheck(tmp_path, "audit", "mech.py:crashes", "--jobs", "2")
-    assert is_one_line_of_error(done, "DPC430", "SIGSEGV", "compiled code"), done.stderr
+IN_A_WORKER = """
+COMMAND = os.path.abspath("pid of the command")  # which calls it first, to follow its noise
+
+
+@audited
+def crashes_in_a_worker(data, rng):
+    if not os.path.exists(COMMAND):
+        with open(COMMAND, "w") as file:
+            file.write(str(os.getpid()))
+    with open(COMMAND) as file:
+        if file.read() != str(os.getpid()):
+            ctypes.string_at(0)
+    return data + rng.laplace()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "who"), [("crashes", "the command"), ("crashes_in_a_worker", "a worker process")]
+)
+def test_a_crash_is_diagnosed(tmp_path, name, who):
+    (tmp_path / "mech.py").write_text(HEAD + ENDS + IN_A_WORKER)
+    done = dpcheck(tmp_path, "audit", f"mech.py:{name}", "--jobs", "2")
+    assert is_one_line_of_error(done, "DPC430", who, "SIGSEGV", "compiled code"), done.stderr
 
 
 def test_the_exit_code_is_the_verdicts_whatever_happens_at_the_end(tmp_path):
@@ -259,13 +278,17 @@ OBJECTS = np.array([Decimal(1), {"a": 1}, None], dtype=object)
 def objects(data, rng):
     return float(data[0]) + 1e-3 * rng.laplace()
 """
+# The pair as it was given, and what is left of it where there is time to look for a smaller one.
 SHOWN = {
     "missing": (
-        {"of": "ndarray of shape (300, 3)", "rows": {"17": [0.0, 0.0, 0.0]}},
-        {"of": "ndarray of shape (300, 3)", "rows": {"17": [0.0, "nan", 0.0]}},
+        (
+            {"of": "ndarray of shape (300, 3)", "rows": {"17": [0.0, 0.0, 0.0]}},
+            {"of": "ndarray of shape (300, 3)", "rows": {"17": [0.0, "nan", 0.0]}},
+        ),
+        ([[0.0, 0.0, 0.0]], [[0.0, "nan", 0.0]]),
     ),
-    "exact": (["1.5", "1/3", None], ["9", "1/3", None]),
-    "objects": (["1", {"a": 1}, None], ["5", {"a": 1}, None]),
+    "exact": ((["1.5", "1/3", None], ["9", "1/3", None]), (["1.5"], ["9"])),
+    "objects": ((["1", {"a": 1}, None], ["5", {"a": 1}, None]), (["1"], ["5"])),
 }
 
 
@@ -285,13 +308,12 @@ def test_data_of_any_kind_is_reported_where_it_differs_or_not_at_all(tmp_path, h
     done = here(*arguments)
     assert done.returncode == 1, done.stderr
     witness = json.loads(done.stdout)["audits"][0]["witness"]
-    # Which side is called the first depends on the event.
-    pair = [witness["first"], witness["second"]]
-    assert sorted(pair, key=str) == sorted(SHOWN[name], key=str)
+    pair = (witness["first"], witness["second"])
+    assert pair == SHOWN[name][witness["pair"].endswith(", shrunk")]
     done = here(*arguments, "--no-data")
     witness = json.loads(done.stdout)["audits"][0]["witness"]
-    assert not {"first", "second", "output"} & set(witness)
-    assert witness["hits_first"] > witness["hits_second"]
+    assert not {"first", "second", "output", "python", "rule", "source"} & set(witness)
+    assert witness["epsilon"] > 900  # each moves noise of scale 1e-3 by 1 or more
 
 
 READS = """
@@ -332,14 +354,16 @@ def test_what_is_remembered_is_what_was_run(tmp_path, here, monkeypatch, command
         assert done.returncode == 3, done.stderr
         return sys.runs_of_f
 
-    assert runs() > 1000
-    assert runs() == 0
+    # An audit that is resumed has its batches of runs kept, and follows the noise of a few calls anew.
+    followed = 10 if command == "audit" else 0
+    assert runs() > 300
+    assert runs() <= followed
     for name in ("helpers.py", "plugin.py"):  # imported, and imported by a name made at run time
         (tmp_path / name).write_text("SCALE = 1.0  # changed\n")
-        assert runs() > 1000, name
-        assert runs() == 0, name
+        assert runs() > 300, name
+        assert runs() <= followed, name
     (tmp_path / "shift.txt").write_text("0.5")  # opened while it runs
-    assert runs() > 1000
-    assert runs() == 0
+    assert runs() > 300
+    assert runs() <= followed
     (tmp_path / "unrelated.py").write_text("changed = True")
-    assert runs() == 0
+    assert runs() <= followed

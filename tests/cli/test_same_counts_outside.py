@@ -77,7 +77,13 @@ def test_the_same_verdict_and_counts_three_ways(audit, tmp_path, scale, verdict)
     assert there[1] == verdict
     here = seen(audit("declared.py:rounded", *runs))
     if here[2]["method"] == program[2]["method"]:
-        assert here == program
+        assert here[:2] == program[:2]
+        bounds = ("epsilon", "detectable")
+        counts = [{k: v for k, v in each[2].items() if k not in bounds} for each in (here, program)]
+        assert counts[0] == counts[1]
+        # Following the code, which can be done here only, has its share of the error rate.
+        assert 0.99 * program[2]["epsilon"] <= here[2]["epsilon"] <= program[2]["epsilon"]
+        assert program[2]["detectable"] <= here[2]["detectable"] <= 1.01 * program[2]["detectable"]
     else:  # its code can be followed here
         assert here[2]["method"] == "replay"
         assert (

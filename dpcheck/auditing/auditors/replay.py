@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from dpcheck.auditing.auditors.interface import Finding, refuted
 from dpcheck.auditing.auditors.named_event import LEAST_CALLS, play_named
 from dpcheck.auditing.limits import Limits
-from dpcheck.auditing.mechanism import OneRun, Pair
+from dpcheck.auditing.mechanism import Mechanism, OneRun, Pair
 from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import Observed
@@ -17,10 +18,11 @@ from dpcheck.core.errors import RunTimedOut
 from dpcheck.core.evidence import Spent
 from dpcheck.core.method import Method
 from dpcheck.core.witness import Witness, WitnessKind
-from dpcheck.execution.interrupts import interruptible, time_limited
+from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
 from dpcheck.execution.runner import Runner
 from dpcheck.replay import FindingKind, HintKind, ReplayFinding, examine, keeps_answers
 
+Found = TypeVar("Found")
 MOST_PAIRS = 24
 MOST_TESTED = 2  # named events
 SECONDS = 20.0  # a pair: following makes code slower, and slow code has the other auditors
@@ -133,22 +135,28 @@ class Replay:
     def _keeps(self, plan: PartPlan, seed: int) -> bool:
         assert plan.mechanism is not None
         self.limits.early.calls += 2
-        limit = min(SECONDS, plan.mechanism.timeout or SECONDS)
-        try:
-            with interruptible(), time_limited(limit):
-                return keeps_answers(OneRun(plan.mechanism), plan.pairs[0].first, seed)
-        except RunTimedOut:
-            return False
+        run, data = OneRun(plan.mechanism), plan.pairs[0].first
+        return bool(_limited(plan.mechanism, lambda: keeps_answers(run, data, seed)))
 
     def _examine(self, plan: PartPlan, pair: Pair, seed: int) -> ReplayFinding | None:
         assert plan.mechanism is not None
-        limit = min(SECONDS, plan.mechanism.timeout or SECONDS)
-        claim = plan.claim
-        try:
-            with interruptible(), time_limited(limit):
-                return examine(OneRun(plan.mechanism), pair, claim.budget, claim.adjacency, seed)
-        except RunTimedOut:
-            return None
+        run, claim = OneRun(plan.mechanism), plan.claim
+        return _limited(
+            plan.mechanism, lambda: examine(run, pair, claim.budget, claim.adjacency, seed)
+        )
+
+
+def _limited(mechanism: Mechanism, look: Callable[[], Found]) -> Found | None:
+    """What `look` finds; None where the code hangs, or raises what is no Exception."""
+    try:
+        with interruptible(), time_limited(min(SECONDS, mechanism.timeout or SECONDS)):
+            return look()
+    except (Exception, Interrupted) as error:
+        if not isinstance(error, RunTimedOut):
+            raise
+    except BaseException:  # a KeyboardInterrupt or CancelledError of the code: the runs report it
+        pass
+    return None
 
 
 def _refutation(plan: PartPlan, finding: ReplayFinding) -> tuple[float, float] | None:
