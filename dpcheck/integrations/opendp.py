@@ -110,11 +110,13 @@ def audited_measurement(
     neighbours: Sequence[tuple[Data, Data]],
     delta: float = 1e-6,
     name: str = "measurement",
+    rows_per_person: int = 1,
 ) -> Measurement:
     """The measurement as an audit target.
 
     `d_in` is the distance between neighbours in the measurement's own metric: 1 for add-remove
-    under symmetric distance, 2 there for replace-one.
+    under symmetric distance, 2 there for replace-one. Pairs differ in the rows of one person, at most
+    `rows_per_person`.
     Assumes: the pairs given are that close.
     """
     if not callable(measurement) or not hasattr(measurement, "map"):
@@ -124,5 +126,10 @@ def audited_measurement(
             name="measurement",
         )
     claim = claim_of(measurement, d_in, adjacency=adjacency, delta=delta)
-    wrap = audited(claim=claim, adjacency=str(as_adjacency(adjacency)), neighbours=neighbours)
+    wrap = audited(
+        claim=claim,
+        adjacency=str(as_adjacency(adjacency)),
+        neighbours=neighbours,
+        rows_per_person=rows_per_person,
+    )
     return wrap(Measurement(measurement, claim, name))

@@ -33,6 +33,7 @@ randomized_response = audited_measurement(
 two_rows_each = audited_measurement(
     space >> dp.t.then_sum() >> dp.m.then_laplace(scale=1.0),
     d_in=1, adjacency="add-remove", neighbours=[([0.5, 1.0, 1.0], [0.5])], name="two_rows_each",
+    rows_per_person=2,
 )  # fmt: skip
 
 TARGETS = {

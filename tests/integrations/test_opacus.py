@@ -122,7 +122,7 @@ def test_a_quarter_of_the_noise_is_caught(targets, audit):
 
 def test_the_number_of_rows_shows_in_the_noise(targets, audit):
     """Under add-remove as such; with public n a step follows the law of its event (above)."""
-    entry = audit(targets.number_of_rows, max_runs=1000)
+    entry = audit(targets.number_of_rows, max_runs=2000)
     assert entry.verdict == "violated"
 
 
