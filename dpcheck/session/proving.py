@@ -14,6 +14,7 @@ from dpcheck.core.audit_result import Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
 from dpcheck.core.errors import DpcheckError, NothingToAudit, NotProvable
+from dpcheck.execution.facts import watched
 from dpcheck.execution.imports import load
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
 from dpcheck.execution.references import parse
@@ -48,7 +49,11 @@ def prove_declared(
     must neither end the command nor pass for an answer.
     """
     try:
-        with interruptible(), time_limited(timeout, "the trace of the code"):
+        with (
+            watched(entropy=False),
+            interruptible(),
+            time_limited(timeout, "the trace of the code"),
+        ):
             return _traced(function, declared, adjacency)
     except (Exception, Interrupted):
         raise

@@ -317,10 +317,15 @@ def test_data_of_any_kind_is_reported_where_it_differs_or_not_at_all(tmp_path, h
 
 
 READS = """
-import pathlib, sys
+import functools, pathlib, sys
 from helpers import SCALE
 
 HERE = pathlib.Path(__file__).parent
+
+
+@functools.cache
+def scale():
+    return float((HERE / "scale.txt").read_text())
 
 
 @audited
@@ -328,7 +333,7 @@ def f(data, rng):
     sys.runs_of_f += 1
     import plugins
     shift = float((HERE / "shift.txt").read_text())
-    return data + shift + SCALE * plugins.get().SCALE * rng.laplace()
+    return data + shift + SCALE * plugins.get().SCALE * scale() * rng.laplace()
 """
 
 
@@ -340,6 +345,7 @@ def test_what_is_remembered_is_what_was_run(tmp_path, here, monkeypatch, command
         "plugins.py": "def get():\n    return __import__('importlib').import_module('plug' + 'in')\n",
         "plugin.py": "SCALE = 1.0\n",
         "shift.txt": "0.0",
+        "scale.txt": "1.0",
         "unrelated.py": "",
         "dpcheck.toml": '[[audits]]\ntarget = "mech.py:f"\n',
     }
@@ -362,8 +368,10 @@ def test_what_is_remembered_is_what_was_run(tmp_path, here, monkeypatch, command
         (tmp_path / name).write_text("SCALE = 1.0  # changed\n")
         assert runs() > 300, name
         assert runs() <= followed, name
-    (tmp_path / "shift.txt").write_text("0.5")  # opened while it runs
-    assert runs() > 300
-    assert runs() <= followed
+    # Opened in every run, and in the first one of a process only.
+    for name, text in (("shift.txt", "0.5"), ("scale.txt", "1.00")):
+        (tmp_path / name).write_text(text)
+        assert runs() > 300, name
+        assert runs() <= followed, name
     (tmp_path / "unrelated.py").write_text("changed = True")
     assert runs() <= followed

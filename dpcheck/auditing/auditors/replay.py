@@ -18,6 +18,7 @@ from dpcheck.core.errors import RunTimedOut
 from dpcheck.core.evidence import Spent
 from dpcheck.core.method import Method
 from dpcheck.core.witness import Witness, WitnessKind
+from dpcheck.execution.facts import watched
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
 from dpcheck.execution.runner import Runner
 from dpcheck.replay import FindingKind, HintKind, ReplayFinding, examine, keeps_answers
@@ -147,9 +148,13 @@ class Replay:
 
 
 def _limited(mechanism: Mechanism, look: Callable[[], Found]) -> Found | None:
-    """What `look` finds; None where the code hangs, or raises what is no Exception."""
+    """What `look` finds; None where the code hangs, or raises what is no Exception.
+
+    What code reads once in a process it reads here: a result depends on it as on all other files.
+    """
+    limit = min(SECONDS, mechanism.timeout or SECONDS)
     try:
-        with interruptible(), time_limited(min(SECONDS, mechanism.timeout or SECONDS)):
+        with watched(entropy=False), interruptible(), time_limited(limit):
             return look()
     except (Exception, Interrupted) as error:
         if not isinstance(error, RunTimedOut):
