@@ -316,6 +316,27 @@ def test_data_of_any_kind_is_reported_where_it_differs_or_not_at_all(tmp_path, h
     assert witness["epsilon"] > 900  # each moves noise of scale 1e-3 by 1 or more
 
 
+NUMBERS = """
+A = np.zeros((30, 2))
+B = A.copy()
+B[3, 1] = 77.125
+
+
+@audited_pair
+def numbers(data, rng):
+    return float(data.sum()) + 1e-3 * rng.laplace()
+"""
+
+
+def test_no_data_is_in_any_report_that_shall_have_none(tmp_path, here):
+    declared = 'dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[(A, B)])'
+    (tmp_path / "mech.py").write_text(HEAD + NUMBERS.replace("audited_pair", declared))
+    for style in ("json", "text", "markdown"):
+        words = ("audit", "mech.py:numbers", "--max-runs", "3000", "--format", style)
+        assert "77.125" in here(*words).stdout
+        assert "77.125" not in here(*words, "--no-data").stdout
+
+
 READS = """
 import functools, pathlib, sys
 from helpers import SCALE

@@ -38,6 +38,23 @@ def branch(age, rng):
 """
 
 
+ENDS = """
+
+@declared(1.0)
+def ends(age, rng):
+    raise RAISED
+"""
+
+
+@pytest.mark.parametrize("raised", ["SystemExit(0)", "KeyboardInterrupt", "GeneratorExit"])
+def test_code_that_ends_the_program_is_not_proved(folder, raised):
+    (folder / "survey.py").write_text(SOURCE + ENDS.replace("RAISED", raised))
+    done = CliRunner().invoke(main, ["prove", "survey.py:ends", "--format", "json"])
+    assert done.exit_code == 3
+    assert json.loads(done.stdout)["proved"] is False
+    assert raised.removesuffix("(0)") in json.loads(done.stdout)["message"]
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     (tmp_path / "survey.py").write_text(SOURCE)
