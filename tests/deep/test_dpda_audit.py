@@ -92,7 +92,7 @@ def test_noise_by_the_wrong_divisor_is_caught(monkeypatch):
     monkeypatch.setattr(canary_module.CanaryStep, "check", lambda self, rng: {})
     entry = _audit()
     assert entry.verdict is not Verdict.HOLDS
-    assert "FAILED" in entry.conformance
+    assert "is NOT what the description says" in entry.conformance
     assert entry.verdict in (Verdict.VIOLATED, Verdict.UNDECIDED)
 
 
@@ -221,7 +221,7 @@ def test_target_gradients_without_noise_in_the_training_loop_are_caught(monkeypa
     entry = _audit(settings=("rows=200", "batch=20", "epochs=6", "noise=12", "canaries=400"))
     assert entry.verdict is Verdict.VIOLATED
     assert entry.observed.method.startswith("one run")
-    assert "passed" in entry.conformance
+    assert "as it should be" in entry.conformance
     assert entry.witness["correct"] > 0.97 * entry.witness["guessed"]
     assert entry.observed.epsilon > 1
 
