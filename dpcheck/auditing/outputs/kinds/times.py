@@ -8,7 +8,7 @@ from dpcheck.auditing.outputs.flat import Flat
 from dpcheck.auditing.outputs.registry import reads
 
 _NOTHING = timedelta(0)
-_START, _MICROSECOND = datetime(2000, 1, 1), timedelta(microseconds=1)
+_START = date(2000, 1, 1).toordinal()
 
 
 @reads(datetime)
@@ -17,8 +17,11 @@ def read_datetime(value: datetime, path: str, flat: Flat) -> None:
 
     Microseconds from 2000 on are exact in a float for 285 years either way.
     """
-    written = datetime.combine(value.date(), value.time())
-    flat.number(f"microseconds of {path} since 2000", (written - _START) / _MICROSECOND)
+    whole = f"({path}.toordinal() - {_START}) * 86400 + {_clock(path)}"
+    seconds = (value.toordinal() - _START) * 86400 + _whole_seconds(value)
+    flat.number(
+        f"({whole}) * 10**6 + {path}.microsecond", float(seconds * 10**6 + value.microsecond)
+    )
     flat.number(f"{path}.toordinal()", float(value.toordinal()))
     _read_clock(value.time(), f"{path}.time()", flat)
     _read_zone(value.tzinfo, value.utcoffset(), path, flat)
@@ -38,13 +41,21 @@ def read_time(value: time, path: str, flat: Flat) -> None:
 
 
 def _read_clock(value: time, path: str, flat: Flat) -> None:
-    seconds = value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
-    flat.number(f"seconds of {path}", seconds)
+    name = f"{_clock(path)} + {path}.microsecond / 1e6"
+    flat.number(name, _whole_seconds(value) + value.microsecond / 1e6)
+
+
+def _clock(path: str) -> str:
+    return f"{path}.hour * 3600 + {path}.minute * 60 + {path}.second"
+
+
+def _whole_seconds(value: time | datetime) -> int:
+    return value.hour * 3600 + value.minute * 60 + value.second
 
 
 def _read_zone(zone: tzinfo | None, offset: timedelta | None, path: str, flat: Flat) -> None:
     if zone is not None:
-        flat.number(f"{path}.utcoffset()", (offset or _NOTHING).total_seconds())
+        flat.number(f"{path}.utcoffset().total_seconds()", (offset or _NOTHING).total_seconds())
 
 
 @reads(timedelta)
