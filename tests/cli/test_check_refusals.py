@@ -55,6 +55,7 @@ def test_what_cannot_be_carried_out_is_one_line_and_exit_2(folder, text, words):
         ("--time-limit", "0"),
         ("--time-limit", "nan"),
         ("--timeout", "-1"),
+        ("--timeout", "0"),
         ("--jobs", "0"),
         ("--max-runs", "0"),
         ("--seed", "-1"),
