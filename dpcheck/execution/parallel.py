@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.core.errors import RunTimedOut, UnknownName
+from dpcheck.core.extras import need
 from dpcheck.execution.facts import take
 from dpcheck.execution.imports import surroundings
 from dpcheck.execution.pools import Pool, dask_pool, loky_pool
@@ -44,6 +45,8 @@ class Workers:
     def __post_init__(self) -> None:
         if self.backend not in ("loky", "dask"):
             raise UnknownName(f"unknown backend {self.backend!r}; use loky or dask.")
+        if self.backend == "dask":
+            need("distributed", "dask")  # before anything runs, even what needs no workers
 
     def pool(self) -> Pool:
         """The processes."""

@@ -12,7 +12,8 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Protocol
 
-from dpcheck.core.errors import MissingExtra, UnknownName, WorkerDied
+from dpcheck.core.errors import UnknownName, WorkerDied
+from dpcheck.core.extras import need
 from dpcheck.execution.tasks import Done, Parcel
 
 _THREADS = (
@@ -150,13 +151,7 @@ class DaskPool:
     is_local = False
 
     def __init__(self, scheduler: str | None) -> None:
-        try:
-            import distributed
-        except ImportError:
-            raise MissingExtra(
-                "the dask backend needs the package distributed: pip install 'dpcheck[dask]'."
-            ) from None
-        self._lib: Any = distributed  # untyped
+        self._lib: Any = need("distributed", "dask")  # untyped
         try:
             # Submitted directly rather than through joblib's dask backend: the scheduler runs a
             # task that was lost with its worker again, and being pure it gives the same result.
