@@ -88,11 +88,13 @@ def main() -> None:
     if "--write" in sys.argv:
         PAGE.write_text(
             "# Runs at once\n\n"
-            "A function that has a proof takes the same path in every run, so an audit can make many runs of "
-            "it at once: private sums are computed once, draws and what follows from them have one entry a run. "
-            "The first eight outputs are compared with the function's own before any is used.\n\n"
+            "A function that has a proof takes the same path in every run, so an audit can make many "
+            "runs of it at once: private sums are computed once, draws and what follows from them "
+            "have one entry a run. The first eight outputs are compared with the function's own "
+            "before any is used.\n\n"
             + "\n".join(lines)
-            + f"\n\n`python benchmarks/traced_runs.py --write`, {made['date']}, {made['machine']}, one thread, CPU time, "
+            + "\n\n`python benchmarks/traced_runs.py --write`, "
+            f"{made['date']}, {made['machine']}, CPU time, "
             "medians of five turns, seeds 0 to 4. Data of 100 rows.\n"
         )
 
