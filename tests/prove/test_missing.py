@@ -1,4 +1,4 @@
-"""Missing values replaced before a sum: provable in every common spelling, and only if it is the same array."""
+"""Missing values replaced before a sum: provable in every common spelling, if it is the same array."""
 
 from __future__ import annotations
 
