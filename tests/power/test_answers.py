@@ -146,6 +146,25 @@ def hashed(rng) -> float:
     return int.from_bytes(hashlib.sha256(rng.bytes(8)).digest()[:4], "big") / 2**32
 
 
+@pytest.mark.parametrize(("keep", "least", "truth"), [(1.0, 3.0, math.inf), (0.9526, 2.0, 3.0)])
+def test_a_refuted_claim_is_told_how_far_off_it_is(keep, least, truth):
+    calls = 0
+
+    def response(data, rng):
+        nonlocal calls
+        calls += 1
+        return data if hashed(rng) <= keep else 1 - data
+
+    for seed in range(3):
+        entry = audit_function(
+            response, claim=1.0, neighbours=PAIR, adjacency="replace-one", max_runs=2500, seed=seed
+        )
+        assert least < entry.observed.epsilon <= truth
+    assert calls <= 3 * 2 * 2500
+    shares = [line.share for line in entry.spending]
+    assert math.fsum(shares) == pytest.approx(1e-3, rel=1e-9)
+
+
 @pytest.mark.parametrize("leak", [math.nan, math.inf, -math.inf])
 def test_a_rule_on_what_is_no_number_means_what_python_means(leak):
     def release(data, rng):
