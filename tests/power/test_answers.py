@@ -109,11 +109,26 @@ def test_a_consistent_verdict_says_on_what_condition_and_what_it_would_have_caug
 
 
 @pytest.mark.parametrize("function", [lambda data, rng: None, lambda data, rng: rng.laplace()])
-def test_nothing_is_promised_where_nothing_tells_the_datasets_apart(function):
-    entry = by_runs(function, runs=4000)
+@pytest.mark.parametrize("runs", [800, 4000])  # by guesses alone, and with an event to test
+def test_nothing_is_promised_where_nothing_tells_the_datasets_apart(function, runs):
+    entry = by_runs(function, runs=runs)
     assert entry.verdict is Verdict.UNDECIDED
     assert math.isinf(entry.observed.detectable)
     assert any("nothing told the two datasets apart" in note for note in entry.notes)
+
+
+def subset_selection(value, rng):
+    """Two of eight values; the true one is only ever the first of them, so epsilon is infinite."""
+    others = [each for each in range(8) if each != value]
+    if hashed(rng) <= 0.475:
+        return [value, int(rng.choice(others))]
+    return rng.choice(others, size=2, replace=False).tolist()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_which_value_stands_first_in_a_list_is_seen(seed):
+    entry = by_runs(subset_selection, pairs=[(1, 3)], seed=seed, runs=1500)
+    assert entry.verdict is Verdict.VIOLATED
 
 
 def test_noise_that_is_kept_is_named():
