@@ -52,6 +52,7 @@ def by_runs(function, claim=1.0, pairs=PAIR, seed=0, runs=None):
         (lambda data, _: {"mean": data, "people": 7}, 100),
         (lambda data, rng: data + 0.25 * rng.laplace(), 300),  # epsilon 4
         (lambda data, rng: data if rng.random() < 0.982 else 1 - data, 300),  # and 4 again
+        (lambda data, rng: (1.5 + data) * rng.normal(size=32), 300),  # only the scale of the noise
     ],
 )
 @pytest.mark.parametrize("seed", range(3))

@@ -153,6 +153,21 @@ class Direction:
 
 
 @dataclass(frozen=True, slots=True)
+class Distance:
+    """How far an output lies from the common centre: sees noise whose scale differs, not its place."""
+
+    centre: Array
+    scale: Array
+    sign: float
+
+    def __call__(self, outputs: Array) -> Array:
+        """The mean distance over columns, in units of their spread."""
+        far = np.abs(outputs - self.centre) / self.scale
+        result: Array = self.sign * far.mean(axis=1)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbours:
     """Which side the nearest earlier outputs came from: + 1 for the first, - 1 for the second."""
 
@@ -191,11 +206,12 @@ def fit(outputs: Array, sides: Sides, epsilon: float) -> list[Rule]:
     return [
         _best_column(outputs, sides, epsilon, columns),
         _direction(outputs, sides, epsilon, columns),
+        _distance(outputs, sides, epsilon, columns),
         _neighbours(outputs, sides, epsilon, columns),
     ]
 
 
-KINDS = 3  # rules that `fit` returns
+KINDS = 4  # rules that `fit` returns
 
 
 def _telling(outputs: Array, sides: Sides) -> tuple[Array, NDArray[np.intp]]:
@@ -244,11 +260,26 @@ def _direction(outputs: Array, sides: Sides, epsilon: float, columns: NDArray[np
     return as_rule("weighted sum", score, score.inner(outputs), sides, epsilon)
 
 
+def _distance(outputs: Array, sides: Sides, epsilon: float, columns: NDArray[np.intp]) -> Rule:
+    centre, scale = np.median(outputs, axis=0), _scale(outputs)
+    both = (Distance(centre, scale, sign) for sign in (1.0, -1.0))
+    rules = [
+        as_rule("distance from the centre", _Chosen(score, columns), score(outputs), sides, epsilon)
+        for score in both
+    ]
+    return max(rules, key=lambda rule: rule.worth)
+
+
+def _scale(outputs: Array) -> Array:
+    spread = outputs.std(axis=0)
+    result: Array = np.where(spread > 0, spread, 1.0)
+    return result
+
+
 def _neighbours(outputs: Array, sides: Sides, epsilon: float, columns: NDArray[np.intp]) -> Rule:
     outputs, sides = outputs[-_MOST_SEEN:], sides[-_MOST_SEEN:]
-    scale = np.where(outputs.std(axis=0) > 0, outputs.std(axis=0), 1.0)
     count = max(1, round(math.sqrt(len(outputs)) / 2))
-    inner = Neighbours(outputs, np.where(sides, 1.0, -1.0), scale, count)
+    inner = Neighbours(outputs, np.where(sides, 1.0, -1.0), _scale(outputs), count)
     return as_rule("nearest outputs", _Chosen(inner, columns), inner.left_out(), sides, epsilon)
 
 
