@@ -15,7 +15,7 @@ from dpcheck.auditing.auditors.noise_scale import NoiseScaleTest
 from dpcheck.auditing.auditors.one_run import OneRun
 from dpcheck.auditing.auditors.replay import Replay
 from dpcheck.auditing.auditors.witness_search import WitnessSearch
-from dpcheck.auditing.counterexample.build import readable
+from dpcheck.auditing.counterexample.build import Confirmed, readable
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
 from dpcheck.auditing.limits import Early, Limits, Pace
@@ -106,6 +106,12 @@ def audit_part(
     )
     verdict = decide(evidence)
     spent = sum(each.runs + each.learning_runs for each, _ in seen)
+    witness = best.witness
+    if verdict is Verdict.VIOLATED:
+        witness, confirmed = _shown(plan, best, spent, limits, runner)
+        if confirmed is not None and left > 0 and best.method is not Method.REPLAY:
+            observed, line = _sharper(observed, confirmed, left)
+            findings.append(Finding(line))
     told = [finding.conformance for finding in findings if finding.conformance is not None]
     if plan.code_proof is not None:
         told.insert(0, plan.code_proof.how)
@@ -117,9 +123,7 @@ def audit_part(
         plan.proved,
         observed,
         verdict,
-        best.witness
-        if verdict is not Verdict.VIOLATED
-        else _shown(plan, best, spent, limits, runner),
+        witness,
         (
             *plan.notes,
             *(note for finding in findings for note in finding.notes),
@@ -192,15 +196,32 @@ def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Finding]]
     ]
 
 
+def _sharper(seen: Observed, confirmed: Confirmed, alpha: float) -> tuple[Observed, Spent]:
+    """What was observed, or more, where the calls that confirmed a readable event prove more.
+
+    A claim is refuted as soon as the evidence will do, so the bound is then barely above it. The
+    calls after that are fresh, and are given the error rate that was left.
+    """
+    method = Method.CONFIRMED_EVENT
+    line = Spent(
+        method, alpha, (), "an event fixed before these calls, after the claim was refuted"
+    )
+    epsilon = confirmed.lower_epsilon(seen.delta, alpha)
+    if epsilon <= seen.epsilon:
+        return seen, line
+    runs = seen.runs + -(-confirmed.calls // 2)
+    return replace(seen, epsilon=epsilon, method=method, runs=runs), line
+
+
 def _shown(
     plan: PartPlan, found: Finding, spent: int, limits: Limits, runner: Runner
-) -> Witness | None:
+) -> tuple[Witness | None, Confirmed | None]:
     """The witness of a violation; one of runs is made readable, within the time that is left."""
     try:
         with until(limits.deadline):
             return readable(plan, found, limits, spent, runner)
     except TimeLimitReached:
-        return found.witness
+        return found.witness, None
 
 
 def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, float, int]:

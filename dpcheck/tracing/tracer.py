@@ -42,6 +42,7 @@ class Tracer:
         self.releases: list[Release] = []
         self.assumes: dict[str, None] = {}
         self.examples = np.random.default_rng(20261117)
+        self.left_at: Line | None = None  # where the function was left, or stands, once it was
         self._next_id = 0
         self._used: set[int] = set()
         self._held, self._filters = warnings.filters, list(warnings.filters)
@@ -52,7 +53,9 @@ class Tracer:
         return self.adjacency is not Adjacency.ADD_REMOVE
 
     def line(self) -> Line:
-        """The innermost line of the user's code on the stack."""
+        """The innermost line of the user's code on the stack; after the call, where it was left."""
+        if self.left_at is not None:
+            return self.left_at
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             path = frame.f_code.co_filename

@@ -20,6 +20,7 @@ Guess = NDArray[np.int8]  # 1 first, 0 second, -1 pass
 PASS = -1
 _MOST_COLUMNS = 512  # of stumps and distances; wider outputs are read by their most telling columns
 _MOST_SEEN = 512  # calls that distances are taken to
+_MOST_VALUES = 64  # of a column, each of which may be telling
 _MOST_NUMBERS = 1 << 20  # in memory at once
 
 
@@ -99,6 +100,44 @@ class Column:
     def __call__(self, outputs: Array) -> Array:
         """The scores."""
         return self.sign * outputs[:, self.index]
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """One column of few values, which need no order: how much likelier each is on the first side."""
+
+    index: int
+    values: Array
+    scores: Array
+
+    def __call__(self, outputs: Array) -> Array:
+        """The scores; 0 for a value that was not seen."""
+        column = outputs[:, self.index]
+        at = np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
+        result: Array = np.where(self.values[at] == column, self.scores[at], 0.0)
+        return result
+
+
+def _balance(first: Array, second: Array) -> Array:
+    """From -1 (second side) to 1, and near 0 for what was seen rarely."""
+    result: Array = (first - second) / (first + second + 2.0)
+    return result
+
+
+def _by_value(column: Array, sides: Sides, index: int, epsilon: float) -> Rule | None:
+    """A rule by the values of a column; None where they are two, which are in order, or many."""
+    values, which = np.unique(column, return_inverse=True)
+    if not 2 < len(values) <= min(_MOST_VALUES, len(column) // 4):
+        return None
+    first, second = (
+        np.bincount(which[chosen], minlength=len(values)).astype(float)
+        for chosen in (sides, ~sides)
+    )
+    # The cut-offs are chosen on scores that leave the call itself out: else many values, each seen
+    # a few times, would seem to tell much.
+    left_out = _balance(first[which] - sides, second[which] - ~sides)
+    score = Values(index, values, _balance(first, second))
+    return as_rule("one value", score, left_out, sides, epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +243,9 @@ def _best_column(outputs: Array, sides: Sides, epsilon: float, columns: NDArray[
             )
             if best is None or rule.worth > best.worth:
                 best = rule
+        by_value = _by_value(outputs[:, place], sides, int(index), epsilon)
+        if by_value is not None and (best is None or by_value.worth > best.worth):
+            best = by_value
     assert best is not None
     return best
 
