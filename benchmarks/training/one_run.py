@@ -22,6 +22,7 @@ from scipy.stats import norm
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from peers import _module
 from results_file import provenance
 
 from dpcheck import Gaussian
@@ -111,9 +112,8 @@ def limit(_: argparse.Namespace) -> Iterator[str]:
 
 
 def peers(options: argparse.Namespace) -> Iterator[str]:
-    try:
-        from jax_privacy import auditing
-    except ImportError:
+    auditing = _module("jax_privacy", "auditing.py")
+    if auditing is None:
         yield "jax-privacy is not installed; nothing is compared."
         return
     yield "| seed | jax-privacy, one run | jax-privacy, one run f-DP | dpcheck, any | dpcheck, independent |"
