@@ -76,7 +76,7 @@ def cold(python: str, rounds: int = 9) -> dict[str, object]:
 
 def imports(sources: dict[str, Path]) -> dict[str, dict[str, object]]:
     """Modules and milliseconds of `import dpcheck`: wall time in turn, so the smallest counts."""
-    rounds = [{name: imported(source) for name, source in sources.items()} for _ in range(20)]
+    rounds = [{name: imported(source) for name, source in sources.items()} for _ in range(40)]
     return {
         name: {
             "modules": rounds[0][name][0],
@@ -136,7 +136,7 @@ def page(results: dict[str, dict]) -> str:
         "bare `pip install`, MB": lambda r: r["megabytes"] or "not measured in this run",
         "packages": lambda r: r["packages"] or "not measured in this run",
         '`python -X importtime -c "import dpcheck"`: modules loaded': lambda r: r["modules"],
-        "the same: milliseconds, the smallest of 20": lambda r: r["milliseconds"],
+        "the same: milliseconds, the smallest of 40": lambda r: r["milliseconds"],
         "`import numpy, scipy.stats`, s": lambda r: r["seconds"]["base"],
     }
     for name in COLD:
