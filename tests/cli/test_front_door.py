@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 
 import pytest
@@ -103,3 +104,13 @@ def test_the_shell_completes_commands(monkeypatch):
 
     found = BashComplete(main, {}, "dpcheck", "_DPCHECK_COMPLETE").get_completions([], "ac")
     assert [item.value for item in found] == ["account"]
+
+
+def test_listing_loads_no_learners_plots_or_tables():
+    program = (
+        "import sys; from dpcheck.cli.main import main; main(['list'], standalone_mode=False); "
+        "print(sorted({'sklearn', 'matplotlib', 'pandas', 'jinja2', 'jax'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "pptl_fs" in done.stdout
