@@ -15,13 +15,19 @@ _LEAST = 2048  # runs a side below which nothing is set aside for learning
 
 @dataclass(slots=True)
 class Pace:
-    """How long calls took so far, all workers together; fills while an audit runs."""
+    """How long calls took so far, all workers together; fills while an audit runs.
+
+    The first calls also import and compile what they call: they count until others were timed.
+    """
 
     calls: int = 0
     seconds: float = 0.0
+    warm: bool = False
 
     def took(self, calls: int, seconds: float) -> None:
         """Note how long some calls took."""
+        if self.calls and not self.warm:
+            self.calls, self.seconds, self.warm = 0, 0.0, True
         self.calls += calls
         self.seconds += seconds
 

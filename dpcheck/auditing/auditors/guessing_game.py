@@ -44,7 +44,8 @@ from dpcheck.execution.store import Arrays
 Array = NDArray[np.float64]
 Line = tuple[float, float]
 _FIRST = 8  # calls on every pair before anything is guessed
-_TASK = 4  # calls that are run as one task
+_TASK = 4  # calls that are run as one task, at least
+_TASKS = 16  # of a round, at most
 _MOST_PAIRS = 24  # played in a first round
 _JUDGED = 48  # calls after which a game without prospects ends
 
@@ -251,7 +252,7 @@ class _State:
 
     def _call(self, index: int, size: int) -> None:
         table, pair = self.tables[index], self.pairs[index]
-        one_task = size if self.mechanism.batched else _TASK
+        one_task = size if self.mechanism.batched else max(_TASK, -(-size // _TASKS))
         number = -(-size // one_task)
         sizes = [one_task] * (number - 1) + [size - one_task * (number - 1)]
         began = time.perf_counter()
