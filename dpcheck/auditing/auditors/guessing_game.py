@@ -31,6 +31,7 @@ from dpcheck.auditing.statistics.sequential import (
     average_log_e,
     detectable,
     lower_epsilon,
+    separates,
 )
 from dpcheck.core.audit_result import Observed
 from dpcheck.core.errors import TimeLimitReached
@@ -167,15 +168,16 @@ def play(
     Assumes: calls are independent given the data.
     """
     state = _State(mechanism, pairs[:_MOST_PAIRS], lines_to_play(claim), alpha, runner, limits)
-    most, finished, alone = limits.game_for(mechanism), True, False
+    most, finished = limits.game_for(mechanism), True
+    alone = not limits.leaves_room_to_learn(mechanism)  # known already where few calls are allowed
     try:
         state.start(most)
         while state.room(most) > 0 and not state.is_refuted():
-            if not alone and state.calls >= _JUDGED:
+            # The first calls may be slower than the rest, so this may change while the game is short.
+            if state.calls >= _JUDGED and state.runs < limits.short_game(mechanism):
                 alone = not limits.leaves_room_to_learn(mechanism)
-                if alone:
-                    most = max(1, limits.runs_for(mechanism) - limits.early.runs)
-                elif not state.is_promising(most):
+                most = limits.game_for(mechanism)
+                if not alone and not state.is_promising(most):
                     break
             state.round(most)
     except TimeLimitReached:
@@ -293,7 +295,9 @@ class _State:
             self.lines[best],
             tuple(self.counts[best]),
             lowers[best],
-            detectable(self.counts[best], epsilon, delta, self.alpha) if alone else math.inf,
+            detectable(self.counts[best], epsilon, delta, self.alpha)
+            if alone and separates(self.counts[best])
+            else math.inf,
             self.calls,
             self.runs,
             int(np.argmax(self.told)),

@@ -217,6 +217,14 @@ def lower_epsilon(
 _POWER = 0.9
 
 
+def separates(tests: Sequence[Counts]) -> bool:
+    """Whether one of the events is likelier on one side, beyond three standard errors.
+
+    Where none is, nothing is known of what an event that nobody thought of would show.
+    """
+    return any(abs(one.hits - one.other) > 3 * math.sqrt(one.hits + one.other) for one in tests)
+
+
 def detectable(
     tests: Sequence[Counts],
     epsilon: float,
