@@ -15,13 +15,19 @@ _LEAST = 2048  # runs a side below which nothing is set aside for learning
 
 @dataclass(slots=True)
 class Pace:
-    """How long calls took so far, all workers together; fills while an audit runs."""
+    """How long calls took so far, all workers together; fills while an audit runs.
+
+    The first calls also import and compile what they call: they count until others were timed.
+    """
 
     calls: int = 0
     seconds: float = 0.0
+    warm: bool = False
 
     def took(self, calls: int, seconds: float) -> None:
         """Note how long some calls took."""
+        if self.calls and not self.warm:
+            self.calls, self.seconds, self.warm = 0, 0.0, True
         self.calls += calls
         self.seconds += seconds
 
@@ -98,9 +104,14 @@ class Limits:
         """Calls a side that may be guessed one by one; earlier calls are taken off."""
         return max(1, self._before_learning(mechanism) - self.early.runs)
 
+    def short_game(self, mechanism: Mechanism) -> int:
+        """Calls a side of a game that leaves room to learn."""
+        return max(1, min(_GAME, self.runs_for(mechanism) // 8) - self.early.runs)
+
     def _before_learning(self, mechanism: Mechanism) -> int:
-        most = self.runs_for(mechanism)
-        return min(_GAME, most // 8) if self.leaves_room_to_learn(mechanism) else most
+        if not self.leaves_room_to_learn(mechanism):
+            return self.runs_for(mechanism)
+        return min(_GAME, self.runs_for(mechanism) // 8)
 
     def after_game(self, mechanism: Mechanism) -> int:
         """Runs a side that are left after the game."""
