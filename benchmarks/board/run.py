@@ -34,6 +34,7 @@ from dpcheck.session.run import AuditRequest, plan, run_plans
 
 RESULTS = Path(__file__).parents[1] / "results/board"
 SEED, CONFIDENCE, MAX_RUNS, TOLERANCE = 0, 0.9999, 20_000, 1.0
+HANGS = 600.0  # seconds that one call may take: the first one starts what it calls
 LEAST_RUNS = 1_500  # a side, however slow: every call is guessed then, none set aside to learn from
 SHARE = 0.6  # of the time, for the calls; the rest is for reading them
 
@@ -51,7 +52,7 @@ def check_answers(part: PartPlan) -> None:
     rng = np.random.default_rng(SEED)
     assert part.mechanism is not None
     for data in (part.pairs[0].first, part.pairs[0].second):
-        (output,) = part.mechanism.function.runs(data, 1, rng, 120.0)
+        (output,) = part.mechanism.function.runs(data, 1, rng, HANGS)
         if isinstance(output, BaseException):
             raise MechanismFailed(f"the call failed with {type(output).__name__}: {output}")
 
@@ -63,7 +64,7 @@ def affordable(part: PartPlan, seconds: float, most: int) -> int:
     while took < 0.25 and size < 2048:
         size *= 2
         begun = time.perf_counter()
-        part.mechanism.function.runs(part.pairs[0].first, size, rng, 120.0)
+        part.mechanism.function.runs(part.pairs[0].first, size, rng, HANGS)
         took = time.perf_counter() - begun
     fitting = int(SHARE * seconds * size / took / 2)
     return min(most, max(LEAST_RUNS, fitting // 100 * 100))
@@ -78,7 +79,7 @@ def audit(
         confidence=CONFIDENCE,
         seed=SEED,
         tolerance=TOLERANCE,
-        timeout=120.0,
+        timeout=HANGS,
         time_limit=seconds,
         outside=Outside(python=str(python)),
     )

@@ -102,16 +102,18 @@ class Limits:
 
     def game_for(self, mechanism: Mechanism) -> int:
         """Calls a side that may be guessed one by one; earlier calls are taken off."""
-        return max(1, self._before_learning(mechanism) - self.early.runs)
+        if self.leaves_room_to_learn(mechanism):
+            return self.short_game(mechanism)
+        return max(1, self.runs_for(mechanism) - self.early.runs)
 
     def short_game(self, mechanism: Mechanism) -> int:
         """Calls a side of a game that leaves room to learn."""
-        return max(1, min(_GAME, self.runs_for(mechanism) // 8) - self.early.runs)
+        return max(1, self._before_learning(mechanism) - self.early.runs)
 
     def _before_learning(self, mechanism: Mechanism) -> int:
-        if not self.leaves_room_to_learn(mechanism):
-            return self.runs_for(mechanism)
-        return min(_GAME, self.runs_for(mechanism) // 8)
+        """By the number of runs alone: what is left must not change while the time runs out."""
+        most = self.runs_for(mechanism)
+        return min(_GAME, most // 8) if most >= _LEAST else most
 
     def after_game(self, mechanism: Mechanism) -> int:
         """Runs a side that are left after the game."""

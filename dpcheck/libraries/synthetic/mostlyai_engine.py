@@ -13,14 +13,16 @@ LIBRARY = Library(
     tried="2.7.3",
 )
 __getattr__ = LIBRARY.find
-_EPSILON = 1.0
-_READING = "One record more or less; the functions are those that analyze() calls, in a private module."
+_EPSILON, _SMALL = 1.0, 0.1
+_READING = (
+    "One record more or less; the functions are those that analyze() calls, in a private module."
+)
 
 
 def _add(name: str, call: Any, neighbours: Any, says: str, function: str, **more: Any) -> None:
     LIBRARY.target(
         name,
-        claim=_EPSILON,
+        claim=more.pop("claim", _EPSILON),
         adjacency="add-remove",
         neighbours=neighbours,
         says=says,
@@ -30,24 +32,26 @@ def _add(name: str, call: Any, neighbours: Any, says: str, function: str, **more
     )(call)
 
 
-def _non_rare(values: Any, rng: Any) -> Any:  # noqa: ARG001 - draws from numpy's own
-    from collections import Counter
+def _non_rare(epsilon: float) -> Any:
+    """The values that are shown, of a column that is counted as the library counts it."""
 
-    from mostlyai.engine._common import dp_non_rare
+    def run(values: Any, rng: Any) -> Any:  # noqa: ARG001 - draws from numpy's own
+        from collections import Counter
 
-    found, ratio = dp_non_rare(dict(sorted(Counter(values).items())), _EPSILON)
-    return [sorted(found), float(ratio)]
+        from mostlyai.engine._common import dp_non_rare
 
+        return sorted(dp_non_rare(dict(sorted(Counter(values).items())), epsilon)[0])
 
-def _names(values: Any, rng: Any) -> Any:
-    return _non_rare(values, rng)[0]
+    return run
 
 
 def _bounds(values: Any, rng: Any) -> Any:  # noqa: ARG001 - draws from numpy's own
     import numpy as np
     from mostlyai.engine._common import compute_log_histogram, dp_approx_bounds
 
-    return [str(each) for each in dp_approx_bounds(compute_log_histogram(np.array(values)), _EPSILON)]
+    return [
+        str(each) for each in dp_approx_bounds(compute_log_histogram(np.array(values)), _EPSILON)
+    ]
 
 
 def _quantiles(values: Any, rng: Any) -> Any:  # noqa: ARG001 - draws from numpy's own
@@ -57,8 +61,15 @@ def _quantiles(values: Any, rng: Any) -> Any:  # noqa: ARG001 - draws from numpy
 
 
 _COUNTED = "Provides ε-differential privacy via the Laplace mechanism with L1 sensitivity = 1."
-_add("dp_non_rare", _non_rare, [(["a"] * 5, ["a"] * 4)], _COUNTED, "dp_non_rare")
-_add("dp_non_rare_lone_value", _names, [(["a", "a", "lone"], ["a", "a"])], _COUNTED, "dp_non_rare")
+_add("dp_non_rare", _non_rare(_EPSILON), [(["a"] * 5, ["a"] * 4)], _COUNTED, "dp_non_rare")
+_add(
+    "dp_non_rare_lone_value",
+    _non_rare(_SMALL),
+    [(["a", "a", "lone"], ["a", "a"])],
+    _COUNTED,
+    "dp_non_rare",
+    claim=_SMALL,
+)
 _add(
     "dp_approx_bounds",
     _bounds,
