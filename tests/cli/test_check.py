@@ -48,7 +48,7 @@ def test_the_report_carries_digests_of_code_and_of_the_data_description(folder):
     noise = folder.json("--max-runs", "5000")["made"]
     assert noise["code"] != first["code"]
     assert noise["data"] == first["data"]  # the same pair
-    (folder.root / "mech.py").write_text(MECHANISM.replace("np.zeros(3)", "np.ones(3)"))
+    (folder.root / "mech.py").write_text(MECHANISM.replace("[1.0, 0, 0]", "[0.5, 0, 0]"))
     pair = folder.json("--max-runs", "5000")["made"]
     assert pair["data"] != first["data"]
     folder("check", "--max-runs", "5000")
