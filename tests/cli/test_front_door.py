@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 
@@ -111,6 +112,19 @@ def test_listing_loads_no_learners_plots_or_tables():
         "import sys; from dpcheck.cli.main import main; main(['list'], standalone_mode=False); "
         "print(sorted({'sklearn', 'matplotlib', 'pandas', 'jinja2', 'jax'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "[]"
     assert "pptl_fs" in done.stdout
+
+
+def test_a_reader_that_is_gone_is_no_verdict():
+    program = "from dpcheck.cli.entry import main; main()"
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as gone:
+        done = subprocess.run(
+            [sys.executable, "-c", program, "explain"], stdout=gone, stderr=subprocess.PIPE
+        )
+    assert done.returncode == 2
