@@ -82,7 +82,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 $(INTEGRATIONS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(INTEGRATIONS)
 	$(INTEGRATIONS)/bin/python $(PIP) torch==2.13.0  # first and pinned: a plain torch pulls CUDA
-	$(INTEGRATIONS)/bin/python $(PIP) --editable '.[opacus,huggingface,lightning,flower,nvflare,interop,testing]' opendp
+	$(INTEGRATIONS)/bin/python $(PIP) --editable '.[opacus,huggingface,lightning,flower,nvflare,interop,testing]' opendp mlflow-skinny
 	$(INTEGRATIONS)/bin/python $(PIP) --no-deps appfl  # one file of it is run
 	@touch $@
 

@@ -39,6 +39,7 @@ def opacus_step(
         chosen, hook = optimizer.generator, optimizer.step_hook
         optimizer.generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
         optimizer.step_hook = None  # a look at a step is not a release
+        _forget_activations(model)
         try:
             optimizer.zero_grad()
             inputs, targets = batch_of(data, indices)
@@ -74,3 +75,13 @@ def opacus_step(
         sampling_rate,
         float(optimizer.expected_batch_size),
     )
+
+
+def _forget_activations(model: Foreign) -> None:
+    """Of forward passes nobody went back from; Opacus would wait for their gradients."""
+    for layer in model.modules():
+        if isinstance(getattr(layer, "activations", None), list):
+            layer.activations.clear()
+    for parameter in model.parameters():
+        if hasattr(parameter, "_forward_counter"):
+            parameter._forward_counter = 0
