@@ -1,6 +1,6 @@
 """Runs a second of plain functions, called one by one and made at once from their trace.
 
-    python benchmarks/traced_runs.py [--write]
+    python benchmarks/mechanisms/traced_runs.py [--write]
 
 Both sides are measured in turn, in CPU time; with --write the table goes to docs/benchmarks/traced-runs.md.
 """
@@ -12,14 +12,16 @@ import time
 from pathlib import Path
 
 import numpy as np
-from results_file import provenance
 
 import dpcheck
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.tracing.running.sampler import TracedSampler
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from results_file import provenance  # noqa: E402 - a folder of scripts
+
 RUNS = 1 << 16
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks" / "traced-runs.md"
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "traced-runs.md"
 X = np.random.default_rng(0).random(100)
 RECORDS = dpcheck.records(x=dpcheck.number(0, 1))
 
@@ -93,7 +95,7 @@ def main() -> None:
             "have one entry a run. The first eight outputs are compared with the function's own "
             "before any is used.\n\n"
             + "\n".join(lines)
-            + "\n\n`python benchmarks/traced_runs.py --write`, "
+            + "\n\n`python benchmarks/mechanisms/traced_runs.py --write`, "
             f"{made['date']}, {made['machine']}, CPU time, "
             "medians of five turns, seeds 0 to 4. Data of 100 rows.\n"
         )
