@@ -18,7 +18,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.tracing.running.sampler import TracedSampler
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from results_file import provenance  # noqa: E402 - a folder of scripts
+from results_file import provenance
 
 RUNS = 1 << 16
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "traced-runs.md"
