@@ -74,34 +74,35 @@ def test_a_pair_that_differs_in_two_people_is_refused():
         verdict(lambda data, rng: data.sum() + rng.laplace(), pair)
 
 
-def test_an_event_that_is_well_measured_is_not_all_there_is():
-    """Mostly epsilon 0.9 by randomized response, and one call in fifty says more: epsilon 5/3."""
-    usual, told = (1 / (1 + math.exp(-epsilon)) for epsilon in (0.9, 5 / 3))
+@pytest.mark.parametrize("seed", range(2))
+def test_an_event_that_is_well_measured_is_not_all_there_is(seed):
+    """Noise of epsilon 1 whose tails, beyond 5, fall faster: there epsilon is 1/0.6 = 1.667."""
 
-    @dpcheck.batched
-    def release(data, size, rng):
-        rare = rng.random(size) < 0.02
-        right = rng.random(size) < np.where(rare, told, usual)
-        return np.where(right, data, 1 - data) + 10.0 * rare
+    def release(data, rng):
+        noise = rng.laplace()
+        if abs(noise) > 5:
+            noise = math.copysign(5 + 0.6 * rng.exponential(), noise)
+        return float(data) + noise
 
-    assert verdict(release) == "violated"
+    assert verdict(release, seed=seed) == "violated"
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_a_gaussian_thirty_per_cent_short(seed):
     # 3.7306 is the least noise for (1, 1e-5) at sensitivity 1; with 0.7 of it epsilon is 1.48.
-    @dpcheck.batched
-    def release(data, size, rng):
-        return data + rng.normal(scale=0.7 * 3.7306, size=size)
+    def release(data, rng):
+        return float(data) + rng.normal(scale=0.7 * 3.7306)
 
     assert verdict(release, delta=1e-5, seed=seed) == "violated"
 
 
 def test_a_pair_of_equals_and_a_forgotten_return_are_not_consistent():
-    assert verdict(lambda data, rng: data + rng.laplace(), [(1.0, 1.0)], max_runs=2500) != (
-        "consistent"
-    )
-    assert verdict(lambda data, rng: None, max_runs=2500) == "undecided"
+    @dpcheck.batched
+    def release(data, size, rng):
+        return data + rng.laplace(size=size)
+
+    assert verdict(release, [(1.0, 1.0)]) == "undecided"
+    assert verdict(lambda data, rng: None, max_runs=20_000) == "undecided"
 
 
 def test_a_rare_leak_is_looked_for_with_the_runs_that_are_left():
@@ -352,7 +353,8 @@ f = audited(lambda data, rng: float(data.sum()), (data, other))
 
 
 def test_a_baseline_entry_that_never_expires_is_refused(shell):
-    entry = {"finding": "mech.py:f/data", "up_to": "inf", "reason": "so", "expires": "9999-12-31"}
+    entry = {"finding": "mech.py:f/data", "up_to": "inf", "reason": "we like it this way"}
+    entry |= {"expires": "9999-12-31"}
     files = {
         "mech.py": "f = audited(lambda data, rng: data)\n",
         "dpcheck.toml": '[[audits]]\ntarget = "mech.py:f"\n',
