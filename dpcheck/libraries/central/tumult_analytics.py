@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from functools import cache
 from typing import Any
 
@@ -32,7 +33,11 @@ def _spark() -> Any:
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.warehouse.dir": tempfile.mkdtemp(),
+    }
     builder = SparkSession.builder.master("local[1]")
     for key, value in settings.items():
         builder = builder.config(key, value)
