@@ -6,8 +6,9 @@ product can still matter: products of any counts near the planned ones then cost
 
 - tilting and lattice rounding: a factor (1 + rho)^n, rho a few units times (1 + |t l|) (`Product.drift`);
 - the transform: each coefficient errs by `transform_error` |x|_1 (`dpcheck.numerics.fourier`), or by
-  `direct_error` |x|_1 where only the lowest frequencies are summed (`dpcheck.numerics.direct`); the heaviest mass needs no transform, with it at the origin its spectrum is constant, so |x|_1 is that of the
-  others;
+  `direct_error` |x|_1 where only the lowest frequencies are summed (`dpcheck.numerics.direct`); the
+  heaviest mass needs no transform, with it at the origin its spectrum is constant, so |x|_1 is that of
+  the others;
 - powers: (|s| + e)^n <= |s|^n e^{n e/|s|}, plus the rounding of modulus, logarithm and angle
   (`Factor.spread`);
 - frequencies that are left out have a product below e^-FLAT.
