@@ -69,7 +69,21 @@ class Observed:
         """
         if self.method is Method.REPLAY:
             return f"{self.runs:,} calls"
+        if self.method.one_run:
+            return "one training" if self.runs == 1 else f"{self.runs:,} trainings"
         return f"{self.runs:,} runs a side"
+
+    @property
+    def more(self) -> str:
+        """What would let an undecided audit of this kind tell."""
+        if self.method is Method.ONE_RUN_INDEPENDENT:
+            return "more canaries or more trainings (canaries=, trainings=)"
+        if self.method.one_run:
+            return (
+                'more canaries or more trainings (canaries=, trainings=), or scores="independent" where '
+                "every canary is scored by a coordinate and noise of its own"
+            )
+        return "more runs (--max-runs), or neighbours that differ more"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,3 +22,8 @@ class Method(StrEnum):
     DISTINGUISHER = "distinguisher"
     NO_TEST = "no test"
     NOT_SPENT = "not spent"
+
+    @property
+    def one_run(self) -> bool:
+        """Whether it is a bound from canaries in a training, or in a few."""
+        return self in (Method.ONE_RUN_GUESSES, Method.ONE_RUN_CURVE, Method.ONE_RUN_INDEPENDENT)
