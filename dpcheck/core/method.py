@@ -23,7 +23,6 @@ class Method(StrEnum):
     NO_TEST = "no test"
     NOT_SPENT = "not spent"
 
-    @property
-    def one_run(self) -> bool:
-        """Whether it is a bound from canaries in a training, or in a few."""
-        return self in (Method.ONE_RUN_GUESSES, Method.ONE_RUN_CURVE, Method.ONE_RUN_INDEPENDENT)
+
+# Bounds from canaries in a training, or in a few.
+ONE_RUN = frozenset({Method.ONE_RUN_GUESSES, Method.ONE_RUN_CURVE, Method.ONE_RUN_INDEPENDENT})
