@@ -18,7 +18,7 @@ from dpcheck.auditing.auditors.witness_search import WitnessSearch
 from dpcheck.auditing.counterexample.build import Confirmed, readable
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
-from dpcheck.auditing.limits import Early, Limits
+from dpcheck.auditing.limits import Early, Limits, Pace
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.verdicts import Evidence, decide
@@ -32,9 +32,13 @@ from dpcheck.execution.interrupts import until
 from dpcheck.execution.runner import Runner
 
 
-def standard_auditors(limits: Limits) -> tuple[Auditor, ...]:
-    """Proofs first, then tests, the cheapest first; what they find is listed in this order."""
+def standard_auditors(limits: Limits, *, at_once: bool = False) -> tuple[Auditor, ...]:
+    """Proofs first, then tests, the cheapest first; what they find is listed in this order.
+
+    Runs made `at_once` have a pace of their own.
+    """
     limits = replace(limits, early=Early())
+    many = replace(limits, pace=Pace()) if at_once else limits
     return (
         WitnessSearch(),
         Replay(limits),
@@ -42,7 +46,7 @@ def standard_auditors(limits: Limits) -> tuple[Auditor, ...]:
         OneRun(),
         Likelihood(),
         GuessingGame(limits),
-        Distinguisher(limits),
+        Distinguisher(many),
     )
 
 
@@ -65,14 +69,18 @@ def audit_part(
     left, late = limits.alpha, False
     if plan.mechanism is not None and not math.isinf(limits.deadline):
         plan = replace(plan, mechanism=replace(plan.mechanism, deadline=limits.deadline))
-    for auditor in standard_auditors(limits) if auditors is None else auditors:
-        if late or not auditor.applies(plan, findings):
+    many = _many_runs(plan, limits)
+    if auditors is None:
+        auditors = standard_auditors(limits, at_once=many is not plan)
+    for auditor in auditors:
+        given = many if isinstance(auditor, Likelihood | Distinguisher) else plan
+        if late or not auditor.applies(given, findings):
             continue
         share = left * auditor.fraction
         left -= share
         try:
             with until(limits.deadline):
-                findings.append(auditor.run(plan, share, runner))
+                findings.append(auditor.run(given, share, runner))
             late = findings[-1].out_of_time
             if findings[-1].dependent:
                 break
@@ -127,6 +135,16 @@ def audit_part(
         cut_short=late,
         floating_point=plan.floating_point,
         event=None if plan.code_proof is None else plan.code_proof.event,
+    )
+
+
+def _many_runs(plan: PartPlan, limits: Limits) -> PartPlan:
+    """The plan for auditors of many runs, where they can be made at once."""
+    if plan.many_runs is None or not plan.pairs:
+        return plan
+    found = plan.many_runs(plan.pairs[0].first)
+    return (
+        plan if found is None else replace(plan, mechanism=replace(found, deadline=limits.deadline))
     )
 
 

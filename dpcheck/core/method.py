@@ -23,3 +23,7 @@ class Method(StrEnum):
     DISTINGUISHER = "distinguisher"
     NO_TEST = "no test"
     NOT_SPENT = "not spent"
+
+
+# Bounds from canaries in a training, or in a few.
+ONE_RUN = frozenset({Method.ONE_RUN_GUESSES, Method.ONE_RUN_CURVE, Method.ONE_RUN_INDEPENDENT})

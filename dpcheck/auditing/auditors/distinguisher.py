@@ -42,6 +42,9 @@ class Distinguisher:
         """
         if plan.mechanism is None or not plan.pairs or refuted(plan, before):
             return False
+        game = [each.observed for each in before if each.method is Method.GUESSING_GAME]
+        if any(seen and seen.runs > self.limits.short_game(plan.mechanism) for seen in game):
+            return False  # it went on alone: no runs are left
         if not self.limits.leaves_room_to_learn(plan.mechanism):
             return False
         return not (is_searched(plan) and conforms(before))

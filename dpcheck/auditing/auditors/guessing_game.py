@@ -45,7 +45,8 @@ from dpcheck.execution.store import Arrays
 Array = NDArray[np.float64]
 Line = tuple[float, float]
 _FIRST = 8  # calls on every pair before anything is guessed
-_TASK = 4  # calls that are run as one task
+_TASK = 4  # calls that are run as one task, at least
+_TASKS = 16  # of a round, at most
 _MOST_PAIRS = 24  # played in a first round
 _MANY = 1000  # calls in which a leak worth the name shows
 _JUDGED = 48  # calls after which a game without prospects ends
@@ -169,15 +170,16 @@ def play(
     Assumes: calls are independent given the data.
     """
     state = _State(mechanism, pairs[:_MOST_PAIRS], lines_to_play(claim), alpha, runner, limits)
-    most, finished, alone = limits.game_for(mechanism), True, False
+    most, finished = limits.game_for(mechanism), True
+    alone = not limits.leaves_room_to_learn(mechanism)  # known already where few calls are allowed
     try:
         state.start(most)
         while state.room(most) > 0 and not state.is_refuted():
-            if not alone and state.calls >= _JUDGED:
+            # The first calls may be slower than the rest, so this may change while the game is short.
+            if state.calls >= _JUDGED and state.runs < limits.short_game(mechanism):
                 alone = not limits.leaves_room_to_learn(mechanism)
-                if alone:
-                    most = max(1, limits.runs_for(mechanism) - limits.early.runs)
-                elif not state.is_promising(most):
+                most = limits.game_for(mechanism)
+                if not alone and not state.is_promising(most):
                     break
             state.round(most)
     except TimeLimitReached:
@@ -254,7 +256,7 @@ class _State:
 
     def _call(self, index: int, size: int) -> None:
         table, pair = self.tables[index], self.pairs[index]
-        one_task = size if self.mechanism.batched else _TASK
+        one_task = size if self.mechanism.batched else max(_TASK, -(-size // _TASKS))
         number = -(-size // one_task)
         sizes = [one_task] * (number - 1) + [size - one_task * (number - 1)]
         began = time.perf_counter()
