@@ -47,7 +47,8 @@ class Observed:
     """A lower bound from runs or from an exact witness.
 
     `detectable` is the smallest epsilon the tests would have caught with power 0.9; `runs` counts
-    test runs a side (for replay all calls), `learning_runs` those spent on choosing what to test.
+    test runs a side (for replay and the events it names all calls), `learning_runs` those spent on
+    choosing what to test.
     `allowed` is the epsilon the claim allows at `delta`: the claimed one, or a point of a curve.
     """
 
@@ -67,7 +68,7 @@ class Observed:
         >>> Observed(2.0, 0.0, 1.0, Method.REPLAY, 4, 1.0).effort
         '4 calls'
         """
-        if self.method is Method.REPLAY:
+        if self.method in (Method.REPLAY, Method.NAMED_EVENT):
             return f"{self.runs:,} calls"
         if self.method in ONE_RUN:
             return "one training" if self.runs == 1 else f"{self.runs:,} trainings"

@@ -17,6 +17,7 @@ class Method(StrEnum):
     ONE_RUN_CURVE = "one run, f-DP"
     ONE_RUN_INDEPENDENT = "one run, independent scores"
     GUESSING_GAME = "guessing game"
+    CONFIRMED_EVENT = "readable event, confirmed"
     EXACT_LOSS = "exact loss of an output"
     SAMPLED_LOSSES = "importance-sampled delta"
     DISTINGUISHER = "distinguisher"

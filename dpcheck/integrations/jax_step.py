@@ -49,6 +49,14 @@ def jax_step(
 
     # Followed numbers would stay in what jit has compiled.
     return Step(
-        update, gradient, sample, len(inputs), noise_multiplier, clip, sampling_rate, divisor,
-        follow=False, code=private_gradient,
-    )  # fmt: skip
+        update,
+        gradient,
+        sample,
+        len(inputs),
+        noise_multiplier,
+        clip,
+        sampling_rate,
+        divisor,
+        follow=False,
+        code=private_gradient,
+    )

@@ -55,9 +55,16 @@ def torch_step(
         return flat(torch.autograd.grad(loss(model(inputs), targets), parameters))
 
     return Step(
-        update, gradient, sample, len(dataset), noise_multiplier, clip, sampling_rate, divisor,
+        update,
+        gradient,
+        sample,
+        len(dataset),
+        noise_multiplier,
+        clip,
+        sampling_rate,
+        divisor,
         code=private_backward,
-    )  # fmt: skip
+    )
 
 
 def import_torch(missing: str) -> Foreign:
