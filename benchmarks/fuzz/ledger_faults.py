@@ -49,6 +49,7 @@ def lines(_: argparse.Namespace) -> Iterator[tuple[str, int]]:
     for where in (
         ["memory", "--last-too"],
         ["file", "--last-too"],
+        ["memory", "first spend", "spend", "report", "--delta", "0.01"],
         ["memory", "first spend", "spend", "report", "--delta", "0.01", "--cold"],
     ):
         reached = planted = 0
@@ -56,7 +57,8 @@ def lines(_: argparse.Namespace) -> Iterator[tuple[str, int]]:
         for result in _run("faults.py", "lines", *where):
             reached, planted = reached + result["lines"], planted + result["planted"]
             bad += result["violations"]
-        cold = ", everything accounted anew" if "--cold" in where else ""
+        cold = ", with a delta" if "--delta" in where else ""
+        cold += ", everything accounted anew" if "--cold" in where else ""
         text = f"a ledger in {'a file' if where[0] == 'file' else 'memory'}{cold}: {planted:,} exceptions"
         yield f"{text} at {reached:,} lines", len(bad)
         if bad:
