@@ -6,8 +6,9 @@ product can still matter: products of any counts near the planned ones then cost
 
 - tilting and lattice rounding: a factor (1 + rho)^n, rho a few units times (1 + |t l|) (`Product.drift`);
 - the transform: each coefficient errs by `transform_error` |x|_1 (`dpcheck.numerics.fourier`), or by
-  `direct_error` |x|_1 where only the lowest frequencies are summed (`dpcheck.numerics.direct`); the heaviest mass needs no transform, with it at the origin its spectrum is constant, so |x|_1 is that of the
-  others;
+  `direct_error` |x|_1 where only the lowest frequencies are summed (`dpcheck.numerics.direct`); the
+  heaviest mass needs no transform, with it at the origin its spectrum is constant, so |x|_1 is that of
+  the others;
 - powers: (|s| + e)^n <= |s|^n e^{n e/|s|}, plus the rounding of modulus, logarithm and angle
   (`Factor.spread`);
 - frequencies that are left out have a product below e^-FLAT.
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -136,6 +137,12 @@ class Spectrum:
     def series(self) -> Series:
         """The transform of the weights at these frequencies."""
         return Series(self.active, self.window, self.step)
+
+    def placed(self, counts: Sequence[int]) -> Window:
+        """The window at the same losses: offsets of the lattices add up to others with other counts."""
+        parts = zip(self.factors, counts, self.planned, strict=True)
+        moved = math.fsum((n - planned) * f.loss.lattice.offset for f, n, planned in parts)
+        return replace(self.window, start=self.window.start - round(moved / self.step))
 
     def product(self, counts: Sequence[int]) -> Product:
         """The composed spectrum, each factor so many times.
