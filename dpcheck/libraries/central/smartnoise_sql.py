@@ -19,37 +19,34 @@ LIBRARY = Library(
 )
 __getattr__ = LIBRARY.find
 _EPSILON, _DELTA = 1.0, 0.01
-_META = {
-    "": {
-        "d": {
-            "t": {
-                "row_privacy": True,
-                "rows": 4,
-                "x": {"type": "float", "lower": 0.0, "upper": 1.0},
-                "k": {"type": "string"},
-            }
-        }
-    }
+_TABLE = {
+    "row_privacy": True,
+    "rows": 4,
+    "x": {"type": "float", "lower": 0.0, "upper": 1.0},
+    "k": {"type": "string"},
 }
 _ROWS = [(1.0, "a"), (0.0, "a"), (0.5, "b"), (1.0, "a")]
 _REMOVED = [(_ROWS, _ROWS[:-1])]
 
 
 @lru_cache(maxsize=64)
-def _reader(rows: Any) -> Any:
+def _reader(rows: Any, grouped: bool) -> Any:
+    """A connection; small groups are left out only where there are groups to choose."""
     import pandas as pd
     from snsql import Privacy, from_df
 
     table = pd.DataFrame({"x": [row[0] for row in rows], "k": [row[1] for row in rows]})
     privacy = Privacy(epsilon=_EPSILON, delta=_DELTA)
-    return from_df(table, privacy=privacy, metadata=_META)
+    metadata = {"": {"d": {"t": _TABLE | {"censor_dims": grouped}}}}
+    return from_df(table, privacy=privacy, metadata=metadata)
 
 
 def _query(name: str, text: str, columns: int, **quoted: str) -> None:
     def run(rows: Any, rng: Any) -> Any:  # noqa: ARG001 - draws from the system
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = _reader(tuple(tuple(row) for row in rows)).execute(text)
+            reader = _reader(tuple(tuple(row) for row in rows), "GROUP BY" in text)
+            found = reader.execute(text)
         return [list(row) for row in found[1:]]
 
     LIBRARY.target(

@@ -235,6 +235,19 @@ _model(
     data_norm=1.0,
 )
 _model(
+    "LogisticRegression",
+    lambda m: m.classes_.tolist(),
+    [
+        (
+            ([[1.0], [-1.0]] * 3 + [[0.5]], [1, 0] * 3 + [2]),
+            ([[1.0], [-1.0]] * 3, [1, 0] * 3),
+        )
+    ],
+    label="LogisticRegression_rare_label",
+    adjacency="add-remove",
+    data_norm=1.0,
+)
+_model(
     "PCA",
     lambda m: m.components_.ravel().tolist(),
     [(([[1.0, 0.0]] * 5, None), ([[1.0, 0.0]] * 4 + [[0.0, 1.0]], None))],
