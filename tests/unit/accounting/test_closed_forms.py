@@ -118,3 +118,12 @@ def test_the_lower_lattice_shows_what_falls_steeply() -> None:
     """Sampled Laplace, 10,000 steps: the gap was 14% while the density next to its atom was one cell."""
     bound = dpcheck.epsilon(dpcheck.SampledLaplace(0.5, 0.001) * 10_000, delta=1e-6)
     assert 0.8405 <= bound.lower <= bound.upper <= 0.84113
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_a_shift_of_1e19_noise_scales_has_an_answer(relation: str) -> None:
+    """The moments of such a step are not formed; the bound of the unsampled one is left."""
+    bound = dpcheck.epsilon(dpcheck.SampledGaussian(1e-19, 0.1), delta=1e-5, adjacency=relation)
+    shift = 1e19 if relation == "add-remove" else 2e19
+    assert 0 <= bound.lower <= bound.upper
+    assert 0.99 * shift**2 / 2 <= bound.upper < math.inf
