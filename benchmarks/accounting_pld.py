@@ -7,9 +7,9 @@ in CPU seconds: the least of up to REPEATS runs, every one without anything the 
 because the time of a run that shares its machine only errs upwards. dpcheck proves a lower and an upper
 bound in both directions (`dpcheck.epsilon`); Google's dp-accounting gives one bound from above in both
 directions at its default grid; PRV gives both, PRV and Opacus are asked for +-0.01. Rows in which
-dp-accounting needs less than INSTANT are shown and not held against the factor: what is compared there is a handful of Python calls.
-A last part measures reuse: a curve, a loop that asks after every step, 100 different groups; and where
-dpcheck's own time goes.
+dp-accounting needs less than INSTANT are shown and not held against the factor: what is compared there is a
+handful of Python calls. A last part measures reuse: a curve, a loop that asks after every step, 100
+different groups; and where dpcheck's own time goes.
 """
 
 from __future__ import annotations

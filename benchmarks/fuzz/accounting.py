@@ -34,7 +34,7 @@ RECORD = "accounting_fuzz.jsonl"
 SEED = 18
 SECONDS = 60
 MEMORY = 2**30
-BATCH = 250
+BATCH = 50
 
 
 class TooSlow(BaseException):
