@@ -44,6 +44,10 @@ two, one = deviation(2), deviation(1)
 apart = math.sqrt(2 * math.log(2) / 3)  # where the two densities, of deviation 1 and 2, cross
 exact = below(2 * apart) - below(apart)
 claimed = below(1 / (2 * MULTIPLIER))
-print(f"deviation of the weights: {two:.3f} with 2 records, {one:.3f} with 1: a ratio of {one / two:.3f}")
-print(f"delta at epsilon 0: {exact:.4f} for every noise multiplier; claimed {claimed:.4f} for {MULTIPLIER}")
+print(
+    f"deviation of the weights: {two:.3f} with 2 records, {one:.3f} with 1: a ratio of {one / two:.3f}"
+)
+print(
+    f"delta at epsilon 0: {exact:.4f} for every noise multiplier; claimed {claimed:.4f} for {MULTIPLIER}"
+)
 sys.exit(int(abs(one / two - 2) < 0.1 and exact > claimed))

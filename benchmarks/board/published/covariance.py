@@ -3,8 +3,9 @@
 import importlib.util
 from importlib.metadata import distribution
 
-import dpcheck
 import pandas as pd
+
+import dpcheck
 
 # Not by its package, which asks scikit-learn for a module that it no longer has.
 PATH = distribution("smartnoise-synth").locate_file("snsynth/models/dp_covariance.py")
@@ -19,6 +20,6 @@ ROWS = [[0.0, 0.0], [1.0, 1.0]]
     adjacency="replace-one",
     neighbours=[([*ROWS, [0.0, 1.0]], [*ROWS, [9.0, 1.0]])],
 )
-def target(rows, rng):
+def target(rows, rng):  # noqa: ARG001
     made = MODULE.DPcovariance(3, [0, 1], pd.DataFrame([[0.0, 0.0], [1.0, 1.0]]), 1.0)
     return [float(value) for value in made.release(pd.DataFrame(rows))]

@@ -2,9 +2,10 @@
 
 import warnings
 
-import dpcheck
 import pandas as pd
 from dpmm.models.priv_bayes import PrivBayesGM
+
+import dpcheck
 
 warnings.simplefilter("ignore")
 ROWS = [[0, 0], [1, 1]] * 2
@@ -15,7 +16,7 @@ ROWS = [[0, 0], [1, 1]] * 2
     adjacency="add-remove",
     neighbours=[([*ROWS, [5, 1]], ROWS)],
 )
-def target(rows, rng):
+def target(rows, rng):  # noqa: ARG001
     model = PrivBayesGM(epsilon=1.0, delta=0.01, n_iters=5)
     model.fit(pd.DataFrame(rows, columns=["a", "b"]))
     return int(model.generate(n_records=20)["a"].max())

@@ -2,8 +2,9 @@
 
 import warnings
 
-import dpcheck
 from diffprivlib.models import LogisticRegression
+
+import dpcheck
 
 warnings.simplefilter("ignore")
 RECORDS = [[1.0, 1], [-1.0, 0]] * 3

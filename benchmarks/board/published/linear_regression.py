@@ -1,7 +1,8 @@
 """diffprivlib 0.6.6, LinearRegression: the sensitivity of the sum of squares."""
 
-import dpcheck
 from diffprivlib.models import LinearRegression
+
+import dpcheck
 
 ROWS = [[0.0]] * 4
 

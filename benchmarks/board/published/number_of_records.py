@@ -2,10 +2,11 @@
 
 import warnings
 
-import dpcheck
 import torch
 from opacus import PrivacyEngine
 from torch.utils.data import DataLoader, TensorDataset
+
+import dpcheck
 
 warnings.simplefilter("ignore")
 
