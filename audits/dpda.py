@@ -28,9 +28,9 @@ AUDIT = Audit(
         Grade.GAP,
         "Section IV-E accounts one clipped sum per step with noise added once. Equations 14 and "
         "15 release two sums and draw noise per example; Algorithm 1 releases one sum and leaves "
-        "the extractor alone. At epsilon 4 the claim is true for both texts, for a reason the proof "
-        "does not give; at epsilon 8 it is true for Algorithm 1, and for the equations neither proved "
-        "nor refuted. It is false for the program one gets from the equations' two sums and "
+        "the extractor alone. At epsilon 4 the claim is true for both texts, for the equations for a "
+        "reason the proof does not give; at epsilon 8 it is true for Algorithm 1, and for the equations "
+        "neither proved nor refuted. It is false for the program one gets from the equations' two sums and "
         "Algorithm 1's noise.",
         literal=Exhibit(
             "noise-in-sum",
@@ -62,15 +62,17 @@ AUDIT = Audit(
             Exhibit("corrected", "One clip over both sums: the claim holds.", OFFICE),
         ),
         inferred=(
-            "539 target rows: fitted to the epochs of Table II, which the paper does not derive "
-            "from a count",
+            "539 target rows: fitted to the epochs of Table II, as the paper does not print how many "
+            "images it trained on",
             "the number of epochs at epsilon 8, which the paper does not print: as many as its "
             "own accounting allows",
+            "batch 32 for the reviews: printed in section V-A.3, and section V-B names other changes only",
             'batches by independent coins, as "with probability M/N_t" in Algorithm 1 says',
         ),
         places=(
-            "[Wang2020] equations 13 to 15, Algorithm 1, section IV-E, section V-A (sigma 6, C 3, "
-            "batch 32), Tables I to III",
+            "[Wang2020] equations 13 to 15, Algorithm 1, section IV-E, section V-A.3 (sigma 6, "
+            "C 3, batch 32), section V-A.5 (epsilon 8), Tables I to III, section V-B.3 (sigma 8, C 4, "
+            "epsilon 8)",
         ),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +14,12 @@ from dpcheck.families.output import audit as _output
 from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputGame, OutputPair
 from dpcheck.families.output.search import OutputTarget, RowDomain
-from dpcheck.mechanisms.dpiw import RowShape
-from dpcheck.mechanisms.output.model import OutputModel
+from dpcheck.mechanisms.output.rows import RowShape
 from dpcheck.session.judgement import Exhibit, Grade, Judgement
 from dpcheck.session.registry import Audit, AuditSetup, Parameter
+
+if TYPE_CHECKING:
+    from dpcheck.mechanisms.output.model import OutputModel
 
 CLAIM = "[Wang2018] Theorem 1"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the source models")
@@ -93,8 +96,8 @@ AUDIT = Audit(
     replay=_replay,
     judgement=Judgement(
         Grade.GAP,
-        "The proof of Theorem 1 takes the weight model of DPIW as proved elsewhere; that proof "
-        "needs rows in the box [0, 1]^d, a condition this paper does not state.",
+        "The proof of Theorem 1 takes the weight model of DPIW as proved elsewhere. The noise "
+        "printed for it is enough for rows in the box [0, 1]^d, a condition this paper does not state.",
         literal=Exhibit(
             "printed", "No bound on rows: the loss of the weight model grows with them."
         ),

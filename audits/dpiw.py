@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from dpcheck.families.output import audit as _output
 from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputPair
 from dpcheck.families.output.search import OutputTarget
-from dpcheck.mechanisms.output.model import OutputModel
 from dpcheck.session.judgement import Exhibit, Grade, Judgement
 from dpcheck.session.registry import Audit, AuditSetup, Parameter
+
+if TYPE_CHECKING:
+    from dpcheck.mechanisms.output.model import OutputModel
 
 SOURCE = "[Wang2018] Algorithm 2, [Ji2013]"
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the weight model")

@@ -61,10 +61,11 @@ AUDIT = Audit(
         inferred=(
             "the number of epochs, which the paper does not print: as many as its own accounting "
             "allows",
-            "batch 32, printed for Office-31 only",
+            "batch 32: printed in section V-A.3, and section V-B names other changes only",
         ),
         places=(
-            "[Wang2020] equations 14 and 19 to 22, section IV-E, section V-B (sigma 8, C 4, 2,000 rows)",
+            "[Wang2020] equations 14 and 19 to 22, section IV-E, section V-B.1 (2,000 rows), "
+            "section V-B.3 (sigma 8, C 4, both budgets)",
         ),
     ),
 )

@@ -21,13 +21,13 @@ AUDIT = objective_audit(
             favourable=Exhibit(
                 "printed",
                 "With the minus sign and public bounds on rows the claim holds. What is published "
-                "as epsilon 1 costs at most 0.950615 here: the determinant term of the papers is "
-                "paid twice.",
+                "as epsilon 1 costs at most 0.950615 here: line 1 takes a term for the determinant "
+                "off epsilon, and with these rows the determinant costs nothing.",
             ),
             inferred=(PUBLIC_ROWS,),
             places=(
-                "[Guo2018] Algorithm 1 lines 7 and 8, footnote 3, Proposition 1",
-                "[Yao2019] Algorithm 1 steps 7 and 8, equation 2, Proposition 1",
+                "[Guo2018] Algorithm 1 lines 1, 7 and 8, footnote 3, Proposition 1",
+                "[Yao2019] Algorithm 1 steps 1, 7 and 8, the text below equation 2, Proposition 1",
             ),
         ),
     )

@@ -17,12 +17,12 @@ AUDIT = objective_audit(
         },
         judgement=Judgement(
             Grade.HOLDS,
-            "Two private regressions; each data set pays for its own. The sign of the noise is "
-            "PLR's misprint.",
+            "Two private regressions; each data set pays for its own. Nothing but the sign of the "
+            "noise, which is PLR's misprint, needs mending.",
             literal=Exhibit("printed", "Each part holds."),
             favourable=Exhibit("printed", "Each part holds."),
             inferred=(PUBLIC_ROWS,),
-            places=("[Guo2018] Algorithm 2, equations 5 and 6",),
+            places=("[Guo2018] Algorithm 2, equations 5 and 6, section 3.1",),
         ),
     )
 )

@@ -2,10 +2,11 @@
 
     python benchmarks/front_door.py                  # this checkout; a bare install into a folder of its own
     python benchmarks/front_door.py --before COMMIT  # and the same of an earlier commit
+    python benchmarks/front_door.py --before COMMIT --imports  # only what -X importtime says
 
-Times are CPU seconds (user and system) of whole processes, the smallest of five, measured in turn. Ratios
-are to `python -c "import numpy, scipy.stats"`. Results go to benchmarks/results/front_door.json and
-docs/benchmarks/front-door.md.
+Times are CPU seconds (user and system) of whole processes, in turn; the median of several rounds. Ratios
+are to `python -c "import numpy, scipy.stats"` of the same round, and again the
+median. Results go to benchmarks/results/front_door.json and docs/benchmarks/front-door.md.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import re
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -45,34 +47,49 @@ def seconds(python: str, arguments: tuple[str, ...]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def modules(python: str) -> int:
-    """How many modules `import dpcheck` loads, by -X importtime."""
+def imported(source: Path) -> tuple[int, float]:
+    """What `-X importtime -c "import dpcheck"` says: how many modules, and milliseconds for dpcheck."""
     done = subprocess.run(
-        [python, "-X", "importtime", "-c", "import dpcheck"],
+        [sys.executable, "-X", "importtime", "-c", "import dpcheck"],
+        env={**os.environ, "PYTHONPATH": str(source)},
         capture_output=True,
         text=True,
         check=True,
     )
-    return sum(line.startswith("import time:") for line in done.stderr.splitlines()) - 1
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    cumulative = {line.split("|")[2].strip(): line.split("|")[1] for line in lines}
+    return len(lines) - 1, int(cumulative["dpcheck"]) / 1000
 
 
-def cold(python: str, repeats: int = 5) -> dict[str, object]:
-    """Imports and cold commands, the smallest of some repeats in turn."""
-    best = {name: float("inf") for name in ("base", *COLD)}
-    for _ in range(repeats):
-        for name, arguments in (("base", BASE), *COLD.items()):
-            best[name] = min(best[name], seconds(python, arguments))
+def cold(python: str, rounds: int = 9) -> dict[str, object]:
+    """Imports and cold commands: medians of rounds in which everything runs in turn."""
+    commands = {"base": BASE, **COLD}
+    for arguments in commands.values():
+        seconds(python, arguments)  # compiles what is imported; nobody starts with that twice
+    times = [{name: seconds(python, commands[name]) for name in commands} for _ in range(rounds)]
+    median = statistics.median
     return {
-        "modules": modules(python),
-        "seconds": {name: round(value, 3) for name, value in best.items()},
-        "ratios": {name: round(best[name] / best["base"], 2) for name in COLD},
+        "seconds": {name: round(median(t[name] for t in times), 3) for name in commands},
+        "ratios": {name: round(median(t[name] / t["base"] for t in times), 2) for name in COLD},
+    }
+
+
+def imports(sources: dict[str, Path]) -> dict[str, dict[str, object]]:
+    """Modules and milliseconds of `import dpcheck`: wall time in turn, so the smallest counts."""
+    rounds = [{name: imported(source) for name, source in sources.items()} for _ in range(40)]
+    return {
+        name: {
+            "modules": rounds[0][name][0],
+            "milliseconds": round(min(each[name][1] for each in rounds), 1),
+        }
+        for name in sources
     }
 
 
 def here(source: Path) -> dict[str, object]:
     """The same of a source tree with the packages at hand: nothing is installed."""
     os.environ["PYTHONPATH"] = str(source)
-    return {"megabytes": None, "packages": None, **cold(sys.executable, 3)}
+    return {"megabytes": None, "packages": None, **cold(sys.executable)}
 
 
 def measure(source: Path, folder: Path) -> dict[str, object]:
@@ -107,9 +124,10 @@ def page(results: dict[str, dict]) -> str:
         "# The front door: imports, install, cold commands",
         "",
         "Made by `python benchmarks/front_door.py --before 7003d74` (or with `--no-install`); "
-        "do not edit. CPU seconds of whole "
-        "processes, the smallest of five measured in turn, on a two-core x86_64 machine that was busy "
-        'with other work: read the ratios, which are to `python -c "import numpy, scipy.stats"`.',
+        "do not edit. CPU seconds of whole processes, measured in turn after one start that compiles "
+        "what is imported; the median of nine rounds, on a two-core x86_64 machine that was busy with "
+        'other work. Read the ratios, which are to `python -c "import numpy, scipy.stats"` in the '
+        "same round.",
         "",
         f"| | {' | '.join(columns)} |",
         f"|---|{'---|' * len(columns)}",
@@ -117,7 +135,8 @@ def page(results: dict[str, dict]) -> str:
     rows = {
         "bare `pip install`, MB": lambda r: r["megabytes"] or "not measured in this run",
         "packages": lambda r: r["packages"] or "not measured in this run",
-        "modules loaded by `import dpcheck`": lambda r: r["modules"],
+        '`python -X importtime -c "import dpcheck"`: modules loaded': lambda r: r["modules"],
+        "the same: milliseconds, the smallest of 40": lambda r: r["milliseconds"],
         "`import numpy, scipy.stats`, s": lambda r: r["seconds"]["base"],
     }
     for name in COLD:
@@ -127,7 +146,8 @@ def page(results: dict[str, dict]) -> str:
         for name, read in rows.items()
     ]
     stamped = results["stamp"]
-    lines += ["", f"Date {stamped['date']}, commit {stamped['commit']}, {stamped['versions']}."]
+    versions = ", ".join(f"{name} {version}" for name, version in stamped["versions"].items())
+    lines += ["", f"Date {stamped['date']}, commit {stamped['commit']}, {versions}."]
     return "\n".join(lines) + "\n"
 
 
@@ -137,22 +157,27 @@ def main() -> None:
     parser.add_argument(
         "--no-install", action="store_true", help="measure with the packages at hand, no sizes"
     )
+    parser.add_argument("--imports", action="store_true", help="measure imports only")
     options = parser.parse_args()
     file = RESULTS / "front_door.json"
     results = json.loads(file.read_text()) if file.exists() else {}
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
+        sources = {"now": ROOT}
         if options.before:
             archive = subprocess.run(
                 ["git", "-C", str(ROOT), "archive", options.before], capture_output=True, check=True
             )
-            source = folder / "source"
-            source.mkdir()
-            subprocess.run(["tar", "-x", "-C", str(source)], input=archive.stdout, check=True)
-            results["before"] = (
-                here(source) if options.no_install else measure(source, folder / "before")
-            )
-        results["now"] = here(ROOT) if options.no_install else measure(ROOT, folder / "now")
+            sources["before"] = folder / "source"
+            sources["before"].mkdir()
+            unpack = ["tar", "-x", "-C", str(sources["before"])]
+            subprocess.run(unpack, input=archive.stdout, check=True)
+        for name, source in sources.items():
+            measured = results.setdefault(name, {})
+            if not options.imports:
+                measured |= here(source) if options.no_install else measure(source, folder / name)
+        for name, found in imports(sources).items():
+            results[name] |= found
     results["stamp"] = stamp()
     file.write_text(json.dumps(results, indent=1) + "\n")
     PAGE.write_text(page(results))

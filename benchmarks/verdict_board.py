@@ -64,6 +64,11 @@ def page(results: dict[str, dict]) -> str:
         "grade is the worst that may fairly be said:",
         "",
         *(f"- **{grade}**: {grade.meaning}" for grade in Grade),
+        "",
+        "The noise of both stacking papers carries one misprint: the plus sign in its density "
+        "([Guo2018] Algorithm 1 line 8 and Algorithm 3 line 10, [Yao2019] Algorithm 1 step 8 "
+        "and Algorithm 3 step 11). It is graded once, under plr, and read as a minus everywhere else, as "
+        "otherwise nothing could be run.",
     ]
     by_paper: dict[str, list[registry.Audit]] = {}
     for name in registry.names():

@@ -9,6 +9,7 @@ import dpcheck
 
 project = "dpcheck"
 author = "the dpcheck authors"
+project_copyright = f"2026, {author}"
 version = release = dpcheck.__version__
 extensions = [
     "myst_parser",
@@ -17,13 +18,15 @@ extensions = [
     "sphinxcontrib.bibtex",
     "citations",
     "from_code",
+    "mathml",
 ]
 exclude_patterns = ["_build", "_ext"]
 html_theme = "furo"
 html_title = "dpcheck"
 bibtex_bibfiles = ["references.bib"]
 bibtex_reference_style = "author_year"
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+html_math_renderer = "mathml"
 myst_heading_anchors = 3
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from scipy.special import logsumexp
@@ -22,6 +21,7 @@ from dpcheck.mechanisms.output.model import OutputModel
 from dpcheck.mechanisms.output.noise import SOLVER_SHARE, OutputBlock, Scale, calibrated
 from dpcheck.mechanisms.output.rows import (
     Rows,
+    RowShape,
     clip_box,
     clip_norm,
     clip_positive_norm,
@@ -48,15 +48,6 @@ class TwoSamples:
             )
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "public", read_rows(self.public, "public", X.shape[1]))
-
-
-class RowShape(StrEnum):
-    """The set every row is clipped to."""
-
-    BOX = "box"
-    BALL = "ball"
-    POSITIVE_BALL = "positive-ball"
-    NONE = "none"
 
 
 BOUNDS = (RowShape.BOX, RowShape.BALL, RowShape.POSITIVE_BALL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -108,13 +108,12 @@ def check(
     settings = CheckSettings(alpha, request.folder, request.cache, request.nightly)
     results = Results(request.folder)
     try:
-        audited = [
-            (
-                spec,
-                run_audit(spec, request.audit(spec, 1 - alpha), settings, project, results, watch),
-            )
+        ran = [
+            run_audit(spec, request.audit(spec, 1 - alpha), settings, project, results, watch)
             for spec in project.audits
         ]
+        audited = [(spec, found) for spec, (found, _) in zip(project.audits, ran, strict=True)]
+        described = {spec.name: data for spec, (_, data) in zip(project.audits, ran, strict=True)}
         spent = [check_budget(spec, spenders(spec, audited)) for spec in project.budgets]
         entries = [entry for _, found in audited for entry in found]
         found = findings(entries, spent)
@@ -145,7 +144,7 @@ def check(
         command=f"dpcheck check --seed {request.seed} --no-cache",
         file=from_checkout(project.file, project.root) or "" if project.file is not None else "",
         scope=Scope.PROJECT,
-        made=made(project.root, code_digest=_code(project)),
+        made=made(project.root, code_digest=_code(project), data_digest=_data(described)),
         changes=changed,
     )
 
@@ -158,6 +157,11 @@ def _code(project: Project) -> str:
         if source is not None:
             files |= code.sources(source, project.root)
     return code.key(files) if files else ""
+
+
+def _data(described: Mapping[str, str]) -> str:
+    """One digest of all audits' data descriptions; empty where one of them has none."""
+    return code.key(dict(described)) if described and all(described.values()) else ""
 
 
 def finding_name(entry: AuditEntry) -> str:

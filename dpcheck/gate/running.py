@@ -32,6 +32,7 @@ from dpcheck.gate.results import Kept, Results
 from dpcheck.session import run as session
 from dpcheck.session import targets
 from dpcheck.session.claims import read_claim
+from dpcheck.session.made import data_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +148,15 @@ def run_audit(
     project: Project,
     results: Results,
     progress: Progress,
-) -> tuple[AuditEntry, ...]:
-    """The entries of one audit: from the cache, continued, or new.
+) -> tuple[tuple[AuditEntry, ...], str]:
+    """The entries of one audit, from the cache, continued, or new; and a digest of its data.
 
     Guarantee: the parts of an audit that keeps its claim are found violated with probability at
     most `settings.alpha`, over all nights of a continued audit together.
     """
     with contained(spec.name):
         plans, location = prepare(spec, request, project.root)
+        described = data_digest(plans)
         key = result_key(spec, request, plans, project)
         wanted = settings.cache or settings.nightly
         kept = results.get(key) if key is not None and wanted else None
@@ -167,7 +169,8 @@ def run_audit(
             # Ville's inequality holds for the largest value an e-process ever takes, so what was
             # found on an earlier night stays found.
             if found or not settings.nightly or not any(map(_goes_on, kept.entries)):
-                return tuple(replace(e, origin="cached", location=location) for e in kept.entries)
+                cached = [replace(e, origin="cached", location=location) for e in kept.entries]
+                return tuple(cached), described
         nights = kept.nights if kept is not None else 0
         if settings.nightly and key is not None:
             outdated = results.swap_night(spec.name, key)
@@ -179,7 +182,7 @@ def run_audit(
         count = nights + 1 if settings.nightly else nights
         files = relative_to(files, project.root)
         results.put(key, Kept(entries, settings.alpha, count, request.pictures, files))
-    return entries
+    return entries, described
 
 
 def _run(

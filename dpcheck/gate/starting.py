@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import keyword
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from dpcheck.auditing.pairs.inference import infer_records
@@ -191,7 +193,32 @@ def checked_target(text: str) -> str:
         raise UsageError(
             f"{location} cannot be imported by name; rename it to letters, digits and underscores."
         )
+    if location.endswith(".py"):
+        _check_defined(Path(location), name)
     return text
+
+
+def _check_defined(path: Path, name: str) -> None:
+    """Refuse a name that nothing in the file mentions; the file is read, not run."""
+    try:
+        tree = ast.parse(path.read_bytes(), filename=str(path))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise UsageError(f"cannot read {path} as Python: {error}.") from None
+    functions = [
+        node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        if isinstance(node, ast.alias):
+            bound.add((node.asname or node.name).partition(".")[0])
+    if name in bound or "*" in bound:
+        return
+    close = get_close_matches(name, functions, n=1)
+    has = f"it has {', '.join(functions)}" if functions else "it defines no function"
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise UsageError(f"there is no {name} in {path}; {has}.{hint}")
 
 
 def write(found: dict[Path, str]) -> tuple[list[Path], list[Path]]:

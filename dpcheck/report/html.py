@@ -241,7 +241,7 @@ def _budget(entry: BudgetEntry) -> dict[str, str]:
     return {
         "dataset": entry.dataset,
         "budget": budget(entry.budget.epsilon, entry.budget.delta),
-        "spent": f"{figure(entry.lower)} to {figure(entry.upper)} ({entry.method})",
+        "spent": f"{figure(entry.lower)} to {figure(entry.upper)} (by {accountant(entry.method)})",
         "releases": "; ".join(entry.releases),
         "vouched": entry.vouched,
         "verdict": str(entry.standing)

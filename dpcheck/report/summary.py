@@ -8,7 +8,7 @@ from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Stan
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.page import made_lines
 from dpcheck.report.text import HEADERS, details, row, table
-from dpcheck.report.words import budget, figure, finding
+from dpcheck.report.words import accountant, budget, figure, finding
 
 _TROUBLE = (Verdict.VIOLATED, Verdict.UNDECIDED)
 
@@ -55,7 +55,7 @@ def render(report: AuditReport) -> str:
 
 
 BUDGET_HEADERS = [
-    *("dataset", "budget eps", "neighbours", "spent", "by", "vouched for by", "verdict")
+    *("dataset", "budget eps", "neighbours", "spent", "proved by", "vouched for by", "verdict")
 ]
 REASONS = {
     Standing.OVERSPENT: "overspends.",
@@ -72,7 +72,7 @@ def budget_row(entry: BudgetEntry) -> list[str]:
         budget(entry.budget.epsilon, entry.budget.delta),
         str(entry.adjacency),
         "<= " + figure(entry.upper),
-        entry.method,
+        accountant(entry.method),
         entry.vouched,
         word if entry.accepted is None else f"{word}, accepted",
     ]

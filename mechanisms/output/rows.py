@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
 
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.mechanisms.common.regularizers import Floats
@@ -16,6 +16,15 @@ Rows = Any  # a dense array or a scipy CSR matrix
 _INSIDE = 1 - 4 * np.finfo(float).eps  # a clipped row never ends up longer, not even by an ulp
 
 
+class RowShape(StrEnum):
+    """The set every row is clipped to."""
+
+    BOX = "box"
+    BALL = "ball"
+    POSITIVE_BALL = "positive-ball"
+    NONE = "none"
+
+
 def is_sparse(X: Rows) -> bool:
     """Whether X is a scipy sparse matrix."""
     return bool(sparse.issparse(X))
@@ -23,6 +32,8 @@ def is_sparse(X: Rows) -> bool:
 
 def read_rows(X: object, name: str, width: int | None = None) -> Rows:
     """Finite numbers in rows, at least one, of the width of the others."""
+    from sklearn.utils import check_array
+
     try:
         rows = check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name)
     except (ValueError, TypeError) as error:

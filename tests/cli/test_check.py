@@ -40,6 +40,21 @@ def test_a_promise_kept_then_broken_then_kept_again(folder):
     assert folder.json("--seed", "7")["audits"][0]["origin"] == "run"
 
 
+def test_the_report_carries_digests_of_code_and_of_the_data_description(folder):
+    folder.config(ONE)
+    first = folder.json("--max-runs", "5000")["made"]
+    assert len(first["code"]) == len(first["data"]) == 64
+    folder.break_noise(2.0)
+    noise = folder.json("--max-runs", "5000")["made"]
+    assert noise["code"] != first["code"]
+    assert noise["data"] == first["data"]  # the same pair
+    (folder.root / "mech.py").write_text(MECHANISM.replace("[1.0, 0, 0]", "[0.5, 0, 0]"))
+    pair = folder.json("--max-runs", "5000")["made"]
+    assert pair["data"] != first["data"]
+    folder("check", "--max-runs", "5000")
+    assert f"data description: sha256 {pair['data']}" in folder.out
+
+
 def test_all_audits_share_one_error_rate(folder):
     folder.config(
         ONE + '[[audits]]\ntarget = "mech.py:other"\nfloating-point = true\nmax-runs = 40\n'
@@ -230,7 +245,7 @@ def test_time_is_limited(folder):
     report = folder.json()
     assert folder.code == 3
     assert "time limit" in report["audits"][0]["notes"][0]
-    assert folder("check", "--allow-undecided") == 0
+    assert folder("check") == 0
     assert folder("check", "--time-limit", "500") == 0  # nothing of it was cached
     assert folder("check", "--require-proof") == 3
     folder.config("time-limit = 1e-6\nallow-undecided = true\n" + ONE)

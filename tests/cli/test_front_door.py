@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
 import sys
 
 import pytest
@@ -103,3 +105,26 @@ def test_the_shell_completes_commands(monkeypatch):
 
     found = BashComplete(main, {}, "dpcheck", "_DPCHECK_COMPLETE").get_completions([], "ac")
     assert [item.value for item in found] == ["account"]
+
+
+def test_listing_loads_no_learners_plots_or_tables():
+    program = (
+        "import sys; from dpcheck.cli.main import main; main(['list'], standalone_mode=False); "
+        "print(sorted({'sklearn', 'matplotlib', 'pandas', 'jinja2', 'jax'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "pptl_fs" in done.stdout
+
+
+def test_a_reader_that_is_gone_is_no_verdict():
+    program = "from dpcheck.cli.entry import main; main()"
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as gone:
+        done = subprocess.run(
+            [sys.executable, "-c", program, "explain"], stdout=gone, stderr=subprocess.PIPE
+        )
+    assert done.returncode == 2

@@ -65,6 +65,7 @@ def test_what_is_quoted_is_in_the_package(library):
     ("name", "verdict"),
     [
         ("pure-ldp:RAPPORClient", "violated"),
+        ("multi-freq-ldpy:SS_Client", "violated"),
         ("diffprivlib:LinearRegression", "violated"),
         ("diffprivlib:LogisticRegression_rare_label", "violated"),
         ("multi-freq-ldpy:SS_Client", "violated"),

@@ -15,7 +15,7 @@ from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import Witness
 from dpcheck.families.output import search as _output_hunt
 from dpcheck.families.output.loss import OutputGame, OutputPair, as_rows, certified_lower, losses
-from dpcheck.mechanisms.dpiw import RowShape
+from dpcheck.mechanisms.output.rows import RowShape
 from dpcheck.session import run as session
 
 SMALL = ("rows=1000", "features=4")

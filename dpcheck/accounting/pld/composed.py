@@ -101,6 +101,10 @@ class ComposedLoss:
             return 0.0
         if delta <= 0.0:
             return self._largest_loss()
+        if self.counts == (1,):
+            known = self.parts[0][0].single_epsilon(delta, self.side)
+            if known is not None:
+                return known
         if self.side is Side.UPPER:
             return max(min(self.solve(delta, spare).value, self._largest_loss()), 0.0)
         if self._certain_leak() > delta:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.auditors.interface import Finding, conforms, refuted
+from dpcheck.auditing.auditors.interface import Finding, conforms, nothing_told, refuted
 from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.dependence import signs_of_dependence
@@ -48,6 +48,7 @@ _FIRST = 8  # calls on every pair before anything is guessed
 _TASK = 4  # calls that are run as one task, at least
 _TASKS = 16  # of a round, at most
 _MOST_PAIRS = 24  # played in a first round
+_MANY = 1000  # calls in which a leak worth the name shows
 _JUDGED = 48  # calls after which a game without prospects ends
 
 
@@ -140,6 +141,7 @@ class Game:
     pair: int
     rule: Rule | None
     finished: bool
+    blind: bool  # played to the end, and over many calls no guess did better than chance
     seen: tuple[Sequence[Encoded], Sequence[Encoded]]  # the outputs on that pair, by side
 
 
@@ -291,18 +293,18 @@ class _State:
         ]
         best = int(np.argmax([low - line[0] for low, line in zip(lowers, self.lines, strict=True)]))
         epsilon, delta = self.lines[best]
+        told = alone and any(separates(counts) for counts in self.counts)
         return Game(
             self.lines[best],
             tuple(self.counts[best]),
             lowers[best],
-            detectable(self.counts[best], epsilon, delta, self.alpha)
-            if alone and separates(self.counts[best])
-            else math.inf,
+            detectable(self.counts[best], epsilon, delta, self.alpha) if told else math.inf,
             self.calls,
             self.runs,
             int(np.argmax(self.told)),
             self.last,
             finished,
+            alone and not told and self.calls >= _MANY,
             self.tables[int(np.argmax(self.told))].parts,
         )
 
@@ -340,7 +342,7 @@ class GuessingGame:
             Spent(method, alpha, tuple(pair.label for pair in plan.pairs), note),
             observed,
             _witness(game, plan.pairs[game.pair]) if game.lower > epsilon else None,
-            _dependence(game.seen),
+            (*_dependence(game.seen), *((nothing_told(game.runs),) if game.blind else ())),
             out_of_time=not game.finished,
             pair=game.pair,
             seen=game.seen,

@@ -18,7 +18,7 @@ from dpcheck.families.adaptation.transcripts import PAIR, TranscriptSearch
 from dpcheck.session.registry import AuditSetup, Parameter
 
 PARAMETERS = (
-    Parameter("rows", 539, "target rows"),
+    Parameter("rows", 539, "target rows; fitted: [Wang2020] prints no count"),
     Parameter("noise", 6.0, "sigma"),
     Parameter("batch", 32, "expected batch size"),
     Parameter("clip", 3.0, "C, the norm gradients are clipped to"),

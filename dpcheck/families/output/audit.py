@@ -19,7 +19,7 @@ from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import count, positive
 from dpcheck.families.output.loss import OutputGame, OutputPair
 from dpcheck.families.output.search import OutputSearch, OutputTarget, RowDomain
-from dpcheck.mechanisms.dpiw import RowShape
+from dpcheck.mechanisms.output.rows import RowShape
 from dpcheck.session.registry import AuditSetup, Parameter
 
 Array = NDArray[np.float64]

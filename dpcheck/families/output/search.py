@@ -24,7 +24,7 @@ from dpcheck.families.output.loss import (
     certified_lower,
     losses,
 )
-from dpcheck.mechanisms.dpiw import RowShape
+from dpcheck.mechanisms.output.rows import RowShape
 
 Array = NDArray[np.float64]
 NAMES = ("changed", "replaced", "background", "public")

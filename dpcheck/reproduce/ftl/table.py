@@ -98,8 +98,8 @@ def nuswide(
     rarer = int(min((table.y > 0).sum(), (table.y < 0).sum()))
     train, common, test = 5 * rarer // 4, rarer, 3 * rarer // 4
     echo(
-        f"data: a {len(table.y)}-row sample of NUS-WIDE with one unnamed task, NOT the 269,648 images "
-        f"and the three tasks of the paper.\nbalanced to {2 * rarer} rows: A trains on {train} "
+        f"data: a {len(table.y)}-row sample of NUS-WIDE with one unnamed task, NOT the whole "
+        f"data set and the three tasks of the paper.\nbalanced to {2 * rarer} rows: A trains on {train} "
         f"({table.X_a.shape[1]} tags), {common} of them common, B tests on {test} "
         f"({table.X_b.shape[1]} image features); {partitions} partitions.\n"
         f"one layer of {recipe.hidden[-1]}, gamma {recipe.gamma:g}, lambda {recipe.regularization:g}, "
@@ -150,7 +150,8 @@ def credit(
         f"bank (A): {table.X_a.shape[1]} features, shop (B): {table.X_b.shape[1]}; {labelled} labels, "
         f"{common} common rows, {test} test rows, both labels alike often; one layer of "
         f"{recipe.hidden[-1]}, lambda {recipe.regularization:g}, {recipe.iterations} steps, "
-        f"{partitions} partitions.\nFigure 3 has no numbers in print: TrCV lies above CV and LR for all k."
+        f"{partitions} partitions.\n"
+        "Figure 3 has no numbers in print; the paper says that TrCV outperforms CV."
     )
     drawn = [_clients(table, partition, common, labelled, test) for partition in range(partitions)]
     starts = [

@@ -44,7 +44,7 @@ def night(tmp_path, monkeypatch):
         request = session.AuditRequest("mech.py:noisy", max_runs=3000, seed=5)
         settings = CheckSettings(alpha, tmp_path / "kept", nightly=nightly)
         project = Project(tmp_path, None)
-        (entry,) = run_audit(spec, request, settings, project, results, Progress(quiet=True))
+        (entry,), _ = run_audit(spec, request, settings, project, results, Progress(quiet=True))
         return entry
 
     yield night
@@ -111,8 +111,8 @@ def test_a_part_without_an_e_process_is_not_run_again(tmp_path, monkeypatch):
     request = session.AuditRequest("plr", settings=spec.settings)
     settings, results = CheckSettings(ALPHA, tmp_path, nightly=True), Results(tmp_path)
     project, quiet = Project(tmp_path, None), Progress(quiet=True)
-    (first,) = run_audit(spec, request, settings, project, results, quiet)
-    (again,) = run_audit(spec, request, settings, project, results, quiet)
+    (first,), _ = run_audit(spec, request, settings, project, results, quiet)
+    (again,), _ = run_audit(spec, request, settings, project, results, quiet)
     results.close()
     assert first.spending[0].test == "exact witness"
     assert (first.origin, again.origin) == ("run", "cached")

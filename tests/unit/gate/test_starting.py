@@ -92,3 +92,24 @@ def test_tables_one_cannot_guess_from_are_refused(folder, init, text):
     code, _, err = init("mean.py:mean_age", *FLAGS)
     assert code == 2
     assert "DPC" in err
+
+
+def test_a_function_that_is_not_there_is_refused_with_what_is(folder, init):
+    code, _, err = init("mean.py:mean_aeg", *FLAGS)
+    assert code == 2
+    assert "it has mean_age" in err
+    assert "Did you mean 'mean_age'?" in err
+    assert not (folder / "dpcheck.toml").exists()
+
+
+@pytest.mark.parametrize("code", ["mean_age = lambda people: 0", "from other import mean_age"])
+def test_a_function_may_be_bound_in_any_way(folder, init, code):
+    (folder / "mean.py").write_text(code)
+    assert init("mean.py:mean_age", *FLAGS)[0] == 0
+
+
+def test_a_file_that_is_no_python_is_refused(folder, init):
+    (folder / "mean.py").write_text("def mean_age(:")
+    code, _, err = init("mean.py:mean_age", *FLAGS)
+    assert code == 2
+    assert "cannot read mean.py as Python" in err
