@@ -68,7 +68,6 @@ def test_what_is_quoted_is_in_the_package(library):
         ("multi-freq-ldpy:SS_Client", "violated"),
         ("diffprivlib:LinearRegression", "violated"),
         ("diffprivlib:LogisticRegression_rare_label", "violated"),
-        ("multi-freq-ldpy:SS_Client", "violated"),
         ("diffprivlib:Laplace", "consistent"),
         ("opendp:laplace_integer", "consistent"),
     ],
