@@ -82,6 +82,7 @@ def _target(name: str, columns: int, run: Any, **quoted: str) -> None:
 
 _ONE = "How many statistics a query has is ours; one row more or less makes a neighbour. "
 _statistic("count", "COUNT(*)", 1, reading=_ONE + _BATCHED)
+_statistic("count_column", "COUNT(x)", 1, reading=_ONE + _BATCHED)
 _statistic("sum", "SUM(x)", 1, reading=_ONE + _BATCHED)
 _statistic(
     "average",
