@@ -128,5 +128,5 @@ def reduced_along_the_first_axis(x, rng):
 def an_error_unless_there_are_no_rows(x, rng):
     """Whole numbers to a negative power are an error, but of an empty table they are an empty table."""
     whole = bounded(x).astype(np.int64)
-    whole**-1  # noqa: B018
+    whole**-1
     return whole.sum() + rng.laplace(scale=100.0)
