@@ -82,7 +82,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 $(INTEGRATIONS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(INTEGRATIONS)
 	$(INTEGRATIONS)/bin/python $(PIP) torch==2.13.0  # first and pinned: a plain torch pulls CUDA
-	$(INTEGRATIONS)/bin/python $(PIP) --editable '.[opacus,huggingface,lightning,flower,nvflare,interop,testing]' opendp
+	$(INTEGRATIONS)/bin/python $(PIP) --editable '.[opacus,huggingface,lightning,flower,nvflare,interop,testing]' opendp mlflow-skinny
 	$(INTEGRATIONS)/bin/python $(PIP) --no-deps appfl  # one file of it is run
 	@touch $@
 
@@ -91,7 +91,7 @@ $(DIFFPRIVLIB)/.ready: pyproject.toml
 	$(DIFFPRIVLIB)/bin/python $(PIP) --editable '.[testing]' diffprivlib 'scikit-learn>=1.6,<1.7'
 	@touch $@
 
-WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_guards.py test_training_step.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py replay/test_flower.py)
+WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_guards.py test_training_step.py test_torch_step.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py replay/test_flower.py)
 WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py replay/test_diffprivlib.py)
 
 test-integrations: $(READY) $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready  ## Opacus, guards of other trainers, OpenDP, diffprivlib, APPFL and Flower for real; installs them

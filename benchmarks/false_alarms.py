@@ -12,6 +12,7 @@ Results go to a file, some hundred audits at a time; --resume continues from it.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
 import math
 import sys
@@ -34,10 +35,12 @@ from dpcheck.auditing.statistics.guesses import audit_one_run, guess, one_run_lo
 from dpcheck.auditing.statistics.intervals import conditional_binomial_lower
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.noise import Gaussian
+from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.references import parse
 from dpcheck.execution.runner import Runner
 from dpcheck.mechanisms import PLR, Labelled, fork
+from dpcheck.session.assertion import audit_function
 
 ALPHA = 0.05
 SHIFT = [Pair(0.0, 1.0)]
@@ -179,7 +182,33 @@ def rarer():
     return audit
 
 
+def hashed_response(d, rng):
+    """Randomized response whose draws replay cannot follow."""
+    digest = hashlib.sha256(rng.bytes(8)).digest()
+    return d if int.from_bytes(digest[:6], "big") / 2**48 < math.e / (1 + math.e) else 1 - d
+
+
+def whole(function):
+    """Everything `dpcheck.audit` does, few runs: noise followed, named events, the game, notes."""
+
+    def audit(seed: int) -> bool:
+        entry = audit_function(
+            function,
+            claim=1.0,
+            neighbours=[(0.0, 1.0)],
+            adjacency="replace-one",
+            confidence=1 - ALPHA,
+            seed=seed,
+            max_runs=48,
+        )
+        return entry.verdict is Verdict.VIOLATED
+
+    return audit
+
+
 CASES = {
+    "whole audit, Laplace": partial(whole, lambda d, rng: d + rng.laplace()),
+    "whole audit, hashed response": partial(whole, hashed_response),
     "game, Laplace": game_laplace,
     "game, randomized response": game_response,
     "game, delta given away": game_leaky_delta,

@@ -1,4 +1,4 @@
-"""Train with Opacus, let dpcheck say what was spent, on both sides.
+"""Train with Opacus; dpcheck says what was spent, on both sides, and takes a step apart.
 
 pip install 'dpcheck[opacus]' && python examples/opacus_training.py
 """
@@ -10,12 +10,15 @@ from opacus import PrivacyEngine
 
 import dpcheck.integrations.opacus  # noqa: F401 - registers accountant="dpcheck"
 from dpcheck.accounting.risk import attack_risk
+from dpcheck.auditing.training.step import StepReport
+from dpcheck.integrations.opacus_step import opacus_step
+from dpcheck.testing import check_step
 
-DELTA = 1e-3
+DELTA, NOISE, CLIP = 1e-3, 1.0, 1.0
 
 
-def main() -> None:
-    """Two epochs of a small classifier on made-up data."""
+def main(noise: float = NOISE) -> StepReport:
+    """Two epochs of a small classifier on made-up data; `noise` is the code's, NOISE is accounted."""
     warnings.filterwarnings("ignore", "Secure RNG turned off")
     warnings.filterwarnings("ignore", "Full backward hook is firing")
     torch.manual_seed(0)
@@ -28,8 +31,8 @@ def main() -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     engine = PrivacyEngine(accountant="dpcheck")
     model, optimizer, loader = engine.make_private(
-        module=model, optimizer=optimizer, data_loader=loader, noise_multiplier=1.0,
-        max_grad_norm=1.0,
+        module=model, optimizer=optimizer, data_loader=loader, noise_multiplier=noise,
+        max_grad_norm=CLIP,
     )  # fmt: skip
     for epoch in range(2):
         for inputs, targets in loader:
@@ -43,6 +46,14 @@ def main() -> None:
     right = (model(rows).argmax(1) == labels).float().mean()
     print(f"accuracy {right:.2f}; what an attacker can gain:")
     print(attack_risk(engine.accountant.event(), adjacency="add-remove"))
+    # The step as it was trained with, against the numbers that are accounted.
+    step = opacus_step(
+        model, optimizer, loader, torch.nn.functional.cross_entropy,
+        noise_multiplier=NOISE, max_grad_norm=CLIP, sampling_rate=32 / 256,
+    )  # fmt: skip
+    report = check_step(step)
+    print(report)
+    return report
 
 
 if __name__ == "__main__":

@@ -15,13 +15,19 @@ _LEAST = 2048  # runs a side below which nothing is set aside for learning
 
 @dataclass(slots=True)
 class Pace:
-    """How long calls took so far, all workers together; fills while an audit runs."""
+    """How long calls took so far, all workers together; fills while an audit runs.
+
+    The first calls also import and compile what they call: they count until others were timed.
+    """
 
     calls: int = 0
     seconds: float = 0.0
+    warm: bool = False
 
     def took(self, calls: int, seconds: float) -> None:
         """Note how long some calls took."""
+        if self.calls and not self.warm:
+            self.calls, self.seconds, self.warm = 0, 0.0, True
         self.calls += calls
         self.seconds += seconds
 
@@ -96,11 +102,18 @@ class Limits:
 
     def game_for(self, mechanism: Mechanism) -> int:
         """Calls a side that may be guessed one by one; earlier calls are taken off."""
+        if self.leaves_room_to_learn(mechanism):
+            return self.short_game(mechanism)
+        return max(1, self.runs_for(mechanism) - self.early.runs)
+
+    def short_game(self, mechanism: Mechanism) -> int:
+        """Calls a side of a game that leaves room to learn."""
         return max(1, self._before_learning(mechanism) - self.early.runs)
 
     def _before_learning(self, mechanism: Mechanism) -> int:
+        """By the number of runs alone: what is left must not change while the time runs out."""
         most = self.runs_for(mechanism)
-        return min(_GAME, most // 8) if self.leaves_room_to_learn(mechanism) else most
+        return min(_GAME, most // 8) if most >= _LEAST else most
 
     def after_game(self, mechanism: Mechanism) -> int:
         """Runs a side that are left after the game."""

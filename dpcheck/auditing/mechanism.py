@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,7 +178,11 @@ def audited(
         declared = Declaration(
             claim, str(adjacency), pairs, canaries, guesses, trainings, scores, described, shape
         )
-        setattr(function, _AUDITED, declared)
+        try:
+            setattr(function, _AUDITED, declared)
+        except AttributeError:  # a bound method, or compiled code: it cannot be marked itself
+            function = cast(F, functools.update_wrapper(functools.partial(function), function))
+            setattr(function, _AUDITED, declared)
         return function
 
     return mark

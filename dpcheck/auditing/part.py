@@ -15,10 +15,10 @@ from dpcheck.auditing.auditors.noise_scale import NoiseScaleTest
 from dpcheck.auditing.auditors.one_run import OneRun
 from dpcheck.auditing.auditors.replay import Replay
 from dpcheck.auditing.auditors.witness_search import WitnessSearch
-from dpcheck.auditing.counterexample.build import readable
+from dpcheck.auditing.counterexample.build import Confirmed, readable
 from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import evidence_runs, gather
-from dpcheck.auditing.limits import Early, Limits
+from dpcheck.auditing.limits import Early, Limits, Pace
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.verdicts import Evidence, decide
@@ -32,9 +32,13 @@ from dpcheck.execution.interrupts import until
 from dpcheck.execution.runner import Runner
 
 
-def standard_auditors(limits: Limits) -> tuple[Auditor, ...]:
-    """Proofs first, then tests, the cheapest first; what they find is listed in this order."""
+def standard_auditors(limits: Limits, *, at_once: bool = False) -> tuple[Auditor, ...]:
+    """Proofs first, then tests, the cheapest first; what they find is listed in this order.
+
+    Runs made `at_once` have a pace of their own.
+    """
     limits = replace(limits, early=Early())
+    many = replace(limits, pace=Pace()) if at_once else limits
     return (
         WitnessSearch(),
         Replay(limits),
@@ -42,7 +46,7 @@ def standard_auditors(limits: Limits) -> tuple[Auditor, ...]:
         OneRun(),
         Likelihood(),
         GuessingGame(limits),
-        Distinguisher(limits),
+        Distinguisher(many),
     )
 
 
@@ -65,14 +69,18 @@ def audit_part(
     left, late = limits.alpha, False
     if plan.mechanism is not None and not math.isinf(limits.deadline):
         plan = replace(plan, mechanism=replace(plan.mechanism, deadline=limits.deadline))
-    for auditor in standard_auditors(limits) if auditors is None else auditors:
-        if late or not auditor.applies(plan, findings):
+    many = _many_runs(plan, limits)
+    if auditors is None:
+        auditors = standard_auditors(limits, at_once=many is not plan)
+    for auditor in auditors:
+        given = many if isinstance(auditor, Likelihood | Distinguisher) else plan
+        if late or not auditor.applies(given, findings):
             continue
         share = left * auditor.fraction
         left -= share
         try:
             with until(limits.deadline):
-                findings.append(auditor.run(plan, share, runner))
+                findings.append(auditor.run(given, share, runner))
             late = findings[-1].out_of_time
             if findings[-1].dependent:
                 break
@@ -98,6 +106,12 @@ def audit_part(
     )
     verdict = decide(evidence)
     spent = sum(each.runs + each.learning_runs for each, _ in seen)
+    witness = best.witness
+    if verdict is Verdict.VIOLATED:
+        witness, confirmed = _shown(plan, best, spent, limits, runner)
+        if confirmed is not None and left > 0 and best.method is not Method.REPLAY:
+            observed, line = _sharper(observed, confirmed, left)
+            findings.append(Finding(line))
     told = [finding.conformance for finding in findings if finding.conformance is not None]
     if plan.code_proof is not None:
         told.insert(0, plan.code_proof.how)
@@ -109,9 +123,7 @@ def audit_part(
         plan.proved,
         observed,
         verdict,
-        best.witness
-        if verdict is not Verdict.VIOLATED
-        else _shown(plan, best, spent, limits, runner),
+        witness,
         (
             *plan.notes,
             *(note for finding in findings for note in finding.notes),
@@ -123,6 +135,16 @@ def audit_part(
         cut_short=late,
         floating_point=plan.floating_point,
         event=None if plan.code_proof is None else plan.code_proof.event,
+    )
+
+
+def _many_runs(plan: PartPlan, limits: Limits) -> PartPlan:
+    """The plan for auditors of many runs, where they can be made at once."""
+    if plan.many_runs is None or not plan.pairs:
+        return plan
+    found = plan.many_runs(plan.pairs[0].first)
+    return (
+        plan if found is None else replace(plan, mechanism=replace(found, deadline=limits.deadline))
     )
 
 
@@ -174,15 +196,32 @@ def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Finding]]
     ]
 
 
+def _sharper(seen: Observed, confirmed: Confirmed, alpha: float) -> tuple[Observed, Spent]:
+    """What was observed, or more, where the calls that confirmed a readable event prove more.
+
+    A claim is refuted as soon as the evidence will do, so the bound is then barely above it. The
+    calls after that are fresh, and are given the error rate that was left.
+    """
+    method = Method.CONFIRMED_EVENT
+    line = Spent(
+        method, alpha, (), "an event fixed before these calls, after the claim was refuted"
+    )
+    epsilon = confirmed.lower_epsilon(seen.delta, alpha)
+    if epsilon <= seen.epsilon:
+        return seen, line
+    runs = seen.runs + -(-confirmed.calls // 2)
+    return replace(seen, epsilon=epsilon, method=method, runs=runs), line
+
+
 def _shown(
     plan: PartPlan, found: Finding, spent: int, limits: Limits, runner: Runner
-) -> Witness | None:
+) -> tuple[Witness | None, Confirmed | None]:
     """The witness of a violation; one of runs is made readable, within the time that is left."""
     try:
         with until(limits.deadline):
             return readable(plan, found, limits, spent, runner)
     except TimeLimitReached:
-        return found.witness
+        return found.witness, None
 
 
 def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, float, int]:

@@ -46,18 +46,22 @@ def _plain(value: Output, limit: int, depth: int) -> Output:
     if isinstance(value, Mapping):
         return {str(key): _plain(item, limit, depth - 1) for key, item in value.items()}
     if _is_frame(value):
-        return _plain(value.to_dict("list"), limit, depth - 1)
+        columns = {str(name): list(value[name]) for name in value.columns}
+        return _plain(columns, limit, depth - 1)
     return repr(value)[:_MOST_TEXT]
 
 
 def _is_frame(value: object) -> bool:
-    return type(value).__name__ == "DataFrame" and hasattr(value, "to_dict")
+    """Of pandas or polars."""
+    return type(value).__name__ == "DataFrame" and hasattr(value, "columns")
 
 
 def _size(value: Output) -> int:
     """How many values a container holds, at most a little more than anybody shows."""
     if isinstance(value, np.ndarray) or hasattr(value, "size"):
         return int(value.size) if isinstance(value.size, int | np.integer) else 1
+    if _is_frame(value):
+        return math.prod(value.shape)
     if isinstance(value, Mapping):
         return sum(map(_size, list(value.values())[:1000]))
     if isinstance(value, tuple | list):
@@ -96,8 +100,9 @@ def _rows(value: Output) -> list[Output] | None:
     if isinstance(value, np.ndarray) and value.ndim:
         return list(value)
     if _is_frame(value):
-        records: list[Output] = value.to_dict("records")
-        return records
+        columns = [list(value[name]) for name in value.columns]
+        names = [str(name) for name in value.columns]
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
     return list(value) if isinstance(value, tuple | list) else None
 
 

@@ -16,7 +16,7 @@ from dpcheck.core.claim import Claim
 from dpcheck.core.events.event import Event
 from dpcheck.core.evidence import RunEvidence, Spent
 from dpcheck.core.made import Made
-from dpcheck.core.method import Method
+from dpcheck.core.method import ONE_RUN, Method
 from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import Witness
 
@@ -47,7 +47,8 @@ class Observed:
     """A lower bound from runs or from an exact witness.
 
     `detectable` is the smallest epsilon the tests would have caught with power 0.9; `runs` counts
-    test runs a side (for replay all calls), `learning_runs` those spent on choosing what to test.
+    test runs a side (for replay and the events it names all calls), `learning_runs` those spent on
+    choosing what to test.
     `allowed` is the epsilon the claim allows at `delta`: the claimed one, or a point of a curve.
     """
 
@@ -67,9 +68,23 @@ class Observed:
         >>> Observed(2.0, 0.0, 1.0, Method.REPLAY, 4, 1.0).effort
         '4 calls'
         """
-        if self.method is Method.REPLAY:
+        if self.method in (Method.REPLAY, Method.NAMED_EVENT):
             return f"{self.runs:,} calls"
+        if self.method in ONE_RUN:
+            return "one training" if self.runs == 1 else f"{self.runs:,} trainings"
         return f"{self.runs:,} runs a side"
+
+    @property
+    def more(self) -> str:
+        """What would let an undecided audit of this kind tell."""
+        if self.method is Method.ONE_RUN_INDEPENDENT:
+            return "more canaries or more trainings (canaries=, trainings=)"
+        if self.method in ONE_RUN:
+            return (
+                'more canaries or more trainings (canaries=, trainings=), or scores="independent" where '
+                "every canary is scored by a coordinate and noise of its own"
+            )
+        return "more runs (--max-runs), or neighbours that differ more"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,13 @@ class Method(StrEnum):
     ONE_RUN_CURVE = "one run, f-DP"
     ONE_RUN_INDEPENDENT = "one run, independent scores"
     GUESSING_GAME = "guessing game"
+    CONFIRMED_EVENT = "readable event, confirmed"
     EXACT_LOSS = "exact loss of an output"
     SAMPLED_LOSSES = "importance-sampled delta"
     DISTINGUISHER = "distinguisher"
     NO_TEST = "no test"
     NOT_SPENT = "not spent"
+
+
+# Bounds from canaries in a training, or in a few.
+ONE_RUN = frozenset({Method.ONE_RUN_GUESSES, Method.ONE_RUN_CURVE, Method.ONE_RUN_INDEPENDENT})

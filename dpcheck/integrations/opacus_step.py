@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from dpcheck.auditing.training.step import Indices, Step, Vector
-from dpcheck.core.errors import MissingExtra
 from dpcheck.integrations.foreign import Foreign
 from dpcheck.integrations.guards.opacus import check_layers
+from dpcheck.integrations.torch_step import batch_of, flat, import_torch
 
 
 def opacus_step(
@@ -28,49 +28,37 @@ def opacus_step(
     `loss(outputs, targets)` is the mean over the batch. The parameters are not changed; the noise
     generator of the optimiser is replaced while a step is looked at.
     """
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("opacus is not installed; run: pip install 'dpcheck[opacus]'") from None
+    torch = import_torch("opacus is not installed; run: pip install 'dpcheck[opacus]'")
     check_layers(model)
     data = data_loader.dataset
     plain = model._module if hasattr(model, "_module") else model
     parameters = [p for p in plain.parameters() if p.requires_grad]
     warnings.filterwarnings("ignore", "Full backward hook is firing")
 
-    def batch_of(indices: Indices) -> tuple[Foreign, Foreign]:
-        rows = [data[int(i)] for i in indices]
-        return torch.stack([row[0] for row in rows]), torch.stack(
-            [torch.as_tensor(row[1]) for row in rows]
-        )
-
     def update(indices: Indices, rng: np.random.Generator) -> Vector:
         chosen, hook = optimizer.generator, optimizer.step_hook
         optimizer.generator = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
         optimizer.step_hook = None  # a look at a step is not a release
+        _forget_activations(model)
         try:
             optimizer.zero_grad()
-            inputs, targets = batch_of(indices)
+            inputs, targets = batch_of(data, indices)
             loss(model(inputs), targets).backward()
             optimizer.pre_step()
-            found = torch.cat([p.grad.detach().reshape(-1) for p in parameters])
+            return flat([p.grad for p in parameters])
         finally:
             optimizer.generator, optimizer.step_hook = chosen, hook
             optimizer.zero_grad()
-        values: Vector = found.double().numpy().copy()
-        return values
 
     def gradient(index: int) -> Vector:
-        inputs, targets = batch_of(np.array([index]))
+        inputs, targets = batch_of(data, np.array([index]))
         if hasattr(model, "disable_hooks"):
             model.disable_hooks()  # the naive gradient is not to be Opacus's
         try:
-            parts = torch.autograd.grad(loss(plain(inputs), targets), parameters)
+            return flat(torch.autograd.grad(loss(plain(inputs), targets), parameters))
         finally:
             if hasattr(model, "enable_hooks"):
                 model.enable_hooks()
-        values: Vector = torch.cat([part.reshape(-1) for part in parts]).double().numpy()
-        return values
 
     def batches() -> Iterator[list[int]]:
         while True:
@@ -87,3 +75,13 @@ def opacus_step(
         sampling_rate,
         float(optimizer.expected_batch_size),
     )
+
+
+def _forget_activations(model: Foreign) -> None:
+    """Of forward passes nobody went back from; Opacus would wait for their gradients."""
+    for layer in model.modules():
+        if isinstance(getattr(layer, "activations", None), list):
+            layer.activations.clear()
+    for parameter in model.parameters():
+        if hasattr(parameter, "_forward_counter"):
+            parameter._forward_counter = 0

@@ -5,9 +5,10 @@ divergence is wanted. Of every factor its modulus and angle are kept per use, at
 product can still matter: products of any counts near the planned ones then cost a few operations each.
 
 - tilting and lattice rounding: a factor (1 + rho)^n, rho a few units times (1 + |t l|) (`Product.drift`);
-- the transform: each coefficient errs by `transform_error` |x|_1 (`dpcheck.numerics.fourier`); the
-  heaviest mass needs no transform, with it at the origin its spectrum is constant, so |x|_1 is that of the
-  others;
+- the transform: each coefficient errs by `transform_error` |x|_1 (`dpcheck.numerics.fourier`), or by
+  `direct_error` |x|_1 where only the lowest frequencies are summed (`dpcheck.numerics.direct`); the
+  heaviest mass needs no transform, with it at the origin its spectrum is constant, so |x|_1 is that of
+  the others;
 - powers: (|s| + e)^n <= |s|^n e^{n e/|s|}, plus the rounding of modulus, logarithm and angle
   (`Factor.spread`);
 - frequencies that are left out have a product below e^-FLAT.
@@ -17,12 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from dpcheck.numerics.direct import cheaper, direct_error, low_coefficients, low_frequencies
 from dpcheck.numerics.fourier import Spectrum as Coefficients
 from dpcheck.numerics.fourier import forward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
@@ -136,6 +138,12 @@ class Spectrum:
         """The transform of the weights at these frequencies."""
         return Series(self.active, self.window, self.step)
 
+    def placed(self, counts: Sequence[int]) -> Window:
+        """The window at the same losses: offsets of the lattices add up to others with other counts."""
+        parts = zip(self.factors, counts, self.planned, strict=True)
+        moved = math.fsum((n - planned) * f.loss.lattice.offset for f, n, planned in parts)
+        return replace(self.window, start=self.window.start - round(moved / self.step))
+
     def product(self, counts: Sequence[int]) -> Product:
         """The composed spectrum, each factor so many times.
 
@@ -163,41 +171,60 @@ class Spectrum:
 
 def spectrum(parts: Sequence[tuple[LatticeLoss, int]], window: Window) -> Spectrum | None:
     """The spectrum of a composition; None where some loss has no finite part at all."""
-    eta = transform_error(window.size)
-    active: Indices | None = None
-    upper = np.zeros(1)
-    factors: list[Factor] = []
-    for loss, count in parts:
-        factor = _tilted(loss, window.tilt)
-        if factor is None:
-            return None
-        others = factor.x.copy()
-        others[factor.heaviest] = 0.0
-        total = float(np.sum(others))
-        coefficients = forward(_wrapped(others, -factor.heaviest, window.size))
-        coefficients += factor.x[factor.heaviest]
+    tilted = [_tilted(loss, window.tilt) for loss, _ in parts]
+    factors = [factor for factor in tilted if factor is not None]
+    counts = [count for _, count in parts]
+    if len(factors) < len(parts):
+        return None
+    few = _few_frequencies(factors, counts, window.size)
+    active: Indices | None = None if few is None else np.arange(few)
+    upper = np.zeros(0 if few is None else few)
+    for done, (factor, count) in enumerate(zip(factors, counts, strict=True), 1):
+        coefficients, error = _coefficients(factor, window.size, few)
         if active is None:
             # Where one factor is below e^-FLAT the product is: nothing there is worth computing.
-            least = max(math.exp(-FLAT / count) - 2 * eta * total, 0.0)
+            least = max(math.exp(-FLAT / count) - 2 * error, 0.0)
             squares = coefficients.real**2 + coefficients.imag**2
             active = np.flatnonzero(squares > least**2)
             upper = np.zeros(len(active))
         coefficients = coefficients[active]
-        modulus = np.maximum(np.abs(coefficients), max(eta * total, 1e-300))
+        modulus = np.maximum(np.abs(coefficients), max(error, 1e-300))
         factor.log_modulus, factor.turn = np.log(modulus), np.angle(coefficients)
         # The transform, and the rounding of sum, modulus, logarithm and angle.
-        factor.spread = eta * total / modulus + UNIT * (6 + 4 * np.abs(factor.turn))
-        factors.append(factor)
+        factor.spread = error / modulus + UNIT * (6 + 4 * np.abs(factor.turn))
         # |product| <= e^upper: the other factors are at most 1 but for their drift.
         upper = upper + count * (factor.log_modulus + factor.spread)
         kept = upper > -FLAT
         if not kept.all():
             active, upper = active[kept], upper[kept]
-            for earlier in factors:
+            for earlier in factors[:done]:
                 earlier.keep(kept)
     assert active is not None
-    step = parts[0][0].lattice.step
-    return Spectrum(window, step, active, tuple(factors), tuple(count for _, count in parts))
+    return Spectrum(window, parts[0][0].lattice.step, active, tuple(factors), tuple(counts))
+
+
+def _few_frequencies(factors: Sequence[Factor], counts: Sequence[int], size: int) -> int | None:
+    """The number of lowest frequencies that are worth summing directly; None: transform all of them."""
+    few = low_frequencies(
+        [(factor.x, count) for factor, count in zip(factors, counts, strict=True)], size, FLAT
+    )
+    lengths = [len(factor.x) for factor in factors]
+    return few if few is not None and cheaper(lengths, few, size) else None
+
+
+def _coefficients(factor: Factor, size: int, few: int | None) -> tuple[Coefficients, float]:
+    """The spectrum of a factor with its heaviest mass at the origin, and a bound on its error."""
+    others = factor.x.copy()
+    others[factor.heaviest] = 0.0
+    total = float(np.sum(others))
+    if few is None:
+        found = forward(_wrapped(others, -factor.heaviest, size))
+        error = transform_error(size) * total
+    else:
+        found = low_coefficients(others, factor.heaviest, size, few)
+        error = direct_error(len(others)) * total
+    found += factor.x[factor.heaviest]
+    return found, error
 
 
 def _tilted(loss: LatticeLoss, tilt: float) -> Factor | None:

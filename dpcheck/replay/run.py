@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import gc
 import hashlib
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from dpcheck.core.data import Value
@@ -61,7 +63,12 @@ class Observer:
         with recording(recorder):
             try:
                 handed = FollowedGenerator(recorder)
-                with following(self.modules, recorder), installed(recorder), Outside(recorder):
+                with (
+                    _no_collection(),
+                    following(self.modules, recorder),
+                    installed(recorder),
+                    Outside(recorder),
+                ):
                     output = self.function(own, handed)
             except (Exception, SystemExit) as raised:
                 error = type(raised).__name__
@@ -76,6 +83,18 @@ class Observer:
             if state_of(generator) != state:
                 recorder.mark(MarkKind.GENERATOR, type(generator).__name__)
         return Run(recorder, flat, error)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No cyclic garbage is collected in the block: finalizers and callbacks of others are not the run's."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 def _message(error: BaseException) -> str:

@@ -95,7 +95,7 @@ def finding(entry: AuditEntry) -> str:
             "been caught nine times out of ten."
         )
         if entry.verdict is Verdict.UNDECIDED:
-            text += " Raise --max-runs, or give neighbours that differ more."
+            text += f" It takes {seen.more}."
     return text + (f" Accepted: {entry.accepted}." if entry.accepted else "")
 
 

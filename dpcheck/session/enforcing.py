@@ -11,14 +11,13 @@ import numpy as np
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.data import Data
-from dpcheck.core.errors import InvalidParameter, InvalidRecords
+from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.records import Records
 from dpcheck.ledger.ledger import Ledger
 from dpcheck.tracing.calling import arguments_for, guarded
-from dpcheck.tracing.enforcer import Enforcer, bind, generator, handed_over
 from dpcheck.tracing.outputs import check_output
-from dpcheck.tracing.standins import stand_in
-from dpcheck.tracing.tables import Table
+from dpcheck.tracing.running.binding import carrying
+from dpcheck.tracing.running.enforcer import EnforcedGenerator, Enforcer, handed_over
 
 F = TypeVar("F", bound=Callable[..., Data])
 
@@ -68,9 +67,9 @@ def enforced(
         @wraps(function)
         def run(data: Data, rng: np.random.Generator | None = None) -> Data:
             tracer = Enforcer(book.terms.adjacency, lambda event: book.spend(dataset, event))
-            symbol = _symbol(tracer, data, records)
+            symbol = carrying(tracer, data, records)
             source = np.random.default_rng() if rng is None else rng
-            given, named = arguments_for(function, symbol, generator(tracer, source))
+            given, named = arguments_for(function, symbol, EnforcedGenerator.over(tracer, source))
             output = guarded(tracer, function, given, named)
             check_output(tracer, output)
             return handed_over(output)
@@ -79,19 +78,3 @@ def enforced(
         return run  # type: ignore[return-value]
 
     return decorate
-
-
-def _symbol(tracer: Enforcer, data: Data, records: Records | None) -> Data:
-    """Symbols that carry the real data."""
-    if records is not None:
-        described = Records(records.fields, len(data), records.person, records.rows_per_person)
-        symbol = stand_in(tracer, described, "columns" if isinstance(data, dict) else "array")
-        if not isinstance(data, dict) and np.shape(data)[1:] != symbol.dims[1:]:
-            raise InvalidRecords("the data do not have the columns that records= describes.")
-    else:
-        symbol = stand_in(tracer, data, None)
-    if isinstance(symbol, Table):
-        tracer.refuse("unknown-operation", "a DataFrame at run time", "pass its columns as arrays")
-    if records is not None and records.rows_per_person > 1:
-        raise InvalidParameter("enforced runs count one record a person.", name="rows_per_person")
-    return bind(symbol, data)

@@ -16,6 +16,7 @@ from dpcheck.core.errors import DpcheckError
 from dpcheck.core.made import Made
 from dpcheck.execution import code
 from dpcheck.execution.references import parse
+from dpcheck.session.catalogue import resolved
 from dpcheck.session.targets import source_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def made(folder: Path, *, code_digest: str = "", data_digest: str = "") -> Made:
 
 def made_for(request: AuditRequest, plans: Sequence[PartPlan]) -> Made:
     """Of one audit: its code is the target's, or that of the registered algorithm in dpcheck."""
+    request = resolved(request)  # a mechanism of the catalogue is in another environment
     folder, files = Path.cwd(), {}
     if request.is_registered:
         folder, files = _PACKAGE, {"dpcheck": code.environment()}

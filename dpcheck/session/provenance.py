@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dpcheck import __version__
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.verdict import Verdict
+from dpcheck.session.catalogue import resolved
 from dpcheck.session.claims import with_claimed_curve
 from dpcheck.session.script import origin_of_target, render
 
@@ -72,7 +73,7 @@ _NOT_THE_RESULT = ("adjacency", "outside", "pictures", "resume", "store", "worke
 
 def rerun_python(request: AuditRequest, part: str) -> str:
     """Python that repeats an audit and prints its witness: the same counts, from the same seed."""
-    if request.outside:
+    if resolved(request).outside:
         command = shlex.split(rerun_command(request))
         return f"import subprocess\nimport sys\n\nsys.exit(subprocess.call({command!r}))\n"
     given = [
@@ -99,7 +100,7 @@ def finished(entry: AuditEntry, request: AuditRequest) -> AuditEntry:
     if entry.witness is None or entry.verdict is not Verdict.VIOLATED or entry.witness.program:
         return entry
     program = ""
-    in_here = not (request.is_registered or request.outside)
+    in_here = not (request.is_registered or resolved(request).outside)
     if "rule" in entry.witness and in_here and not entry.floating_point:
         program = render(entry, origin_of_target(request.target), request.seed)
     program = program or rerun_python(request, entry.part)

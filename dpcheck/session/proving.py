@@ -17,8 +17,9 @@ from dpcheck.core.errors import DpcheckError, NothingToAudit, NotProvable
 from dpcheck.execution.facts import watched
 from dpcheck.execution.imports import load
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
-from dpcheck.execution.references import parse
+from dpcheck.execution.references import Reference, parse
 from dpcheck.session.claims import read_claim
+from dpcheck.session.many_runs import many_runs
 from dpcheck.tracing.proof import Proof, prove
 
 # A claim written in decimals and a scale computed from it agree up to the rounding of floats.
@@ -86,9 +87,10 @@ def _form(form: str) -> str:
 
 
 def with_proof(
-    plan: PartPlan, target: Data, declared: Declaration, timeout: float | None
+    plan: PartPlan, remote: Reference, declared: Declaration, timeout: float | None
 ) -> PartPlan:
     """The plan with what a trace of the code proves; with a note of why nothing, if it is that."""
+    target = remote.load()
     if plan.mechanism is None or plan.mechanism.batched or not callable(target):
         return plan
     try:
@@ -115,6 +117,7 @@ def with_proof(
         plan,
         proved=Proved(shown, delta, f"trace, {bound.method}", bound.assumes),
         code_proof=CodeProof(proof.event, epsilon_at, _how(proof)),
+        many_runs=many_runs(plan.mechanism, remote, declared, plan.claim.adjacency),
         notes=notes,
     )
 

@@ -64,7 +64,7 @@ def plan_target(
         declared.neighbours,
         **pairs_of(declared, stated.adjacency),
     )
-    return with_proof(plan, target, declared, timeout), _digest(reference, declared)
+    return with_proof(plan, reference, declared, timeout), _digest(reference, declared)
 
 
 def pairs_of(declared: Declaration, adjacency: Adjacency) -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcheck.core.data import Data
 from dpcheck.core.errors import BudgetExceeded, NotProvable
+from dpcheck.replay.draws import Line, is_users
 from dpcheck.tracing.generator import TracedGenerator
 from dpcheck.tracing.handlers import no_handlers
 from dpcheck.tracing.namespace import traced_names
@@ -16,6 +19,7 @@ from dpcheck.tracing.watching import watched
 if TYPE_CHECKING:
     from dpcheck.tracing.tracer import Tracer
 
+_OWN = str(Path(__file__).parent)
 _RANDOM = frozenset({"rng", "random_state", "generator", "random_generator", "gen", "prng"})
 
 
@@ -33,6 +37,7 @@ def guarded(
     named: dict[str, Data],
 ) -> Data:
     """The call with names in place; the first refusal counts, whatever the code did with it."""
+    tracer.left_at = None
     try:
         with traced_names(tracer, function):
             found = function(*arguments, **named)
@@ -41,6 +46,7 @@ def guarded(
     except Exception as error:
         if tracer.refusal is not None:
             raise tracer.refusal from None
+        tracer.left_at = _raised_at(error)
         tracer.refuse(
             "failed",
             f"the function fails on symbols with {type(error).__name__}: {str(error)[:200]}",
@@ -48,7 +54,29 @@ def guarded(
         )
     if tracer.refusal is not None:
         raise tracer.refusal
+    tracer.left_at = _stands_at(function)
     return found
+
+
+def _raised_at(error: Exception) -> Line | None:
+    """The innermost line of the user's code that an error went through."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        path = trace.tb_frame.f_code.co_filename
+        if is_users(path) and not path.startswith(_OWN):
+            found = Line(path, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def _stands_at(function: Callable[..., Data]) -> Line | None:
+    """The last line on which a function returns; None for what is written in another language."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return None
+    returns = [each for each in dis.get_instructions(code) if each.opname.startswith("RETURN")]
+    numbers = [each.positions.lineno for each in returns if each.positions is not None]
+    return Line(code.co_filename, max(filter(None, numbers), default=code.co_firstlineno))
 
 
 def arguments_for(

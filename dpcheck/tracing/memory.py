@@ -1,11 +1,13 @@
-"""Which symbols share memory: a view that is written to changes what it is a view of."""
+"""What symbols remember: whose memory they share, and which random choices of rows they have seen."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from dpcheck.core.data import Data
-from dpcheck.tracing.values import Traced
+from dpcheck.tracing.postprocessing import flattened
+from dpcheck.tracing.tables import Column
+from dpcheck.tracing.values import Aggregate, Rows, Traced
 
 # Functions and methods whose result may share the memory of their first operand.
 VIEWS = frozenset(
@@ -38,4 +40,30 @@ def remembered(name: str, args: Sequence[Data], kwargs: Mapping[str, Data], foun
         own.__dict__.update(found.__dict__)
         own.views = own.is_view = False
         return own
+    return found
+
+
+def coins_of(values: tuple[Data, ...]) -> frozenset[int]:
+    """The random choices of rows that operands have seen."""
+    found: frozenset[int] = frozenset()
+    for value in flattened(values):
+        if isinstance(value, Traced):
+            found |= value.coins
+            for sampling in (
+                getattr(value, "sampling", None),
+                getattr(getattr(value, "rows", None), "sampling", None),
+            ):
+                found |= sampling.ids if sampling is not None else frozenset()
+    return found
+
+
+def with_coins(found: Data, inputs: tuple[Data, ...]) -> Data:
+    """Whatever an operation gives has seen what its operands have; of columns it is a column."""
+    seen = coins_of(inputs)
+    if type(found) is Rows and any(isinstance(value, Column) for value in inputs):
+        found = Column.of(found)
+    if seen:
+        for value in flattened([found]):
+            if isinstance(value, Rows | Aggregate):
+                value.coins |= seen
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 from collections.abc import Callable
@@ -19,13 +20,14 @@ from dpcheck.tracing import registry, rules
 from dpcheck.tracing.containers import Container, plain
 from dpcheck.tracing.facts.boxes import Box, point
 from dpcheck.tracing.facts.sizes import NOTHING, Size
-from dpcheck.tracing.memory import remembered
+from dpcheck.tracing.memory import coins_of, remembered, with_coins
 from dpcheck.tracing.postprocessing import call_on_released, flattened, only_released
 from dpcheck.tracing.releases import Release
-from dpcheck.tracing.tables import Column
 from dpcheck.tracing.values import BLOCK, Aggregate, Ids, Released, Rows, Traced
 
 Operation = Callable[[], Data]
+Compute = Callable[[Callable[[Data], Data]], Data]
+Applied = tuple[Data, tuple[Data, ...]] | None
 MOST_ROWS = float(2**40)  # no dataset has more records, where their number is private
 _OWN = str(Path(__file__).parent)
 
@@ -40,6 +42,7 @@ class Tracer:
         self.releases: list[Release] = []
         self.assumes: dict[str, None] = {}
         self.examples = np.random.default_rng(20261117)
+        self.left_at: Line | None = None  # where the function was left, or stands, once it was
         self._next_id = 0
         self._used: set[int] = set()
         self._held, self._filters = warnings.filters, list(warnings.filters)
@@ -50,7 +53,9 @@ class Tracer:
         return self.adjacency is not Adjacency.ADD_REMOVE
 
     def line(self) -> Line:
-        """The innermost line of the user's code on the stack."""
+        """The innermost line of the user's code on the stack; after the call, where it was left."""
+        if self.left_at is not None:
+            return self.left_at
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             path = frame.f_code.co_filename
@@ -109,13 +114,18 @@ class Tracer:
         self, ufunc: np.ufunc, method: str, inputs: tuple[Data, ...], kwargs: dict[str, Data]
     ) -> Data:
         """A universal function, or one of its methods."""
+        plain = method == "__call__" and not _without_out(kwargs)
         return self.run(
             lambda: self._ufunc(ufunc, method, inputs, dict(kwargs)),
             lambda real: getattr(ufunc, method)(*real(inputs), **_without_out(real(kwargs))),
+            (ufunc, inputs) if plain else None,
         )
 
-    def run(self, trace: Operation, compute: Callable[[Callable[[Data], Data]], Data]) -> Data:  # noqa: ARG002
-        """One operation on symbols; `compute` does the same on real values, where there are some."""
+    def run(self, trace: Operation, compute: Compute, applied: Applied = None) -> Data:  # noqa: ARG002
+        """One operation on symbols; `compute` does the same on real values, where there are some.
+
+        `applied` is the function and its operands, where it is no more than that.
+        """
         return trace()
 
     def spend(self, release: Release) -> None:
@@ -160,6 +170,7 @@ class Tracer:
         return self.run(
             lambda: self._function(function, args, dict(kwargs)),
             lambda real: function(*real(args), **real(kwargs)),
+            None if kwargs else (function, args),
         )
 
     def _function(self, function: Data, args: tuple[Data, ...], kwargs: dict[str, Data]) -> Data:
@@ -194,6 +205,7 @@ class Tracer:
             return self.run(
                 lambda: call(*args, **kwargs),
                 lambda real: getattr(real(owner), name)(*real(args), **real(kwargs)),
+                None if args or kwargs else (getattr(np, name, None), (owner,)),
             )
 
         def call(*args: Data, **kwargs: Data) -> Data:
@@ -225,7 +237,11 @@ class Tracer:
 
     def index(self, owner: Traced, key: Data) -> Data:
         """owner[key]."""
-        return self.run(lambda: self._index(owner, key), lambda real: real(owner)[real(key)])
+        return self.run(
+            lambda: self._index(owner, key),
+            lambda real: real(owner)[real(key)],
+            (operator.getitem, (owner, key)),
+        )
 
     def _index(self, owner: Traced, key: Data) -> Data:
         from dpcheck.tracing.rules import indexing
@@ -349,32 +365,6 @@ def _without_out(kwargs: dict[str, Data]) -> dict[str, Data]:
 def _changed(before: Data, key: Data, value: Data) -> Data:
     found = np.array(before)
     found[key] = value
-    return found
-
-
-def coins_of(values: tuple[Data, ...]) -> frozenset[int]:
-    """The random choices of rows that operands have seen."""
-    found: frozenset[int] = frozenset()
-    for value in flattened(values):
-        if isinstance(value, Traced):
-            found |= value.coins
-            for sampling in (
-                getattr(value, "sampling", None),
-                getattr(getattr(value, "rows", None), "sampling", None),
-            ):
-                found |= sampling.ids if sampling is not None else frozenset()
-    return found
-
-
-def with_coins(found: Data, inputs: tuple[Data, ...]) -> Data:
-    """Whatever an operation gives has seen what its operands have; of columns it is a column."""
-    seen = coins_of(inputs)
-    if type(found) is Rows and any(isinstance(value, Column) for value in inputs):
-        found = Column.of(found)
-    if seen:
-        for value in flattened([found]):
-            if isinstance(value, Rows | Aggregate):
-                value.coins |= seen
     return found
 
 

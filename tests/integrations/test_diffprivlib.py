@@ -23,7 +23,7 @@ def test_consistent(targets, audit, name):
 @pytest.mark.parametrize(
     ("name", "least"),
     [
-        ("linear_regression", 1.0),  # guessed right call by call: ends as soon as it is sure
+        ("linear_regression", 2.0),
         ("gaussian_nb", 1.2),
         ("mean_without_bounds", 1.5),
         ("histogram_replaced", 1.05),
@@ -62,8 +62,8 @@ def test_the_set_of_classes_is_released_silently(audit):
     )
     entry = audit(target, max_runs=2000)
     assert entry.verdict == "violated"
-    assert entry.observed.epsilon > 1  # disjoint: a few dozen right guesses in a row are enough
-    assert entry.observed.runs < 100
+    assert entry.observed.epsilon > 3
+    assert entry.witness["calls"] < 100  # disjoint: a few dozen right guesses in a row refute
 
 
 def test_the_same_seed_gives_the_same_model(targets):

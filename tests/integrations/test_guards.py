@@ -10,7 +10,9 @@ from opacus import PrivacyEngine
 import dpcheck
 import dpcheck.integrations.opacus
 from dpcheck.core.errors import BudgetExceeded, NotCovered
+from dpcheck.integrations.guards.budget import BudgetGuard
 from dpcheck.integrations.guards.logs import NAME, tensorboard
+from dpcheck.integrations.guards.logs import mlflow as mlflow_log
 from dpcheck.integrations.guards.opacus import check_layers, guard_training, sampling_rate
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "guards"
@@ -111,6 +113,27 @@ def test_a_step_beyond_the_budget_changes_no_parameter():
         train()
     for one, other in zip(before, model.parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+def test_mlflow_gets_epsilon_at_every_step(tmp_path, monkeypatch):
+    import mlflow
+
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database would need more packages
+    mlflow.set_tracking_uri(tmp_path.as_uri())
+    budget = dpcheck.Budget(1.0)
+    with mlflow.start_run(experiment_id=mlflow.create_experiment("training")) as run:
+        guard = BudgetGuard(
+            dpcheck.PureDP(0.3), budget, adjacency="add-remove", log=[mlflow_log()], log_every=1
+        )
+        while guard.left:
+            guard.step()
+    later = BudgetGuard(
+        dpcheck.PureDP(0.5), budget, adjacency="add-remove", log=[mlflow_log(run)], log_every=1
+    )
+    later.step()  # no run is active: to the one that was given
+    history = mlflow.MlflowClient().get_metric_history(run.info.run_id, NAME)
+    seen = sorted((one.step, one.value) for one in history)
+    assert seen == [(1, 0.3), (1, 0.5), (2, 0.6), (3, pytest.approx(0.9))]
 
 
 def test_a_step_with_other_noise_is_refused():

@@ -126,6 +126,13 @@ def test_the_number_of_rows_shows_in_the_noise(targets, audit):
     assert entry.verdict == "violated"
 
 
+def test_the_example_says_what_was_spent_and_that_its_step_is_what_is_accounted(capsys):
+    main = runpy.run_path(str(EXAMPLES / "opacus_training.py"))["main"]
+    assert main().verdict == "consistent"
+    assert "epsilon in [" in capsys.readouterr().out
+    assert main(noise=0.25).wrong == ("noise",)
+
+
 def test_the_example_runs(capsys):
     runpy.run_path(str(EXAMPLES / "opacus_training.py"), run_name="__main__")
     told = (EXAMPLES.parent / "docs/tutorials/newcomer-opacus.md").read_text(encoding="utf-8")

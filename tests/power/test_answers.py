@@ -52,6 +52,7 @@ def by_runs(function, claim=1.0, pairs=PAIR, seed=0, runs=None):
         (lambda data, _: {"mean": data, "people": 7}, 100),
         (lambda data, rng: data + 0.25 * rng.laplace(), 300),  # epsilon 4
         (lambda data, rng: data if rng.random() < 0.982 else 1 - data, 300),  # and 4 again
+        (lambda data, rng: (1.5 + data) * rng.normal(size=32), 300),  # only the scale of the noise
     ],
 )
 @pytest.mark.parametrize("seed", range(3))
@@ -109,11 +110,26 @@ def test_a_consistent_verdict_says_on_what_condition_and_what_it_would_have_caug
 
 
 @pytest.mark.parametrize("function", [lambda data, rng: None, lambda data, rng: rng.laplace()])
-def test_nothing_is_promised_where_nothing_tells_the_datasets_apart(function):
-    entry = by_runs(function, runs=4000)
+@pytest.mark.parametrize("runs", [800, 4000])  # by guesses alone, and with an event to test
+def test_nothing_is_promised_where_nothing_tells_the_datasets_apart(function, runs):
+    entry = by_runs(function, runs=runs)
     assert entry.verdict is Verdict.UNDECIDED
     assert math.isinf(entry.observed.detectable)
     assert any("nothing told the two datasets apart" in note for note in entry.notes)
+
+
+def subset_selection(value, rng):
+    """Two of eight values; the true one is only ever the first of them, so epsilon is infinite."""
+    others = [each for each in range(8) if each != value]
+    if hashed(rng) <= 0.475:
+        return [value, int(rng.choice(others))]
+    return rng.choice(others, size=2, replace=False).tolist()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_which_value_stands_first_in_a_list_is_seen(seed):
+    entry = by_runs(subset_selection, pairs=[(1, 3)], seed=seed, runs=1500)
+    assert entry.verdict is Verdict.VIOLATED
 
 
 def test_noise_that_is_kept_is_named():
@@ -144,6 +160,25 @@ def test_a_kept_answer_is_no_violation():
 def hashed(rng) -> float:
     """A uniform number that replay cannot follow."""
     return int.from_bytes(hashlib.sha256(rng.bytes(8)).digest()[:4], "big") / 2**32
+
+
+@pytest.mark.parametrize(("keep", "least", "truth"), [(1.0, 3.0, math.inf), (0.9526, 2.0, 3.0)])
+def test_a_refuted_claim_is_told_how_far_off_it_is(keep, least, truth):
+    calls = 0
+
+    def response(data, rng):
+        nonlocal calls
+        calls += 1
+        return data if hashed(rng) <= keep else 1 - data
+
+    for seed in range(3):
+        entry = audit_function(
+            response, claim=1.0, neighbours=PAIR, adjacency="replace-one", max_runs=2500, seed=seed
+        )
+        assert least < entry.observed.epsilon <= truth
+    assert calls <= 3 * 2 * 2500
+    shares = [line.share for line in entry.spending]
+    assert math.fsum(shares) == pytest.approx(1e-3, rel=1e-9)
 
 
 @pytest.mark.parametrize("leak", [math.nan, math.inf, -math.inf])

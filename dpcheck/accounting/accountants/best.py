@@ -59,10 +59,13 @@ def accountants(method: str = BEST) -> tuple[Accountant, ...]:
 
 def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -> Bound:
     """Both sides of epsilon at `delta`; a single accountant asked by name gives no lower side."""
-    side, alone = upper_side(profile), len(chosen) == 1
-    lower = 0.0 if alone else epsilon_lower(lower_side(profile), delta)
+    side, known, alone = upper_side(profile), lower_side(profile), len(chosen) == 1
+    room = 1.0 if alone else _room_below(known, delta)
+    lower = math.inf if room < 0 else 0.0
     uppers: dict[str, float] = {}
     for accountant in chosen:
+        if 0 <= room < 1:
+            lower = max(lower, accountant.epsilon_lower(known.parts, room))
         value = epsilon_upper(side, delta, accountant)
         if alone and math.isinf(value) and side.parts and delta > side.leak:
             accountant.explain(side.parts, delta)
@@ -133,13 +136,18 @@ def delta_upper(side: OneSide, epsilon: float, accountant: Accountant) -> float:
 
 def epsilon_lower(side: OneSide, delta: float) -> float:
     """The best lower bound on epsilon; parts that have none are left out."""
-    if Fraction(delta) < side.leak:
+    room = _room_below(side, delta)
+    if room < 0:
         return math.inf
-    exact = (Fraction(delta) - side.leak) / (1 - side.leak)
-    room = enclose(exact)[1] if exact else 0.0
-    if room >= 1:
-        return 0.0
-    return max(a.epsilon_lower(side.parts, room) for a in accountants())
+    return 0.0 if room >= 1 else max(a.epsilon_lower(side.parts, room) for a in accountants())
+
+
+def _room_below(side: OneSide, delta: float) -> float:
+    """What of `delta` is left beside the leak, rounded up; -1 where the leak is larger."""
+    if not side.leak:
+        return delta
+    exact = (Fraction(delta) - side.leak) / (1 - side.leak) if side.leak < 1 else Fraction(-1)
+    return -1.0 if exact < 0 else enclose(exact)[1] if exact else 0.0
 
 
 def delta_lower(side: OneSide, epsilon: float) -> float:

@@ -90,16 +90,36 @@ def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:
         return (LARGEST if delta < 0.5 else 0.0), math.inf
     # The loss is N(mu^2/2, mu^2), so delta(eps) <= exp(-(eps/mu - mu/2)^2/2).
     low, high = 0.0, mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta)) * (1 + 1e-9)
+    guess, width = _likely_epsilon(mu, delta, high), 4e-14
     while high - low > 1e-13 * high:
-        middle = (low + high) / 2
-        under, over = gdp_delta(mu, middle)
-        if over <= delta:
-            high = middle
-        elif under > delta:
-            low = middle
-        else:  # delta lies inside the enclosure: as close as floats get
-            break
+        # First around the guess, then by halves.
+        for point in (guess * (1 - width), guess * (1 + width)) if width else ((low + high) / 2,):
+            if low < point < high:
+                under, over = gdp_delta(mu, point)
+                if over <= delta:
+                    high = point
+                elif under > delta:
+                    low = point
+                else:  # delta lies inside the enclosure: as close as floats get
+                    return low, high
+        width = width * 32 if 0 < width < 1e-6 else 0.0
     return low, high
+
+
+def _likely_epsilon(mu: float, delta: float, high: float) -> float:
+    """About epsilon, in floating point: halving on log delta."""
+    from scipy.special import log_ndtr
+
+    low, wanted = 0.0, math.log(delta)
+    for _ in range(54):
+        middle = (low + high) / 2
+        near = float(log_ndtr(mu / 2 - middle / mu))
+        far = middle + float(log_ndtr(-mu / 2 - middle / mu))
+        if far < near and near + math.log(-math.expm1(far - near)) > wanted:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
 
 
 def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float]:

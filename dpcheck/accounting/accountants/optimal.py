@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
+import numpy as np
 from flint import arb
 
 from dpcheck.accounting.accountants.interface import Accountant, Method
@@ -11,15 +13,20 @@ from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Parts, ResponseLoss
 from dpcheck.numerics.balls import above, below, precision
 
-# More than this many mechanisms are not enumerated.
-OPTIMAL_COMPOSITION_LIMIT = 2000
+# More mechanisms than this are not enumerated.
+OPTIMAL_COMPOSITION_LIMIT = 50_000
+# Terms smaller than this share of their sum, with all that follow, are left to the enclosure.
+_NEGLIGIBLE_BITS = 120
 
 
+@lru_cache(maxsize=256)  # both sides of a bound ask for the same
 def optimal_composition(epsilon: float, times: int, delta: float) -> tuple[float, float]:
     """(lower, upper) around the epsilon of `times` adaptive epsilon-DP mechanisms at `delta`.
 
-    delta(eps) is the maximum over i of (A_i - e^eps B_i)/Z with prefix sums of
-    C(k,l) e^{(k-l) eps0} and C(k,l) e^{l eps0}, so eps(delta) is a maximum of closed forms.
+    delta(eps) is the maximum over i of (A_i - e^eps B_i)/Z with prefix sums of C(k,l) e^{(k-l) eps0} and
+    C(k,l) e^{l eps0}; the maximum is at the last i with (k - 2i) eps0 >= eps. So eps(delta) is
+    log((A_i - Z delta)/B_i) at the one i where that lies between (k - 2i - 2) eps0 and (k - 2i) eps0:
+    guessed in floating point, proved in balls.
 
     Guarantee: encloses the optimum; no better bound holds for all such mechanisms.
     Reference: [Kairouz2017] Theorem 3.3.
@@ -29,26 +36,66 @@ def optimal_composition(epsilon: float, times: int, delta: float) -> tuple[float
     """
     if epsilon == 0:
         return 0.0, 0.0
+    last = (times - 1) // 2
     with precision(192):
-        # Everything is divided by e^{k eps0}, the right sums by e^{i eps0}: no number is large.
+        # Everything is divided by e^{k eps0}: no number is large.
         unit, step = (-arb(epsilon)).exp(), arb(epsilon)
         lost = arb(delta) * (1 + unit) ** times
-        left, right, power = arb(0), arb(0), arb(1)
-        low = high = 0.0
-        for hits in range(times // 2 + 1):
-            ways = arb(math.comb(times, hits))
-            left += ways * power
-            right = right * unit + ways
-            power *= unit
+        hits, low = _likely_hits(epsilon, times, delta), 0.0
+        while True:
+            ways = arb.bin_uiui(times, hits)
+            left = _falling_sum(ways * unit**hits, times, hits, 1 / unit)
             room = left - lost
-            if room < 0:
+            if not room > 0:  # so few outcomes have less mass than delta, as far as can be told
+                if hits == last:
+                    return 0.0, 0.0 if room <= 0 else 2 * epsilon
+                hits += 1
                 continue
-            base = (times - hits) * step - right.log()
-            # Where the sign is not certain only the upper end counts.
-            high = max(high, above(base + arb(room.upper()).log()))
-            if room > 0:
-                low = max(low, below(base + room.log()))
-        return low, high
+            right = _falling_sum(ways, times, hits, unit)  # over e^{(i - k) eps0}
+            found = (times - hits) * step + (room / right).log()
+            if not found.is_finite():
+                return low, above(times * step)
+            low = max(low, below(found))  # any set of outcomes is a test
+            # Where it is not certain that an end was passed, both sides of it have this value.
+            if found > (times - 2 * hits) * step and hits:
+                hits -= 1
+            elif found < (times - 2 * hits - 2) * step and hits < last:
+                hits += 1
+            else:
+                return low, max(0.0, above(found))
+
+
+def _likely_hits(epsilon: float, times: int, delta: float) -> int:
+    """About the i whose closed form is epsilon; a bad guess costs time only."""
+    if delta <= 0 or epsilon > 600:
+        return 0
+    hits = np.arange((times - 1) // 2 + 1, dtype=np.float64)
+    ways = np.cumsum(np.log((times - hits[1:] + 1) / hits[1:]))
+    logs = np.concatenate(([0.0], ways)) - times * math.log1p(math.exp(-epsilon))
+    left = np.logaddexp.accumulate(logs - hits * epsilon)
+    right = np.logaddexp.accumulate(logs - (times - hits) * epsilon)
+    room = -np.expm1(np.minimum(math.log(delta) - left, 0.0))
+    found = left + np.log(np.maximum(room, 1e-300)) - right
+    return int(np.argmax(found))
+
+
+def _falling_sum(term: arb, times: int, last: int, ratio: arb) -> arb:
+    """The sum of C(times, l) c ratio^(-l) over l = 0 .. last, given its last term.
+
+    Going down, terms change by l ratio / (times - l + 1), a factor that falls: once it is below 1 a
+    geometric series bounds the rest.
+    """
+    total = arb(0)
+    small = arb(2) ** -_NEGLIGIBLE_BITS
+    for hits in range(last, -1, -1):
+        total += term
+        if not hits:
+            break
+        factor = ratio * hits / (times - hits + 1)
+        term *= factor
+        if hits % 16 == 0 and factor < 1 and term < total * small * (1 - factor):
+            return total.union(total + term / (1 - factor))
+    return total
 
 
 class OptimalAccountant(Accountant):

@@ -16,6 +16,7 @@ import numpy as np
 
 from dpcheck.accounting.pld.pairs import Atoms, SmoothPair
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
+from dpcheck.numerics.side import Side
 from dpcheck.numerics.tails import laplace_masses, normal_masses
 
 # Beyond this many standard deviations a normal tail underflows float64.
@@ -233,6 +234,14 @@ class LaplacePair(MixturePair):
         self.top, self.anchor = top, top
         self.span = top - bottom if top > bottom else None
         self.loose_atoms = float(self.atoms.p[0])
+
+    def single_epsilon(self, delta: float, side: Side) -> float | None:
+        """Without sampling delta(eps) = 1 - e^{(eps - r)/2} for |eps| <= r: eps = r + 2 log(1 - delta)."""
+        if self.p.weights != (1.0,) or self.q.means:
+            return None
+        value = self.p.means[0] + 2 * math.log1p(-delta)
+        room = 2 * ELEMENTARY * (1 + self.p.means[0] + abs(value))
+        return max(value + room if side is Side.UPPER else value - room, 0.0)
 
     def exponent(self, x: Array, mean: float) -> tuple[Array, Array, Array]:
         """(log ratio, error, slope) of this law."""

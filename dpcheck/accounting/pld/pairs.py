@@ -24,6 +24,7 @@ from dpcheck.numerics.lattice import (
     spread_atoms,
 )
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
+from dpcheck.numerics.side import Side
 
 # Rounding of atoms' masses and losses, in units, times (1 + |loss|).
 ATOM_UNITS = 64
@@ -72,6 +73,10 @@ class LossPair(ABC):
     @abstractmethod
     def nodes(self) -> tuple[Array, Array]:
         """(losses, log P-masses) of a coarse picture, for planning only."""
+
+    def single_epsilon(self, delta: float, side: Side) -> float | None:  # noqa: ARG002
+        """epsilon at `delta` > 0 of one use, certified on `side`; None where only the lattice knows."""
+        return None
 
     @abstractmethod
     def upper(self, step: float, low: float, high: float) -> LatticeLoss:
@@ -219,6 +224,35 @@ def lower_atoms(atoms: Atoms) -> tuple[Array, Array, float, float]:
     return p[kept], q[kept], infinite, slack
 
 
+def atoms_epsilon(atoms: Atoms, rest: float, delta: float, side: Side) -> float | None:
+    """epsilon at `delta` of a pair of tables, certified on `side`; None where masses underflow.
+
+    The best test takes the outcomes of largest ratio, so delta(y) = max_k A_k - y B_k with prefix sums
+    A, B in that order [Dong2022, Appendix A], and epsilon is the largest log((A_k - delta) / B_k). Below,
+    any set of outcomes is a test. Above, the order of the rounded ratios is that of masses p (1 +- 2 units).
+    """
+    telling = atoms.q < FAINTEST
+    sign = 1 if side is Side.UPPER else -1
+    if sign > 0 and float(np.sum(atoms.p[telling & (atoms.q > 0)])) > 1e-9 * delta:
+        return None
+    sums = (16 + 4 * len(atoms.p)) * UNIT + atoms.error
+    certain = float(np.sum(atoms.p[telling if sign > 0 else atoms.q == 0]))
+    certain = certain * (1 + sign * sums) + (rest if sign > 0 else 0.0)
+    if certain >= delta:
+        return None
+    p, q = atoms.p[~telling], atoms.q[~telling]
+    order = np.argsort(-(p / q), kind="stable")
+    a = np.cumsum(p[order]) * (1 + sign * sums) + certain
+    b = np.cumsum(q[order]) * (1 - sign * sums)
+    over = a > delta
+    if not over.any():
+        return 0.0
+    value = float(np.max(np.log((a[over] - delta) / b[over])))
+    return max(value + sign * (2 * ELEMENTARY * (1 + abs(value))), 0.0)
+
+
+# Masses below this may have lost digits.
+FAINTEST = 1e-290
 # Beyond this loss e^loss times a mass leaves the range of floats.
 STEEPEST_LOSS = 600.0
 
@@ -273,6 +307,10 @@ class AtomicPair(LossPair):
         self.certain_infinite = float(np.sum(atoms.p[losses == math.inf])) * (1 - 1e-12)
         infinite = rest > 0 or bool((atoms.p[losses == math.inf] > 0).any())
         self.top = math.inf if infinite else float(losses[atoms.p > 0].max())
+
+    def single_epsilon(self, delta: float, side: Side) -> float | None:
+        """No lattice is needed for one use: see `atoms_epsilon`."""
+        return atoms_epsilon(self.atoms, self.rest, delta, side)
 
     def nodes(self) -> tuple[Array, Array]:
         """The atoms themselves."""

@@ -22,6 +22,7 @@ from dpcheck.auditing.statistics.sequential import (
     count,
     detectable,
     lower_epsilon,
+    separates,
     would_catch,
 )
 from dpcheck.auditing.verdicts import good_enough
@@ -230,15 +231,10 @@ def _round(
         learned.runs,
         learned.notes,
         out_of_time,
-        _separates(counts),
+        separates(counts),
         Effort(counts[0].runs, learned.runs, limits.alpha),
         learned.samples.get(candidates[0].pair),
     )
-
-
-def _separates(tests: Sequence[Counts]) -> bool:
-    """Whether one of the events is likelier on one side, beyond three standard errors."""
-    return any(abs(one.hits - one.other) > 3 * math.sqrt(one.hits + one.other) for one in tests)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.auditors.distinction import Distinction, distinguish
-from dpcheck.auditing.auditors.interface import Finding, conforms, refuted
+from dpcheck.auditing.auditors.interface import Finding, conforms, nothing_told, refuted
 from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.dependence import signs_of_dependence
 from dpcheck.auditing.error_budget import DIRECTIONS
@@ -42,6 +42,9 @@ class Distinguisher:
         """
         if plan.mechanism is None or not plan.pairs or refuted(plan, before):
             return False
+        game = [each.observed for each in before if each.method is Method.GUESSING_GAME]
+        if any(seen and seen.runs > self.limits.short_game(plan.mechanism) for seen in game):
+            return False  # it went on alone: no runs are left
         if not self.limits.leaves_room_to_learn(plan.mechanism):
             return False
         return not (is_searched(plan) and conforms(before))
@@ -91,12 +94,7 @@ def _honest(found: Distinction, plan: PartPlan) -> list[str]:
     if found.lower > found.epsilon:
         return notes
     if not found.separates:
-        return [
-            *notes,
-            f"in {found.runs:,} runs a side nothing told the two datasets apart, so nothing is known "
-            "about what they hide: do they differ in one record, does the function use its data and "
-            "return its answer?",
-        ]
+        return [*notes, nothing_told(found.runs)]
     if found.sample is not None:
         notes.append(measured(found.sample, plan.tested, found.effort))
     return notes

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.auditors.interface import Finding, conforms, refuted
+from dpcheck.auditing.auditors.interface import Finding, conforms, nothing_told, refuted
 from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.dependence import signs_of_dependence
@@ -31,6 +31,7 @@ from dpcheck.auditing.statistics.sequential import (
     average_log_e,
     detectable,
     lower_epsilon,
+    separates,
 )
 from dpcheck.core.audit_result import Observed
 from dpcheck.core.errors import TimeLimitReached
@@ -44,8 +45,10 @@ from dpcheck.execution.store import Arrays
 Array = NDArray[np.float64]
 Line = tuple[float, float]
 _FIRST = 8  # calls on every pair before anything is guessed
-_TASK = 4  # calls that are run as one task
+_TASK = 4  # calls that are run as one task, at least
+_TASKS = 16  # of a round, at most
 _MOST_PAIRS = 24  # played in a first round
+_MANY = 1000  # calls in which a leak worth the name shows
 _JUDGED = 48  # calls after which a game without prospects ends
 
 
@@ -138,6 +141,7 @@ class Game:
     pair: int
     rule: Rule | None
     finished: bool
+    blind: bool  # played to the end, and over many calls no guess did better than chance
     seen: tuple[Sequence[Encoded], Sequence[Encoded]]  # the outputs on that pair, by side
 
 
@@ -166,15 +170,16 @@ def play(
     Assumes: calls are independent given the data.
     """
     state = _State(mechanism, pairs[:_MOST_PAIRS], lines_to_play(claim), alpha, runner, limits)
-    most, finished, alone = limits.game_for(mechanism), True, False
+    most, finished = limits.game_for(mechanism), True
+    alone = not limits.leaves_room_to_learn(mechanism)  # known already where few calls are allowed
     try:
         state.start(most)
         while state.room(most) > 0 and not state.is_refuted():
-            if not alone and state.calls >= _JUDGED:
+            # The first calls may be slower than the rest, so this may change while the game is short.
+            if state.calls >= _JUDGED and state.runs < limits.short_game(mechanism):
                 alone = not limits.leaves_room_to_learn(mechanism)
-                if alone:
-                    most = max(1, limits.runs_for(mechanism) - limits.early.runs)
-                elif not state.is_promising(most):
+                most = limits.game_for(mechanism)
+                if not alone and not state.is_promising(most):
                     break
             state.round(most)
     except TimeLimitReached:
@@ -251,7 +256,7 @@ class _State:
 
     def _call(self, index: int, size: int) -> None:
         table, pair = self.tables[index], self.pairs[index]
-        one_task = size if self.mechanism.batched else _TASK
+        one_task = size if self.mechanism.batched else max(_TASK, -(-size // _TASKS))
         number = -(-size // one_task)
         sizes = [one_task] * (number - 1) + [size - one_task * (number - 1)]
         began = time.perf_counter()
@@ -288,16 +293,18 @@ class _State:
         ]
         best = int(np.argmax([low - line[0] for low, line in zip(lowers, self.lines, strict=True)]))
         epsilon, delta = self.lines[best]
+        told = alone and any(separates(counts) for counts in self.counts)
         return Game(
             self.lines[best],
             tuple(self.counts[best]),
             lowers[best],
-            detectable(self.counts[best], epsilon, delta, self.alpha) if alone else math.inf,
+            detectable(self.counts[best], epsilon, delta, self.alpha) if told else math.inf,
             self.calls,
             self.runs,
             int(np.argmax(self.told)),
             self.last,
             finished,
+            alone and not told and self.calls >= _MANY,
             self.tables[int(np.argmax(self.told))].parts,
         )
 
@@ -335,7 +342,7 @@ class GuessingGame:
             Spent(method, alpha, tuple(pair.label for pair in plan.pairs), note),
             observed,
             _witness(game, plan.pairs[game.pair]) if game.lower > epsilon else None,
-            _dependence(game.seen),
+            (*_dependence(game.seen), *((nothing_told(game.runs),) if game.blind else ())),
             out_of_time=not game.finished,
             pair=game.pair,
             seen=game.seen,

@@ -80,3 +80,12 @@ def conforms(findings: Sequence[Finding]) -> bool:
     told = [finding.conforms for finding in findings if finding.conforms is not None]
     tested = any(finding.conformance is not None for finding in findings)
     return tested and all(told)
+
+
+def nothing_told(runs: int) -> str:
+    """What is said where no event was likelier on one side of a pair: of such datasets nothing is."""
+    return (
+        f"in {runs:,} runs a side nothing told the two datasets apart, so nothing is known about what "
+        "they hide: do they differ in one record, does the function use its data and return its "
+        "answer?"
+    )

@@ -24,9 +24,11 @@ from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.shrink import shrink_pair
 from dpcheck.auditing.statistics.game import exact_p_value
+from dpcheck.auditing.statistics.sequential import Counts, lower_epsilon
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import DpcheckError, TimeLimitReached
-from dpcheck.core.witness import Witness, WitnessKind
+from dpcheck.core.method import Method
+from dpcheck.core.witness import Witness
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
@@ -41,6 +43,8 @@ _CONFIRMING = 20.0  # seconds that confirming may take
 _SHOWN = 1e-3  # a p-value at which calls show what was proved before
 _GAME = 256  # calls a side in which a leak that was proved may show
 _FEWEST = 48  # calls that can confirm anything
+_TELLING = 512  # calls that show about how large a leak is
+_QUICK = 15.0  # seconds that these may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +58,36 @@ class _Sides:
     runs: int  # a side, made to get here
 
 
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """How a rule did on fresh calls, their number fixed before; each side picked by a fair coin."""
+
+    right: int  # hits on the side where the rule is likelier
+    wrong: int  # hits on the other
+    likelier: int  # calls on that side
+    calls: int
+
+    def lower_epsilon(self, delta: float, alpha: float) -> float:
+        """What the calls prove: guessing one side where the rule holds, or also the other elsewhere.
+
+        Guarantee: above the true epsilon at `delta` with probability at most alpha.
+
+        >>> round(Confirmed(200, 0, 200, 400).lower_epsilon(0.0, 1e-3), 2)
+        3.69
+        """
+        one = Counts(first=self.right, second=self.wrong, neither=self.calls - self.hits)
+        right = self.right + self.calls - self.likelier - self.wrong
+        return lower_epsilon([one, Counts(first=right, second=self.calls - right)], delta, alpha)
+
+    @property
+    def hits(self) -> int:
+        """Calls in which the rule held."""
+        return self.right + self.wrong
+
+
 def readable(
     plan: PartPlan, finding: Finding, limits: Limits, spent: int, runner: Runner
-) -> Witness | None:
+) -> tuple[Witness | None, Confirmed | None]:
     """The witness with a rule, fresh counts and an exact p-value; as it was where none is found.
 
     `spent` runs a side were made before; the limit on runs holds for these, too.
@@ -65,10 +96,11 @@ def readable(
     """
     witness, mechanism = finding.witness, plan.mechanism
     if witness is None or mechanism is None or finding.observed is None:
-        return witness
-    is_proof = witness.kind is WitnessKind.REPLAY
+        return witness, None
+    # What was seen in following the noise: there are no runs to learn a rule from yet.
+    is_proof = finding.method in (Method.REPLAY, Method.NAMED_EVENT)
     if finding.pair is None and not is_proof:
-        return witness
+        return witness, None
     runner = runner.within("counterexample")
     runner.progress.stage(f"{runner.prefix}: a counterexample that can be run")
     delta = float(witness["delta"])
@@ -81,27 +113,21 @@ def readable(
             runner = replace(runner, workers=Workers())  # for so few calls nobody is started
             finding = _played(mechanism, plan, finding, limits, left, runner)
             if finding.seen is None:
-                return witness
+                return witness, None
         sides = _sides(mechanism, plan, finding, limits, left, runner)
         rule = learn_rule(sides.first, sides.second, sides.reader, epsilon)
         left -= sides.runs
         if rule is None or left < _FEWEST:
-            return witness
-        right, wrong, calls = _confirm(
-            mechanism,
-            sides,
-            rule,
-            min(left, _affordable(limits, 4 * spent)),
-            runner,
-            approximate=delta > 0,
-        )
+            return witness, None
+        calls = max(_SURE * (2 if delta > 0 else 1) / rule.worth, _telling(finding, limits))
+        calls = min(left, _affordable(limits, 4 * spent), max(_FEWEST, math.ceil(calls)))
+        found = _confirm(mechanism, sides, rule, calls, runner)
     except TimeLimitReached:
-        return witness
-    p_value = exact_p_value(right, wrong, calls, epsilon, delta)
+        return witness, None
+    p_value = exact_p_value(found.right, found.wrong, found.calls, epsilon, delta)
     if is_proof and p_value > _SHOWN:  # proved by other means; these runs do not add to it
-        return witness
-    figures = _figures(sides, rule, (right, wrong, calls), p_value)
-    return witness.extended(epsilon_claimed=epsilon, **figures)
+        return witness, None
+    return witness.extended(epsilon_claimed=epsilon, **_figures(sides, rule, found, p_value)), found
 
 
 def _played(
@@ -122,10 +148,7 @@ def _played(
     return replace(finding, pair=index, seen=game.seen if won else None)
 
 
-def _figures(
-    sides: _Sides, rule: Rule, counts: tuple[int, int, int], p_value: float
-) -> dict[str, Plain]:
-    right, wrong, calls = counts
+def _figures(sides: _Sides, rule: Rule, found: Confirmed, p_value: float) -> dict[str, Plain]:
     pair = sides.pair
     source = pair_source(pair.first, pair.second)
     shown = plain_pair(pair.first, pair.second)
@@ -135,9 +158,9 @@ def _figures(
         "second": shown[1],
         "rule": rule.as_python(sides.reader),
         "likelier_on": "second" if rule.swapped else "first",
-        "confirmed_calls": calls,
-        "confirmed_likelier": right,
-        "confirmed_other": wrong,
+        "confirmed_calls": found.calls,
+        "confirmed_likelier": found.right,
+        "confirmed_other": found.wrong,
         "p_value": p_value,
         **({} if source is None else {"source": list(source)}),
     }
@@ -209,7 +232,15 @@ def _shrunk(
 def _affordable(limits: Limits, most: int) -> int:
     """Calls that may be made to confirm a rule: few of slow ones."""
     fitting = limits.pace.within(min(_CONFIRMING, limits.seconds_left / 2))
-    return max(_FEWEST, most if fitting is None else min(max(400, most), fitting))
+    return max(_FEWEST, most if fitting is None else min(max(_TELLING, most), fitting))
+
+
+def _telling(finding: Finding, limits: Limits) -> int:
+    """Calls that show about how large a leak is, where it was refuted by few and they are quick."""
+    if finding.method not in (Method.GUESSING_GAME, Method.NAMED_EVENT):
+        return 0
+    seconds = limits.pace.needs(_TELLING)
+    return 0 if seconds is None or seconds > min(_QUICK, limits.seconds_left / 4) else _TELLING
 
 
 def hit_batch(
@@ -235,16 +266,16 @@ def hit_batch(
         rows = reader.rows(mechanism.observe(data, number, generator(noise)))
         hits.append(int(rule.holds(as_python_sees(reader, rows)).sum()))
     right, wrong = reversed(hits) if rule.swapped else hits
-    return {"hits": np.array([right, wrong, size], dtype=float)}
+    likelier = int((~sides if rule.swapped else sides).sum())
+    return {"hits": np.array([right, wrong, likelier, size], dtype=float)}
 
 
 def _confirm(
-    mechanism: Mechanism, sides: _Sides, rule: Rule, most: int, runner: Runner, *, approximate: bool
-) -> tuple[int, int, int]:
-    """(hits on the likelier side, on the other, calls), with a number of calls fixed before."""
-    calls = int(min(most, max(_FEWEST, math.ceil((2 if approximate else 1) * _SURE / rule.worth))))
+    mechanism: Mechanism, sides: _Sides, rule: Rule, calls: int, runner: Runner
+) -> Confirmed:
+    """Some `calls` calls on the sides that a coin picks."""
     size = min(calls, mechanism.batch) if mechanism.batched else min(512, max(4, calls // 16))
-    total = np.zeros(3)
+    total = np.zeros(4)
     for batch in runner.batches(
         "confirm",
         range(-(-calls // size)),
@@ -257,5 +288,4 @@ def _confirm(
         size,
     ):
         total += batch["hits"]
-    right, wrong, done = (int(v) for v in total)
-    return right, wrong, done
+    return Confirmed(*(int(v) for v in total))

@@ -20,6 +20,7 @@ Guess = NDArray[np.int8]  # 1 first, 0 second, -1 pass
 PASS = -1
 _MOST_COLUMNS = 512  # of stumps and distances; wider outputs are read by their most telling columns
 _MOST_SEEN = 512  # calls that distances are taken to
+_MOST_VALUES = 64  # of a column, each of which may be telling
 _MOST_NUMBERS = 1 << 20  # in memory at once
 
 
@@ -102,6 +103,44 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Values:
+    """One column of few values, which need no order: how much likelier each is on the first side."""
+
+    index: int
+    values: Array
+    scores: Array
+
+    def __call__(self, outputs: Array) -> Array:
+        """The scores; 0 for a value that was not seen."""
+        column = outputs[:, self.index]
+        at = np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
+        result: Array = np.where(self.values[at] == column, self.scores[at], 0.0)
+        return result
+
+
+def _balance(first: Array, second: Array) -> Array:
+    """From -1 (second side) to 1, and near 0 for what was seen rarely."""
+    result: Array = (first - second) / (first + second + 2.0)
+    return result
+
+
+def _by_value(column: Array, sides: Sides, index: int, epsilon: float) -> Rule | None:
+    """A rule by the values of a column; None where they are two, which are in order, or many."""
+    values, which = np.unique(column, return_inverse=True)
+    if not 2 < len(values) <= min(_MOST_VALUES, len(column) // 4):
+        return None
+    first, second = (
+        np.bincount(which[chosen], minlength=len(values)).astype(float)
+        for chosen in (sides, ~sides)
+    )
+    # The cut-offs are chosen on scores that leave the call itself out: else many values, each seen
+    # a few times, would seem to tell much.
+    left_out = _balance(first[which] - sides, second[which] - ~sides)
+    score = Values(index, values, _balance(first, second))
+    return as_rule("one value", score, left_out, sides, epsilon)
+
+
+@dataclass(frozen=True, slots=True)
 class Direction:
     """A weighted sum of columns, the weights learned from differences of means."""
 
@@ -110,6 +149,21 @@ class Direction:
     def __call__(self, outputs: Array) -> Array:
         """The scores."""
         result: Array = outputs @ self.weights
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far an output lies from the common centre: sees noise whose scale differs, not its place."""
+
+    centre: Array
+    scale: Array
+    sign: float
+
+    def __call__(self, outputs: Array) -> Array:
+        """The mean distance over columns, in units of their spread."""
+        far = np.abs(outputs - self.centre) / self.scale
+        result: Array = self.sign * far.mean(axis=1)
         return result
 
 
@@ -152,11 +206,12 @@ def fit(outputs: Array, sides: Sides, epsilon: float) -> list[Rule]:
     return [
         _best_column(outputs, sides, epsilon, columns),
         _direction(outputs, sides, epsilon, columns),
+        _distance(outputs, sides, epsilon, columns),
         _neighbours(outputs, sides, epsilon, columns),
     ]
 
 
-KINDS = 3  # rules that `fit` returns
+KINDS = 4  # rules that `fit` returns
 
 
 def _telling(outputs: Array, sides: Sides) -> tuple[Array, NDArray[np.intp]]:
@@ -188,6 +243,9 @@ def _best_column(outputs: Array, sides: Sides, epsilon: float, columns: NDArray[
             )
             if best is None or rule.worth > best.worth:
                 best = rule
+        by_value = _by_value(outputs[:, place], sides, int(index), epsilon)
+        if by_value is not None and (best is None or by_value.worth > best.worth):
+            best = by_value
     assert best is not None
     return best
 
@@ -202,11 +260,26 @@ def _direction(outputs: Array, sides: Sides, epsilon: float, columns: NDArray[np
     return as_rule("weighted sum", score, score.inner(outputs), sides, epsilon)
 
 
+def _distance(outputs: Array, sides: Sides, epsilon: float, columns: NDArray[np.intp]) -> Rule:
+    centre, scale = np.median(outputs, axis=0), _scale(outputs)
+    both = (Distance(centre, scale, sign) for sign in (1.0, -1.0))
+    rules = [
+        as_rule("distance from the centre", _Chosen(score, columns), score(outputs), sides, epsilon)
+        for score in both
+    ]
+    return max(rules, key=lambda rule: rule.worth)
+
+
+def _scale(outputs: Array) -> Array:
+    spread = outputs.std(axis=0)
+    result: Array = np.where(spread > 0, spread, 1.0)
+    return result
+
+
 def _neighbours(outputs: Array, sides: Sides, epsilon: float, columns: NDArray[np.intp]) -> Rule:
     outputs, sides = outputs[-_MOST_SEEN:], sides[-_MOST_SEEN:]
-    scale = np.where(outputs.std(axis=0) > 0, outputs.std(axis=0), 1.0)
     count = max(1, round(math.sqrt(len(outputs)) / 2))
-    inner = Neighbours(outputs, np.where(sides, 1.0, -1.0), scale, count)
+    inner = Neighbours(outputs, np.where(sides, 1.0, -1.0), _scale(outputs), count)
     return as_rule("nearest outputs", _Chosen(inner, columns), inner.left_out(), sides, epsilon)
 
 

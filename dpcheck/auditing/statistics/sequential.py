@@ -214,6 +214,17 @@ def lower_epsilon(
     return invert(lambda epsilon: average_log_e(tests, epsilon, delta, bets), alpha)
 
 
+def separates(tests: Sequence[Counts]) -> bool:
+    """Whether one of the events is likelier on one side, beyond four standard errors.
+
+    Where none is, the runs say nothing about what the datasets hide: they may be alike.
+
+    >>> separates([Counts(first=60, second=40)]), separates([Counts(first=90, second=30)])
+    (False, True)
+    """
+    return any(abs(one.hits - one.other) > 4 * math.sqrt(one.hits + one.other) for one in tests)
+
+
 _POWER = 0.9
 
 

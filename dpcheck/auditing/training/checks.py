@@ -2,22 +2,31 @@
 
 Two updates with the same seed have the same noise, so their difference is exact: what one example
 adds to a batch must be its own clipped gradient over the divisor, whoever else is in the batch. The
-noise is measured on one batch with different seeds, the sampler by drawing from it.
+noise is read off the code where it can be followed, else measured on one batch with different seeds;
+the sampler is drawn from.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
-from scipy.stats import binom, chi2, norm
+from scipy.stats import binom, norm
 
+from dpcheck.auditing.training.noise import (
+    ALPHA,
+    code_of,
+    followed_noise,
+    noise_by_code,
+    noise_by_variance,
+)
 from dpcheck.auditing.training.step import Checked, Indices, Outcome, Step, StepReport, Vector
 from dpcheck.core.errors import BadOutput
 from dpcheck.execution.seeds import generator
+from dpcheck.replay.noise import function_around
 
-ALPHA = 1e-4  # of every statistical check
 _EXACT = 1e-3  # relative; float32 sums differ in the last digits
 _CANDIDATES, _EXAMPLES, _BATCH, _NOISES, _DRAWS = 64, 8, 32, 64, 400
 
@@ -27,7 +36,8 @@ def check_step(step: Step, *, seed: int = 0) -> StepReport:
 
     Guarantee: a step that is, is called violated with probability at most 10 * 1e-4.
     Assumes: the same seed gives the same noise; otherwise clipping and divisor are reported as not
-    checked. Noise is judged by its variance, in all coordinates together and in each.
+    checked. Noise is followed through numpy code, which is exact; elsewhere it is judged by its
+    variance, in all coordinates together and in each.
     """
     root = np.random.SeedSequence(seed)
     picks, noises, draws = (generator(one) for one in root.spawn(3))
@@ -47,7 +57,8 @@ def check_step(step: Step, *, seed: int = 0) -> StepReport:
         return found
 
     first = update(batch, seeds[0])
-    if not np.array_equal(first, update(batch, seeds[0])):
+    repeatable = np.array_equal(first, update(batch, seeds[0]))
+    if not repeatable:
         why = (
             "The same seed gave two different updates, so what one example adds cannot be read off."
         )
@@ -55,8 +66,24 @@ def check_step(step: Step, *, seed: int = 0) -> StepReport:
         added = [Checked("clipping and divisor", Outcome.UNKNOWN, why, remedy)]
     else:
         added = _added(step, some, batch, other, lambda indices: update(indices, seeds[0]))
-    runs = np.stack([first, *(update(batch, one) for one in seeds[1:])])
-    return StepReport((_noise(step, runs), *added, *_sampler(step, draws)))
+    # An update that keeps something from one call to the next would keep followed numbers.
+    batches = [batch, np.append(batch, some[0])] if repeatable and step.follow else []
+    followed = followed_noise(step, batches)
+    noise = noise_by_code(step, followed)
+    if noise is None:
+        runs = np.stack([first, *(update(batch, one) for one in seeds[1:])])
+        noise = noise_by_variance(step, runs, followed)
+    around = (
+        function_around(followed.lines[0]) if followed.lines else code_of(step.code or step.update)
+    )
+    sampler = code_of(step.sample)
+    found = (noise, *_at(added, around), *_at(_sampler(step, draws), sampler))
+    return StepReport(found)
+
+
+def _at(found: list[Checked], where: str) -> list[Checked]:
+    """With the function to change, unless a line is named already."""
+    return [replace(one, where=one.where or where) for one in found]
 
 
 def _added(
@@ -126,38 +153,6 @@ def _clipping(step: Step, added: float, longest: float) -> Checked:
             "check at parameters, or with an example, where a gradient is longer.",
         )
     return Checked("clipping", Outcome.FINE, f"{seen} The longest gradient is {longest:.4g}.")
-
-
-def _noise(step: Step, runs: Vector) -> Checked:
-    """The noise of repeated updates of one batch against the scale that is accounted."""
-    scale = step.noise_multiplier * step.clip / step.divisor
-    centred = (runs - runs.mean(axis=0)) / scale
-    free = len(runs) - 1
-    each = (centred**2).sum(axis=0)
-    share = math.sqrt(float(each.mean()) / free)
-    shows = math.sqrt(float(chi2.ppf(ALPHA, free * len(each))) / (free * len(each)))
-    seen = (
-        f"Its standard deviation is {share:.3g} of the {scale:.4g} accounted; under {shows:.3g} would "
-        "be called too little."
-    )
-    remedy = (
-        f"draw normal noise of scale noise_multiplier * clip = {step.noise_multiplier * step.clip:g} "
-        "for every coordinate of the sum, anew every step; two noises add up as squares."
-    )
-    total = float(each.sum())
-    # One noise in all coordinates would make up for its number: neighbours' differences show it.
-    between = ((centred[:, 1::2] - centred[:, : centred.shape[1] - 1 : 2]) ** 2).sum() / 2
-    if total < chi2.ppf(ALPHA, free * len(each)):
-        return Checked("noise", Outcome.VIOLATED, seen, remedy)
-    low = int(np.argmin(each))
-    if each[low] < chi2.ppf(ALPHA / len(each), free):
-        where = f"Coordinate {low} has {math.sqrt(each[low] / free):.3g} of the noise accounted."
-        return Checked("noise", Outcome.VIOLATED, where, remedy)
-    pairs = len(each) // 2
-    if pairs and between < chi2.ppf(ALPHA, free * pairs):
-        shared = "Coordinates share their noise: their differences have less than accounted."
-        return Checked("noise", Outcome.VIOLATED, shared, remedy)
-    return Checked("noise", Outcome.FINE, seen)
 
 
 def _sampler(step: Step, rng: np.random.Generator) -> list[Checked]:

@@ -22,7 +22,9 @@ class Step:
 
     `update(batch, rng)` is the noisy update that one step on the examples with these indices
     releases, before the learning rate: (sum of clipped gradients + noise) / divisor. `gradient(i)` is
-    the gradient of example i alone, unclipped. `sample(rng)` are the indices of one batch.
+    the gradient of example i alone, unclipped. `sample(rng)` are the indices of one batch. With
+    `follow` one update is made with its noise followed through the code, where that is numpy's.
+    `code` is the function to be named where `update` only wraps it.
     """
 
     update: Callable[[Indices, np.random.Generator], Vector]
@@ -33,6 +35,8 @@ class Step:
     clip: float
     sampling_rate: float
     divisor: float
+    follow: bool = True
+    code: Callable[..., object] | None = None
 
     def __post_init__(self) -> None:
         count("rows", self.rows, at_least=4)
@@ -52,15 +56,17 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One property: what was seen, and what to change where it does not hold."""
+    """One property: what was seen, and what to change, and where, if it does not hold."""
 
     name: str
     outcome: Outcome
     seen: str
     remedy: str = ""
+    where: str = ""
 
     def __str__(self) -> str:
-        change = f" Change: {self.remedy}" if self.remedy else ""
+        where = f" ({self.where})" if self.where else ""
+        change = f" Change{where}: {self.remedy}" if self.remedy else ""
         return f"{self.name}: {self.outcome}. {self.seen}{change}"
 
 

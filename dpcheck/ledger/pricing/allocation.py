@@ -19,7 +19,12 @@ from functools import lru_cache
 from dpcheck.core.events.event import Event
 from dpcheck.ledger.pricing.costs import ZERO, Cost, View, float_below
 from dpcheck.ledger.pricing.filters import Filter, PureFilter
-from dpcheck.ledger.pricing.loop import certified_epsilon, most_within, renyi_epsilon
+from dpcheck.ledger.pricing.loop import (
+    MOST_REPEATS,
+    certified_epsilon,
+    most_within,
+    renyi_epsilon,
+)
 
 ODOMETER = Decimal("0.02")
 LEAST_FILTER = Decimal("0.01")
@@ -89,14 +94,21 @@ def divide_loop(
 
     Almost (`GOAL`) as many as all of `delta` would certify, if `spare` of it is enough for that.
     """
-    # Divergences are cheap and say where to look.
+    shares = [share for share in LOOP_SHARES if share <= spare] or [spare]
+
+    def enough_by_renyi(share: Decimal) -> bool:
+        part = float_below(share * Decimal(delta))
+        return renyi_epsilon(event, view, MOST_REPEATS, part) <= epsilon
+
+    # Divergences are cheap: they may prove more than anybody asks for, and say where to look.
+    if len(shares) > 1 and enough_by_renyi(shares[1]):
+        return MOST_REPEATS, shares[1]
     by_renyi = most_within(lambda n: renyi_epsilon(event, view, n, delta), epsilon, 64, 0.01)[0]
     start = by_renyi + by_renyi // 8
     low, high = most_within(
         lambda n: certified_epsilon(event, view, n, delta), epsilon, start, 0.003
     )
     goal = min(low, math.ceil(GOAL * high))
-    shares = [share for share in LOOP_SHARES if share <= spare] or [spare]
 
     def spent(number: int, share: Decimal) -> float:
         return certified_epsilon(event, view, number, float_below(share * Decimal(delta)))

@@ -136,23 +136,40 @@ def most_within(
     """(low, high) around the largest number with cost(low) <= epsilon < cost(high).
 
     They differ by 1, or by `precision` of low if that is more. Costs grow about like a power of the
-    number, between the root and the number itself, which says where to look next.
+    number, which says where to look next: a little beyond, and four times as far whenever the same
+    end has moved again, so that the interval shrinks from both. Costs that jump are bisected.
     """
     low, high = 0, MOST_REPEATS + 1
-    number = min(max(1, start), MOST_REPEATS)
+    known: dict[int, float] = {}
+    number, beyond, raised = min(max(1, start), MOST_REPEATS), 1.0, True
     while high - low > max(1.0, precision * low):
-        spent = cost(number)
-        if spent <= epsilon:
-            low = number
+        known[number] = cost(number)
+        within = known[number] <= epsilon
+        low, high = (number, high) if within else (low, number)
+        least = max(1.0, precision * low / 3)
+        beyond, raised = (4 * beyond if within is raised else least), within
+        if len(known) > 6 and len(known) % 2:
+            number = (low + high) // 2 if high < 4 * low else math.isqrt(max(1, low) * high)
         else:
-            high = number
-        rate = epsilon / spent if spent > 0 else 64.0
-        guess = int(number * min(64.0, rate**2 if rate < 1 else rate**1.5))
-        # Never closer to an end than a fortieth, so that the interval shrinks from both sides.
-        margin = max(1, min(high - low, low) // 40)
-        number = min(max(guess, low + min(margin, (high - low) // 2)), high - 1)
-        number = max(number, low + 1) if high - low > 1 else number
+            guess = _guess(known, number, epsilon)
+            number = int(guess + (beyond if within else -beyond))
+        number = min(max(number, low + 1), high - 1)
     return low, high
+
+
+def _guess(known: dict[int, float], number: int, epsilon: float) -> float:
+    """Where the power law through `number` and the nearest other known cost reaches epsilon."""
+    spent = known[number]
+    if spent <= 0:
+        return 64.0 * number
+    if math.isinf(spent):
+        return number / 64
+    points = [(n, c) for n, c in known.items() if n != number and 0 < c < math.inf and c != spent]
+    power = 0.6
+    if points:
+        other, cost = min(points, key=lambda point: abs(math.log(point[1] / epsilon)))
+        power = math.log(cost / spent) / math.log(other / number)
+    return number * (epsilon / spent) ** (1 / max(power, 0.05)) if epsilon > 0 else 0.0
 
 
 def checkpoints(repeats: int) -> list[tuple[int, float]]:

@@ -214,6 +214,8 @@ _model(
     lambda m: [m.theta_.ravel().tolist(), m.class_count_.tolist()],
     [(([[10.0]] * 8, [0] * 4 + [1] * 4), ([[10.0]] * 8, [0] * 5 + [1] * 3))],
     bounds=(9, 10),
+    note="refuted for replace-one, which the library does not state: a changed label moves the counts "
+    "of two classes, each with noise for one",
 )
 _model(
     "LinearRegression",
@@ -232,6 +234,19 @@ _model(
             ([[1.0]] * 3 + [[-1.0]] * 3, [0] + [1] * 2 + [0] * 3),
         )
     ],
+    data_norm=1.0,
+)
+_model(
+    "LogisticRegression",
+    lambda m: m.classes_.tolist(),
+    [
+        (
+            ([[1.0], [-1.0]] * 3 + [[0.5]], [1, 0] * 3 + [2]),
+            ([[1.0], [-1.0]] * 3, [1, 0] * 3),
+        )
+    ],
+    label="LogisticRegression_rare_label",
+    adjacency="add-remove",
     data_norm=1.0,
 )
 _model(

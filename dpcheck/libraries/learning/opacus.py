@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from dpcheck.libraries.entry import Library
@@ -53,3 +54,40 @@ def _step(name: str, kind: str, noise_multiplier: float, **given: Any) -> None:
 _step("DPOptimizer", "DPOptimizer", 1.0, max_grad_norm=1.0)
 _step("DPOptimizer_more_noise", "DPOptimizer", 2.0, max_grad_norm=1.0)
 _step("DPPerLayerOptimizer", "DPPerLayerOptimizer", 1.0, max_grad_norm=[1.0])
+
+
+def _engine(rows: Any, rng: Any) -> Any:
+    """One step through make_private, every record in the batch: the weight it leaves."""
+    import torch
+    from opacus import PrivacyEngine
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(int(rng.integers(1 << 31)))
+    module = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.zeros_(module.weight)
+    records = TensorDataset(torch.tensor(rows))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module, optimizer, loader = PrivacyEngine().make_private(
+            module=module,
+            optimizer=torch.optim.SGD(module.parameters(), lr=1.0),
+            data_loader=DataLoader(records, batch_size=len(rows)),
+            noise_multiplier=_MULTIPLIER,
+            max_grad_norm=1.0,
+        )
+        for (batch,) in loader:
+            module(batch).mean().backward()
+            optimizer.step()
+    return [float(weight) for weight in next(module.parameters()).flatten()]
+
+
+_MULTIPLIER = 4.0
+LIBRARY.target(
+    "make_private_one_record_less",
+    claim={"Gaussian": _MULTIPLIER},
+    adjacency="add-remove",
+    neighbours=[([[0.0], [0.0]], [[0.0]])],
+    reading="That one step with every record in the batch has the privacy curve of the Gaussian "
+    "mechanism with that ratio, one record more or less, is ours.",
+    note="not a violation if the number of records is public",
+)(_engine)

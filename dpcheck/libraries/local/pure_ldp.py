@@ -82,9 +82,18 @@ def _pairs() -> list[Any]:
     return list(zip(_hashes(8), _hashes(2), strict=True))
 
 
+def _support(report: Any, size: int) -> list[bool]:
+    """Which values a hashed report (value, seed) speaks for: all that its server reads of it."""
+    value, seed = report
+    return [_hash(int(seed), size)(each) == value for each in range(_DOMAIN)]
+
+
 def _add(kind: str, **declared: Any) -> None:
     def privatise(value: Any, rng: Any) -> Any:  # noqa: ARG001 - draws from numpy's and random's own
-        return _report(_client(kind).privatise(value))
+        report = _client(kind).privatise(value)
+        if kind in ("BLHClient", "OLHClient"):
+            return _support(report, _client(kind).g)
+        return _report(report)
 
     words = {"claim": _EPSILON, "adjacency": "replace-one", "neighbours": _VALUES}
     LIBRARY.target(kind, **{**words, **declared})(privatise)

@@ -16,6 +16,7 @@ from dpcheck.session.external.values import decode, encode, raised, state_of
 
 VERSION = 1
 _LARGEST_PART = 128
+_FIRST_PART = 8  # where the parts do not change the outputs: one request for a small batch
 
 # The programs of this process: a worker keeps its own.
 _RUNNING: dict[Program, Process] = {}
@@ -32,7 +33,8 @@ class Program:
     """Outputs of a program that speaks the protocol; with `batched`, whole arrays of them.
 
     A batch is asked for in parts of 1, 1, 2, 4, ... runs, so that a program that hangs is noticed
-    early. Parts do not depend on time: the same seed gives the same outputs.
+    early; of our own client in parts of 8, 8, 16, ..., since each question and answer takes longer than
+    many a call. Parts do not depend on time: the same seed gives the same outputs.
     """
 
     command: tuple[str, ...]
@@ -51,8 +53,9 @@ class Program:
     ) -> list[Output]:
         """One output a run; an error the program reports is an output as well."""
         found: list[Output] = []
+        least = _FIRST_PART if self.typed else 1
         while len(found) < size:
-            part = min(size - len(found), _LARGEST_PART, max(1, len(found)))
+            part = min(size - len(found), _LARGEST_PART, max(least, len(found)))
             answer = self._ask(data, part, rng, len(found), timeout)
             if "error" not in answer:
                 found += [decode(output) for output in self._outputs(answer, part)]

@@ -74,6 +74,32 @@ class Box:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Truth values of np.isnan(x) or np.isfinite(x), or `negated`, for the array of that identity."""
+
+    source: object
+    finite: bool
+    negated: bool = False
+
+    def opposite(self) -> Missing:
+        """The other answers."""
+        return Missing(self.source, self.finite, not self.negated)
+
+    def box_where(self, found: Box, answer: bool) -> Box:
+        """The box of the x asked about, at entries where the answer is `answer`.
+
+        Lemma: where isnan is false or isfinite is true, the entry is no NaN; in the second case it is
+        finite, too.
+        """
+        if (answer != self.negated) != self.finite:
+            return found  # it may be NaN there
+        if not self.finite:
+            return Box(found.lo, found.hi, False, found.plain_zero)
+        most = np.finfo(float).max
+        return Box(np.maximum(found.lo, -most), np.minimum(found.hi, most), False, found.plain_zero)
+
+
 def box(lo: float, hi: float, nan: bool = False) -> Box:
     """One interval for all coordinates."""
     return Box(np.asarray(lo, dtype=float), np.asarray(hi, dtype=float), nan)

@@ -10,9 +10,9 @@ import numpy as np
 from dpcheck.core.data import Data
 from dpcheck.core.events.noise import RandomizedResponse
 from dpcheck.tracing.facts import boxes, norms
-from dpcheck.tracing.facts.boxes import Box
+from dpcheck.tracing.facts.boxes import Box, Missing
 from dpcheck.tracing.facts.rowsets import Sampling
-from dpcheck.tracing.facts.sizes import Size
+from dpcheck.tracing.facts.sizes import Shape, Size
 from dpcheck.tracing.registry import Family, rule
 from dpcheck.tracing.releases import Release, snapped
 from dpcheck.tracing.rules import coins, noise
@@ -110,11 +110,21 @@ def where(tracer: Tracer, condition: Data, x: Data = None, y: Data = None) -> Da
     if any(v.rows is not rows[0].rows for v in rows):
         tracer.refuse("mixed-records", "rows of different records are combined", "aggregate first")
     dims, axis = broadcast(tracer, parts)
-    found = operand_box(x, dims, axis).hull(operand_box(y, dims, axis))
+    found = _branch(condition, x, dims, axis, True).hull(_branch(condition, y, dims, axis, False))
     found = found.mapped(lambda v: v.reshape((1,) * (len(dims) - v.ndim) + v.shape))
     result = made(rows[0], dims, kind, boxes.fitted(found, kind), axis=axis)
     _kept_sizes(result, condition, x, y)
     return result
+
+
+def _branch(condition: Data, value: Data, dims: Shape, axis: int, answer: bool) -> Box:
+    """The box of one branch; np.where(np.isnan(x), 0, x) is never NaN."""
+    found = operand_box(value, dims, axis)
+    asked = getattr(condition, "kind", None)
+    if not isinstance(value, Rows) or not isinstance(asked, Missing):
+        return found
+    same = asked.source is value.identity and value.dims == condition.dims
+    return asked.box_where(found, answer) if same else found
 
 
 def _is_zero(value: Data) -> bool:

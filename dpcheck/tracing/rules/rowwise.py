@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcheck.core.data import Data
 from dpcheck.tracing.facts import boxes, norms
-from dpcheck.tracing.facts.boxes import Box, DType
+from dpcheck.tracing.facts.boxes import Box, DType, Missing
 from dpcheck.tracing.facts.rowsets import Sampling
 from dpcheck.tracing.facts.sizes import Shape, Size
 from dpcheck.tracing.values import PRIVATE, Aggregate, Rows, Traced
@@ -113,6 +113,7 @@ def elementwise(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Data], dtype: 
     result.tag = _tag(ufunc, inputs)
     result.complement_of = _complement(ufunc, inputs)
     _threshold(result, ufunc, inputs)
+    _missing(result, ufunc, inputs)
     _powers_of_entries(result, ufunc, inputs)
     _clipped(result, ufunc, inputs)
     return result
@@ -266,6 +267,17 @@ def _threshold(result: Rows, ufunc: np.ufunc, inputs: Sequence[Data]) -> None:
         return
     greater = (ufunc in (np.greater, np.greater_equal)) == left
     result.kind = norms.Threshold(tag, limit, greater)
+
+
+def _missing(result: Rows, ufunc: np.ufunc, inputs: Sequence[Data]) -> None:
+    """np.isnan(x), np.isfinite(x) and their opposites remember which x they were asked about."""
+    first = inputs[0]
+    if not isinstance(first, Rows):
+        return
+    if ufunc in (np.isnan, np.isfinite):
+        result.kind = Missing(first.identity, finite=ufunc is np.isfinite)
+    elif ufunc in (np.logical_not, np.invert) and isinstance(first.kind, Missing):
+        result.kind = first.kind.opposite()
 
 
 def _powers_of_entries(result: Rows, ufunc: np.ufunc, inputs: Sequence[Data]) -> None:

@@ -36,5 +36,7 @@ PEOPLE = pd.DataFrame(
 )
 CHANGED = PEOPLE.copy()
 CHANGED.loc[5] = [90, "Berlin", 90_000.0]
+MOVED = PEOPLE.copy()
+MOVED.loc[5] = [38, "Bonn", 20_000.0]  # where nobody else lives
 FEWER = PEOPLE.iloc[:5]
-REPLACED, REMOVED = [(PEOPLE, CHANGED)], [(PEOPLE, FEWER)]
+REPLACED, ALONE, REMOVED = [(PEOPLE, CHANGED)], [(PEOPLE, MOVED)], [(PEOPLE, FEWER)]

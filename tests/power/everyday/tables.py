@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from .base import REMOVED, REPLACED, Everyday
+from .base import ALONE, REMOVED, REPLACED, Everyday
 
 CITIES = ("Berlin", "Ulm", "Bonn")
 
@@ -160,7 +160,7 @@ ROWS = (
     Everyday("categories", categories_tell, categories_are_public, REPLACED),
     Everyday("CSV", csv, csv_with_noise, REPLACED),
     Everyday("length", length_tells, length_is_noisy, REMOVED, adjacency="add-remove"),
-    Everyday("pivot table", pivot, pivot_over_a_public_list, REPLACED, 1.0),
+    Everyday("pivot table", pivot, pivot_over_a_public_list, ALONE),
     Everyday("bins of the data", bins_of_the_data, public_bins, REPLACED),
     Everyday(
         "clipped at own quantile", clipped_at_own_quantile, clipped_at_a_public_bound, REPLACED

@@ -100,6 +100,8 @@ def gaussian_epsilon(mu, delta):
     """epsilon of N(0, 1) against N(mu, 1) at delta, from the closed form of its delta."""
     if mu == 0:
         return 0.0
+    if mu > 1e4 and delta < 0.4:  # delta at mu^2/2 is Phi(0) - e^(mu^2/2) Phi(-mu) > 1/2 - 1/mu
+        return 0.5 * mu * mu
 
     def excess(epsilon):
         second = math.exp(epsilon + norm.logcdf(-mu / 2 - epsilon / mu))

@@ -65,6 +65,14 @@ def one_noise_for_all(batch, rng):
     return (total + rng.normal(scale=NOISE * CLIP)) / DIVISOR
 
 
+def same_key_twice(batch, rng):
+    """Two parameters whose noise comes from generators of one seed."""
+    seed, half = int(rng.integers(1 << 62)), WIDTH // 2
+    noises = [np.random.default_rng(seed).normal(scale=NOISE * CLIP, size=half) for _ in range(2)]
+    total = clipped(gradients(DATA[batch], LABELS[batch])).sum(axis=0)
+    return (total + np.concatenate(noises)) / DIVISOR
+
+
 def bare_coordinate(batch, rng):
     noise = rng.normal(scale=NOISE * CLIP, size=WIDTH)
     noise[7] = 0.0
@@ -105,6 +113,7 @@ def smaller_divisor(batch, rng):
         (two_noises, "noise"),
         (one_noise_for_all, "noise"),
         (bare_coordinate, "noise"),
+        (same_key_twice, "noise"),
         (unclipped, "clipping"),
         (clipped_as_a_batch, "layers and batches"),
         (batch_normalised, "layers and batches"),
@@ -116,6 +125,39 @@ def test_a_wrong_update_is_named_with_what_to_change(update, name):
     assert name in report.wrong, str(report)
     found = next(one for one in report.checks if one.name == name)
     assert found.remedy
+    assert "test_step.py:" in found.where
+
+
+def measured(step):
+    return check_step(replace(step, follow=False))
+
+
+@pytest.mark.parametrize(
+    "update", [less_noise, two_noises, one_noise_for_all, bare_coordinate, same_key_twice]
+)
+def test_wrong_noise_is_named_where_code_cannot_be_followed(update):
+    """By its variance, coordinate by coordinate and between them."""
+    report = measured(replace(STEP, update=update))
+    assert "noise" in report.wrong, str(report)
+    assert "Followed" not in str(report)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_right_step_is_consistent_where_code_cannot_be_followed(seed):
+    assert check_step(replace(STEP, follow=False), seed=seed).verdict == "consistent"
+
+
+def slightly_less(batch, rng):
+    total = clipped(gradients(DATA[batch], LABELS[batch])).sum(axis=0)
+    return (total + rng.normal(scale=0.999 * NOISE * CLIP, size=WIDTH)) / DIVISOR
+
+
+def test_followed_noise_is_judged_exactly_and_with_its_line():
+    report = check_step(replace(STEP, update=slightly_less))
+    (noise,) = (one for one in report.checks if one.name == "noise")
+    start = slightly_less.__code__.co_firstlineno
+    assert (noise.outcome, noise.where) == ("violated", f"test_step.py:{start + 2}")
+    assert measured(replace(STEP, update=slightly_less)).verdict == "consistent"
 
 
 def test_another_divisor_is_named():

@@ -133,6 +133,32 @@ def test_the_search_finds_the_largest(limit, start):
     assert (low, high) == (limit, limit + 1)
 
 
+SHAPES = {
+    "a power": lambda n: float(n) ** 0.6,
+    "a power that grows": lambda n: 0.4 * n**0.15 + (n / 5000) ** 0.8,
+    "a jump": lambda n: 0.5 if n <= 4321 else 50.0,
+    "the end of what is certified": lambda n: 0.01 * n**0.5 if n <= 777 else math.inf,
+    "nothing, then all": lambda n: 0.0 if n <= 10**6 else math.inf,
+}
+JUMPS = list(SHAPES)[2:]
+
+
+@pytest.mark.parametrize("start", [1, 300, 10**7])
+@pytest.mark.parametrize("precision", [0.0, 0.003])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_search_asks_few_questions_whatever_the_costs(shape, precision, start):
+    asked = []
+
+    def cost(number):
+        asked.append(number)
+        return SHAPES[shape](number)
+
+    low, high = most_within(cost, 1.09, start, precision)
+    assert SHAPES[shape](low) <= 1.09 < SHAPES[shape](high)
+    assert high - low <= max(1.0, precision * low)
+    assert len(asked) == len(set(asked)) <= (60 if shape in JUMPS else 20)
+
+
 @pytest.mark.parametrize("repeats", [0, 1, 2, 10, 12_345])
 def test_checkpoints_cover_every_number_and_divide_no_more_than_delta(repeats):
     found = checkpoints(repeats)

@@ -14,14 +14,14 @@ from dpcheck.libraries.entry import Library
 from dpcheck.session.catalogue import resolved
 from dpcheck.session.external.plan import Outside
 from dpcheck.session.external.program import end_programs
-from dpcheck.session.run import AuditRequest, plan
+from dpcheck.session.run import AuditRequest, plan, run_request
 
 LIBRARIES = catalogue.libraries()
 
 
 def test_the_catalogue_is_as_large_as_promised():
     assert sum(len(library.targets) for library in LIBRARIES.values()) >= 150
-    assert len(LIBRARIES) >= 14
+    assert len(LIBRARIES) >= 15
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
@@ -90,3 +90,11 @@ def test_claims_of_all_kinds_are_read_from_another_interpreter():
         assert (plans[0].claim.budget.epsilon, plans[0].claim.budget.delta) == (1.0, 0.01)
     finally:
         end_programs()
+
+
+def test_a_name_of_the_catalogue_is_audited_to_the_end(monkeypatch):
+    """The report too is made of what runs in the other interpreter, not of a module of that name."""
+    monkeypatch.setattr("dpcheck.session.catalogue.interpreter", lambda *_: sys.executable)
+    report = run_request(AuditRequest("diffprivlib:Laplace", max_runs=8))  # not installed here
+    assert str(report.entries[0].verdict) == "undecided"
+    assert "dpcheck audit diffprivlib:Laplace" in report.command

@@ -7,7 +7,6 @@ its turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -19,8 +18,8 @@ from dpcheck.tracing import releases
 from dpcheck.tracing.containers import Container
 from dpcheck.tracing.generator import TracedGenerator
 from dpcheck.tracing.releases import Release
-from dpcheck.tracing.tracer import Operation, Tracer
-from dpcheck.tracing.values import Released, Rows, Traced
+from dpcheck.tracing.tracer import Applied, Compute, Operation, Tracer
+from dpcheck.tracing.values import Released, Traced
 
 
 class Pays(Protocol):
@@ -39,12 +38,17 @@ class Enforcer(Tracer):
         self._depth = 0
         self._seen_coins: set[int] = set()
 
-    def run(self, trace: Operation, compute: Callable[[Callable[[Data], Data]], Data]) -> Data:
+    def run(self, trace: Operation, compute: Compute, applied: Applied = None) -> Data:  # noqa: ARG002
         """Facts first; a release is paid for in them. Then the same on real values."""
         found = self.inside(trace)
         if self._depth or not isinstance(found, Traced | tuple) or isinstance(found, Container):
             return found
         return attach(found, compute(real))
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether facts of an operation are being worked out."""
+        return self._depth > 0
 
     def inside(self, trace: Operation) -> Data:
         """Facts alone: operations inside have no values of their own."""
@@ -97,25 +101,42 @@ class EnforcedGenerator(TracedGenerator):
 
     source: np.random.Generator
 
-    def _real(self, name: str, symbol: Data, *args: Data, **kwargs: Data) -> Data:
-        if isinstance(symbol, Traced) and not isinstance(symbol, Released):
-            symbol.value = getattr(self.source, name)(*real(args), **real(kwargs))
+    def drawn(
+        self, name: str, symbol: Data, args: tuple[Data, ...], kwargs: dict[str, Data]
+    ) -> Data:
+        """The symbol of a draw with its real value; a public one is handed over as it is."""
+        value = getattr(self.source, name)(*real(args), **real(kwargs))
+        if isinstance(symbol, Released):
+            return value
+        if isinstance(symbol, Traced):
+            symbol.value = value
         return symbol
+
+    def spawn(self, n_children: int) -> list[Data]:
+        """Generators of their own, each with a real source."""
+        return [type(self).over(self.tracer, source) for source in self.source.spawn(n_children)]
+
+    @classmethod
+    def over(cls, tracer: Data, source: np.random.Generator) -> EnforcedGenerator:
+        """The generator a function is handed that runs on real values."""
+        made = cls(tracer)
+        made.source = source
+        return made
 
 
 def _drawing(name: str) -> Data:
     traced = getattr(TracedGenerator, name)
 
     def method(self: EnforcedGenerator, *args: Data, **kwargs: Data) -> Data:
+        assert isinstance(self.tracer, Enforcer)
+        if self.tracer.is_inside:  # one law drawn by another: the outer one has the real value
+            return traced(self, *args, **kwargs)
         located = _locations(name, args, kwargs)
         if located is not None:
             location, args, kwargs = located
             return location + method(self, *args, **kwargs)
-        assert isinstance(self.tracer, Enforcer)
         symbol = self.tracer.inside(lambda: traced(self, *args, **kwargs))
-        if isinstance(symbol, Released):
-            return getattr(self.source, name)(*real(args), **real(kwargs))
-        return self._real(name, symbol, *args, **kwargs)
+        return self.drawn(name, symbol, args, kwargs)
 
     return method
 
@@ -137,13 +158,6 @@ for _name in (
     *("geometric", "binomial", "integers", "choice", "permutation"),
 ):
     setattr(EnforcedGenerator, _name, _drawing(_name))
-
-
-def generator(tracer: Enforcer, source: np.random.Generator) -> EnforcedGenerator:
-    """The generator an enforced function is handed."""
-    made = EnforcedGenerator(tracer)
-    made.source = source
-    return made
 
 
 def real(value: Data) -> Data:
@@ -177,17 +191,6 @@ def attach(found: Data, value: Data) -> Data:
         return value
     found.value = value
     return found
-
-
-def bind(symbol: Data, data: Data) -> Data:
-    """Real arrays behind the symbols of a dataset."""
-    if isinstance(symbol, tuple):
-        return tuple(bind(each, own) for each, own in zip(symbol, data, strict=True))
-    if isinstance(symbol, dict):
-        return {name: bind(each, data[name]) for name, each in symbol.items()}
-    if isinstance(symbol, Rows):
-        symbol.value = np.array(data)
-    return symbol
 
 
 def handed_over(value: Data) -> Data:

@@ -1,0 +1,110 @@
+"""Fourier coefficients of a law at its lowest frequencies only, each summed directly.
+
+Many steps leave a spectrum that matters at a few low frequencies of a large window. Which ones is proved
+before anything is transformed: of two masses a, b at distance D,
+
+    |a + b e^{i D theta}| = sqrt((a + b)^2 - 2 a b (1 - cos D theta))
+        <= a + b - (1 - cos D theta) a b/(a + b),
+
+so a law cut into such pairs has |f(theta)| <= 1 - s_D (1 - cos D theta), s_D = sum a b/(a + b), and a product
+of laws with counts n is at most exp(-S_D (1 - cos D theta)), S_D = sum n s_D. With phi_D the angle where
+S_D (1 - cos phi_D) = flat, a distance covers theta from phi_D/D to (2 pi - phi_D)/D; distances 1, 2, 4, ...
+overlap while phi_2D + 2 phi_D <= 2 pi, and together they cover everything from phi_D/D of the last one to pi.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpcheck.numerics.fourier import Spectrum as Coefficients
+from dpcheck.numerics.rounding import UNIT, Array
+
+# Rounding of e^{i theta}, in units: an angle below 2 pi with three roundings (19) and two functions (8 each,
+# 12 in modulus). Two such factors, their product and one more (sqrt 5 each) stay below 80.
+ANGLE_UNITS = 80
+
+
+def low_frequencies(laws: Sequence[tuple[Array, int]], size: int, flat: float) -> int | None:
+    """How many of the lowest frequencies of a window may have a product above e^-flat; None: any may.
+
+    Each law comes with its count, as masses on consecutive points that add up to 1.
+    """
+    reached: float | None = None
+    before = math.pi  # phi of the distance before; half of a turn asks nothing of the first
+    widest = max(len(x) for x, _ in laws)
+    distance = 1
+    while distance < widest:
+        strength = sum(count * _pair_strength(x, distance) for x, count in laws) * (1 - 1e-9)
+        if 2 * strength <= flat:
+            break
+        angle = math.acos(1 - flat / strength) * (1 + 1e-9)
+        if distance > 1 and angle + 2 * before > 2 * math.pi:
+            break
+        reached = min(angle / distance, reached if reached is not None else math.pi)
+        if angle / distance > 1.2 * reached:
+            break
+        before = angle
+        distance *= 2
+    if reached is None:
+        return None
+    return min(math.floor(reached * size / (2 * math.pi) * (1 + 1e-9)) + 2, size // 2 + 1)
+
+
+def _pair_strength(x: Array, distance: int) -> float:
+    """sum a b/(a + b) over disjoint pairs of masses `distance` apart."""
+    width = 2 * distance
+    whole = len(x) - len(x) % width
+    a = x[:whole].reshape(-1, 2, distance)
+    total = float(_harmonic(a[:, 0], a[:, 1]))
+    rest = x[whole:]
+    if len(rest) > distance:
+        total += _harmonic(rest[: len(rest) - distance], rest[distance:])
+    return total
+
+
+def _harmonic(a: Array, b: Array) -> float:
+    both = a + b
+    return float(np.sum(a * b / np.where(both > 0, both, 1.0)))
+
+
+def direct_error(length: int) -> float:
+    """A bound on the error of `low_coefficients` of so many masses, relative to their sum.
+
+    Sums of A and then B terms err by as many units in whatever order they are added [Higham2002] section
+    3.1, real and imaginary parts each (sqrt 2, with room for second-order terms 1.5).
+    """
+    rows, columns = _shape(length)
+    return 1.5 * (ANGLE_UNITS + rows + columns) * UNIT
+
+
+def low_coefficients(x: Array, origin: int, size: int, count: int) -> Coefficients:
+    """sum_j x_j e^{-2 pi i k (j - origin)/size} for k < count, with j = columns b + a in two levels."""
+    rows, columns = _shape(len(x))
+    padded = np.zeros(rows * columns)
+    padded[: len(x)] = x
+    k = np.arange(count)[:, None]
+    inner = _turns(k * np.arange(columns), size)
+    outer = _turns(k * (np.arange(rows) * columns - origin), size)
+    table = padded.reshape(rows, columns).T
+    real, imaginary = inner.real @ table, inner.imag @ table
+    return np.asarray(np.sum((real + 1j * imaginary) * outer, axis=1))
+
+
+def _turns(steps: np.ndarray, size: int) -> Coefficients:
+    # Reduced in whole numbers, exactly.
+    angle = (-2 * np.pi / size) * (steps % size)
+    return np.asarray(np.cos(angle) + 1j * np.sin(angle))
+
+
+def _shape(length: int) -> tuple[int, int]:
+    columns = max(1, 1 << (max(length - 1, 1).bit_length() // 2))
+    return -(-length // columns), columns
+
+
+def cheaper(lengths: Sequence[int], count: int, size: int) -> bool:
+    """Whether that many coefficients cost less directly than all of them by fast transforms."""
+    direct = sum(count * (length + 25 * sum(_shape(length))) for length in lengths)
+    return direct < len(lengths) * size * (1.5 * math.log2(size) + 6)

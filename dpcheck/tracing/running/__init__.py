@@ -1,0 +1,1 @@
+"""Traces on real data: releases paid for before they are made, many runs at once."""
