@@ -139,7 +139,7 @@ def test_blocks_run(page, tmp_path):
                 text=True,
                 cwd=tmp_path,
                 env=environment,
-                timeout=300,
+                timeout=900,
             )
             assert done.returncode == expected, f"{shown}\n{done.stdout}{done.stderr}"
             if outputs.get(shown):
