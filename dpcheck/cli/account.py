@@ -32,6 +32,7 @@ from dpcheck.core.events.event import Event
 from dpcheck.core.events.guarantee import NotPrivate
 from dpcheck.core.events.serialize import to_dict
 from dpcheck.core.events.training import SampledGaussian
+from dpcheck.execution.progress import Progress
 
 SCHEMA = "dpcheck.account/1"
 _LABELS = {
@@ -124,7 +125,9 @@ def command(
         if claim is not None:
             click.echo(f"\n{_claim_line(answer, claim)}")
     if verify:
-        again = verify_epsilon(event, delta=delta, adjacency=relation)
+        with Progress() as progress:
+            progress.stage("proving it again in ball arithmetic: seconds to a minute")
+            again = verify_epsilon(event, delta=delta, adjacency=relation)
         click.echo(
             f"verified in ball arithmetic: epsilon in [{again.lower:.6g}, {again.upper:.6g}]",
             err=True,

@@ -108,10 +108,11 @@ def check(
     settings = CheckSettings(alpha, request.folder, request.cache, request.nightly)
     results = Results(request.folder)
     try:
-        ran = [
-            run_audit(spec, request.audit(spec, 1 - alpha), settings, project, results, watch)
-            for spec in project.audits
-        ]
+        ran = []
+        for number, spec in enumerate(project.audits, 1):
+            watch.stage(f"audit {number} of {len(project.audits)}: {spec.name}")
+            asked = request.audit(spec, 1 - alpha)
+            ran.append(run_audit(spec, asked, settings, project, results, watch))
         audited = [(spec, found) for spec, (found, _) in zip(project.audits, ran, strict=True)]
         described = {spec.name: data for spec, (_, data) in zip(project.audits, ran, strict=True)}
         spent = [check_budget(spec, spenders(spec, audited)) for spec in project.budgets]

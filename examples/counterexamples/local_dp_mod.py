@@ -1,7 +1,7 @@
 """Flower 1.41: LocalDpMod's noise for clipping norm C and sensitivity C. Needs flwr.
 
 Reads the standard deviation from the library's own function and exits 1 if the exact epsilon of two
-clipped updates, 2 C apart, is above the one asked for; and the same for epsilon 10, sensitivity 2 C.
+clipped updates, 2 C apart, is above the one asked for, 1 and 3; and for epsilon 10, sensitivity 2 C.
 """
 
 import math
@@ -48,7 +48,7 @@ def exact(distance, sigma, delta):
 
 apart = clipped(5.0) - clipped(-5.0)
 over = []
-for sensitivity, epsilon, delta in ((1.0, 1.0, 0.01), (2.0, 10.0, 0.01)):
+for sensitivity, epsilon, delta in ((1.0, 1.0, 0.01), (1.0, 3.0, 0.01), (2.0, 10.0, 0.01)):
     formula = sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
     measured = deviation(sensitivity, epsilon, delta)
     assert abs(measured / formula - 1) < 0.01, (measured, formula)

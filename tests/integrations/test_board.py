@@ -36,6 +36,10 @@ SHOWN = {
     ("diffprivlib", "regression_sums"): "last record 0.1: [0.01]",
     ("opendp", "one_sample"): "map says 0.7215; exactly ln(1 + q(e^(k eps) - 1)) = 8.0883",
     ("DataSynthesizer", "exact_range"): "released maximum 31 and 90",
+    ("diffprivlib", "rare_label"): "classes [0, 1]: epsilon is infinite",
+    ("mostlyai-engine", "lone_value"): "without that person in 0 of 4000",
+    ("opacus", "number_of_records"): "delta at epsilon 0: 0.3227",
+    ("smartnoise-synth", "mwem_categories"): "without the record that has it in 0",
 }
 
 
@@ -63,6 +67,7 @@ def test_what_is_quoted_is_in_the_package(library):
         ("pure-ldp:RAPPORClient", "violated"),
         ("multi-freq-ldpy:SS_Client", "violated"),
         ("diffprivlib:LinearRegression", "violated"),
+        ("diffprivlib:LogisticRegression_rare_label", "violated"),
         ("diffprivlib:Laplace", "consistent"),
         ("opendp:laplace_integer", "consistent"),
     ],

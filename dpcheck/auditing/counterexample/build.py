@@ -73,7 +73,7 @@ class Confirmed:
         Guarantee: above the true epsilon at `delta` with probability at most alpha.
 
         >>> round(Confirmed(200, 0, 200, 400).lower_epsilon(0.0, 1e-3), 2)
-        3.69
+        3.56
         """
         one = Counts(first=self.right, second=self.wrong, neither=self.calls - self.hits)
         right = self.right + self.calls - self.likelier - self.wrong

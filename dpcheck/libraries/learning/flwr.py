@@ -42,6 +42,7 @@ def _local(name: str, sensitivity: float, epsilon: float, delta: float, note: st
 
 
 _local("LocalDpMod", 1.0, 1.0, 0.01, "clipping_norm 1 and sensitivity 1; two clients differ by 2")
+_local("LocalDpMod_epsilon_3", 1.0, 3.0, 0.01, "clipping_norm 1 and sensitivity 1, as above")
 _local("LocalDpMod_twice_the_norm", 2.0, 1.0, 0.01)
 _local("LocalDpMod_epsilon_10", 2.0, 10.0, 0.01, "the noise formula is proved for epsilon below 1")
 

@@ -17,7 +17,7 @@ LIBRARY = Library(
     says=":param epsilon: Privacy budget. … :param delta: Privacy parameter.",
     place="docstrings of PrivBayesGM, MSTGM and AIMGM in dpmm.models",
     reading="That the synthetic rows are (epsilon, delta)-private, one record more or less, with a "
-    "public domain, is ours.",
+    "public domain, is ours. Five steps of inference instead of 1,000, which is done on noisy marginals.",
 )
 __getattr__ = LIBRARY.find
 _EPSILON, _DELTA = 1.0, 0.01
@@ -38,7 +38,7 @@ def _add(name: str, module: str, kind: str) -> None:
         table = pd.DataFrame(rows, columns=["a", "b"])
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
-            made = model(epsilon=_EPSILON, delta=_DELTA, domain={"a": 2, "b": 2})
+            made = model(epsilon=_EPSILON, delta=_DELTA, domain={"a": 2, "b": 2}, n_iters=5)
             seed = int(rng.integers(1 << 31))
             made.set_random_state(np.random.RandomState(seed))
             made.fit(table)

@@ -1,4 +1,4 @@
-"""smartnoise-synth: synthetic tables, and a covariance and a regression with noise."""
+"""smartnoise-synth: synthetic tables, and a covariance with noise."""
 
 from __future__ import annotations
 
@@ -36,39 +36,21 @@ _MWEM = {
 }
 
 
-def _bounds() -> Any:
-    import pandas as pd
-
-    return pd.DataFrame([[0.0, 0.0], [1.0, 1.0]])
-
-
 def _covariance(rows: Any, rng: Any) -> Any:  # noqa: ARG001 - draws from numpy's own
     import pandas as pd
     from snsynth.models.dp_covariance import DPcovariance
 
-    made = DPcovariance(len(rows), [0, 1], _bounds(), _EPSILON)
+    made = DPcovariance(len(rows), [0, 1], pd.DataFrame([[0.0, 0.0], [1.0, 1.0]]), _EPSILON)
     return [float(value) for value in made.release(pd.DataFrame(rows))]
 
 
-def _regression(rows: Any, rng: Any) -> Any:  # noqa: ARG001 - draws from numpy's own
-    import pandas as pd
-    from snsynth.models import DPLinearRegression
-
-    table = pd.DataFrame(rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = DPLinearRegression().fit(table[[0]], table[[1]], _bounds(), _EPSILON)
-    return [float(value) for value in made.coef_]
-
-
-for _name, _call in (("DPcovariance", _covariance), ("DPLinearRegression", _regression)):
-    LIBRARY.target(
-        _name,
-        claim=_EPSILON,
-        adjacency="replace-one",
-        neighbours=_OUTSIDE,
-        **_COVARIANCE,
-    )(_call)
+LIBRARY.target(
+    "DPcovariance",
+    claim=_EPSILON,
+    adjacency="replace-one",
+    neighbours=_OUTSIDE,
+    **_COVARIANCE,
+)(_covariance)
 
 
 def _mwem(name: str, adjacency: str, neighbours: Any, release: Any, **words: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from dpcheck.accounting.calibrate import calibrate_epochs
 from dpcheck.core.budget import Budget
 from dpcheck.core.events.training import SampledGaussian
+from dpcheck.execution.progress import counted
 
 BATCH = 32
 # The paper does not print how many target images it trained on; these fit its epochs best.
@@ -69,7 +70,7 @@ def epochs(data_dir: Path | None, echo: Callable[[str], None]) -> None:  # noqa:
         echo(f"\n{title}")
         header = f"  {'task':<6}{'noise':>6}{'eps':>5}{'delta':>8}{'printed':>9}"
         echo(header + "".join(f"{method:>14}" for method in METHODS))
-        for entry in table:
+        for entry in counted(title, table, len(table)):
             ours = [recompute(entry, method) for method in METHODS]
             if entry.task != "D->W":
                 gaps.append(abs(ours[0] - entry.epochs))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.core.errors import UsageError
+from dpcheck.execution.progress import counted
 from dpcheck.mechanisms import DPDA, GDPDA
 from dpcheck.mechanisms.common.data import Labels
 from dpcheck.reproduce.dphtl.data import review_counts
@@ -125,7 +126,7 @@ def _on_all_cores(
 
     pool = Parallel(n_jobs=-1, return_as="generator", batch_size=1)
     results: Iterator[T] = pool(delayed(function)(*each) for each in arguments)
-    return results
+    return counted("tasks", results, len(arguments))
 
 
 def _reviews(data_dir: Path, name: str) -> dict[str, tuple[Floats, Labels]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.execution.progress import counted
 from dpcheck.mechanisms import bayesian_logistic, hypothesis_weights, informative_prior
 from dpcheck.mechanisms.dpiw import (
     TwoSamples,
@@ -256,7 +257,7 @@ def _mixture(
     number: int,
 ) -> dict[tuple[float, str], tuple[list[dict[str, float]], list[float]]]:
     results: dict[tuple[float, str], tuple[list[dict[str, float]], list[float]]] = {}
-    for repetition in range(repetitions):
+    for repetition in counted(f"mixture {number}, repetitions", range(repetitions), repetitions):
         rng = np.random.default_rng([SEED, number, repetition])
         found = centers(draw(domains, mixture, sizes, rng), lam)
         for epsilon in EPSILONS:
@@ -283,7 +284,7 @@ def _figure(
     echo(f"  {'mixture':<28}{'noise':<11}" + "".join(f"{e:>8}" for e in shown) + "   equal")
     for number, mixture in enumerate(mixtures, 10):
         errors: dict[tuple[float, str], list[float]] = {}
-        for repetition in range(repetitions):
+        for repetition in counted(f"weights of {mixture}", range(repetitions), repetitions):
             rng = np.random.default_rng([SEED, number, repetition])
             found = weight_centers(draw(domains, mixture, sizes, rng))
             for epsilon, noise in product(EPSILONS, NOISES):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpcheck.execution.progress import counted
 from dpcheck.mechanisms import Federation, PrivateFederatedTransfer
 from dpcheck.mechanisms.federated.protocol.autoencoder import Network, Pretraining
 from dpcheck.reproduce.ftl.data import Split, Table, load_credit, load_nuswide, split
@@ -109,7 +110,7 @@ def nuswide(
     echo(f"  {'task':<14}{'N_c':>5}  " + " ".join(f"{name:<12}" for name in COLUMNS))
     for (task, number), row in TABLE_1.items():
         echo(f"  {'paper: ' + task:<14}{number:>5}  {row}")
-    for number in labels:
+    for number in counted("numbers of labels", labels, len(labels)):
         found = [
             scores(
                 split(
@@ -173,7 +174,7 @@ def credit(
     echo(
         f"  TLL (gamma {recipe.gamma:g}) LR SVM SAE   {_line(others, ('TLL', 'LR', 'SVM', 'SAE'))}"
     )
-    for k in shares:
+    for k in counted("numbers of folds", shares, len(shares)):
         _validated(k, drawn, starts, recipes, tested, echo)
     _private_rows(table, drawn, recipe, common, test, echo)
     echo(f"{time.perf_counter() - started:.0f} s")

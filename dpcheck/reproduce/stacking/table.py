@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from dpcheck.execution.progress import counted
 from dpcheck.mechanisms import PLR, PPTLFS, PSTF, PSTS, Direct, SimComb, SourceD
 from dpcheck.reproduce.parameters import Parameter
 from dpcheck.reproduce.stacking.data import Digits, load_digits, load_posts
@@ -293,7 +294,7 @@ def _table(
     )
     echo("| method | row | " + " | ".join(f"eps {epsilon:g}" for epsilon in EPSILONS) + " |")
     echo("|" + "---|" * (2 + len(EPSILONS)))
-    for index, method in enumerate(methods):
+    for index, method in counted("methods", enumerate(methods), len(methods)):
         if method.name in paper:
             echo(f"| {method.name} | paper | {paper[method.name]} |")
         for row in (*(("printed",) if method.slips else ()), *ROWS):

@@ -137,6 +137,12 @@ def apply(tracer: Tracer, ufunc: np.ufunc, inputs: Sequence[Data], kwargs: dict[
         ufunc, inputs = np.square, inputs[:1]
     dtype = result_dtype(tracer, ufunc, inputs) if wanted is None else np.dtype(wanted)
     inputs = [np.asarray(v) if isinstance(v, list | tuple) else v for v in inputs]
+    if ufunc is np.power and dtype.kind in "iu" and not (box_of(inputs[1]).lo >= 0).all():
+        tracer.refuse(
+            "private-control",
+            "whole numbers raised to a negative power are an error, but not where there are no rows",
+            "turn them into floats first",
+        )
     if any(isinstance(value, Aggregate) for value in inputs):
         whole = [rowwise.as_aggregate(v) if isinstance(v, Rows) else v for v in inputs]
         return aggregates.elementwise(tracer, ufunc, whole, dtype)

@@ -122,3 +122,11 @@ def labels_of_rows(people, rng):
 def reduced_along_the_first_axis(x, rng):
     """np.add.reduce adds up along the first axis alone: three sums with one draw."""
     return np.add.reduce(bounded(x)) + rng.laplace()
+
+
+@WRONG(TABLE, replace_one=INF, add_remove=INF)
+def an_error_unless_there_are_no_rows(x, rng):
+    """Whole numbers to a negative power are an error, but of an empty table they are an empty table."""
+    whole = bounded(x).astype(np.int64)
+    whole**-1
+    return whole.sum() + rng.laplace(scale=100.0)

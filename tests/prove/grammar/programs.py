@@ -183,6 +183,7 @@ class Writer:
             matrix = [[self.dice.choice(words.CONSTANTS) for _ in range(length)] for _ in range(2)]
             text = self.fill(text, a=value.name, M=repr(matrix))
             sizes = {"d": length, "2d": 2 * length, "d+1": length + 1, "2": 2}
+            sizes["some of d^2"] = min(2 * length, length**2)
             found = tuple(sizes[n] for n in shape)
         else:
             text = self.fill(

@@ -324,7 +324,7 @@ OF_VECTOR = 3 * (
     ("np.hstack([{a}, {a} * {c}])", ("2d",)),
 ) + (
     ("{a} / np.sum({a})", ("d",)),
-    ("np.outer({a}, {a}).reshape(-1)[:2 * {a}.size]", ("2d",)),
+    ("np.outer({a}, {a}).reshape(-1)[:2 * {a}.size]", ("some of d^2",)),
     ("np.dot({a}, {a})", ()),
     ("np.repeat({a}, 2)", ("2d",)),
     ("np.roll({a}, 1)", ("d",)),
