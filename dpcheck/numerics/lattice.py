@@ -109,7 +109,8 @@ def spread(lattice: Lattice, cells: Cells, infinite: float) -> LatticeLoss:
     # More than e^700 times the mass is all of it, below.
     raised = np.expm1(np.minimum(cells.under, 700.0)) + 4 * UNIT
     right = (cells.p - scaled) + cells.p * raised
-    right = np.clip(right * ((1 + 2 * ELEMENTARY) / width), 0.0, cells.p)
+    with np.errstate(over="ignore"):  # beyond the largest float is beyond p, and below -it below 0
+        right = np.clip(right * ((1 + 2 * ELEMENTARY) / width), 0.0, cells.p)
     left = cells.p - right
     beyond = cells.p * ((1 + 2 * ELEMENTARY) * -np.expm1(-cells.over) / width)
     first = int(cells.index.min())
