@@ -15,7 +15,7 @@ $(BARE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpcheck needs Python 3.11 or later; set PYTHON=python3.11")'
 	@echo "setting up $(VENV): dpcheck and what it needs to account and audit (about 250 MB, once)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --editable . | grep -E '^(Collecting|Successfully|ERROR)' || true
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --no-compile --editable . | grep -E '^(Collecting|Successfully|ERROR)' || true
 	@$(BIN)/dpcheck --version
 	@touch $(BARE)
 

@@ -224,8 +224,10 @@ TABLES: dict[str, tuple[str, Callable[[], Iterator[str]]]] = {
     "mixed": (
         "## Two events in turn\n\nBeside a filter of one Renyi order that gets the whole of delta, "
         "the order fixed before the first release (as best for Gaussians) or chosen afterwards. No "
-        "mixture of orders can be ahead of the latter (see the explanation); `filter='rdp'` keeps "
-        "nothing for a loop and comes near it, the default keeps most of delta for the loop.\n",
+        "mixture of orders can be ahead of the latter (see the explanation). `filter='rdp'` keeps "
+        "nothing for a loop and comes within some percent of it where one order suits both events; "
+        "where none does (two rates), it stays far behind. The default keeps most of delta for the "
+        "loop. A schedule that is known in advance is better declared with `ledger.plan`.\n",
         mixed_table,
     ),
     "cost": ("## What calls cost\n", cost_table),
@@ -242,6 +244,7 @@ def main() -> None:
         "# The ledger, measured",
         "",
         f"By `python benchmarks/ledger_spend.py --write` on {made['date']}: {made['machine']}.",
+        "CPU seconds, made while other work ran on the machine.",
     ]
     for name in options.tables or TABLES:
         heading, table = TABLES[name]

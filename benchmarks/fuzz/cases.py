@@ -153,14 +153,26 @@ def wrapped(draw: Draw, event: Event) -> Event:
     return event
 
 
+# Kinds whose curve has a closed form: most cases are one of them, used once.
+SIMPLE = ("Gaussian", "GDP", "Laplace", "DiscreteLaplace", "FinitePair", "SampledGaussian")
+SIMPLE += ("SampledLaplace", "PureDP", "RandomizedResponse")
+
+
 def draw_case(seed: int, case: int) -> Case:
-    """The case of that number: half of them one mechanism, half a composition of up to four."""
+    """The case of that number: six in ten one simple mechanism, three in ten one of any kind, repeated or
+    wrapped, the rest a composition of up to four.
+    """
     draw = Draw(seed, case)
-    event: Event | None = None
-    for _ in range(1 if draw.chance(0.5) else int(draw.rng.integers(2, 5))):
-        part = wrapped(draw, leaf(draw))
-        times = draw.times()
-        part = part if times == 1 else part * times
-        event = part if event is None else event + part
-    assert event is not None
+    kind = draw.rng.random()
+    if kind < 0.6:
+        event: Event = LEAVES[str(draw.pick(SIMPLE))](draw)
+    else:
+        event = _repeated(draw)
+        for _ in range(int(draw.rng.integers(1, 4)) if kind > 0.9 else 0):
+            event = event + _repeated(draw)
     return Case(event, draw.pick(ADJACENCIES), draw.delta())
+
+
+def _repeated(draw: Draw) -> Event:
+    part, times = wrapped(draw, leaf(draw)), draw.times()
+    return part if times == 1 else part * times

@@ -3,6 +3,7 @@
     python benchmarks/fuzz/ledger_faults.py              # all of it, about ten minutes on two idle cores
     python benchmarks/fuzz/ledger_faults.py lines bytes
     python benchmarks/fuzz/ledger_faults.py kills --rounds 334
+    python benchmarks/fuzz/ledger_faults.py --write      # also docs/benchmarks/ledger-faults.md
 
 Prints one line per kind of fault; exit code 1 if a ledger ever counted less than was released.
 """
@@ -19,8 +20,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from results_file import provenance
+from results_file import RESULTS, load, provenance, save
 
+KEPT = RESULTS / "ledger_faults.json"
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "ledger-faults.md"
+HEAD = """# Faults planted into a ledger
+
+What a ledger counts after an exception, a kill or a changed byte, against what was really released. By
+`python benchmarks/fuzz/ledger_faults.py --write`; a sample of each kind runs in `make test`.
+
+| kind | what was planted | ledgers that counted less, or were mended silently | made |
+|---|---|---|---|
+"""
 TESTS = Path(__file__).parents[2] / "tests" / "slow" / "ledger"
 
 
@@ -33,32 +44,38 @@ def _run(script: str, *arguments: str) -> Iterator[dict]:
     assert process.returncode == 0, command
 
 
-def lines(_: argparse.Namespace) -> int:
+def lines(_: argparse.Namespace) -> Iterator[tuple[str, int]]:
     """An exception at the first and the last time every line is reached."""
-    wrong = 0
     for where in (
         ["memory", "--last-too"],
         ["file", "--last-too"],
+        ["memory", "first spend", "spend", "report", "--delta", "0.01"],
         ["memory", "first spend", "spend", "report", "--delta", "0.01", "--cold"],
     ):
-        found = list(_run("faults.py", "lines", *where))
-        planted = sum(result["planted"] for result in found)
-        bad = [violation for result in found for violation in result["violations"]]
-        wrong += len(bad)
-        reached = sum(result["lines"] for result in found)
-        print(f"{' '.join(where)}: {reached} lines, {planted} faults, {len(bad)} violations {bad}")
-    return wrong
+        reached = planted = 0
+        bad: list[object] = []
+        for result in _run("faults.py", "lines", *where):
+            reached, planted = reached + result["lines"], planted + result["planted"]
+            bad += result["violations"]
+        cold = ", with a delta" if "--delta" in where else ""
+        cold += ", everything accounted anew" if "--cold" in where else ""
+        text = f"a ledger in {'a file' if where[0] == 'file' else 'memory'}{cold}: {planted:,} exceptions"
+        yield f"{text} at {reached:,} lines", len(bad)
+        if bad:
+            print(bad)
 
 
-def flips(_: argparse.Namespace) -> int:
+def flips(_: argparse.Namespace) -> Iterator[tuple[str, int]]:
     """Every single-bit flip and every truncation."""
     (found,) = _run("faults.py", "bytes")
-    bad = found["violations"]
-    print(f"{found['what']}: {found['flip']} flips, {found['cut']} cuts, {len(bad)} not refused")
-    return len(bad)
+    flipped, cut = found["flip"], found["cut"]
+    yield (
+        f"a file of {found['what']}: {flipped:,} flipped bits, {cut:,} truncations",
+        len(found["violations"]),
+    )
 
 
-def kills(options: argparse.Namespace) -> int:
+def kills(options: argparse.Namespace) -> Iterator[tuple[str, int]]:
     """Three processes on one file, each killed at a random moment, half of the rounds interrupted."""
     wrong = killed = interrupted = released = 0
     for block, interrupts in ((64, 0.2), (64, 0.0), (1, 0.1)):
@@ -71,24 +88,45 @@ def kills(options: argparse.Namespace) -> int:
                 released += sum(found["made"])
                 pairs = zip(found["made"], found["counted"], strict=True)
                 wrong += any(made > counted for made, counted in pairs)
-    print(
-        f"{killed} processes killed, {interrupted} interrupts, {released} releases, {wrong} ledgers "
-        "that counted less"
+    yield (
+        f"three processes on one file: {killed:,} killed, {interrupted:,} interrupts, {released:,} "
+        "releases",
+        wrong,
     )
-    return wrong
 
 
 KINDS = {"lines": lines, "bytes": flips, "kills": kills}
+
+
+def keep(kind: str, found: list[tuple[str, int]], made: dict[str, str]) -> None:
+    """Replace what was known of this kind, and the page with it."""
+    rows = [row for row in load(KEPT) if row["kind"] != kind]
+    rows += [{"kind": kind, "what": what, "wrong": wrong, **made} for what, wrong in found]
+    rows.sort(key=lambda row: list(KINDS).index(row["kind"]))
+    save(KEPT, rows)
+    shown = [
+        f"| {r['kind']} | {r['what']} | {r['wrong']} | {r['date']}, {r['machine']} |" for r in rows
+    ]
+    PAGE.write_text(HEAD + "\n".join(shown) + "\n", encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", help=", ".join(KINDS))
     parser.add_argument("--rounds", type=int, default=334, help="of three processes each")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
-    made = provenance()
+    made, wrong = provenance(), 0
     print(f"{made['date']}, {made['machine']}")
-    raise SystemExit(sum(KINDS[kind](options) for kind in options.kinds or KINDS) > 0)
+    for kind in options.kinds or KINDS:
+        found = []
+        for what, number in KINDS[kind](options):
+            print(f"{kind}: {what}, {number} violations", flush=True)
+            found.append((what, number))
+        wrong += sum(number for _, number in found)
+        if options.write:
+            keep(kind, found, made)
+    raise SystemExit(wrong > 0)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from dpcheck.auditing.auditors.distinction import distinguish
 from dpcheck.auditing.auditors.floating_point import BitReader
 from dpcheck.auditing.claims import audited_claim
-from dpcheck.auditing.limits import Limits, distinguish
+from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, as_mechanism, as_pairs
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator

@@ -11,7 +11,6 @@ from dpcheck.core.claim import Claim
 from dpcheck.core.errors import DpcheckError, InvalidProject
 from dpcheck.core.events.event import Event, Sequential, Under
 from dpcheck.core.events.guarantee import ApproxDP, PureDP
-from dpcheck.core.events.serialize import to_json
 from dpcheck.gate.project import AuditSpec, BudgetSpec
 
 
@@ -28,6 +27,11 @@ def claimed_event(claim: Claim, adjacency: Adjacency) -> Event:
     return ApproxDP(claim.budget.epsilon, claim.budget.delta, claim.adjacency)
 
 
+def _named(event: Event) -> str:
+    """An event as one writes it."""
+    return str(event).replace(", adjacency=None", "")
+
+
 def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry]]) -> BudgetEntry:
     """What one dataset spends.
 
@@ -35,13 +39,13 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
     and nothing else is released; where an audit says they are not, the budget is violated.
     """
     events: list[Event] = list(spec.events)
-    listed = [to_json(event) for event in spec.events]
+    listed = [_named(event) for event in spec.events]
     vouchers: list[Voucher] = []
     for audit, entry in audited:
         times = f" x {audit.releases}" if audit.releases > 1 else ""
         if entry.event is not None:
             events.append(Under(entry.claim.adjacency, entry.event) * audit.releases)
-            listed.append(f"{audit.name}/{entry.part}: traced {to_json(entry.event)}{times}")
+            listed.append(f"{audit.name}/{entry.part}: traced {_named(entry.event)}{times}")
         else:
             events.append(claimed_event(entry.claim, spec.adjacency) * audit.releases)
             listed.append(f"{audit.name}/{entry.part}: claims {entry.claim.budget}{times}")

@@ -3,7 +3,8 @@
 Many steps leave a spectrum that matters at a few low frequencies of a large window. Which ones is proved
 before anything is transformed: of two masses a, b at distance D,
 
-  |a + b e^{i D theta}| = sqrt((a + b)^2 - 2 a b (1 - cos D theta)) <= a + b - (1 - cos D theta) a b/(a + b),
+    |a + b e^{i D theta}| = sqrt((a + b)^2 - 2 a b (1 - cos D theta))
+        <= a + b - (1 - cos D theta) a b/(a + b),
 
 so a law cut into such pairs has |f(theta)| <= 1 - s_D (1 - cos D theta), s_D = sum a b/(a + b), and a product
 of laws with counts n is at most exp(-S_D (1 - cos D theta)), S_D = sum n s_D. With phi_D the angle where

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -137,6 +137,12 @@ class Spectrum:
     def series(self) -> Series:
         """The transform of the weights at these frequencies."""
         return Series(self.active, self.window, self.step)
+
+    def placed(self, counts: Sequence[int]) -> Window:
+        """The window at the same losses: offsets of the lattices add up to others with other counts."""
+        parts = zip(self.factors, counts, self.planned, strict=True)
+        moved = math.fsum((n - planned) * f.loss.lattice.offset for f, n, planned in parts)
+        return replace(self.window, start=self.window.start - round(moved / self.step))
 
     def product(self, counts: Sequence[int]) -> Product:
         """The composed spectrum, each factor so many times.

@@ -71,7 +71,7 @@ class Convolution:
     """
 
     def __init__(self, terms: Spectrum, counts: Sequence[int], side: Side) -> None:
-        self.window, self.step, self.side = terms.window, terms.step, side
+        self.window, self.step, self.side = terms.placed(counts), terms.step, side
         self.product: Product = terms.product(counts)
         losses = [factor.loss for factor in terms.factors]
         pairs = list(zip(losses, counts, strict=True))
@@ -237,7 +237,9 @@ class Convolution:
             if high - low == 1:
                 break
             points = _guesses(low, high, known[low][0], known[high][0], delta)
-        return self._between(high, known[low][0], known[high][0], delta), known[high][1]
+        # Next to the largest loss nothing is left to be accurate about on the far side.
+        judged = high if known[high][0] > delta / 100 else low
+        return self._between(high, known[low][0], known[high][0], delta), known[judged][1]
 
     def _between(self, point: int, low: float, high: float, delta: float) -> float:
         step = self.step

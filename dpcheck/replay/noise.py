@@ -12,7 +12,7 @@ import numpy as np
 from dpcheck.core.data import Value
 from dpcheck.replay.checks import confirmed
 from dpcheck.replay.draws import UNKNOWN, Family, Line, users_line
-from dpcheck.replay.following.values import Affine
+from dpcheck.replay.following.values import Affine, Followed
 from dpcheck.replay.run import Observer, Run
 
 MOST_OUTPUTS = 1500  # followed numbers are Python objects, and their covariance is decomposed
@@ -63,12 +63,12 @@ def _least(run: Run) -> float | None:
     scalars, atoms = run.flat.scalars, run.recorder.atoms
     matrix = np.zeros((len(scalars), len(atoms)))
     for row, value in enumerate(scalars):
-        if isinstance(value, Affine):
+        if type(value) is Affine:
             if any(atoms[atom].family is not Family.NORMAL for atom in value.coefficients):
                 return None
             matrix[row, list(value.coefficients)] = list(value.coefficients.values())
-        elif not isinstance(value, int | float):
-            return None
+        elif issubclass(type(value), Followed) or not isinstance(value, int | float):
+            return None  # some followed values pass for the number they stand for
     if not len(atoms):
         return 0.0
     if np.count_nonzero(matrix, axis=0).max() <= 1:  # every number in one output only

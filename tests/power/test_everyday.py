@@ -9,7 +9,7 @@ from dpcheck.session.assertion import audit_function
 
 from .everyday import CORPUS
 
-# One or two of each room that take a second; all of them are in benchmarks/everyday.py.
+# One or two of each room whose twins take a second; all of them are in benchmarks/everyday.py.
 QUICK = (
     "plain: mean without noise",
     "plain: an error by the truth",
@@ -34,13 +34,17 @@ def audit(row, which, seed=1, runs=1024):
     )
 
 
+def test_nearly_all_broken_functions_are_caught():
+    """At least 57 in 60, in few calls; half a minute, since it is a whole audit of each."""
+    found = {name: audit(row, "broken", runs=600) for name, row in CORPUS.items()}
+    missed = [name for name, entry in found.items() if entry.verdict is not Verdict.VIOLATED]
+    assert len(missed) <= len(CORPUS) // 20, missed
+    assert all(entry.witness is not None for name, entry in found.items() if name not in missed)
+
+
 @pytest.mark.parametrize("name", QUICK)
-def test_a_broken_function_is_caught_and_its_twin_is_not_accused(name):
-    row = CORPUS[name]
-    caught = audit(row, "broken")
-    assert caught.verdict is Verdict.VIOLATED
-    assert caught.witness is not None
-    assert audit(row, "corrected").verdict is not Verdict.VIOLATED
+def test_a_function_as_it_should_be_is_not_accused(name):
+    assert audit(CORPUS[name], "corrected", runs=300).verdict is not Verdict.VIOLATED
 
 
 def test_the_corpus_is_as_large_as_it_says():

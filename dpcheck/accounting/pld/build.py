@@ -120,13 +120,31 @@ def _scale(loss: Loss) -> float:
     return loss.epsilon if isinstance(loss, ResponseLoss | BoundedLoss) else 0.0
 
 
-@lru_cache(maxsize=512)
+# Pairs that are the same on both sides.
+_SIDELESS = (
+    GaussianLoss,
+    GaussianMixtureLoss,
+    LaplaceLoss,
+    SampledLaplaceLoss,
+    OppositeMixtureLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    FiniteLoss,
+    ResponseLoss,
+)
+
+
 def build(loss: Loss, side: Side) -> LossPair:
     """The pair of a supported loss.
 
     >>> round(build(LaplaceLoss(0.5), Side.UPPER).top, 12)
     0.5
     """
+    return _built(loss, Side.UPPER if isinstance(loss, _SIDELESS) else side)
+
+
+@lru_cache(maxsize=512)
+def _built(loss: Loss, side: Side) -> LossPair:
     if _scale(loss) > STEEPEST:
         raise CannotCertify(
             f"a shift of {_scale(loss):.3g} noise scales is too steep for a lattice; the Renyi bound "

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dpcheck.accounting.losses import GaussianLoss, Loss
 from dpcheck.accounting.pld.build import build
-from dpcheck.accounting.pld.reuse import SPECTRA, Plan, banded, plan
+from dpcheck.accounting.pld.reuse import SPECTRA, Plan, planned
 from dpcheck.accounting.pld.window import (
     Cumulants,
     Reach,
@@ -38,9 +38,15 @@ EASY_POINTS = 2**19
 FEW = 100
 STEEPEST = 12.0
 # Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
-ACCURACY = {Side.UPPER: (6e-5, 1.2e-7), Side.LOWER: (4e-4, 2e-7)}
+ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (4e-4, 3e-7)}
 # Error allowance, relative to delta, above which a point is computed again at its own tilt.
 QUIET = 1e-4
+# The same as a share of epsilon, as much as the lattice costs.
+LOUD = {Side.UPPER: 6e-5, Side.LOWER: 2e-4}
+# A lower lattice is made finer by a third this often, unless its steps hardly matter at the tilt.
+FINER, FINEST = 3, 1e-5
+# Steps that are tried, as powers of the coarsest over the finest.
+_HUNDREDTHS = np.linspace(0.0, 1.0, 100)
 # How many standard deviations beyond its middle a window is used for.
 AHEAD = 4.0
 
@@ -52,6 +58,7 @@ class Solution:
     value: float
     noise: float
     terms: Spectrum | None
+    side: Side
     beyond: bool = False
 
     @property
@@ -60,7 +67,7 @@ class Solution:
         if math.isnan(self.value):
             return False
         tilt = self.terms.window.tilt if self.terms is not None else 0.0
-        return self.noise <= max(QUIET, QUIET / 2 * tilt * abs(self.value))
+        return self.noise <= max(QUIET, LOUD[self.side] * tilt * abs(self.value))
 
 
 def _too_many_points(cumulants: Cumulants) -> CannotCertify:
@@ -115,11 +122,10 @@ class ComposedLoss:
         """About epsilon at `delta`: the saddle point of the plan; for planning only."""
         if not self.parts or not 0 < delta < 1:
             return 0.0
-        return math.inf if self._certain_leak() > delta else self._plan(delta).center
+        return math.inf if self._certain_leak() > delta else self._plan(delta)[0].center
 
-    def _plan(self, delta: float) -> Plan:
-        counts = tuple(banded(count) for count in self.counts)
-        return plan(self.losses, counts, self.side, round(math.log(delta)))
+    def _plan(self, delta: float) -> tuple[Plan, Hashable]:
+        return planned(self.losses, self.counts, self.side, round(math.log(delta)))
 
     def solve(self, delta: float, spare: float = 0.0) -> Solution:
         """epsilon of any sign, with the spectrum it was found with.
@@ -128,8 +134,8 @@ class ComposedLoss:
         questions and equal questions always get equal answers; where it is not good enough another is
         made for this question alone.
         """
-        rough = self._plan(delta)
-        terms = self._shared_spectrum(rough.cumulants, rough.tilt, rough.key, spare)
+        rough, key = self._plan(delta)
+        terms = self._shared_spectrum(rough.cumulants.around(self.parts), rough.tilt, key, spare)
         best = self._solution(terms, delta)
         if best.quiet:
             return best
@@ -160,23 +166,24 @@ class ComposedLoss:
         worst = math.inf if self.side is Side.UPPER else -math.inf
         if terms is None:  # some loss has no finite part
             leak = self._certain_leak()
-            return Solution(0.0 if leak <= delta and self.side is Side.LOWER else worst, 1.0, None)
+            known = leak <= delta and self.side is Side.LOWER
+            return Solution(0.0 if known else worst, 1.0, None, self.side)
         convolution = Convolution(terms, self.counts, self.side)
         value, noise = convolution.epsilon(delta)
         if not math.isnan(value):
-            return Solution(value, noise, terms)
-        first = np.array([terms.window.start])
+            return Solution(value, noise, terms, self.side)
+        first = np.array([convolution.window.start])
         start = float(convolution.at(first)[0][0])
         if float(convolution.epsilons(first)[0]) <= 0.0 and delta >= start:
-            return Solution(0.0, 0.0, terms)
-        return Solution(math.nan, 1.0, terms, beyond=delta < start)
+            return Solution(0.0, 0.0, terms, self.side)
+        return Solution(math.nan, 1.0, terms, self.side, beyond=delta < start)
 
     def layers(self, solution: Solution) -> tuple[list[tuple[LatticeLoss, int]], Window]:
         """The lattice measures and the window that a solution was found with."""
         if solution.terms is None:
             raise CannotCertify("a loss without a finite part is not composed on a lattice.")
         losses = [factor.loss for factor in solution.terms.factors]
-        return list(zip(losses, self.counts, strict=True)), solution.terms.window
+        return list(zip(losses, self.counts, strict=True)), solution.terms.placed(self.counts)
 
     def delta(self, epsilons: npt.ArrayLike) -> Array:
         """The divergence at each epsilon (any sign), on this object's side."""
@@ -236,7 +243,7 @@ class ComposedLoss:
         if terms is None:
             return None
         composed = Convolution(terms, self.counts, self.side)
-        points = np.arange(terms.window.start, terms.window.start + terms.window.size)
+        points = composed.window.start + np.arange(composed.window.size)
         losses = composed.epsilons(points)
         masses = composed.law() * np.exp(-tilt * (losses - self.everything.mean))
         return losses, masses / (float(np.sum(masses)) * terms.step)
@@ -275,10 +282,14 @@ class ComposedLoss:
             # The point below epsilon must not drown in the weight of the one above it.
             tilt = STEEPEST / step
             plan = reach(cumulants, tilt)
-        losses = [
-            (self._lattice_loss(cumulants, i, step, tilt), count)
-            for i, (_, count, _, _) in enumerate(cumulants.parts)
-        ]
+        losses = self._lattice_losses(cumulants, step, tilt)
+        if self.side is Side.LOWER:
+            # Masses that fall steeply next to an atom need cells that show it.
+            for _ in range(FINER):
+                if _moved_down(losses) <= self._allowed(plan) or tilt * step < FINEST:
+                    break
+                step /= 3
+                losses = self._lattice_losses(cumulants, step, tilt)
         origin = sum(count * loss.lattice.offset for loss, count in losses)
         # The window need not reach beyond the sums there are.
         first = sum(count * loss.first for loss, count in losses)
@@ -291,11 +302,11 @@ class ComposedLoss:
         return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
 
     def _step(self, cumulants: Cumulants, plan: Reach, spare: float) -> float:
-        relative, absolute = ACCURACY[self.side]
-        allowed = max(relative * abs(plan.center) + absolute, spare)
+        allowed = max(self._allowed(plan), spare)
         width = plan.high - plan.low
         most = MAX_POINTS if self.side is Side.UPPER else MAX_POINTS // 2
-        steps = np.geomspace(width / most * 1.01, min(width, 1.0), 100)
+        finest, coarsest = width / most * 1.01, min(width, 1.0)
+        steps = finest * (coarsest / finest) ** _HUNDREDTHS
         costs = spread_cost(cumulants, plan.tilt, steps, merged=self.side is Side.LOWER)
         # The worst point of a cell counts when few losses are added.
         costs = costs * (1 + 2 / cumulants.uses)
@@ -324,6 +335,19 @@ class ComposedLoss:
                 step = fitted
         return step
 
+    def _allowed(self, plan: Reach) -> float:
+        """The epsilon the lattice may cost."""
+        relative, absolute = ACCURACY[self.side]
+        return relative * abs(plan.center) + absolute
+
+    def _lattice_losses(
+        self, cumulants: Cumulants, step: float, tilt: float
+    ) -> list[tuple[LatticeLoss, int]]:
+        return [
+            (self._lattice_loss(cumulants, i, step, tilt), count)
+            for i, (_, count, _, _) in enumerate(cumulants.parts)
+        ]
+
     def _lattice_loss(
         self, cumulants: Cumulants, part: int, step: float, tilt: float
     ) -> LatticeLoss:
@@ -345,6 +369,12 @@ class ComposedLoss:
             return math.inf
         slip = 64 * UNIT * (1 + abs(total)) * sum(self.counts)
         return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
+
+
+def _moved_down(losses: Sequence[tuple[LatticeLoss, int]]) -> float:
+    """About how much loss lower lattices gave away: what their Q-masses have too much."""
+    levels = ((loss, count, np.maximum(loss.levels, -700.0)) for loss, count in losses)
+    return sum(count * max(float(loss.masses @ np.exp(-at)) - 1, 0.0) for loss, count, at in levels)
 
 
 def _merged(parts: Sequence[tuple[Loss, int]], side: Side) -> list[tuple[Loss, int]]:

@@ -9,12 +9,22 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.losses import (
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    GaussianMixtureLoss,
+    LaplaceLoss,
+    Loss,
+    OppositeMixtureLoss,
+    SampledLaplaceLoss,
+)
 from dpcheck.accounting.pld.build import build
 from dpcheck.accounting.pld.window import Cumulants
 from dpcheck.numerics.side import Side
@@ -46,7 +56,38 @@ class Plan:
     cumulants: Cumulants
     tilt: float
     center: float
-    key: Hashable
+
+
+@lru_cache(maxsize=512)
+def planned(
+    losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, log_delta: int
+) -> tuple[Plan, Hashable]:
+    """The plan of about this composition at delta = e^log_delta, and the key of its spectrum."""
+    counts = tuple(banded(count) for count in counts)
+    rough = tuple(_rough(loss) for loss in losses)
+    # Where rounding is all that tells the sides apart, they share a plan.
+    shared = Side.UPPER if None not in rough else side
+    found = tuple(loss if near is None else near for loss, near in zip(losses, rough, strict=True))
+    return plan(found, counts, shared, log_delta), (losses, counts, side, log_delta)
+
+
+_SMOOTH = (GaussianLoss, GaussianMixtureLoss, LaplaceLoss, SampledLaplaceLoss, OppositeMixtureLoss)
+
+
+@lru_cache(maxsize=512)
+def _rough(loss: Loss) -> Loss | None:
+    """The loss with its parameters rounded, where that is the same picture; None elsewhere."""
+    if not isinstance(loss, _SMOOTH):
+        return loss if isinstance(loss, DiscreteGaussianLoss | DiscreteLaplaceLoss) else None
+    return type(loss)(*(_rounded(value) for value in astuple(loss)))
+
+
+def _rounded(value: object) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_rounded(part) for part in value)
+    if not isinstance(value, float):
+        return value
+    return min(float(f"{value:.10g}"), 1.0) if value <= 1 else float(f"{value:.10g}")
 
 
 @lru_cache(maxsize=256)
@@ -57,7 +98,7 @@ def plan(losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, log_delt
     cumulants = Cumulants(parts, log)
     tilt = cumulants.tilt_for_delta(math.exp(log))
     center = float(cumulants(np.array([tilt]))[1][0])
-    return Plan(cumulants, tilt, center, (losses, counts, side, log_delta))
+    return Plan(cumulants, tilt, center)
 
 
 class Shelf:

@@ -109,4 +109,4 @@ def _solve(
 
     if not off(near) > 0 > off(far):
         return None
-    return float(brentq(off, near, far, xtol=1e-11 * step, rtol=1e-15))
+    return float(brentq(off, near, far, xtol=1e-9 * step, rtol=1e-15))

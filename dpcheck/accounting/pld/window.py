@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,11 @@ OUTSIDE = -26.0
 # Losses with P-mass below delta e^-RARE in all count as infinite (upper) or are merged (lower).
 RARE = 13.0
 # Nodes of the picture of one loss; more are merged.
-MOST_NODES = 4000
+MOST_NODES = 1000
+# Tilts over the standard deviation, and slopes of Chernoff bounds, that are tried.
+_TILTS = np.geomspace(1e-3, 1e4, 72)
+_SLOPES, _SHARES = np.geomspace(0.02, 60.0, 36), np.geomspace(0.05, 1.0, 8)
+_FINER = np.linspace(0.0, 1.0, 14)
 
 
 class Cumulants:
@@ -44,9 +49,18 @@ class Cumulants:
         self.uses = sum(count for _, count in parts)
         _, mean, variance = self(np.zeros(1))
         self.mean, self.sd = float(mean[0]), math.sqrt(max(float(variance[0]), 1e-300))
-        self.grid = np.geomspace(1e-3, 1e4, 72) / self.sd
+        self.grid = _TILTS / self.sd
         self.value, self.means, variances = self(self.grid)
         self.variances = np.maximum(variances, 1e-300)
+
+    def around(self, parts: Sequence[tuple[LossPair, int]]) -> Cumulants:
+        """The same picture for pairs that are these but for rounding."""
+        result = copy(self)
+        result.parts = [
+            (pair, count, losses, logs)
+            for (pair, _), (_, count, losses, logs) in zip(parts, self.parts, strict=True)
+        ]
+        return result
 
     def __call__(self, t: Array) -> tuple[Array, Array, Array]:
         """(K, K', K'') at each t."""
@@ -95,7 +109,7 @@ class Cumulants:
             return float(self.grid[min(at, len(self.grid) - 1)])
         low, high = float(self.grid[at - 1]), float(self.grid[at])
         for _ in range(2):
-            t = np.linspace(low, high, 14)
+            t = low + (high - low) * _FINER
             value, mean, variance = self(t)
             at = int(np.count_nonzero(is_before(t, value, mean, np.maximum(variance, 1e-300))))
             at = min(max(at, 1), len(t) - 1)
@@ -152,7 +166,7 @@ def reach(cumulants: Cumulants, tilt: float) -> Reach:
     """The interval that holds all but e^OUTSIDE of the tilted sum, on each side."""
     value, mean, variance = (float(a[0]) for a in cumulants(np.array([tilt])))
     sd = math.sqrt(max(variance, 1e-300))
-    slopes = np.append(np.geomspace(0.02, 60.0, 36) / sd, tilt * np.geomspace(0.05, 1.0, 8))
+    slopes = np.concatenate((_SLOPES / sd, tilt * _SHARES))
     up = (cumulants.only(tilt + slopes) - value - OUTSIDE) / slopes
     down = (value - cumulants.only(tilt - slopes) + OUTSIDE) / slopes
     best_up, best_down = int(np.argmin(up)), int(np.argmax(down))

@@ -110,6 +110,9 @@ def excess_log_moments(shift: float, most: int) -> tuple[Floats, Floats]:
     Gauss-Legendre on panels of half a standard deviation: around its peak the integrand changes by
     at most e^{1/2} a panel, elsewhere it does not matter.
     """
+    if not (most * shift + 45.0) * 2 * len(_NODES) * most <= MOST_TERMS * 64:
+        unknown = np.full(most - 1, np.inf)
+        return unknown, unknown  # says nothing
     centre = shift / 2  # r = 1 here
     above = _panels(centre, centre + most * shift + 14.0)
     below = _panels(centre - 30.0 - shift, centre)

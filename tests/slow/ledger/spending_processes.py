@@ -48,6 +48,7 @@ def spend_until_killed(path: Path, log: Path, block: int, seed: int) -> None:
             if rng.random() < 0.002:
                 leaving, ledger = ledger, None
                 leaving.close()
+            armed = False  # an interrupt between two turns would find nobody to catch it
         except KeyboardInterrupt:
             continue
 
