@@ -29,9 +29,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 
-from peers.pld_workloads import CURVE, GROUPS, TRUNCATED, WORKLOADS, Work
+from peers.pld_answers import EPSILON, Answer, NotOffered, dpcheck_curve, google_curve
+from peers.pld_workloads import CURVE, GROUPS, WORKLOADS, Work
 
 MODULES = {
     "dpcheck": "dpcheck",
@@ -45,143 +45,6 @@ INSTANT = 1e-3
 COARSE = 5e-3
 CALIBRATING = Work("gaussian", 2.0, 0.1, 3, 1e-3)
 
-Answer = tuple[float | None, float]
-
-
-class NotOffered(Exception):
-    """The tool has no such mechanism."""
-
-
-def dpcheck_event(work: Work):
-    """The event and the adjacency it is asked under."""
-    import dpcheck
-
-    made: dict[str, Callable[[], object]] = {
-        "gaussian": lambda: (
-            dpcheck.SampledGaussian(work.noise, work.rate)
-            if work.rate < 1
-            else dpcheck.Gaussian(work.noise)
-        ),
-        "laplace": lambda: (
-            dpcheck.SampledLaplace(work.noise, work.rate)
-            if work.rate < 1
-            else dpcheck.Laplace(work.noise)
-        ),
-        "discrete laplace": lambda: dpcheck.DiscreteLaplace(work.noise),
-        "discrete gaussian": lambda: dpcheck.DiscreteGaussian(work.noise),
-        "randomized response": lambda: dpcheck.RandomizedResponse(work.noise),
-        "pure": lambda: dpcheck.PureDP(work.noise),
-        "truncated": lambda: dpcheck.TruncatedPoissonGaussian(
-            work.noise, work.rate, *TRUNCATED[work.rate]
-        ),
-    }
-    made["gaussian replaced"] = made["gaussian"]
-    replaced = work.kind in ("gaussian replaced", "randomized response")
-    return made[work.kind]() * work.steps, "replace-one" if replaced else "add-remove"
-
-
-def dpcheck_epsilon(works: list[Work], delta: float) -> Answer:
-    import dpcheck
-
-    asked = [dpcheck_event(work) for work in works]
-    event = asked[0][0]
-    for other, _ in asked[1:]:
-        event = event + other
-    bound = dpcheck.epsilon(event, delta=delta, adjacency=asked[0][1])
-    return bound.lower, bound.upper
-
-
-def google_epsilon(works: list[Work], delta: float) -> Answer:
-    return None, float(_google(works).get_epsilon_for_delta(delta))
-
-
-def _google(works: list[Work]):
-    from dp_accounting import NeighboringRelation
-    from dp_accounting.pld import common
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    replaced = NeighboringRelation.REPLACE_ONE
-
-    def one(work: Work):
-        if work.kind == "gaussian":
-            return pld.from_gaussian_mechanism(work.noise, sampling_prob=work.rate)
-        if work.kind == "gaussian replaced":
-            # Its sensitivity is that of the relation: 2 norm bounds where a record is replaced.
-            return pld.from_gaussian_mechanism(
-                work.noise, sampling_prob=work.rate, neighboring_relation=replaced
-            )
-        if work.kind == "laplace":
-            return pld.from_laplace_mechanism(work.noise, sampling_prob=work.rate)
-        if work.kind == "discrete laplace":
-            return pld.from_discrete_laplace_mechanism(1 / work.noise)
-        if work.kind == "discrete gaussian":
-            return pld.from_discrete_gaussian_mechanism(work.noise)
-        if work.kind == "randomized response":
-            return pld.from_randomized_response(work.noise, 2)
-        if work.kind == "pure":
-            return pld.from_privacy_parameters(common.DifferentialPrivacyParameters(work.noise, 0))
-        rows, batch = TRUNCATED[work.rate]
-        return pld.from_truncated_subsampled_gaussian_mechanism(rows, work.rate, batch, work.noise)
-
-    total = None
-    for work in works:
-        part = one(work).self_compose(work.steps)
-        total = part if total is None else total.compose(part)
-    return total
-
-
-def _only_gaussian(works: list[Work]) -> None:
-    if any(work.kind != "gaussian" for work in works):
-        raise NotOffered
-
-
-def prv_epsilon(works: list[Work], delta: float) -> Answer:
-    import prv_accountant as prv
-
-    _only_gaussian(works)
-    counts = [work.steps for work in works]
-    accountant = prv.PRVAccountant(
-        prvs=[prv.PoissonSubsampledGaussianMechanism(w.rate, w.noise) for w in works],
-        max_self_compositions=counts,
-        eps_error=0.01,
-        delta_error=delta / 1000,
-    )
-    low, _, high = accountant.compute_epsilon(delta, counts)
-    return float(low), float(high)
-
-
-def opacus_epsilon(works: list[Work], delta: float) -> Answer:
-    from opacus.accountants import PRVAccountant
-
-    _only_gaussian(works)
-    accountant = PRVAccountant()
-    accountant.history = [(w.noise, w.rate, w.steps) for w in works]
-    return None, float(accountant.get_epsilon(delta=delta))
-
-
-def riskcal_epsilon(works: list[Work], delta: float) -> Answer:
-    from riskcal.accountants import CTDAccountant
-
-    _only_gaussian(works)
-    accountant = CTDAccountant()
-    accountant.history = [(w.noise, w.rate, w.steps) for w in works]
-    return None, float(accountant.get_epsilon(delta=delta))
-
-
-def dpcheck_curve(epsilons: list[float]) -> None:
-    from dpcheck.accounting.losses import GaussianMixtureLoss
-    from dpcheck.accounting.pld.distribution import pld_delta
-    from dpcheck.numerics.side import Side
-
-    for side in Side:
-        for backwards in (False, True):
-            loss = GaussianMixtureLoss((1 / CURVE.noise,), (CURVE.rate,), backwards)
-            pld_delta([(loss, CURVE.steps)], epsilons, side)
-
-
-def google_curve(epsilons: list[float]) -> None:
-    _google([CURVE]).get_delta_for_epsilon(epsilons)
-
 
 def dpcheck_loop() -> None:
     """A training loop that asks for epsilon after every one of its steps."""
@@ -193,13 +56,6 @@ def dpcheck_loop() -> None:
 
 
 LOOP = 5000
-EPSILON: dict[str, Callable[[list[Work], float], Answer]] = {
-    "dpcheck": dpcheck_epsilon,
-    "google": google_epsilon,
-    "prv": prv_epsilon,
-    "opacus": opacus_epsilon,
-    "riskcal": riskcal_epsilon,
-}
 FIFTY = [0.05 * k for k in range(100)]
 
 
@@ -275,7 +131,7 @@ def worker(tool: str, task: str, timeout: float) -> None:
     elif task.startswith("profile"):
         work = WORKLOADS[int(task.removeprefix("profile"))]
         profile = cProfile.Profile()
-        profile.runcall(dpcheck_epsilon, [work], work.delta)
+        profile.runcall(EPSILON["dpcheck"], [work], work.delta)
         stats = pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime")
         rows = []
         for where, (_, calls, own, _, _) in list(stats.stats.items()):
