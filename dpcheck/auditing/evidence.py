@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.auditors.likelihood import exact_losses
 from dpcheck.auditing.learning.events import LearnedEvent
+from dpcheck.auditing.learning.selection import learn
+from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
+from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.statistics.bands import tradeoff_band
 from dpcheck.auditing.statistics.loss_bands import loss_band
 from dpcheck.core.evidence import Histogram, RunEvidence
@@ -272,3 +275,26 @@ def evidence_runs(mechanism: Mechanism, loss_runs: int, learning_runs: int) -> i
     if mechanism.log_density is not None:
         return min(20_000, max(64, 5 * loss_runs))
     return min(1 << 16, learning_runs)
+
+
+_DRAWN = 2048  # runs a side to learn an event from that is only drawn
+_DRAWING_SECONDS = 15.0
+
+
+def drawing_runs(mechanism: Mechanism, limits: Limits) -> int:
+    """Runs a side and step that a picture may cost where no event was learned."""
+    affordable = limits.pace.within(min(_DRAWING_SECONDS, limits.seconds_left / 2))
+    most = min(_DRAWN, limits.runs_for(mechanism) // 4)
+    # Four steps of two sides: to learn, to choose, a pilot, and what is drawn.
+    return max(1, most if affordable is None else min(most, affordable // 8))
+
+
+def event_to_draw(
+    plan: PartPlan, mechanism: Mechanism, pair: int | None, runs: int, runner: Runner
+) -> list[tuple[int, LearnedEvent]]:
+    """The event that tells most on the pair that convicts, learned from `runs` runs a side."""
+    limits = Limits(learning_runs=runs, sharpening_runs=runs)
+    found = learn(
+        mechanism, plan.pairs, plan.tested, limits, runner.within("picture"), only=pair or 0
+    )
+    return [(one.pair, one.event) for one in found.candidates[:1]]

@@ -337,3 +337,19 @@ def test_a_witness_of_runs_comes_with_python_that_repeats_it(tmp_path, capsys, m
     # Fresh calls: under epsilon 1 a call in the event is on the likelier side with probability 0.731.
     assert binom.sf(likelier - 1, likelier + other, 1 / (1 + math.exp(-1))) < 1e-3
     assert printed.endswith("violated\n")
+
+
+def test_a_violation_that_replay_proves_is_drawn_on_its_pair(tmp_path):
+    """No event was learned for the verdict; the picture learns one and claims no test of it."""
+    (tmp_path / "mine.py").write_text(
+        "import dpcheck\n"
+        "@dpcheck.audited(claim=1.0, adjacency='replace-one', neighbours=[(0.0, 0.1), (0.0, 1.0)])\n"
+        "def leaky(data, rng):\n"
+        "    return {'total': data + rng.laplace(scale=0.3)}\n"
+    )
+    request = AuditRequest(f"{tmp_path / 'mine.py'}:leaky", pictures=True, workers=Workers(jobs=1))
+    (entry,) = run_request(request).entries
+    assert entry.observed.method == "replay"
+    assert entry.evidence.pair == entry.witness["pair"]
+    assert entry.evidence.threshold is None
+    assert sum(entry.evidence.losses.first) > 0

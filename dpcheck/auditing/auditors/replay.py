@@ -91,7 +91,13 @@ class Replay:
                     epsilon, delta, 1.0, Method.REPLAY, calls, plan.tested.at(delta)
                 )
                 notes = (finding.sentence(delta), *_told(seen[-1:]))
-                return Finding(spent, observed, _witness(pair, finding, epsilon, delta), notes)
+                return Finding(
+                    spent,
+                    observed,
+                    _witness(pair, finding, epsilon, delta),
+                    notes,
+                    pair=len(seen) - 1,
+                )
         return self._tested(plan, seen, alpha, runner, calls) or Finding(spent, notes=_told(seen))
 
     def _tested(
@@ -130,7 +136,9 @@ class Replay:
                     calls,
                     plan.tested.at(delta),
                 )
-                return Finding(spent, observed, played.witness(), _told([seen[number]]))
+                return Finding(
+                    spent, observed, played.witness(), _told([seen[number]]), pair=number
+                )
         return Finding(spent, notes=_told(seen))
 
     def _keeps(self, plan: PartPlan, seed: int) -> bool:
