@@ -26,4 +26,4 @@ def test_everything_is_printed(monkeypatch):
     text = "\n".join(lines)
     assert sum(line.startswith("  A->W") for line in lines) == 21
     assert sum(line.startswith(("  D->W", "  W->D")) for line in lines) == 6
-    assert "repeat those of W->D" in text
+    assert "are those of W->D" in text
