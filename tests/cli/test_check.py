@@ -245,7 +245,7 @@ def test_time_is_limited(folder):
     report = folder.json()
     assert folder.code == 3
     assert "time limit" in report["audits"][0]["notes"][0]
-    assert folder("check") == 0
+    assert folder("check", "--allow-undecided") == 0
     assert folder("check", "--time-limit", "500") == 0  # nothing of it was cached
     assert folder("check", "--require-proof") == 3
     folder.config("time-limit = 1e-6\nallow-undecided = true\n" + ONE)
