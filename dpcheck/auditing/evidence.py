@@ -277,6 +277,7 @@ def evidence_runs(mechanism: Mechanism, loss_runs: int, learning_runs: int) -> i
     return min(1 << 16, learning_runs)
 
 
+FEWEST_DRAWN = 64  # runs a side and step that show anything
 _DRAWN = 2048  # runs a side to learn an event from that is only drawn
 _DRAWING_SECONDS = 15.0
 

@@ -17,7 +17,13 @@ from dpcheck.auditing.auditors.replay import Replay
 from dpcheck.auditing.auditors.witness_search import WitnessSearch
 from dpcheck.auditing.counterexample.build import Confirmed, readable
 from dpcheck.auditing.error_budget import error_budget
-from dpcheck.auditing.evidence import drawing_runs, event_to_draw, evidence_runs, gather
+from dpcheck.auditing.evidence import (
+    FEWEST_DRAWN,
+    drawing_runs,
+    event_to_draw,
+    evidence_runs,
+    gather,
+)
 from dpcheck.auditing.limits import Early, Limits, Pace
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
@@ -251,13 +257,15 @@ def _pictures(
     if shown and not tested:
         mechanism, pairs = shown[0][0], [shown[0][1]]
     runs = evidence_runs(plan.mechanism, plan.loss_runs, limits.learning_for(plan.mechanism))
-    only_drawn = not tested and not shown and mechanism.log_density is None
+    told = [finding.pair for finding in findings if finding.refutes(plan)]
+    only_drawn = bool(told) and not tested and not shown and mechanism.log_density is None
     try:
         if only_drawn:
             # Refuted before any event was learned: one is learned now, for the picture alone.
             runs = min(runs, drawing_runs(mechanism, limits))
-            told = [finding.pair for finding in findings if finding.refutes(plan)]
-            tested = event_to_draw(plan, mechanism, told[-1] if told else None, runs, runner)
+            if runs < FEWEST_DRAWN:
+                return None
+            tested = event_to_draw(plan, mechanism, told[-1], runs, runner)
         found = gather(
             mechanism,
             pairs,
