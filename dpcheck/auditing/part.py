@@ -188,15 +188,10 @@ def _with_pairs(plan: PartPlan, search: PairSearch, limits: Limits, runner: Runn
 
 
 def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Finding]]:
-    """What was observed; a formula says nothing about code that was seen not to follow it."""
+    """What was observed; of code that was seen not to be what is described, nothing is vouched for."""
     contradicted = any(finding.contradicts_formula for finding in findings)
     return [
-        (
-            replace(each.observed, detectable=math.inf)
-            if contradicted and each.of_formula
-            else each.observed,
-            each,
-        )
+        (replace(each.observed, detectable=math.inf) if contradicted else each.observed, each)
         for each in findings
         if each.observed is not None
     ]

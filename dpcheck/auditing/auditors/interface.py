@@ -22,8 +22,8 @@ class Finding:
     """What one auditor found, and its line of the error budget.
 
     `conforms` says whether the code was seen to be the event that is bounded, with power; None
-    where the auditor does not tell. `contradicts_formula`: the code was seen not to be. A figure
-    `of_formula` is then worth nothing for the code. `event` is (pair, event) that was tested.
+    where the auditor does not tell. `contradicts_formula`: the code was seen not to be, and
+    then no power is claimed. `event` is (pair, event) that was tested.
     """
 
     spent: Spent
@@ -32,7 +32,6 @@ class Finding:
     notes: tuple[str, ...] = ()
     conforms: bool | None = None
     contradicts_formula: bool = False
-    of_formula: bool = False
     conformance: str | None = None
     event: tuple[int, LearnedEvent] | None = None
     out_of_time: bool = False  # cut short by the time limit

@@ -208,7 +208,6 @@ class WitnessSearch:
             Spent(method, 0.0, (), "certified arithmetic: a proof, not a test"),
             Observed(epsilon, plan.tested.delta, 1.0, method, 0, reach),
             witness,
-            of_formula=True,
             drawn=_drawn(plan, witness),
         )
 
