@@ -40,6 +40,9 @@ def make(library: Library, folder: Path) -> bool:
         if subprocess.run([*install, *words]).returncode:
             print(f"{library.name}: cannot be installed here, left out", flush=True)
             return False
+    if library.without:
+        remove = [*install[:3], "uninstall", "--quiet", "--yes", *library.without]
+        subprocess.run(remove, check=True)
     ready.touch()
     return True
 

@@ -60,6 +60,7 @@ class Library:
         *,
         module: str,
         requires: Sequence[str],
+        without: Sequence[str] = (),
         tried: str,
         says: str = "",
         place: str = "",
@@ -68,6 +69,7 @@ class Library:
         self.name = name  # as it is named on PyPI
         self.module = module  # what is imported
         self.requires = tuple(requires)  # what its own environment installs
+        self.without = tuple(without)  # of that, what it works without, and not with
         self.tried = tried  # the version that results were made with
         # The claim of targets that quote nothing themselves.
         self.says, self.place, self.reading = says, place, reading

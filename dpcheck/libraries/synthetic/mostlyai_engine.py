@@ -10,6 +10,7 @@ LIBRARY = Library(
     "mostlyai-engine",
     module="mostlyai",
     requires=("torch==2.13.0", "mostlyai-engine"),
+    without=("torchvision", "torchaudio"),  # built for another torch
     tried="2.7.3",
 )
 __getattr__ = LIBRARY.find
