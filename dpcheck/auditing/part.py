@@ -144,11 +144,20 @@ def audit_part(
     )
 
 
+_FEW_RUNS = 1000  # that many are not worth the calls it takes to compare
+
+
 def _many_runs(plan: PartPlan, limits: Limits) -> PartPlan:
     """The plan for auditors of many runs, where they can be made at once."""
     if plan.many_runs is None or not plan.pairs:
         return plan
-    found = plan.many_runs(plan.pairs[0].first)
+    if limits.max_runs is not None and limits.max_runs < _FEW_RUNS:
+        return plan
+    try:
+        with until(limits.deadline):
+            found = plan.many_runs(plan.pairs[0].first)
+    except TimeLimitReached:
+        return plan
     return (
         plan if found is None else replace(plan, mechanism=replace(found, deadline=limits.deadline))
     )

@@ -13,12 +13,14 @@ from dpcheck.auditing.outputs.encode import encode_runs, take
 from dpcheck.auditing.outputs.reader import learn_reader
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.data import Data, Output
+from dpcheck.core.errors import TimeLimitReached
 from dpcheck.core.records import Records
 from dpcheck.execution.references import Reference
 from dpcheck.execution.seeds import generator
 from dpcheck.tracing.running.sampler import NotTogether, TracedSampler
 
-_COMPARED = 8  # outputs of the function itself
+_COMPARED, _FEWER = 8, 2  # outputs of the function itself; fewer of one that is slow
+_AFFORDED = 2.0  # seconds for them
 _TRIED = 2048  # runs at once, for the speed
 _WORTH_IT = 5.0  # times as fast as calls
 _NEAR = 1e-9  # of two sums in another order
@@ -64,17 +66,18 @@ def many_runs(
         runs = ManyRuns(target, adjacency, declared.records)
         sampler = runs.sampler
         try:
-            if not _agrees(sampler, data):
+            began = time.perf_counter()
+            sampler.call(data, generator(np.random.SeedSequence(2)))
+            called = time.perf_counter() - began
+            compared = _COMPARED if called * _COMPARED < _AFFORDED else _FEWER
+            if not _agrees(sampler, data, compared):
                 return None
             began = time.perf_counter()
             made = sampler(data, _TRIED, generator(np.random.SeedSequence(1)))
-            at_once = (time.perf_counter() - began) / _TRIED
-            began = time.perf_counter()
-            rng = generator(np.random.SeedSequence(2))
-            for _ in range(_COMPARED):
-                sampler.call(data, rng)
-            if (time.perf_counter() - began) / _COMPARED < _WORTH_IT * at_once:
+            if called < _WORTH_IT * (time.perf_counter() - began) / _TRIED:
                 return None
+        except TimeLimitReached:
+            raise
         except Exception:  # whatever it is, calling the function shows it better
             return None
         density = runs.log_density if _has_density(sampler, data, made) else None
@@ -84,9 +87,9 @@ def many_runs(
     return find
 
 
-def _agrees(sampler: TracedSampler, data: Data) -> bool:
+def _agrees(sampler: TracedSampler, data: Data, compared: int) -> bool:
     """Whether the trace gives the function's own outputs for the same generators."""
-    seeds = np.random.SeedSequence(0).spawn(_COMPARED)
+    seeds = np.random.SeedSequence(0).spawn(compared)
     ours = [sampler(data, 1, generator(seed))[0] for seed in seeds]
     theirs = [sampler.call(data, generator(seed)) for seed in seeds]
     both = [encode_runs([take(one) for one in side]) for side in (ours, theirs)]
