@@ -147,3 +147,13 @@ def test_a_function_that_keeps_state_is_not_sampled():
 
     find = many_runs(Mechanism(drifting), drifting, declaration(drifting), Adjacency.REPLACE_ONE)
     assert find(ONE) is None
+
+
+def test_draws_that_would_fill_the_memory_are_made_in_parts():
+    """A coin for each of 40 records and 400,000 runs are 16 million numbers."""
+    many = ManyRuns(sampled, Adjacency.REPLACE_ONE, COLUMN)
+    outputs = many(ONE, 400_000, np.random.default_rng(0))
+    assert len(outputs) == 400_000
+    expected, spread = 0.3 * ONE.sum(), np.hypot(2.0, np.sqrt(0.21 * (ONE**2).sum()))
+    assert abs(outputs.mean() - expected) < 6 * spread / np.sqrt(len(outputs))
+    assert outputs.std() == pytest.approx(spread, rel=0.01)

@@ -44,6 +44,10 @@ class NotTogether(Exception):
     """The runs of this function cannot be made at once; call it instead."""
 
 
+class TooLarge(NotTogether):
+    """Not so many at once, for their draws would fill the memory."""
+
+
 @dataclass(frozen=True, slots=True)
 class Runs:
     """One value a run, along the first axis."""
@@ -61,6 +65,7 @@ class SamplingTracer(Enforcer):
     def __init__(self, adjacency: Adjacency, size: int) -> None:
         super().__init__(adjacency, _free)
         self.size = size
+        self.too_large = False
 
     def run(self, trace: Operation, compute: Compute, applied: Applied = None) -> Data:
         """Facts as in a proof, then all runs of the operation."""
@@ -98,8 +103,11 @@ class SamplingGenerator(EnforcedGenerator):
             method = getattr(self.source, name)
             value = stacked([method(*real(args), **real(kwargs)) for _ in range(size)])
         else:
-            if PRIVATE in symbol.dims or size * math.prod(symbol.dims) > _MOST_NUMBERS:
+            if PRIVATE in symbol.dims:
                 raise NotTogether
+            if size > 1 and size * math.prod(symbol.dims) > _MOST_NUMBERS:
+                self.tracer.too_large = True  # the exception passes through the user's code
+                raise TooLarge
             bound = _SIGNATURES[name].bind(*real(args), **real(kwargs)).arguments
             bound["size"] = (size, *symbol.dims)
             value = Runs(getattr(self.source, name)(**bound))
@@ -281,5 +289,5 @@ class TracedSampler:
             output = guarded(tracer, self.function, given, named)
             check_output(tracer, output)
         except DpcheckError as refused:
-            raise NotTogether from refused
+            raise (TooLarge if tracer.too_large else NotTogether) from refused
         return output
