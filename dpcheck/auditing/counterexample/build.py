@@ -43,7 +43,7 @@ _CONFIRMING = 20.0  # seconds that confirming may take
 _SHOWN = 1e-3  # a p-value at which calls show what was proved before
 _GAME = 256  # calls a side in which a leak that was proved may show
 _FEWEST = 48  # calls that can confirm anything
-_TELLING = 512  # calls that show about how large a leak is
+_TELLING = 1024  # calls that show about how large a leak is
 _QUICK = 15.0  # seconds that these may take
 
 
