@@ -155,7 +155,7 @@ def _many_runs(plan: PartPlan, limits: Limits) -> PartPlan:
         return plan
     try:
         with until(limits.deadline):
-            found = plan.many_runs(plan.pairs[0].first)
+            found = plan.many_runs([side for p in plan.pairs for side in (p.first, p.second)])
     except TimeLimitReached:
         return plan
     return (

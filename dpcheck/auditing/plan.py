@@ -102,7 +102,9 @@ class PartPlan:
     floating_point: bool = False  # the mechanism's outputs are the bits of another one's
     pair_search: PairSearch | None = None  # finds the pairs, where none are given
     notes: tuple[str, ...] = ()  # what is known before any run
-    many_runs: Callable[[Data], Mechanism | None] | None = None  # the same law, made at once
+    many_runs: Callable[[Sequence[Data]], Mechanism | None] | None = (
+        None  # the same law, made at once
+    )
     code_proof: CodeProof | None = None  # then `proved` needs no test that ties it to the code
     tested: AuditedClaim = field(init=False)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,13 +60,15 @@ class ManyRuns:
 
 def many_runs(
     mechanism: Mechanism, target: Callable[..., Output], declared: Declaration, adjacency: Adjacency
-) -> Callable[[Data], Mechanism | None]:
-    """From a dataset to the mechanism that makes many runs at once; None where that is not sure.
+) -> Callable[[Sequence[Data]], Mechanism | None]:
+    """From datasets to the mechanism that makes many runs at once; None where that is not sure.
 
-    Guarantee: on that dataset the first outputs are those of the function itself.
+    Guarantee: on the first dataset the first outputs are those of the function itself; a density is
+    there only if it is known on all of them.
     """
 
-    def find(data: Data) -> Mechanism | None:
+    def find(datasets: Sequence[Data]) -> Mechanism | None:
+        data = datasets[0]
         runs = ManyRuns(target, adjacency, declared.records)
         sampler = runs.sampler
         try:
@@ -81,7 +83,8 @@ def many_runs(
             raise
         except Exception:  # whatever it is, calling the function shows it better
             return None
-        density = runs.log_density if _has_density(sampler, data, made) else None
+        known = all(_has_density(sampler, each, made) for each in datasets)
+        density = runs.log_density if known else None
         width = int(made[0].size) if isinstance(made, np.ndarray) else 64
         return Mechanism(runs, True, mechanism.timeout, density, width=max(1, width))
 

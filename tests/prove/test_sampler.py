@@ -146,7 +146,17 @@ def test_a_function_that_keeps_state_is_not_sampled():
         return x.sum() + len(calls) + rng.laplace()
 
     find = many_runs(Mechanism(drifting), drifting, declaration(drifting), Adjacency.REPLACE_ONE)
-    assert find(ONE) is None
+    assert find([ONE]) is None
+
+
+def test_a_density_is_used_only_if_every_dataset_has_one():
+    @dpcheck.audited(claim=1.0, adjacency="replace-one", records=COLUMN, form="array")
+    def total(x, rng):
+        return x.sum() + rng.laplace()
+
+    find = many_runs(Mechanism(total), total, declaration(total), Adjacency.REPLACE_ONE)
+    assert find([ONE, ONE[::-1]]).log_density is not None
+    assert find([ONE, THREE]).log_density is None  # not the data that are described
 
 
 def test_draws_that_would_fill_the_memory_are_made_in_parts():
