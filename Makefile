@@ -4,6 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 BARE := $(VENV)/.bare
 READY := $(VENV)/.ready
+# Nothing is compiled when it is installed, but what is imported is compiled once and kept, whatever the
+# environment says: the tests start hundreds of processes, and scipy from source takes two seconds in each.
+PIP := -m pip install --quiet --disable-pip-version-check --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help audit test lint types layers test-browser test-deep test-integrations libraries unit test-slow coverage docs wheel bench-accounting bench bench-quick bench-tables clean
@@ -21,7 +25,7 @@ $(BARE): pyproject.toml
 
 $(READY): $(BARE)
 	@echo "adding what tests, documentation and benchmarks need (some minutes, once)"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python $(PIP) --editable '.[dev]'
 	@touch $(READY)
 
 audit: $(BARE)  ## Audit PPTL-FS at epsilon 1: the demonstration
@@ -64,7 +68,7 @@ wheel: $(READY)  ## Build the wheel, import it in a clean environment
 	rm -rf build/wheel && mkdir -p build/wheel
 	$(BIN)/python -m build --wheel --outdir build/wheel . > build/wheel/log || (cat build/wheel/log; exit 1)
 	$(PYTHON) -m venv build/wheel/venv
-	build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
+	build/wheel/venv/bin/python $(PIP) build/wheel/*.whl
 	cd build/wheel && venv/bin/python -I ../../tests/packaging/check_installed.py
 
 test-browser: $(READY)  ## HTML reports in headless Chromium; as root, installs Debian's if there is none
@@ -72,12 +76,11 @@ test-browser: $(READY)  ## HTML reports in headless Chromium; as root, installs 
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/browser
 
 test-deep: $(READY)  ## Tests of the jax mechanisms; installs jax
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,deep]'
+	$(BIN)/python $(PIP) --editable '.[deep]'
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/deep dpcheck/mechanisms
 
 INTEGRATIONS := .venv-integrations
 DIFFPRIVLIB := .venv-diffprivlib
-PIP := -m pip install --quiet --disable-pip-version-check
 
 $(INTEGRATIONS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(INTEGRATIONS)
@@ -115,7 +118,7 @@ PEERS := jax-privacy==2.0.0 tensorflow-empirical-privacy==0.1.0 immutabledict \
 BENCH := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python
 
 $(VENV)/.peers: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(PEERS)
+	$(BIN)/python $(PIP) --no-deps $(PEERS)
 	@touch $(VENV)/.peers
 
 bench: $(VENV)/.peers  ## All benchmarks beside their peers, then all tables; hours, continues where it was
