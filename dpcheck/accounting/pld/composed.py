@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dpcheck.accounting.losses import GaussianLoss, Loss
 from dpcheck.accounting.pld.build import build
-from dpcheck.accounting.pld.reuse import SPECTRA, Plan, planned
+from dpcheck.accounting.pld.reuse import SPECTRA, TiltPlan, planned
 from dpcheck.accounting.pld.window import (
     Cumulants,
     Reach,
@@ -124,7 +124,7 @@ class ComposedLoss:
             return 0.0
         return math.inf if self._certain_leak() > delta else self._plan(delta)[0].center
 
-    def _plan(self, delta: float) -> tuple[Plan, Hashable]:
+    def _plan(self, delta: float) -> tuple[TiltPlan, Hashable]:
         return planned(self.losses, self.counts, self.side, round(math.log(delta)))
 
     def solve(self, delta: float, spare: float = 0.0) -> Solution:
