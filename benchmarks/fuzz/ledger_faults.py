@@ -123,9 +123,9 @@ def main() -> None:
         for what, number in KINDS[kind](options):
             print(f"{kind}: {what}, {number} violations", flush=True)
             found.append((what, number))
+            if options.write:
+                keep(kind, found, made)
         wrong += sum(number for _, number in found)
-        if options.write:
-            keep(kind, found, made)
     raise SystemExit(wrong > 0)
 
 

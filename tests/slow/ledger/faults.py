@@ -10,12 +10,13 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from dpcheck import Budget, BudgetExceeded, Gaussian, Ledger, PureDP
 from dpcheck.core.errors import LedgerBroken
-from dpcheck.ledger.pricing import allocation, loop
+from dpcheck.ledger.pricing import allocation, certificate, loop
 from dpcheck.ledger.storage import file as ledger_file
 
 EACH, OTHER, MOST = PureDP(0.1), PureDP(0.2), 1.0  # ten releases of EACH, or less
@@ -116,10 +117,33 @@ def watch(run, at):
     return seen
 
 
-def forget():
-    """What was accounted before is accounted again."""
-    for cached in (allocation.divide_loop, loop.certified_epsilon, loop._repeats_of_kind):
-        cached.cache_clear()
+REMEMBERED = (
+    allocation.divide_loop,
+    loop.certified_epsilon,
+    loop._repeats_of_kind,
+    loop.members,
+    certificate._arrays,
+)
+
+
+@contextmanager
+def forgotten(cold):
+    """What was accounted before is accounted again, wherever the ledger asks for it."""
+    modules = [m for name, m in sys.modules.items() if name.startswith("dpcheck.ledger")]
+    known = [
+        (module, name, value)
+        for module in modules
+        for name, value in vars(module).items()
+        if cold and any(value is cached for cached in REMEMBERED)
+    ]
+    anew = {id(cached): lru_cache(cached.__wrapped__) for cached in REMEMBERED}
+    for module, name, value in known:
+        setattr(module, name, anew[id(value)])
+    try:
+        yield
+    finally:
+        for module, name, value in known:
+            setattr(module, name, value)
 
 
 def walk(operation, folder, delta, cold, last_too):
@@ -127,13 +151,11 @@ def walk(operation, folder, delta, cold, last_too):
     run = OPERATIONS[operation]
 
     def fresh():
-        scenario = Scenario(folder, delta, block=1 if operation in EXACT else 4)
-        if cold:
-            forget()
-        return scenario
+        return Scenario(folder, delta, block=1 if operation in EXACT else 4)
 
     scenario = fresh()
-    reached = watch(lambda: run(scenario), lambda line, times: None)
+    with forgotten(cold):
+        reached = watch(lambda: run(scenario), lambda line, times: None)
     planted, wrong = 0, []
     for number, (line, times) in enumerate(reached.items()):
         for occurrence in {1, times} if last_too else {1}:
@@ -148,7 +170,7 @@ def walk(operation, folder, delta, cold, last_too):
                     raise fault("planted")
 
             # Whatever it became on the way (a file's OSError is explained): not released.
-            with suppress(BaseException):
+            with suppress(BaseException), forgotten(cold):
                 watch(lambda scenario=scenario: run(scenario), at)
             planted += hit
             problem = scenario.check()
