@@ -49,8 +49,8 @@ def lines(_: argparse.Namespace) -> Iterator[tuple[str, int]]:
     for where in (
         ["memory", "--last-too"],
         ["file", "--last-too"],
-        ["memory", "first spend", "spend", "report", "--delta", "0.01"],
-        ["memory", "first spend", "spend", "report", "--delta", "0.01", "--cold"],
+        ["memory", "first spend", "spend", "report", "--delta", "1e-6"],
+        ["memory", "first spend", "spend", "report", "--delta", "1e-6", "--cold"],
     ):
         reached = planted = 0
         bad: list[object] = []

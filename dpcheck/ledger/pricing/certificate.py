@@ -15,7 +15,9 @@ so with a = A e^{-s D} they say B >= -m(a, C) and B >= 1 - m(a, C + e^epsilon). 
 and a makes the second an equality. Then A + B + C <= delta says how large D may be: the limit of
 that order. C = 0 is the conversion of [Canonne2020] Proposition 12; the best C is the dual of the
 lossless one of [Asoodeh2021]. It gains most where s D is small: there B takes back most of what the
-bulk of the mass would pay.
+bulk of the mass would pay. Where (1 + s) delta >= 1 the first condition has room: then C = 0, the
+tangent of 1 - e^{epsilon - x} in e^{s x} at D and B = delta - (1 - delta) / s >= 0 prove
+D = epsilon - log(1 - delta).
 
 Several orders share delta, each with a certificate g_k of its own for its share. While an order is
 within its limit g_k >= 0; stopped at the last moment at which it is, it is a nonnegative
@@ -130,6 +132,8 @@ def limits(orders: Floats, epsilon: float, deltas: Floats) -> Floats:
             np.where(up, low + (high - low) / 3, low),
             np.where(up, high, high - (high - low) / 3),
         )
+    sure = epsilon - np.log1p(-deltas) - _ROUNDING * (2 + epsilon)  # 1 - e^(epsilon - D) <= delta
+    found = np.where(orders * deltas >= 1 + _ROUNDING, np.maximum(found, sure), found)
     return np.asarray(found)
 
 

@@ -52,7 +52,8 @@ def announced(expect: Event | None) -> Event | None:
     if not found:
         raise InvalidParameter("expect needs at least one release.", value=expect)
     common = math.gcd(*found.values())
-    parts = tuple(e if n == common else Repeated(e, n // common) for e, n in found.items())
+    numbers = reversed([(e, n // common) for e, n in found.items()])  # as they were written
+    parts = tuple(e if n == 1 else Repeated(e, n) for e, n in numbers)
     return parts[0] if len(parts) == 1 else Sequential(parts)
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from dpcheck import Budget, BudgetExceeded, Gaussian, Ledger, PureDP
 from dpcheck.core.errors import LedgerBroken
-from dpcheck.ledger.pricing import allocation, certificate, loop
 from dpcheck.ledger.storage import file as ledger_file
 
 EACH, OTHER, MOST = PureDP(0.1), PureDP(0.2), 1.0  # ten releases of EACH, or less
@@ -54,7 +53,7 @@ class Scenario:
         counted = self.ledger.epsilon(delta=0.0).upper
         if counted < self.released - 1e-9:
             return f"counts {counted:.3g} of {self.released:.3g}"
-        # With a delta, ten equal releases and more may cost less than their sum; mixed ones do not.
+        # With a delta this small no schedule costs less than its sum.
         for event in (OTHER, EACH) if self.ledger.terms.budget.delta else (EACH,):
             with suppress(BudgetExceeded):
                 while True:
@@ -117,26 +116,17 @@ def watch(run, at):
     return seen
 
 
-REMEMBERED = (
-    allocation.divide_loop,
-    loop.certified_epsilon,
-    loop._repeats_of_kind,
-    loop.members,
-    certificate._arrays,
-)
-
-
 @contextmanager
 def forgotten(cold):
-    """What was accounted before is accounted again, wherever the ledger asks for it."""
-    modules = [m for name, m in sys.modules.items() if name.startswith("dpcheck.ledger")]
+    """What was accounted before is accounted again; afterwards it is remembered as before."""
+    modules = [m for name, m in sys.modules.items() if cold and name.startswith("dpcheck.")]
     known = [
         (module, name, value)
         for module in modules
         for name, value in vars(module).items()
-        if cold and any(value is cached for cached in REMEMBERED)
+        if hasattr(value, "cache_clear") and hasattr(value, "__wrapped__")
     ]
-    anew = {id(cached): lru_cache(cached.__wrapped__) for cached in REMEMBERED}
+    anew = {id(value): lru_cache(maxsize=None)(value.__wrapped__) for _, _, value in known}
     for module, name, value in known:
         setattr(module, name, anew[id(value)])
     try:
