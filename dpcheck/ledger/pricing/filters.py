@@ -167,9 +167,13 @@ class RenyiFilter:
         return mixture.allows(some, epsilon, delta)
 
     def epsilon(self, total: Floats, delta: float, fixed: Certificate) -> float:
-        """See `certificate`."""
+        """See `certificate`; beyond its epsilon, what a filter without a favourite would need."""
         if fixed.limits:
-            return max(0.0, fixed.lowest(self._orders, total))
+            lowest = fixed.lowest(self._orders, total)
+            if lowest > fixed.epsilon:
+                evenly = self.odometer(total, delta)
+                lowest = min(lowest, evenly) if evenly > fixed.epsilon else lowest
+            return max(0.0, lowest)
         mixture, some = self._earlier(total, fixed.order)
         return mixture.epsilon(some, delta)
 
