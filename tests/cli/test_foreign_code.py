@@ -7,11 +7,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from dpcheck.cli.main import run
 from dpcheck.execution import imports
 
 HEAD = """
@@ -72,26 +70,6 @@ def dpcheck(folder: Path, *arguments: str):
         timeout=120,
         check=False,
     )
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch, capfd):
-    """The command in this process: (exit code, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
-    imports.forget_all()
-
-    def call(*arguments: str):
-        monkeypatch.setattr(sys, "argv", ["dpcheck", *arguments, "--jobs", "1"])
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as end:
-            run()
-        return SimpleNamespace(
-            returncode=end.value.code,
-            **dict(zip(("stdout", "stderr"), capfd.readouterr(), strict=True)),
-        )
-
-    yield call
-    imports.forget_all()
 
 
 def is_one_line_of_error(done, *words: str) -> bool:
