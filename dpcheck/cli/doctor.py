@@ -77,8 +77,14 @@ def _transform() -> tuple[str, bool]:
     worst = max(map(twiddle_units, TRANSFORM_SIZES))
     found = f"factors within {worst:.2f} units, {TWIDDLE_UNITS:g} are assumed"
     if worst > TWIDDLE_UNITS:
-        return f"Fourier transform: {found}; certified bounds do not hold here, use another scipy", False
-    return f"Fourier transform: {found} (proved for sizes {', '.join(map(str, TRANSFORM_SIZES))})", True
+        return (
+            f"Fourier transform: {found}; certified bounds do not hold here, use another scipy",
+            False,
+        )
+    return (
+        f"Fourier transform: {found} (proved for sizes {', '.join(map(str, TRANSFORM_SIZES))})",
+        True,
+    )
 
 
 def _version(package: str) -> str:
