@@ -12,6 +12,7 @@ from dpcheck.accounting.accountants.interface import Accountant, AccountingMetho
 from dpcheck.accounting.accountants.optimal import OptimalAccountant
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiClassic, RenyiImproved, RenyiOptimal
+from dpcheck.accounting.accountants.variation import VariationAccountant
 from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
@@ -22,6 +23,7 @@ ACCOUNTANTS: Mapping[AccountingMethod, Accountant] = {
     accountant.method: accountant
     for accountant in (
         PureAccountant(),
+        VariationAccountant(),
         GaussianAccountant(),
         OptimalAccountant(),
         RenyiClassic(),

@@ -18,6 +18,7 @@ class AccountingMethod(StrEnum):
     """The accountants, by the names that `Bound.method` uses."""
 
     PURE = "pure"
+    VARIATION = "variation"
     GAUSSIAN = "gdp"
     OPTIMAL_COMPOSITION = "optimal-composition"
     RENYI_CLASSIC = "rdp-classic"

@@ -21,6 +21,7 @@ def test_every_method_has_its_accountant():
     assert all(accountant.method is method for method, accountant in ACCOUNTANTS.items())
     assert METHODS == (
         "pure",
+        "variation",
         "gdp",
         "optimal-composition",
         "rdp-classic",

@@ -48,6 +48,16 @@ def test_extreme_parameters_have_an_answer(name):
     assert 0 <= divergence.lower <= divergence.upper
 
 
+@pytest.mark.parametrize("steps", [3, 100, 1000, 5000])
+def test_an_outcome_that_tells_all_is_never_lost_in_many_steps(steps):
+    """With probability 1 - 0.4^n some step shows an outcome that the neighbour never has."""
+    event = dpcheck.FinitePair((0.4, 0.6), (1.0, 0.0)) * steps
+    assert dpcheck.epsilon(event, delta=0.9).lower == math.inf
+    leak = dpcheck.delta(event, epsilon=3.0)
+    assert leak.lower <= 1 - 0.4**steps <= leak.upper
+    assert leak.lower == pytest.approx(leak.upper, rel=1e-9)
+
+
 @pytest.mark.parametrize("noise", [0.0, -1.0, math.nan, math.inf])
 def test_impossible_noise_is_refused(noise):
     with pytest.raises(DpcheckError):
