@@ -21,6 +21,9 @@ RELATIVE_ERROR = 1e-10
 # happens where the divergence is in the thousands; there convexity loses a thousandth of it at most.
 MOST_TERMS = 100_000
 
+# Losses beyond this leave the range of floats.
+STEEPEST = 600.0
+
 # |v| < 0.1/(1+|t|) makes each term of the series at most a tenth of the one before.
 _SERIES_TERMS = 15
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
@@ -97,6 +100,11 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
     inner_mass = 0.5 * np.exp(-x) * half[:, None] * _WEIGHTS
     loss = np.concatenate([(2 * x - ratio).ravel(), [ratio, -ratio]])
     mass = np.concatenate([inner_mass.ravel(), [0.5 * np.exp(-ratio), 0.5]])
+    if ratio > STEEPEST:  # too steep for plain numbers; digits near 1 are lost, so round up
+        rest = np.log1p(-rate) if rate < 1 else -np.inf
+        log_base = np.logaddexp(rest, np.log(rate) + loss)
+        total = float(log_sum_exp(exponent * log_base + np.log(np.maximum(mass, 1e-320))))
+        return total + 1e-12 * (1 + abs(total) + abs(exponent) * ratio)
     height = exponent * np.log1p(rate * np.expm1(loss)) + np.log(mass)
     if height.max() > 300.0:
         return float(log_sum_exp(height))
@@ -172,4 +180,8 @@ def _binomial_tail(v: Floats, t: Floats | float) -> Floats:
 def log_sum_exp(values: Floats) -> Floats:
     """log of the sum of exponentials over the last axis; the sum itself errs by few units only."""
     top = values.max(axis=-1, keepdims=True)
+    if not np.isfinite(top).all():  # a sum with an infinite term, or of none
+        top = np.where(np.isfinite(top), top, 0.0)
+        with np.errstate(over="ignore", divide="ignore"):
+            return np.asarray(top[..., 0] + np.log(np.exp(values - top).sum(axis=-1)))
     return np.asarray(top[..., 0] + np.log(np.exp(values - top).sum(axis=-1)))
