@@ -38,6 +38,7 @@ SCHEMA = "dpcheck.account/1"
 _LABELS = {
     "theorem-1": "theorem 1 (closed form)",
     "pure": "pure DP",
+    "variation": "total variation within delta",
     "gdp": "Gaussian, exact",
     "optimal-composition": "optimal composition",
     "rdp-classic": "RDP classic",

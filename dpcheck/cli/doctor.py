@@ -31,6 +31,8 @@ EXTRAS = {
     "reproduce": (("mlxtend",), "some tables of the papers"),
 }
 NEEDED = ("click", "flint", "joblib", "numpy", "rich", "scipy", "sklearn", "threadpoolctl")
+# Sizes with all radices of the transform, and a window as large as usual.
+TRANSFORM_SIZES = (1000, 2187, 3125, 4320, 16_384)
 _DISTRIBUTIONS = {"flint": "python-flint", "sklearn": "scikit-learn"}
 
 
@@ -38,7 +40,8 @@ _DISTRIBUTIONS = {"flint": "python-flint", "sklearn": "scikit-learn"}
 def command() -> int:
     """Say what is installed, which extra is missing for what, and what this machine has.
 
-    Exits with 2 if something that every command needs is missing.
+    Exits with 2 if something that every command needs is missing, or if the Fourier transform is less
+    accurate than certified bounds assume.
     """
     click.echo(f"dpcheck {__version__}, Python {platform.python_version()} ({sys.executable})")
     click.echo(f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores")
@@ -50,6 +53,10 @@ def command() -> int:
         missing = [name for name in packages if find_spec(name) is None]
         state = f"missing: pip install 'dpcheck[{extra}]'" if missing else "installed"
         click.echo(f"  {extra} ({use}): {state}")
+    accurate = True
+    if not broken:
+        words, accurate = _transform()
+        click.echo(words)
     click.echo(f"temporary folder: {_writable(Path(tempfile.gettempdir()))}")
     click.echo(f"this folder: {_writable(Path.cwd())}")
     click.echo(
@@ -59,7 +66,25 @@ def command() -> int:
     if broken:
         click.echo(f"broken: {', '.join(broken)} cannot be imported; reinstall dpcheck.", err=True)
         return ExitCode.ERROR
-    return ExitCode.OK
+    return ExitCode.OK if accurate else ExitCode.ERROR
+
+
+def _transform() -> tuple[str, bool]:
+    """Whether the installed FFT is as accurate as certified bounds take it to be, proved for some sizes."""
+    from dpcheck.numerics.fourier import TWIDDLE_UNITS
+    from dpcheck.numerics.twiddles import twiddle_units
+
+    worst = max(map(twiddle_units, TRANSFORM_SIZES))
+    found = f"factors within {worst:.2f} units, {TWIDDLE_UNITS:g} are assumed"
+    if worst > TWIDDLE_UNITS:
+        return (
+            f"Fourier transform: {found}; certified bounds do not hold here, use another scipy",
+            False,
+        )
+    return (
+        f"Fourier transform: {found} (proved for sizes {', '.join(map(str, TRANSFORM_SIZES))})",
+        True,
+    )
 
 
 def _version(package: str) -> str:

@@ -161,10 +161,13 @@ class Spectrum:
             shift += count * (factor.loss.first + factor.heaviest)
         least = min(n / planned for n, planned in zip(counts, self.planned, strict=True))
         grown = np.exp(log_size)
-        # The exponent errs by some units of itself, at most FLAT, and of every summand.
-        slip = 4 * ELEMENTARY * (FLAT + len(self.factors))
-        missed = grown * (np.expm1(np.minimum(spread, 600.0)) + slip)
-        left_out = math.exp(min(-FLAT * min(least, 1.0) + drift, 0.0))
+        # Logarithms err by 10 units of themselves, at most FLAT / FEWER in all; a turn, its remainder and
+        # the function of it by 32; m logarithms add up with m FLAT, m angles with 4 m^2 units.
+        terms = len(self.factors)
+        slip = UNIT * (FLAT + 4 * terms) * (32 + terms)
+        missed = grown * (1 + slip) * (np.expm1(np.minimum(spread, 600.0)) + slip)
+        # Masses add up to 1 within 4 drift; 1e-9 is room for the rounding of what was compared.
+        left_out = math.exp(min(-FLAT * min(least, 1.0) + 4 * drift + 1e-9, 0.0))
         values = grown * np.exp(1j * angle)
         return Product(self.active, values, missed, left_out, log_scale, drift, shift)
 
@@ -190,8 +193,9 @@ def spectrum(parts: Sequence[tuple[LatticeLoss, int]], window: Window) -> Spectr
         coefficients = coefficients[active]
         modulus = np.maximum(np.abs(coefficients), max(error, 1e-300))
         factor.log_modulus, factor.turn = np.log(modulus), np.angle(coefficients)
-        # The transform, and the rounding of sum, modulus, logarithm and angle.
-        factor.spread = error / modulus + UNIT * (6 + 4 * np.abs(factor.turn))
+        # The transform: a modulus raised to `error` is off by 2 error, and 1 + 2 < e^1.1. Then the sum (1),
+        # modulus (8), and per radian the angle (8), its product (1) and 2 pi (0.35).
+        factor.spread = 1.1 * error / modulus + UNIT * (10 + 10 * np.abs(factor.turn))
         # |product| <= e^upper: the other factors are at most 1 but for their drift.
         upper = upper + count * (factor.log_modulus + factor.spread)
         kept = upper > -FLAT
@@ -264,8 +268,10 @@ def tail(factors: Sequence[Factor], counts: Sequence[int], slope: float, edge: f
         moment, top = factor.log_moment(slope)
         term = count * moment
         total += term
-        size += abs(term) + count * (1.0 + abs(top))
-    return math.exp(min(total + 2 * ELEMENTARY * size, 0.0))
+        # 128 units a use: a pairwise sum of masses needs 64, the functions in it 20.
+        size += abs(term) + count * (8.0 + abs(top))
+    units = 2 * ELEMENTARY + 2 * UNIT * len(factors)
+    return math.exp(min(total + units * size, 0.0))
 
 
 def infinite_mass(losses: Sequence[LatticeLoss], counts: Sequence[int], *, above: bool) -> float:
@@ -273,21 +279,24 @@ def infinite_mass(losses: Sequence[LatticeLoss], counts: Sequence[int], *, above
     parts = list(zip(losses, counts, strict=True))
     if not any(loss.infinite for loss in losses):
         return 0.0
-    uses = sum(counts)
+    uses, size = sum(counts), 0.0
     finite = [float(np.sum(loss.masses)) for loss in losses]
     if min(finite) <= 0.0:
         totals = [mass + loss.infinite for mass, loss in zip(finite, losses, strict=True)]
         if min(totals) <= 0.0:  # a lower measure that keeps nothing
             return 0.0
-        value = math.exp(sum(n * math.log(a) for a, n in zip(totals, counts, strict=True)))
+        logs = [n * math.log(a) for a, n in zip(totals, counts, strict=True)]
+        value, size = math.exp(min(math.fsum(logs), 700.0)), sum(map(abs, logs))
     else:
-        log_finite = sum(n * math.log(a) for a, n in zip(finite, counts, strict=True))
-        ratios = (
+        log_finite = math.fsum(n * math.log(a) for a, n in zip(finite, counts, strict=True))
+        ratio = math.fsum(
             n * math.log1p(loss.infinite / a) for a, (loss, n) in zip(finite, parts, strict=True)
         )
-        ratio = math.fsum(ratios)
-        if log_finite > 700.0:  # a lattice too coarse for so many uses proves nothing
+        if log_finite + ratio > 700.0:  # a lattice too coarse for so many uses proves nothing
             return 1.0 if above else 0.0
-        value = math.exp(log_finite) * math.expm1(min(ratio, 700.0))
-    slip = 256 * UNIT * uses
-    return value * (1 + slip) if above else value * max(1 - slip, 0.0)
+        # prod (m + i)^n (1 - e^-ratio): either power alone may underflow where the difference is 1.
+        value = math.exp(log_finite + ratio) * -math.expm1(-ratio)
+        size += sum(n * abs(math.log(a)) for a, n in zip(finite, counts, strict=True)) + ratio
+    # A sum of masses errs by 64 units, a logarithm by 10 of itself, the functions of both by 16.
+    slip = UNIT * (256 * uses + 16 * size)
+    return value * (1 + slip) + TINY if above else value * max(1 - slip, 0.0)

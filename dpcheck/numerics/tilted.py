@@ -45,9 +45,10 @@ FEW_SHARE = 1 / 12
 FAR = 60.0
 # Tilts that fall by less than this over a window leave the geometric series with too few digits.
 FLATTEST = 0.05
-# Rounding of one summand over frequencies, in units: three products of complex numbers (sqrt 5 each),
-# an angle below 2 pi with three roundings (19), the closed form of the series (15 operations).
-SUMMAND_UNITS = 64
+# Rounding of one summand over frequencies, in units: e^{i theta} at the point and in the series (27 and 29),
+# two denominators (37 each, `Series`), their product and quotient (13), real factors (19), two products of
+# complex numbers (sqrt 5 each): 167.
+SUMMAND_UNITS = 256
 # Windows of more points than this are searched by sections first.
 ALL_POINTS = 512
 SECTIONS = 8
@@ -92,9 +93,11 @@ class Convolution:
             self.outside += largest * tail(terms.factors, counts, slope, ends[0])
         furthest = max(abs(ends[0]), abs(ends[1]))
         log_scale, tilt = self.product.log_scale, self.window.tilt
-        self.certain = ELEMENTARY + 8 * UNIT * (abs(log_scale) + tilt * furthest)
-        self.certain += self.product.drift
-        units = 8 * UNIT * (abs(self.origin) + furthest + slack)
+        # The scale is a sum over factors; a point is origin + k h, rounded three times.
+        self.certain = ELEMENTARY + 2 * UNIT * (8 + len(counts)) * abs(log_scale)
+        self.certain += 8 * UNIT * tilt * (abs(self.origin) + furthest) + self.product.drift
+        # Points need 3 units; the rest pays for the division that finds the cell of an epsilon.
+        units = 16 * UNIT * (abs(self.origin) + furthest + slack)
         self.move = units if side is Side.UPPER else -slack - units
         few = max(FEW_FREQUENCIES, FEW_SHARE * self.window.size)
         sparse = len(self.product.active) <= few
@@ -155,9 +158,10 @@ class Convolution:
         parts = [v[k + 1 : k + 1 + longest] for k in offsets.tolist()]
         # Not by BLAS, whose threads cost more than they save here.
         body = np.array([float(np.sum(part * weights[: len(part)])) for part in parts])
-        # The weights err by the rounding of t x e^{-t x}, below one unit, and two functions.
-        rounding = (self.window.size * UNIT + 2 * ELEMENTARY) * body
-        rest = math.exp(-FAR) * (1.01 + self._error * math.sqrt(self.window.size))
+        # The weights err by 2 units of t x <= FAR, two functions and three products: below 160.
+        rounding = (self.window.size * UNIT + 20 * ELEMENTARY) * body
+        rest = math.exp(4 * min(self.product.drift, 10.0) - FAR)
+        rest *= 1.01 + self._error * math.sqrt(self.window.size)
         norm = _weight_norm(tilt, self.step, self.window.size)
         return body, self._error * norm + rounding + rest
 
@@ -166,8 +170,9 @@ class Convolution:
         body = _divergences(self.law(), self.window.tilt, self.step)
         allowance = self._error * _weight_norm(self.window.tilt, self.step, self.window.size)
         points = np.arange(self.window.start, self.window.start + self.window.size)
-        # Each of two recursions adds three roundings a step: its factor, a product and a sum.
-        rounding = 8 * UNIT * self.window.size * body
+        # A step of the first recursion adds 8 + 1 + 1 + 1 units (e^x, its exponent, product, sum), of the
+        # second, whose factor is a product of two, 8 + 8 + 5.
+        rounding = 32 * UNIT * self.window.size * body
         value, _ = self._scaled(points, body, allowance + rounding)
         if self.side is Side.UPPER:
             value = np.minimum.accumulate(value)
@@ -210,7 +215,8 @@ class Convolution:
             return np.where(epsilons < low_end, below, np.where(inside, value, high)), noise
         value = low + (high - low) * np.clip(share + guard, 0.0, 1.0)
         value = np.maximum(np.minimum(value, low) * (1 - 4 * UNIT), 0.0)
-        value = np.where(inside, value, np.where(epsilons < low_end, low, 0.0))
+        # Right of the window an infinite loss is all that is certain.
+        value = np.where(inside, value, np.where(epsilons < low_end, low, self.infinite))
         return value, noise
 
     def epsilon(self, delta: float) -> tuple[float, float]:
@@ -286,7 +292,8 @@ class _FewFrequencies:
         self.bulk = product.values * series.bulk
         self.end = float((at_end @ series.end).real)
         self.end_fast = float((at_end @ series.end_fast).real)
-        rounding = (SUMMAND_UNITS + len(product.active)) * UNIT
+        # A real part is a sum of two products a summand, in whatever order.
+        rounding = (SUMMAND_UNITS + 2 * len(product.active)) * UNIT
         error = product.missed + rounding * np.abs(product.values)
         self.errors = (series.sizes @ error).tolist()
         # |transform of w| is at most its value at frequency 0, at most J and 1/(1 - e^{-th}).
@@ -307,7 +314,8 @@ class _FewFrequencies:
         bulk, end, end_fast = self.errors
         # e^-x errs by at most (1 + x) units of itself.
         error = bulk + slow * (1 + far) * end + fast * (1 + far_fast) * end_fast
-        return body, error * (1 + 64 * UNIT) + self.rest
+        # The errors are sums themselves: 1e-9 is one unit each of nine million summands.
+        return body, error * (1 + 1e-9) + self.rest
 
 
 def compose(parts: Parts, window: Window, side: Side) -> Convolution | None:

@@ -16,6 +16,7 @@ MEANING = {
 }
 _ACCOUNTANTS = {
     "pure": "the exact worst case of pure differential privacy",
+    "variation": "the total variation distance, which is within delta",
     "gdp": "the exact formula of Gaussian noise",
     "optimal-composition": "optimal composition of (epsilon, delta) guarantees",
     "rdp-classic": "Renyi accounting, classic conversion",

@@ -1,4 +1,4 @@
-"""A project folder for `dpcheck check` and `dpcheck baseline`; the command in the process of the tests."""
+"""The command in this process: in a project folder, and with what it printed."""
 
 import sys
 from pathlib import Path
@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpcheck.cli.main import run
-from dpcheck.execution import imports
-
 sys.path.insert(0, str(Path(__file__).parent))  # project_folder.py
 
 from project_folder import Folder
+
+from dpcheck.cli.main import run
+from dpcheck.execution import imports
 
 
 @pytest.fixture

@@ -81,6 +81,14 @@ def test_the_doctor_fails_where_nothing_could_work(shell, monkeypatch):
     assert "no_such_package" in err
 
 
+def test_the_doctor_fails_where_the_transform_is_less_accurate_than_assumed(shell, monkeypatch):
+    assert "Fourier transform: factors within" in shell("doctor")[1]
+    monkeypatch.setattr("dpcheck.numerics.twiddles.twiddle_units", lambda _size: 12.0)
+    code, out, _ = shell("doctor")
+    assert code == 2
+    assert "certified bounds do not hold here" in out
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True

@@ -8,20 +8,22 @@ from fractions import Fraction
 
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
 from dpcheck.accounting.accountants.gaussian import GaussianAccountant
-from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.optimal import OptimalAccountant
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiClassic, RenyiImproved, RenyiOptimal
+from dpcheck.accounting.accountants.variation import VariationAccountant
 from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import UnknownName
 from dpcheck.numerics.enclose import enclose
 
-ACCOUNTANTS: Mapping[Method, Accountant] = {
+ACCOUNTANTS: Mapping[AccountingMethod, Accountant] = {
     accountant.method: accountant
     for accountant in (
         PureAccountant(),
+        VariationAccountant(),
         GaussianAccountant(),
         OptimalAccountant(),
         RenyiClassic(),
@@ -36,7 +38,7 @@ BEST = "best"
 EXACT = 1e-10
 # A distribution this close to it is not either: no other accountant sees more of the loss.
 CLOSE, CLOSE_ABSOLUTE = 2e-3, 2e-6
-_ALIASES = {"rdp": Method.RENYI_OPTIMAL.value}
+_ALIASES = {"rdp": AccountingMethod.RENYI_OPTIMAL.value}
 
 
 def accountants(method: str = BEST) -> tuple[Accountant, ...]:
@@ -48,9 +50,9 @@ def accountants(method: str = BEST) -> tuple[Accountant, ...]:
     if method == BEST:
         # Exact ones first, then the distribution: an answer close to the lower bound ends the loop.
         able = [a for a in ACCOUNTANTS.values() if not a.by_name_only]
-        return tuple(sorted(able, key=lambda a: a.method.value.startswith("rdp")))
+        return tuple(sorted(able, key=lambda a: a.asked_last))
     try:
-        return (ACCOUNTANTS[Method(_ALIASES.get(method, method))],)
+        return (ACCOUNTANTS[AccountingMethod(_ALIASES.get(method, method))],)
     except ValueError:
         raise UnknownName(
             f"unknown method {method!r}; use best, {', '.join(METHODS)}.", value=method
@@ -73,7 +75,7 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
         if value <= lower * (1 + EXACT):  # nothing left to gain
             break
         if (
-            accountant.method is Method.DISTRIBUTION
+            accountant.method is AccountingMethod.DISTRIBUTION
             and math.isfinite(value)
             and (value - lower <= CLOSE * value + CLOSE_ABSOLUTE)
         ):

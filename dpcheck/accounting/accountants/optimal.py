@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from flint import arb
 
-from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Parts, ResponseLoss
 from dpcheck.numerics.balls import above, below, precision
@@ -101,7 +101,7 @@ def _falling_sum(term: arb, times: int, last: int, ratio: arb) -> arb:
 class OptimalAccountant(Accountant):
     """[Kairouz2017] Theorem 3.3 for pure mechanisms that share one epsilon."""
 
-    method = Method.OPTIMAL_COMPOSITION
+    method = AccountingMethod.OPTIMAL_COMPOSITION
 
     def supports(self, parts: Parts) -> bool:
         """Whether all parts are pure with one epsilon, and few enough to enumerate."""

@@ -14,14 +14,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dpcheck.accounting.losses import GaussianLoss, Loss
-from dpcheck.accounting.pld.build import build
-from dpcheck.accounting.pld.reuse import SPECTRA, Plan, planned
+from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.pld.build import build, merged
+from dpcheck.accounting.pld.reuse import SPECTRA, TiltPlan, planned
 from dpcheck.accounting.pld.window import (
     Cumulants,
     Reach,
     aligned_part,
     loss_range,
+    moved_down,
     reach,
     spread_cost,
 )
@@ -88,10 +89,10 @@ class ComposedLoss:
 
     def __init__(self, parts: Sequence[tuple[Loss, int]], side: Side) -> None:
         self.side = side
-        merged = _merged(parts, side)
-        self.losses = tuple(loss for loss, _ in merged)
-        self.counts = tuple(count for _, count in merged)
-        self.parts = [(build(loss, side), count) for loss, count in merged]
+        kept = merged(parts, side)
+        self.losses = tuple(loss for loss, _ in kept)
+        self.counts = tuple(count for _, count in kept)
+        self.parts = [(build(loss, side), count) for loss, count in kept]
         self._plain: Profile | None = None
 
     @cached_property
@@ -116,7 +117,25 @@ class ComposedLoss:
             return max(min(self.solve(delta, spare).value, self._largest_loss()), 0.0)
         if self._certain_leak() > delta:
             return math.inf
+        kept = self._worth(delta)
+        if len(kept) < len(self.parts):
+            return ComposedLoss(kept, self.side).epsilon(delta, spare)
         return max(self.solve(delta, spare).value, 0.0)
+
+    def _worth(self, delta: float) -> list[tuple[Loss, int]]:
+        """The parts that matter at `delta`: below, leaving some out is sound, since seeing less is.
+
+        At the tilt t a part with logarithmic moments K moves epsilon by about K/t.
+        """
+        parts = list(zip(self.losses, self.counts, strict=True))
+        if len(parts) < 2:
+            return parts
+        plan = self._plan(delta)[0]
+        shifts = plan.cumulants.shares(plan.tilt) / plan.tilt
+        room = ACCURACY[self.side][0] * abs(plan.center) / 4
+        order = np.argsort(np.abs(shifts))
+        spared = set(order[np.cumsum(np.abs(shifts[order])) <= room].tolist())
+        return [part for i, part in enumerate(parts) if i not in spared]
 
     def estimate(self, delta: float) -> float:
         """About epsilon at `delta`: the saddle point of the plan; for planning only."""
@@ -124,7 +143,7 @@ class ComposedLoss:
             return 0.0
         return math.inf if self._certain_leak() > delta else self._plan(delta)[0].center
 
-    def _plan(self, delta: float) -> tuple[Plan, Hashable]:
+    def _plan(self, delta: float) -> tuple[TiltPlan, Hashable]:
         return planned(self.losses, self.counts, self.side, round(math.log(delta)))
 
     def solve(self, delta: float, spare: float = 0.0) -> Solution:
@@ -286,7 +305,9 @@ class ComposedLoss:
         if self.side is Side.LOWER:
             # Masses that fall steeply next to an atom need cells that show it.
             for _ in range(FINER):
-                if _moved_down(losses) <= self._allowed(plan) or tilt * step < FINEST:
+                if moved_down(losses) <= self._allowed(plan) or tilt * step < FINEST:
+                    break
+                if 3 * (plan.high - plan.low) > step * EASY_POINTS:
                     break
                 step /= 3
                 losses = self._lattice_losses(cumulants, step, tilt)
@@ -369,24 +390,3 @@ class ComposedLoss:
             return math.inf
         slip = 64 * UNIT * (1 + abs(total)) * sum(self.counts)
         return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
-
-
-def _moved_down(losses: Sequence[tuple[LatticeLoss, int]]) -> float:
-    """About how much loss lower lattices gave away: what their Q-masses have too much."""
-    levels = ((loss, count, np.maximum(loss.levels, -700.0)) for loss, count in losses)
-    return sum(count * max(float(loss.masses @ np.exp(-at)) - 1, 0.0) for loss, count, at in levels)
-
-
-def _merged(parts: Sequence[tuple[Loss, int]], side: Side) -> list[tuple[Loss, int]]:
-    """Equal losses counted together; all Gaussian ones as the one they compose to exactly."""
-    counts: dict[Loss, int] = {}
-    squares: list[float] = []
-    for loss, count in parts:
-        if isinstance(loss, GaussianLoss):
-            squares.append(count * (loss.mu * loss.mu))
-        elif count > 0:
-            counts[loss] = counts.get(loss, 0) + count
-    if math.fsum(squares) > 0:
-        slip = 8 * UNIT if side is Side.UPPER else -8 * UNIT
-        counts[GaussianLoss(math.sqrt(math.fsum(squares)) * (1 + slip))] = 1
-    return list(counts.items())

@@ -21,6 +21,7 @@ import numpy as np
 
 from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, LossPair
 from dpcheck.accounting.pld.window import Cumulants
+from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array, Indices
 from dpcheck.numerics.side import Side
@@ -79,6 +80,11 @@ def measure(parts: Sequence[tuple[LossPair, int]], side: Side) -> Measure:
     rounding = 8 * UNIT * (float(np.abs(losses).max()) + sum(count for _, count in parts))
     losses = losses + (rounding if side is Side.UPPER else -(rounding + slack))
     kept = (total.mass > LEAST) & (np.abs(losses) < STEEPEST)
+    if not kept.any():
+        raise CannotCertify(
+            f"all losses of the composition lie beyond {STEEPEST:g}, where a lattice has no digits left; the "
+            "Renyi bound still holds: ask for it with method='rdp'."
+        )
     if side is Side.UPPER:
         infinite += float(np.sum(total.mass[~kept])) * (1 + 1e-9)
     return Measure(losses[kept], total.mass[kept], infinite, total.error + 8 * UNIT)

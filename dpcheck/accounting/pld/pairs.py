@@ -135,7 +135,7 @@ class SmoothPair(LossPair):
         masses[0] += p[0]
         masses[1] += p[0] * over
         if len(self.atoms.p):
-            result = _with_atoms(result, self.atoms)
+            result = _with_atoms(result, self.atoms, low, high)
         return result
 
     def lower(self, step: float, low: float, high: float) -> LatticeLoss:
@@ -172,9 +172,9 @@ class SmoothPair(LossPair):
         """The infimum (sign 1) or supremum (sign -1) of the loss, on the far side of rounding."""
 
 
-def _with_atoms(base: LatticeLoss, atoms: Atoms) -> LatticeLoss:
-    """Add atoms to an upper measure."""
-    result = upper_atoms(base.lattice, atoms)
+def _with_atoms(base: LatticeLoss, atoms: Atoms, low: float, high: float) -> LatticeLoss:
+    """Add atoms to an upper measure of losses between `low` and `high`."""
+    result = upper_atoms(base.lattice, atoms, low, high)
     first = min(base.first, result.first)
     last = max(base.first + len(base.masses), result.first + len(result.masses))
     masses = np.zeros(last - first)

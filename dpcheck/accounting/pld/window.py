@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcheck.accounting.pld.pairs import LossPair
+from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import Array
 
 # log of the tilted mass that may lie outside the window on either side.
@@ -82,6 +83,10 @@ class Cumulants:
         for _, count, losses, logs in self.parts:
             value += count * _log_sums(logs + t[:, None] * losses)
         return value
+
+    def shares(self, t: float) -> Array:
+        """What each part adds to K at t."""
+        return np.array([n * _log_sum(logs + t * losses) for _, n, losses, logs in self.parts])
 
     def log_chernoff(self, epsilon: float) -> float:
         """A rough upper estimate of log delta(epsilon)."""
@@ -225,3 +230,9 @@ def loss_range(cumulants: Cumulants, part: int, tilt: float) -> tuple[float, flo
     whole = math.isfinite(pair.top) and not cumulants.cut[part]
     high = pair.top if whole else losses[-1]
     return float(low), float(high)
+
+
+def moved_down(losses: Sequence[tuple[LatticeLoss, int]]) -> float:
+    """About how much loss lower lattices gave away: what their Q-masses have too much."""
+    levels = ((loss, count, np.maximum(loss.levels, -700.0)) for loss, count in losses)
+    return sum(count * max(float(loss.masses @ np.exp(-at)) - 1, 0.0) for loss, count, at in levels)

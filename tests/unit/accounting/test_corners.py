@@ -73,6 +73,13 @@ def test_listed_truths():
         1.67e-7, rel=3e-3
     )
     assert float(gaussian_delta(3.76e-7, 0)) == pytest.approx(1.5e-7, rel=3e-3)
+    assert float(true_epsilon(lambda e: gaussian_delta(1.58e-11, e), 7.5e-14, 1)) == pytest.approx(
+        3.5e-11, rel=1e-2
+    )
+    sampled = true_epsilon(
+        lambda e: sampled_laplace_delta(1 / mp.mpf(552.9), 7.966e-8, e), 4.723e-12, 1
+    )
+    assert float(sampled) == pytest.approx(1.35e-10, rel=1e-2)
 
 
 def test_nothing_underflows_to_a_free_release():
@@ -210,6 +217,7 @@ def test_under_answers_in_the_adjacency_asked_for():
     assert asked.lower <= truth <= asked.upper
     assert asked.upper == pytest.approx(9.997, abs=1e-3)
     assert dpcheck.epsilon(stated, delta=1e-5).adjacency == "add-remove"
+    assert dpcheck.epsilon(stated, delta=1e-5).upper == pytest.approx(4.377, abs=1e-3)
 
 
 def test_a_guarantee_stated_under_add_remove_costs_twice_under_replace_one():

@@ -7,11 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 
 from dpcheck.numerics import tilted
+from dpcheck.numerics.balls import precision
 from dpcheck.numerics.lattice import Lattice, LatticeLoss
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import Window
+from dpcheck.numerics.spectrum import Window, infinite_mass
 from dpcheck.numerics.tilted import Convolution, compose
 
 
@@ -82,6 +84,27 @@ def test_infinite_losses_compose_exactly() -> None:
     assert lower <= expected <= upper
     assert upper == pytest.approx(expected, rel=1e-12)
     assert lower == pytest.approx(expected, rel=1e-12)
+
+
+# Finite and infinite mass per use: where both powers underflow, and where only one of them does.
+@pytest.mark.parametrize(
+    ("finite", "infinite", "count"),
+    [
+        (0.4, 0.6, 1000),
+        (0.4, 0.6, 10**6),
+        (1e-200, 1.0, 3),
+        (1e-300, 0.25, 7),
+        (1 - 1e-12, 1e-12, 10**9),
+    ],
+)
+def test_the_mass_of_infinite_losses_survives_underflow(finite, infinite, count) -> None:
+    loss = LatticeLoss(Lattice(1.0), 0, np.array([finite]), infinite)
+    with precision(200):
+        true = (arb(finite) + arb(infinite)) ** count - arb(finite) ** count
+        low = infinite_mass([loss], [count], above=False)
+        high = infinite_mass([loss], [count], above=True)
+        assert low <= true <= high
+        assert high - low <= 1e-4 * true
 
 
 def test_mass_outside_the_window_is_never_lost_from_an_upper_bound() -> None:
