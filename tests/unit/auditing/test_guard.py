@@ -60,13 +60,15 @@ def test_one_that_changes_its_input_is_caught_and_the_caller_is_safe():
 
 
 def test_one_that_hangs_is_stopped():
-    def sleepy(data, rng):
-        time.sleep(30)
+    woken = []
 
-    began = time.monotonic()
+    def sleepy(data, rng):
+        time.sleep(600)
+        woken.append(True)
+
     with pytest.raises(RunTimedOut, match=r"0\.2 s"):
         run(sleepy, timeout=0.2)
-    assert time.monotonic() - began < 5
+    assert not woken
 
 
 def test_in_a_thread_one_that_took_too_long_is_reported_when_it_returns():
@@ -77,4 +79,4 @@ def test_in_a_thread_one_that_took_too_long_is_reported_when_it_returns():
     with ThreadPoolExecutor(1) as pool:
         with pytest.raises(RunTimedOut, match=r"within 0\.01 s"):
             pool.submit(run, slow, timeout=0.01).result()
-        assert pool.submit(run, slow, timeout=5.0).result().rows.shape == (4, 1)
+        assert pool.submit(run, slow, timeout=60.0).result().rows.shape == (4, 1)
