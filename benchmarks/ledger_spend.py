@@ -2,7 +2,7 @@
 
     python benchmarks/ledger_spend.py                  # all tables; a few minutes
     python benchmarks/ledger_spend.py steps mixed drawn cost   # some of them
-    python benchmarks/ledger_spend.py --write          # also docs/benchmarks/ledger.md
+    python benchmarks/ledger_spend.py --write          # also into docs/benchmarks/ledger.md
 
 Steps: how many releases of one event `ledger.steps` hands out, over how many the certified
 privacy-loss distribution allows for a schedule fixed in advance at the whole of delta.
@@ -291,27 +291,37 @@ TABLES: dict[str, tuple[str, Callable[[], Iterator[str]]]] = {
 }
 
 
+def keep(name: str, table: list[str]) -> None:
+    """Put one table into the page, in its place; the others stay as they were made."""
+    titles = {heading.split("\n")[0]: number for number, (heading, _) in enumerate(TABLES.values())}
+    known = PAGE.read_text(encoding="utf-8").split("\n## ")[1:] if PAGE.exists() else []
+    sections = {f"## {text}".split("\n")[0]: f"## {text}".strip() for text in known}
+    sections[TABLES[name][0].split("\n")[0]] = "\n".join(table).strip()
+    kept = sorted((title for title in sections if title in titles), key=titles.__getitem__)
+    page = "\n\n".join([HEAD, *(sections[title] for title in kept)])
+    PAGE.write_text(page + "\n", encoding="utf-8")
+
+
+HEAD = """# The ledger, measured
+
+By `python benchmarks/ledger_spend.py --write`. CPU seconds, made while other work ran on the machine."""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", help=", ".join(TABLES))
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"put them into {PAGE.name}")
     options = parser.parse_args()
     made = provenance()
-    out = [
-        "# The ledger, measured",
-        "",
-        f"By `python benchmarks/ledger_spend.py --write` on {made['date']}: {made['machine']}.",
-        "CPU seconds, made while other work ran on the machine.",
-    ]
     for name in options.tables or TABLES:
         heading, table = TABLES[name]
-        out += ["", heading]
-        print(f"\n{heading}", flush=True)
+        out = [heading, f"Made on {made['date']}: {made['machine']}.", ""]
+        print("\n" + "\n".join(out), flush=True)
         for line in table():
             out.append(line)
             print(line, flush=True)
-    if options.write:
-        PAGE.write_text("\n".join(out) + "\n", encoding="utf-8")
+        if options.write:
+            keep(name, out)
 
 
 if __name__ == "__main__":
