@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from dpcheck import Budget, BudgetExceeded, Gaussian, Ledger, PureDP, SampledGaussian
+from dpcheck.accounting.renyi.conversion import optimal
 from dpcheck.core.errors import DpcheckError
 from dpcheck.ledger.pricing.certificate import (
     ANNOUNCED,
@@ -66,6 +67,9 @@ def test_the_limit_is_the_lossless_one(order, epsilon, delta):
     if order > 2 or epsilon < 2:  # elsewhere the best C is beyond what is tried
         assert limit >= dual * (1 - 1e-3)
     assert limit >= float(one_order(np.array([order]), epsilon, delta)[0]) - 1e-9
+    if order > 2 and epsilon and order * delta < 1:  # the accountant's own lossless conversion
+        (spent,) = optimal(np.array([order]), np.array([limit]), delta)
+        assert spent == pytest.approx(epsilon, rel=1e-2)
 
 
 def constants(order, epsilon, delta, limit):
