@@ -13,6 +13,7 @@ from dpcheck.accounting.accountants.optimal import OptimalAccountant
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiClassic, RenyiImproved, RenyiOptimal
 from dpcheck.accounting.compose import Profile
+from dpcheck.accounting.losses import BoundedLoss, ResponseLoss
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import UnknownName
@@ -63,7 +64,7 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
     room = 1.0 if alone else _room_below(known, delta)
     lower = math.inf if room < 0 else 0.0
     uppers: dict[str, float] = {}
-    for accountant in chosen:
+    for accountant in _in_turn(chosen, side):
         if 0 <= room < 1:
             lower = max(lower, accountant.epsilon_lower(known.parts, room))
         value = epsilon_upper(side, delta, accountant)
@@ -79,6 +80,13 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
         ):
             break
     return _summarised(uppers, lower)
+
+
+def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant]:
+    """The optimal composition of pure mechanisms first where it is exact; elsewhere others see more."""
+    if any(isinstance(loss, ResponseLoss | BoundedLoss) for loss, _ in side.parts):
+        return chosen
+    return sorted(chosen, key=lambda a: a.method is Method.OPTIMAL_COMPOSITION)
 
 
 def best_delta(profile: Profile, epsilon: float) -> Bound:

@@ -18,7 +18,7 @@ from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import Array
 
 # log of the tilted mass that may lie outside the window on either side.
-OUTSIDE = -26.0
+OUTSIDE = -23.0
 # Losses with P-mass below delta e^-RARE in all count as infinite (upper) or are merged (lower).
 RARE = 13.0
 # Nodes of the picture of one loss; more are merged.
@@ -40,6 +40,8 @@ class Cumulants:
         self.cut: list[bool] = []
         for pair, count in parts:
             losses, logs = pair.nodes()
+            if not len(losses):  # every loss is infinite
+                losses, logs = np.zeros(1), np.full(1, -700.0)
             order = np.argsort(losses)
             losses, logs = _thinned(losses[order], logs[order])
             above = np.logaddexp.accumulate(logs[::-1])[::-1]
