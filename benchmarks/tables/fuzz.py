@@ -14,7 +14,7 @@ MEANINGS = {
     "truth, upper": "the upper bound is not below a closed form or an enumeration in balls",
     "truth, lower": "the lower bound is not above it",
     "bounds": "0 <= lower <= upper, no number that is none",
-    "delta at epsilon": "delta at the proved epsilon has its bounds in order, and is not above the delta asked for",
+    "delta at epsilon": "delta at the proved epsilon: bounds in order, not above the delta asked for",
     "order": "a composition in another order has the same answer",
     "more parts": "one more part never provably costs less",
     "steps": "twice as many steps never provably cost less",
@@ -44,9 +44,9 @@ def render() -> dict[str, str]:
     lines = [
         "# The accountant on random cases",
         "Single mechanisms, repetitions, compositions and wrapped events over the whole range of their "
-        "parameters, under every adjacency, with delta from 1e-1 to 1e-100 and 0: what each case is and how it "
-        "is checked is in `benchmarks/fuzz/`. The truth comes from the definitions, in ball arithmetic, without "
-        "any code of the accountants.",
+        "parameters, under every adjacency, with delta from 1e-1 to 1e-100 and 0. What each case is and how "
+        "it is checked is in `benchmarks/fuzz/`. The truth comes from the definitions, in ball arithmetic, "
+        "without any code of the accountants.",
         f"**{cases:,} cases, {len(violations)} with a violation**{left}. {seconds:,.0f} CPU seconds, "
         f"{seconds / cases:.3f} a case; the slowest (case {slowest['case']}) took {slowest['seconds']:.1f}.",
         table(
