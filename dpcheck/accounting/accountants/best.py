@@ -37,6 +37,8 @@ BEST = "best"
 EXACT = 1e-10
 # A distribution this close to it is not either: no other accountant sees more of the loss.
 CLOSE, CLOSE_ABSOLUTE = 2e-3, 2e-6
+# The optimal composition of so many mechanisms takes no time.
+QUICK = 100
 _ALIASES = {"rdp": Method.RENYI_OPTIMAL.value}
 
 
@@ -83,8 +85,9 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
 
 
 def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant]:
-    """The optimal composition of pure mechanisms first where it is exact; elsewhere others see more."""
-    if any(isinstance(loss, ResponseLoss | BoundedLoss) for loss, _ in side.parts):
+    """The optimal composition of pure mechanisms first where it is exact or quick; the others see more."""
+    exact = any(isinstance(loss, ResponseLoss | BoundedLoss) for loss, _ in side.parts)
+    if exact or sum(times for _, times in side.parts) <= QUICK:
         return chosen
     return sorted(chosen, key=lambda a: a.method is Method.OPTIMAL_COMPOSITION)
 

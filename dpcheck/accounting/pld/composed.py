@@ -48,6 +48,8 @@ LOUD = {Side.UPPER: 6e-5, Side.LOWER: 2e-4}
 FINER, FINEST = 3, 1e-5
 # Steps that are tried, as powers of the coarsest over the finest.
 _HUNDREDTHS = np.linspace(0.0, 1.0, 100)
+# Windows that are tried for one question beside the shared one.
+TRIES = 5
 # How many standard deviations beyond its middle a window is used for.
 AHEAD = 4.0
 
@@ -172,7 +174,7 @@ class ComposedLoss:
             return best
         cumulants = Cumulants(self.parts, math.log(delta))
         tilt = cumulants.tilt_for_delta(delta)
-        for _ in range(8):
+        for _ in range(TRIES):
             found = self._solution(self._spectrum(cumulants, tilt, spare), delta)
             if not math.isnan(found.value):
                 if (found.value < best.value) is (self.side is Side.UPPER):
@@ -333,7 +335,8 @@ class ComposedLoss:
         most = MAX_POINTS if self.side is Side.UPPER else MAX_POINTS // 2
         finest, coarsest = width / most * 1.01, min(width, 1.0)
         steps = finest * (coarsest / finest) ** _HUNDREDTHS
-        costs = spread_cost(cumulants, plan.tilt, steps, merged=self.side is Side.LOWER)
+        merging = self.side is Side.LOWER
+        costs = spread_cost(cumulants, plan.tilt, steps, merged=merging, finest=width / most)
         # The worst point of a cell counts when few losses are added.
         costs = costs * (1 + 2 / cumulants.uses)
         costs = costs * (1 + plan.tilt * steps)
