@@ -75,7 +75,7 @@ def _likely_hits(epsilon: float, times: int, delta: float) -> int:
     left = np.logaddexp.accumulate(logs - hits * epsilon)
     right = np.logaddexp.accumulate(logs - (times - hits) * epsilon)
     room = -np.expm1(np.minimum(math.log(delta) - left, 0.0))
-    found = left + np.log(np.maximum(room, 1e-300)) - right
+    found = np.where(room > 0, left + np.log(np.maximum(room, 1e-300)) - right, -math.inf)
     return int(np.argmax(found))
 
 

@@ -28,6 +28,8 @@ from dpcheck.numerics.side import Side
 
 # Rounding of atoms' masses and losses, in units, times (1 + |loss|).
 ATOM_UNITS = 64
+# More atoms than this are merged before they are put on a lower lattice.
+CROWDED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,23 @@ def lower_atoms(atoms: Atoms) -> tuple[Array, Array, float, float]:
     return p[kept], q[kept], infinite, slack
 
 
+def _by_half_cells(lattice: Lattice, p: Array, q: Array) -> tuple[Array, Array]:
+    """The same outcomes merged by halves of cells (merging is sound below), where that leaves fewer."""
+    seen = (p > FAINTEST) & (q > FAINTEST)
+    p, q = p[seen], q[seen]
+    at = np.floor((np.log(p) - np.log(q) - lattice.offset) * (2 / lattice.step)).astype(np.int64)
+    at -= at.min(initial=0)
+    if int(at.max(initial=0)) > len(p):
+        return p, q
+    sums = np.bincount(at)
+    rounding = 2 * (int(sums.max()) + 1) * UNIT  # a unit for each term of a sum
+    kept = sums > 0
+    return (
+        np.bincount(at, weights=p)[kept] * (1 - rounding),
+        np.bincount(at, weights=q)[kept] * (1 + rounding),
+    )
+
+
 def atoms_epsilon(atoms: Atoms, rest: float, delta: float, side: Side) -> float | None:
     """epsilon at `delta` of a pair of tables, certified on `side`; None where masses underflow.
 
@@ -331,5 +350,7 @@ class AtomicPair(LossPair):
         if self.atoms.known is not None and float(np.abs(self.nodes()[0]).max()) > STEEPEST_LOSS:
             return lowered_atoms(lattice, self.atoms, low, high)
         p, q, infinite, slack = lower_atoms(self.atoms)
+        if len(p) > CROWDED:
+            p, q = _by_half_cells(lattice, p, q)
         span = lattice.below(low) - 1, lattice.below(high) + 1
         return pool(lattice, p, q, span, infinite, slack)

@@ -66,7 +66,7 @@ def mixture_log_moments(
         return np.array([mixture_log_moments(shifts, weights, (p,))[0] for p in exponents])
     if terms.max() > 690.0:  # too steep for plain numbers; digits near 1 are lost, so round up
         log_terms = np.logaddexp.reduce(np.log(w)[:, None] + terms, axis=0)
-        log_base = np.logaddexp(np.log1p(-w.sum()), log_terms)
+        log_base = np.logaddexp(_log_rest(float(w.sum())), log_terms)
         total = float(log_sum_exp(t[0] * log_base - x**2 / 2)) + float(np.log(norm))
         return np.array([total + 1e-12 * (1 + abs(total))])
     v = w @ np.expm1(terms)
@@ -101,8 +101,7 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
     loss = np.concatenate([(2 * x - ratio).ravel(), [ratio, -ratio]])
     mass = np.concatenate([inner_mass.ravel(), [0.5 * np.exp(-ratio), 0.5]])
     if ratio > STEEPEST:  # too steep for plain numbers; digits near 1 are lost, so round up
-        rest = np.log1p(-rate) if rate < 1 else -np.inf
-        log_base = np.logaddexp(rest, np.log(rate) + loss)
+        log_base = np.logaddexp(_log_rest(rate), np.log(rate) + loss)
         total = float(log_sum_exp(exponent * log_base + np.log(np.maximum(mass, 1e-320))))
         return total + 1e-12 * (1 + abs(total) + abs(exponent) * ratio)
     height = exponent * np.log1p(rate * np.expm1(loss)) + np.log(mass)
@@ -110,6 +109,11 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
         return float(log_sum_exp(height))
     v = rate * np.expm1(loss)
     return float(np.log1p((_bernoulli_excess(v, exponent) * mass).sum()))
+
+
+def _log_rest(weight: float) -> float:
+    """log(1 - weight)."""
+    return float(np.log1p(-weight)) if weight < 1 else -np.inf
 
 
 # Distance from its peak at which an integrand with log-curvature at most -1 has lost all but e^-98.
@@ -121,9 +125,13 @@ def excess_log_moments(shift: float, most: int) -> tuple[Floats, Floats]:
 
     With y = s x - s^2/2 both log |e^y - 1| are concave, so every integrand is log-concave with curvature
     at most -1, and all but e^-98 of it lies within 14 of its peak. Above r = 1 the peak solves
-    x = j s e^y/(e^y - 1), which is at least j s and at most j s + s/2 + sqrt(j) since e^y - 1 >= y; below,
-    it lies between -sqrt(j) and 0. Gauss-Legendre on panels of at most half a standard deviation.
+    x = j s + j s/(e^y - 1), which is at least j s and at most j s + sqrt(j), since j s/(e^y - 1) <= j s/y and
+    y >= s (x - j s); below, it lies between -sqrt(j) and 0. Gauss-Legendre on panels of at most half a
+    standard deviation.
     """
+    if shift > STEEPEST:
+        unknown = np.full(most - 1, np.inf)
+        return unknown, unknown  # says nothing
     # Orders ask for few or many: a table for each power of two serves all of them.
     positive, both = _excess_table(shift, 1 << max(most - 1, 15).bit_length())
     return positive[: most - 1], both[: most - 1]
@@ -137,11 +145,11 @@ def _excess_table(shift: float, most: int) -> tuple[Floats, Floats]:
         shift,
         j,
         np.maximum(j * shift - _BEYOND, centre),
-        j * shift + centre + root + _BEYOND,
+        j * shift + root + _BEYOND,
     )
     below = _excess_integral(shift, j, -root - _BEYOND, np.full_like(j, min(centre, _BEYOND)))
     # Exponents are differences of numbers of about this size.
-    slip = RELATIVE_ERROR + 4e-15 * j * shift * (j * shift + centre + root + _BEYOND)
+    slip = RELATIVE_ERROR + 4e-15 * j * shift * (j * shift + root + _BEYOND)
     return above + slip, np.logaddexp(above, below) + slip
 
 

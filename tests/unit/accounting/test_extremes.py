@@ -102,3 +102,21 @@ def test_coins_with_an_option_of_unknown_divergence_do_not_warn():
         )
     assert found.lower <= found.upper < math.inf
     assert found.upper >= whole.lower
+
+
+def test_nothing_but_infinite_losses():
+    # Found by benchmarks/fuzz: disjoint supports beside another mechanism divided by zero.
+    event = dpcheck.FinitePair((0.0, 1.0), (1.0, 0.0)) * 97 + dpcheck.TreeAggregation(5.3, 19, 2, 2)
+    found = dpcheck.epsilon(event, delta=2e-19, adjacency="zero-out")
+    assert (found.lower, found.upper) == (math.inf, math.inf)
+    assert dpcheck.delta(event, epsilon=3.0, adjacency="zero-out").upper == 1.0
+
+
+def test_steep_mixtures_without_an_unshifted_part_do_not_warn():
+    # Found by benchmarks/fuzz: log(1 - 1) where the weights add up to 1.
+    from dpcheck.accounting.renyi.moments import mixture_log_moments
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = mixture_log_moments((60.0,), (1.0,), (2.0,))
+    assert found[0] == pytest.approx(3600.0, rel=1e-10)  # t (t - 1) s^2 / 2
