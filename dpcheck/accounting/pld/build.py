@@ -287,8 +287,9 @@ def _discrete_gaussian(scale: float, shift: int) -> LossPair:
     other = np.exp(-(((x - shift) / scale) ** 2) / 2)
     total = math.fsum(np.exp(-((np.arange(-reach, reach + 1) / scale) ** 2) / 2))
     known = shift * (2 * x - shift) / (2 * scale**2)
-    # Exponents up to 38^2/2 err by that many units; tails beyond 38 scales are below 1e-313.
-    atoms = Atoms(other / total, weight / total, 2000 * UNIT, known)
+    # Exponents up to 745, beyond which e^-x is no float, err by 3 units of themselves; what is no normal
+    # float errs by less than the 1e-300 that counts as infinite; tails beyond 38 scales are below 1e-313.
+    atoms = Atoms(other / total, weight / total, 2400 * UNIT, known)
     return AtomicPair(atoms, 1e-300, shift / scale**2)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.accounting.pld.steep import entries_at, find_end
+from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import (
     Cells,
     Lattice,
@@ -26,6 +27,8 @@ from dpcheck.numerics.lattice import (
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
 from dpcheck.numerics.side import Side
 
+# Atoms spread over more lattice points than this are refused, for memory's sake.
+MOST_POINTS = 2**25
 # Rounding of atoms' masses and losses, in units, times (1 + |loss|).
 ATOM_UNITS = 64
 
@@ -135,7 +138,7 @@ class SmoothPair(LossPair):
         masses[0] += p[0]
         masses[1] += p[0] * over
         if len(self.atoms.p):
-            result = _with_atoms(result, self.atoms)
+            result = _with_atoms(result, self.atoms, low, high)
         return result
 
     def lower(self, step: float, low: float, high: float) -> LatticeLoss:
@@ -172,9 +175,9 @@ class SmoothPair(LossPair):
         """The infimum (sign 1) or supremum (sign -1) of the loss, on the far side of rounding."""
 
 
-def _with_atoms(base: LatticeLoss, atoms: Atoms) -> LatticeLoss:
+def _with_atoms(base: LatticeLoss, atoms: Atoms, low: float, high: float) -> LatticeLoss:
     """Add atoms to an upper measure."""
-    result = upper_atoms(base.lattice, atoms)
+    result = upper_atoms(base.lattice, atoms, low, high)
     first = min(base.first, result.first)
     last = max(base.first + len(base.masses), result.first + len(result.masses))
     masses = np.zeros(last - first)
@@ -202,6 +205,11 @@ def upper_atoms(
     index, left, right = spread_atoms(lattice, p[kept], np.maximum(losses[kept], low))
     first = int(index.min())
     size = int(index.max()) - first + 2
+    if size > MOST_POINTS:
+        raise CannotCertify(
+            f"losses up to {float(losses[kept].max()):.3g} need {size:.3g} lattice points at a step of "
+            f"{lattice.step:.3g}; the Renyi bound may still hold: ask for it with method='rdp'."
+        )
     masses = np.zeros(size)
     masses += np.bincount(index - first, weights=left, minlength=size)
     masses += np.bincount(index - first + 1, weights=right, minlength=size)
