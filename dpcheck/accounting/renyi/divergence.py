@@ -14,6 +14,7 @@ from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.renyi.moments import (
+    LEAST_WEIGHT,
     RELATIVE_ERROR,
     Floats,
     laplace_log_moment,
@@ -193,9 +194,12 @@ def finite_moment(loss: losses.FiniteLoss, orders: Floats) -> tuple[Floats, Floa
 @renyi.register
 def _(loss: losses.GaussianMixtureLoss, orders: Floats) -> Floats:
     # One shift: the direction with the mixture on top is the larger one [Mironov2019, Theorem 5].
-    moments = mixture_log_moments(loss.shifts, loss.weights, tuple(orders.tolist()))
+    weights, total = loss.weights, math.fsum(loss.weights)
+    if 0 < total < LEAST_WEIGHT:
+        weights = tuple(weight * (LEAST_WEIGHT / total * (1 + 1e-12)) for weight in weights)
+    moments = mixture_log_moments(loss.shifts, weights, tuple(orders.tolist()))
     if len(loss.shifts) > 1:
-        back = mixture_log_moments(loss.shifts, loss.weights, tuple((1 - orders).tolist()))
+        back = mixture_log_moments(loss.shifts, weights, tuple((1 - orders).tolist()))
         moments = np.maximum(moments, back)
     if not np.isfinite(moments).all():  # too long a sum
         moments = np.where(np.isfinite(moments), moments, _convex_mixture_moments(loss, orders))
