@@ -40,9 +40,9 @@ def mixture_log_moments(
     relative error is at most 2 e^{b^2/2} / (e^{2 pi b/h} - 1) times the growth of the integrand on
     the shifted line; h is chosen to make that below 2 e^-75 times the growth. Of the power itself it is at
     most e, which is enough where the excess over 1 + t v is above 1e-20. Below, |(1+z)^t - 1 - t z| is at
-    most t^2 |z|^2 max(|1+z|^(t-2), 1) and |z|^2 = v^2 + 2 w^2 e^a (1 - cos s b). The second term averages to at
-    most w s^2 b^2 (1 + 1e-20), the excess is at least w^2 s^2/2: a growth of 2 b^2/w <= 300/w, so that the
-    relative error is below 1e-11 for w >= 1e-19 (`LEAST_WEIGHT`).
+    most t^2 |z|^2 max(|1+z|^(t-2), 1) and |z|^2 = v^2 + 2 w^2 e^a (1 - cos s b). The second term averages to
+    at most w s^2 b^2 (1 + 1e-20), the excess is at least w^2 s^2/2: a growth of 2 b^2/w <= 300/w, so that
+    the relative error is below 1e-11 for w >= 1e-19 (`LEAST_WEIGHT`).
     Reference: [Trefethen2014] Theorem 5.1; [Mironov2019] Theorem 4 for the divergence.
     """
     s, w, t = np.asarray(shifts), np.asarray(weights), np.asarray(exponents)
