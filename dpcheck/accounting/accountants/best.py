@@ -91,7 +91,7 @@ def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant
     exact = any(isinstance(loss, ResponseLoss | BoundedLoss) for loss, _ in side.parts)
     if exact or sum(times for _, times in side.parts) <= QUICK:
         return chosen
-    return sorted(chosen, key=lambda a: a.method is Method.OPTIMAL_COMPOSITION)
+    return sorted(chosen, key=lambda a: a.method is AccountingMethod.OPTIMAL_COMPOSITION)
 
 
 def best_delta(profile: Profile, epsilon: float) -> Bound:
