@@ -10,7 +10,7 @@ PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test lint types layers test-browser test-deep test-integrations test-torch test-diffprivlib test-board chromium environments board-environments libraries unit test-slow coverage docs wheel bench-accounting bench bench-quick bench-tables clean
+.PHONY: help audit test checks lint types layers test-browser test-deep test-integrations test-torch test-diffprivlib test-board chromium environments board-environments libraries unit test-slow coverage docs wheel bench-accounting bench bench-quick bench-tables clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -31,14 +31,16 @@ $(READY): $(BARE)
 audit: $(BARE)  ## Audit PPTL-FS at epsilon 1: the demonstration
 	$(BIN)/dpcheck audit pptl_fs --eps 1
 
-CHECKS := lint types layers docs wheel
-TWO := --no-print-directory --jobs 2 --output-sync=target
-
-test: $(READY)  ## Style, types, layers, docs, wheel (two at a time), then fast and slow tests
-	@$(MAKE) $(TWO) $(CHECKS)
+test: $(READY)  ## Style, types, layers, docs, wheel, then fast and slow tests
+	@$(MAKE) --no-print-directory checks
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory test-slow
 	@echo "left out: torch, OpenDP and diffprivlib (make test-integrations), jax (make test-deep), browsers (make test-browser) and the papers' data sets"
+
+CHECKS := lint types layers docs wheel
+
+checks: $(READY)  ## Style, types, layers, docs and wheel, two at a time
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(CHECKS)
 
 lint: $(READY)  ## Style
 	$(BIN)/ruff check .
