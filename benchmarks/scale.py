@@ -135,7 +135,7 @@ def _fixed(function, batched: bool, size: int, neighbours: Pair, runs: int, wher
         return distinguish(mechanism, [neighbours], CLAIM, limits, Runner(workers=where))
 
     once(replace(limits, max_runs=8 * size))  # processes started, modules imported
-    times, work, own = [], [], []
+    times, work, own, idle = [], [], [], _idle()
     with _counted() as tasks:
         for _ in range(REPEATS):  # the best: whatever else runs here only makes it slower
             began, before, here = time.perf_counter(), _cpu_seconds(), time.process_time()
@@ -150,12 +150,21 @@ def _fixed(function, batched: bool, size: int, neighbours: Pair, runs: int, wher
         "runs_per_second": round(total / seconds),
         "runs_per_cpu_second": round(total / min(work)),
         "worker_cpu_seconds": round(min(a - b for a, b in zip(work, own, strict=True)), 2),
+        "idle_cpu_seconds": round(idle * seconds, 2),  # what the workers take for nothing meanwhile
         "client_cpu_seconds": round(min(own), 3),  # with LocalCluster its scheduler, too
         "test_runs": found.runs,
         "tasks": tasks[0] // REPEATS,
         "batches": tasks[1] // REPEATS,
         "lower": found.lower,
     }
+
+
+def _idle() -> float:
+    """CPU seconds a second of all workers while there is nothing to do."""
+    began, before, here = time.perf_counter(), _cpu_seconds(), time.process_time()
+    time.sleep(5)
+    spent = _cpu_seconds() - before - (time.process_time() - here)
+    return max(0.0, spent) / (time.perf_counter() - began)
 
 
 @contextmanager
