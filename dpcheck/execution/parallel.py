@@ -29,7 +29,9 @@ from dpcheck.execution.tasks import Stage, pack, work
 Named = tuple[str, np.random.SeedSequence]  # name in the store, seed
 _TASK_SECONDS = 0.25  # a task costs a few milliseconds, with dask about ten
 _LEAST_SECONDS = 0.05  # what all workers may differ by at the end is not worth shorter ones
-_MOST_TASKS = 500  # a second, of all workers: a dask scheduler takes about a millisecond for each
+_MOST_TASKS = (
+    50  # a second, of all workers: client and scheduler take about ten milliseconds for each
+)
 _SLOW_BATCH = 1.0  # seconds; of such batches no worker is given a second one to wait
 _PACES: OrderedDict[str, float] = OrderedDict()  # seconds a batch, by the digest of its stage
 _MOST_PACES = 64

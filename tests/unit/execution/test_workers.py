@@ -330,7 +330,7 @@ def test_a_worker_told_to_give_memory_back_keeps_it_while_batches_run():
         (1e-3, 400, 2, 100),  # two more for each worker
         (1e-3, 20, 2, 50),  # not below a twentieth: all that are left
         (1.0, 10, 2, 1),
-        (1e-3, 10**7, 1000, 2000),  # two seconds: 500 tasks a second for the scheduler
+        (1e-3, 10**8, 1000, 20_000),  # twenty seconds: 50 tasks a second for the scheduler
     ],
 )
 def test_tasks_are_as_long_as_messages_and_scheduler_want(monkeypatch, pace, left, width, batches):
