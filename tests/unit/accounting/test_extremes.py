@@ -110,3 +110,12 @@ def test_steep_mixtures_without_an_unshifted_part_do_not_warn():
         warnings.simplefilter("error")
         found = mixture_log_moments((60.0,), (1.0,), (2.0,))
     assert found[0] == pytest.approx(3600.0, rel=1e-10)  # t (t - 1) s^2 / 2
+
+
+def test_a_delta_above_the_sampling_rate_costs_nothing():
+    # Found by benchmarks/fuzz: a quotient that is not used overflowed.
+    event = dpcheck.SampledLaplace(0.00783234554311636, 4.2460625364973773e-08)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = dpcheck.epsilon(event, delta=0.08385724155714702)
+    assert (found.lower, found.upper) == (0.0, 0.0)
