@@ -242,13 +242,10 @@ def _by_half_cells(lattice: Lattice, p: Array, q: Array) -> tuple[Array, Array]:
     at -= at.min(initial=0)
     if int(at.max(initial=0)) > len(p):
         return p, q
-    sums = np.bincount(at)
-    rounding = 2 * (int(sums.max()) + 1) * UNIT  # a unit for each term of a sum
-    kept = sums > 0
-    return (
-        np.bincount(at, weights=p)[kept] * (1 - rounding),
-        np.bincount(at, weights=q)[kept] * (1 + rounding),
-    )
+    crowd = np.bincount(at)
+    rounding = 2 * (int(crowd.max()) + 1) * UNIT  # a unit for each term of a sum
+    more, less = (np.bincount(at, weights=mass)[crowd > 0] for mass in (p, q))
+    return np.asarray(more * (1 - rounding)), np.asarray(less * (1 + rounding))
 
 
 def atoms_epsilon(atoms: Atoms, rest: float, delta: float, side: Side) -> float | None:

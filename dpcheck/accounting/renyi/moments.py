@@ -183,7 +183,7 @@ def _excess_integral(shift: float, j: Floats, low: Floats, high: Floats) -> Floa
         distance = np.log(np.abs(np.expm1(np.minimum(y, 40.0)))) + np.maximum(y - 40.0, 0.0)
     terms = j[:, None, None] * distance - x**2 / 2 + np.log(_WEIGHTS)
     scale = np.log(half[:, 0, 0]) - 0.5 * np.log(2 * np.pi)
-    return log_sum_exp(terms.reshape(len(j), -1)) + scale
+    return np.asarray(log_sum_exp(terms.reshape(len(j), -1)) + scale)
 
 
 def _bernoulli_excess(v: Floats, t: Floats | float) -> Floats:

@@ -155,3 +155,12 @@ def test_a_group_of_approximate_guarantees_with_exploding_delta_is_unbounded():
     event = dpcheck.Grouped(dpcheck.ApproxDP(400.0, 1e-320), 3)
     assert dpcheck.epsilon(event, delta=1e-3).upper == math.inf
     assert dpcheck.epsilon(dpcheck.Grouped(dpcheck.PureDP(400.0), 3)).upper == 1200.0
+
+
+def test_a_delta_above_the_sampling_rate_costs_nothing():
+    # Found by benchmarks/fuzz: a quotient that is not used overflowed.
+    event = dpcheck.SampledLaplace(0.00783234554311636, 4.2460625364973773e-08)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = dpcheck.epsilon(event, delta=0.08385724155714702)
+    assert (found.lower, found.upper) == (0.0, 0.0)
