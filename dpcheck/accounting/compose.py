@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
 
-from dpcheck.accounting import batches, selection, streams  # noqa: F401 - they register worst cases
+from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
 from dpcheck.accounting.losses import (
     BoundedLoss,
     BoundedRangeLoss,
@@ -29,6 +29,7 @@ from dpcheck.accounting.losses import (
     UnboundedLoss,
     WorstLoss,
 )
+from dpcheck.accounting.streams import sampled_turns
 from dpcheck.accounting.worst_case import stated_under, worst_case
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import UnsupportedAdjacency
@@ -44,7 +45,12 @@ from dpcheck.core.events.event import (
     Under,
 )
 from dpcheck.core.events.noise import Gaussian, Laplace, RandomizedResponse
-from dpcheck.core.events.training import BandedMatrix, SampledGaussian, SampledLaplace
+from dpcheck.core.events.training import (
+    BandedMatrix,
+    MatrixMechanism,
+    SampledGaussian,
+    SampledLaplace,
+)
 
 Profile = tuple[tuple[LossBounds, int], ...]
 
@@ -107,6 +113,9 @@ def profiles(
             # [ChoquetteChoo2023] Theorem 4: a group's turn comes every `bands` steps.
             step = SampledGaussian(node.noise_multiplier, node.sampling_rate)
             stack.append(task.inside(step, -(-node.steps // node.bands)))
+        elif isinstance(node, MatrixMechanism) and node.sampling_rate is not None:
+            for turn in sampled_turns(node, task.adjacency, task.group):
+                fixed[turn] += times
         elif isinstance(node, Parallel):
             options = [
                 profile

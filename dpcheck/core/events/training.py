@@ -258,18 +258,22 @@ class MatrixMechanism(Event):
 
     Row t of `strategy` weighs what was contributed up to step t (a banded matrix, the inverse of one, prefix
     sums, ...); the noise on every row is N(0, (noise_multiplier C)^2 I). A record contributes at most
-    `participations` times, at least `min_separation` steps apart.
+    `participations` times, at least `min_separation` steps apart. With `sampling_rate`: records are split by
+    index into `min_separation` cyclic groups and Poisson-sampled at that rate when their group's turn comes.
     """
 
     noise_multiplier: float
     strategy: tuple[tuple[float, ...], ...]
     participations: int = 1
     min_separation: int = 1
+    sampling_rate: float | None = None
 
     def __post_init__(self) -> None:
         _check_noise(self)
         for name in ("participations", "min_separation"):
             object.__setattr__(self, name, count(name, getattr(self, name)))
+        if self.sampling_rate is not None:
+            object.__setattr__(self, "sampling_rate", rate("sampling_rate", self.sampling_rate))
         if not isinstance(self.strategy, Iterable):
             raise InvalidParameter("a strategy is a matrix, row by row.", name="strategy")
         rows = tuple(each("strategy", row, finite) for row in self.strategy)
