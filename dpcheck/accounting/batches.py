@@ -321,6 +321,7 @@ def _coin_of_sizes(shift: float, rate: float, rows: int) -> Loss:
         share = (1.0 if i == 0 else tails[i - 1][1]) - tails[i][0]
         options.append((share, _drawn_alike(shift, edge, rows)))
     options.append((tails[-1][1], GaussianLoss(shift)))
+    # A difference of two floats errs by one unit; 1e-15 is nine.
     return CoinLoss(tuple((share * (1 + 1e-15), loss) for share, loss in options if share > 0))
 
 

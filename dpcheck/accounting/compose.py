@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
+from functools import lru_cache
 from itertools import combinations_with_replacement, product
 
-from dpcheck.accounting import batches, selection, streams  # noqa: F401 - they register worst cases
+from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
 from dpcheck.accounting.losses import (
     BoundedLoss,
     BoundedRangeLoss,
@@ -28,6 +29,7 @@ from dpcheck.accounting.losses import (
     UnboundedLoss,
     WorstLoss,
 )
+from dpcheck.accounting.streams import sampled_turns
 from dpcheck.accounting.worst_case import stated_under, worst_case
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import UnsupportedAdjacency
@@ -43,7 +45,12 @@ from dpcheck.core.events.event import (
     Under,
 )
 from dpcheck.core.events.noise import Gaussian, Laplace, RandomizedResponse
-from dpcheck.core.events.training import BandedMatrix, SampledGaussian, SampledLaplace
+from dpcheck.core.events.training import (
+    BandedMatrix,
+    MatrixMechanism,
+    SampledGaussian,
+    SampledLaplace,
+)
 
 Profile = tuple[tuple[LossBounds, int], ...]
 
@@ -106,6 +113,9 @@ def profiles(
             # [ChoquetteChoo2023] Theorem 4: a group's turn comes every `bands` steps.
             step = SampledGaussian(node.noise_multiplier, node.sampling_rate)
             stack.append(task.inside(step, -(-node.steps // node.bands)))
+        elif isinstance(node, MatrixMechanism) and node.sampling_rate is not None:
+            for turn in sampled_turns(node, task.adjacency, task.group):
+                fixed[turn] += times
         elif isinstance(node, Parallel):
             options = [
                 profile
@@ -119,8 +129,13 @@ def profiles(
             choices[tuple(((found, 1),) for found in _sampled(node, task))] += times
         else:
             leaf = node if task.stated is None else stated_under(node, task.stated)
-            fixed[worst_case(leaf, task.adjacency, task.group)] += times
+            fixed[_worst_case(leaf, task.adjacency, task.group)] += times
     return _expand(fixed, choices)
+
+
+@lru_cache(maxsize=1024)  # a training loop asks for the same step after every step
+def _worst_case(leaf: Event, adjacency: Adjacency, group: int) -> LossBounds:
+    return worst_case(leaf, adjacency, group)
 
 
 def _branches(node: Parallel) -> list[Event]:

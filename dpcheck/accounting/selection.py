@@ -92,7 +92,9 @@ def _(event: selection.ShuffledReports, adjacency: Adjacency, group: int = 1) ->
     return LossBounds(upper, _counted(event.epsilon, event.people))
 
 
-# Counts rarer than this in all are an infinite loss.
+# What lies beyond the windows below, an infinite loss. By Bernstein's inequality a binomial count is t from
+# its mean with probability at most 2 exp(-t^2 / (2 (var + t/3))); at t = 11 sd + 60 the exponent is above
+# 60. For fair coins (Hoeffding) it is 2 exp(-72) at t = 6 sqrt(c): together below 4e-26.
 _RARE = 1e-25
 _CELLS = 4000
 _COUNTS = 400
@@ -115,7 +117,7 @@ def _shuffled(epsilon: float, people: int) -> LatticeMassLoss:
     start, stop = max(0, math.floor(others * q - reach)), min(others, math.ceil(others * q + reach))
     clones = np.arange(start, stop + 1)
     weight = binomial_masses(clones.astype(np.float64), others, q)
-    head = 1 / (1 + math.exp(-epsilon))
+    head, tail = 1 / (1 + math.exp(-epsilon)), math.exp(-epsilon) / (1 + math.exp(-epsilon))
     step = epsilon / _CELLS
     masses = np.zeros(2 * _CELLS + 1)
     stride = max(1, len(clones) // _COUNTS)
@@ -127,13 +129,15 @@ def _shuffled(epsilon: float, people: int) -> LatticeMassLoss:
         a = np.arange(max(0, math.floor(c / 2 - width)), min(c, math.ceil(c / 2 + width)) + 1)
         half = binomial_masses(a.astype(np.float64), c, 0.5)
         k = np.arange(int(a[0]), int(a[-1]) + 2)
-        p = head * np.append(0.0, half) + (1 - head) * np.append(half, 0.0)
+        p = head * np.append(0.0, half) + tail * np.append(half, 0.0)
         # P(A = k-1)/P(A = k) = k/(c+1-k), so the ratio is in closed form.
         rest = c + 1 - k
-        loss = np.log(head * k + (1 - head) * rest) - np.log((1 - head) * k + head * rest)
+        loss = np.log(head * k + tail * rest) - np.log(tail * k + head * rest)
+        # Two logarithms of numbers up to 1e9 err by less than 400 units; no loss is above epsilon.
+        loss = np.minimum(loss + 1e-13, epsilon)
         at = np.clip(np.ceil(loss / step + 1e-6).astype(np.int64) + _CELLS, 0, 2 * _CELLS)
         masses += np.bincount(at, weights=share * p, minlength=2 * _CELLS + 1)
-    # Beyond the windows: eleven standard deviations of the clones, twelve of their halves.
+    # 1e-9 is nine million units: the masses are products and sums of at most as many.
     return LatticeMassLoss(step, -_CELLS, tuple((masses * (1 + 1e-9)).tolist()), _RARE)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -30,6 +32,56 @@ def _(event: training.MatrixMechanism, adjacency: Adjacency, group: int = 1) -> 
         GaussianLoss(enclose_root(Fraction(most) * scale)[1]),
         GaussianLoss(enclose_root(Fraction(some) * scale)[0]),
     )
+
+
+def sampled_turns(
+    event: training.MatrixMechanism, adjacency: Adjacency, group: int
+) -> list[LossBounds]:
+    """The steps a record may be sampled for, under cyclic Poisson sampling.
+
+    With no more bands than steps between two turns the columns of a record's turns have disjoint rows: a
+    Poisson-sampled Gaussian each, of the column's norm [ChoquetteChoo2023, Theorem 4], of any turn at
+    most that of the largest column in it. With more bands the sampling is not counted: given who was drawn,
+    it is the mechanism with that pattern, and divergences are convex. Below, one column alone.
+    """
+    assert event.sampling_rate is not None
+    strategy, apart = np.array(event.strategy), event.min_separation
+    starts = range(0, len(strategy), apart)
+    norms = np.sqrt([math.fsum((column * column).tolist()) for column in strategy.T])
+    if _bands(strategy) > apart:
+        plain = replace(event, sampling_rate=None, participations=len(starts))
+        largest = _sampled(event, float(norms.max()), adjacency, group)
+        return [LossBounds(worst_case(plain, adjacency, group).upper, largest.lower)]
+    squares = [float(np.sum(norms[first::apart] ** 2)) for first in range(min(apart, len(norms)))]
+    best = int(np.argmax(squares))
+    found = []
+    for start in starts:
+        turn = norms[start : start + apart]
+        if turn.max() > 0:
+            upper = _sampled(event, float(turn.max()), adjacency, group).upper
+            own = float(turn[best]) if best < len(turn) else 0.0
+            lower = _sampled(event, own, adjacency, group).lower if own > 0 else None
+            found.append(LossBounds(upper, lower))
+    return found
+
+
+def _bands(strategy: Array) -> int:
+    """Rows a column reaches over, its own included."""
+    rows, columns = np.nonzero(strategy)
+    return int(np.max(rows - columns, initial=0)) + 1
+
+
+def _sampled(
+    event: training.MatrixMechanism, norm: float, adjacency: Adjacency, group: int
+) -> LossBounds:
+    """One sampled Gaussian of a column's norm: squares, sum, root and quotient err by less than 8 units."""
+    assert event.sampling_rate is not None
+    noise = event.noise_multiplier / norm
+    upper, lower = (
+        worst_case(training.SampledGaussian(at, event.sampling_rate), adjacency, group)
+        for at in (noise * (1 - 8 * UNIT), noise * (1 + 8 * UNIT))
+    )
+    return LossBounds(upper.upper, lower.lower, upper.failure, upper.assumes)
 
 
 def squared_sensitivity(strategy: Array, takes: int, apart: int) -> tuple[float, float]:

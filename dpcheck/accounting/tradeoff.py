@@ -13,6 +13,7 @@ from dpcheck.accounting.accountants.interface import AccountingMethod
 from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
+from dpcheck.numerics.rounding import UNIT
 from dpcheck.numerics.side import Side
 
 # The accountants whose delta is cheap enough for a whole curve of points.
@@ -53,4 +54,5 @@ def _by_deltas(side: OneSide, false_positives: float) -> float:
             1 - least - math.exp(point) * false_positives,
             math.exp(-point) * (1 - least - false_positives),
         )
-    return max(0.0, best - 1e-15)
+    # An exponential (8 units), a product and two sums of numbers below 1.
+    return max(0.0, best - 16 * UNIT)

@@ -178,7 +178,11 @@ def _(event: guarantee.ApproxDP, adjacency: Adjacency, group: int = 1) -> LossBo
     if steps == 1:
         return LossBounds(attained, attained)
     # [Vadhan2017] Lemma 2.2: delta grows by sum_{i<k} e^{i eps}.
-    growth = math.fsum(math.exp(min(i * event.epsilon, 700.0)) for i in range(steps))
+    if (steps - 1) * event.epsilon > 700:
+        growth = math.inf if event.delta else 0.0
+    else:
+        growth = math.fsum(math.exp(i * event.epsilon) for i in range(steps))
+    # An exponent of up to 700 errs by as many units, 1e-12 is 9,000.
     delta = event.delta * growth * (1 + 1e-12)
     if delta >= 1:
         return LossBounds(UnboundedLoss(f"delta of a group of {steps} exceeds 1"), attained)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 
 from dpcheck.core.errors import InvalidParameter
+
+# Counts beyond this are no counts of anything, and leave the range of whole floats.
+MOST = 10**15
 
 
 def finite(name: str, value: object) -> float:
@@ -83,4 +87,15 @@ def count(name: str, value: object, *, at_least: int = 1) -> int:
         raise InvalidParameter(
             f"{name} must be at least {at_least}, got {number}.", name=name, value=number
         )
+    if number > MOST:
+        raise InvalidParameter(f"{name} must be at most {MOST:.0e}.", name=name, value=number)
     return number
+
+
+def each(name: str, values: object, check: Callable[[str, object], float]) -> tuple[float, ...]:
+    """A tuple of numbers, each as `check` has it."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidParameter(
+            f"{name} must be a list of numbers, got {values!r}.", name=name, value=values
+        )
+    return tuple(check(name, value) for value in values)

@@ -31,7 +31,7 @@ from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
 
 # Where the product is below e^-FLAT it is left out and counted as error.
-FLAT = 80.0
+FLAT = 50.0
 # Counts may be smaller than planned by this factor: then e^(-FLAT FEWER) is left out.
 FEWER = 0.9
 
@@ -239,10 +239,17 @@ def _tilted(loss: LatticeLoss, tilt: float) -> Factor | None:
     if not math.isfinite(top):
         return None
     scale = top + math.log(float(np.sum(loss.masses * np.exp(exponent - top))))
-    x = loss.masses * np.exp(exponent - scale)
+    power = exponent - scale
+    if (
+        power.max() > 700.0
+    ):  # of a mass near the smallest float: in two steps, neither of which overflows
+        half = np.exp(power / 2)
+        x = loss.masses * half * half
+    else:
+        x = loss.masses * np.exp(power)
     largest = abs(tilt) * float(np.abs(levels).max())
-    # Level, product with t and difference: 4 |t l| + t h + |scale| units; e^x and one product.
-    drift = 2 * ELEMENTARY + 6 * UNIT * (largest + abs(scale))
+    # Level, product with t and difference: 4 |t l| + t h + |scale| units; e^x twice and two products.
+    drift = 3 * ELEMENTARY + 6 * UNIT * (largest + abs(scale))
     return Factor(loss, levels, x, scale, int(np.argmax(x)), drift)
 
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
+import dpcheck as package
+from dpcheck.cli.accounting.events import KINDS
 from dpcheck.cli.main import run
+from dpcheck.core.events import event as composed
 
 
 @dataclass
@@ -258,3 +261,56 @@ def test_an_explanation_holds_a_claim_against_the_bounds_and_draws_it(dpcheck, t
     )
     assert told["claim"] == {"epsilon": 4.0, "verdict": "holds"}
     assert told["explanation"]["moves"]["noise"]["2"] < told["epsilon"]["lower"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "epsilon"),
+    [
+        (("permute-and-flip", "--eps", "1"), "1"),
+        # [Lyu2017]: 1/4 for the threshold and 1/8 for each of three positive answers.
+        (
+            (
+                "above-threshold",
+                "--set",
+                "threshold_noise=4",
+                "--set",
+                "query_noise=8",
+                "--set",
+                "positives=3",
+                "--set",
+                "monotone=true",
+            ),
+            "0.625",
+        ),
+        (("report-noisy-max", "--noise", "2", "--set", "monotone=true"), "0.5"),
+        (("shuffled-reports", "--eps", "1", "--set", "people=1"), "1"),
+        # One column moves by sqrt(1 + 1/4), and one participation: a Gaussian of noise 2/sqrt(1.25).
+        (
+            ("matrix-mechanism", "--noise", "2", "--set", "strategy=1,0;0.5,1", "--delta", "1e-5"),
+            "2.25815",
+        ),
+    ],
+)
+def test_selection_and_matrices_from_the_shell(dpcheck, arguments, epsilon):
+    shown = dpcheck("account", *arguments)
+    assert shown.returncode == 0, shown.stderr
+    assert f"and {epsilon}." in shown.stdout
+
+
+def test_a_truth_value_is_true_or_false(dpcheck):
+    shown = dpcheck("account", "report-noisy-max", "--noise", "2", "--set", "monotone=maybe")
+    assert shown.returncode == 2
+    assert "monotone must be true or false" in shown.stderr
+
+
+def test_every_step_has_a_name_in_the_shell():
+    """All events but those made of others, which a JSON file describes."""
+    made_of_others = {kind.__name__ for kind in vars(composed).values() if isinstance(kind, type)}
+    kinds = {
+        name
+        for name, value in ((name, getattr(package, name)) for name in dir(package))
+        if isinstance(value, type)
+        and issubclass(value, package.Event)
+        and value is not package.Event
+    }
+    assert kinds - {kind.__name__ for kind in KINDS.values()} <= made_of_others

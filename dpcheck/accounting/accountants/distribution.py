@@ -36,9 +36,10 @@ class DistributionAccountant(Accountant):
         if delta <= 0:
             return math.inf
         kept, negligible = _without_negligible(parts)
-        return negligible + _worse_direction(
+        found = _worse_direction(
             kept, Side.UPPER, lambda ways, side: worse_epsilon(ways, delta, side), math.inf
         )
+        return math.nextafter(negligible + found, math.inf) if negligible else found
 
     def delta(self, parts: Parts, epsilon: float) -> float:
         """The least certified delta."""

@@ -15,6 +15,7 @@ from dpcheck.accounting.accountants.interface import Accountant, AccountingMetho
 from dpcheck.accounting.losses import GaussianLoss, Parts
 from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.enclose import LARGEST, enclose_root
+from dpcheck.numerics.rounding import UNIT
 
 
 def _normal(x: arb) -> arb:
@@ -88,8 +89,9 @@ def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:
         return 0.0, 0.0
     if math.isinf(mu * mu):  # the median loss is beyond the largest float
         return (LARGEST if delta < 0.5 else 0.0), math.inf
-    # The loss is N(mu^2/2, mu^2), so delta(eps) <= exp(-(eps/mu - mu/2)^2/2).
-    low, high = 0.0, mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / delta)) * (1 + 1e-9)
+    # The loss is N(mu^2/2, mu^2), so delta(eps) <= exp(-(eps/mu - mu/2)^2/2): 3 roundings, and 6 of the root.
+    middle, reach = mu * mu / 2, mu * math.sqrt(2 * math.log(1 / delta))
+    low, high = 0.0, (middle + reach) * (1 + 16 * UNIT)
     guess, width = _likely_epsilon(mu, delta, high), 4e-14
     while high - low > 1e-13 * high:
         # First around the guess, then by halves.

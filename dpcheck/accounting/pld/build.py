@@ -290,7 +290,9 @@ def _discrete_gaussian(scale: float, shift: int) -> LossPair:
     centred = weight[: 2 * reach + 1]
     total = math.fsum(np.add.reduceat(centred, np.arange(0, len(centred), 1024)))
     known = shift * (2 * x - shift) / (2 * scale**2)
-    # Exponents up to 38^2/2 err by three times that many units; tails beyond are below 1e-313.
+    # Exponents up to 745, beyond which e^-x is no float, err by 3 units of themselves, the sum by 1024; what
+    # is no normal float errs by less than the 1e-300 that counts as infinite; tails beyond 38 scales are
+    # below 1e-313.
     atoms = Atoms(other / total, weight / total, 4096 * UNIT, known)
     return AtomicPair(atoms, 1e-300, shift / scale**2)
 

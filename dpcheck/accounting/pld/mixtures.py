@@ -45,6 +45,8 @@ class Mixture:
             if weight > 0:
                 part, part_error = law(cuts, mean)
                 mass, error = mass + weight * part, error + weight * part_error
+                if len(self.weights) > 1 and mean == 0.0:
+                    error = error + 2 * UNIT * part  # 1 - sum w, where the sum is rounded
         error = error + (4 + len(self.means)) * 2 * UNIT * mass + TINY
         return mass, np.where(cuts[:-1] == cuts[1:], 0.0, error)
 

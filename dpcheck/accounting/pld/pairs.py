@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.accounting.pld.steep import entries_at, find_end
+from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import (
     Cells,
     Lattice,
@@ -26,8 +27,12 @@ from dpcheck.numerics.lattice import (
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
 from dpcheck.numerics.side import Side
 
+# Atoms spread over more lattice points than this are refused, for memory's sake.
+MOST_POINTS = 2**25
 # Rounding of atoms' masses and losses, in units, times (1 + |loss|).
 ATOM_UNITS = 64
+# More atoms than this are merged before they are put on a lower lattice.
+CROWDED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +207,11 @@ def upper_atoms(
     index, left, right = spread_atoms(lattice, p[kept], np.maximum(losses[kept], low))
     first = int(index.min())
     size = int(index.max()) - first + 2
+    if size > MOST_POINTS:
+        raise CannotCertify(
+            f"losses up to {float(losses[kept].max()):.3g} need {size:.3g} lattice points at a step of "
+            f"{lattice.step:.3g}; the Renyi bound may still hold: ask for it with method='rdp'."
+        )
     masses = np.zeros(size)
     masses += np.bincount(index - first, weights=left, minlength=size)
     masses += np.bincount(index - first + 1, weights=right, minlength=size)
@@ -222,6 +232,20 @@ def lower_atoms(atoms: Atoms) -> tuple[Array, Array, float, float]:
     # With this slack an atom on a lattice point stays there in spite of rounding.
     slack = 2 * ATOM_UNITS * UNIT * (1 + largest) + 4 * atoms.error
     return p[kept], q[kept], infinite, slack
+
+
+def _by_half_cells(lattice: Lattice, p: Array, q: Array) -> tuple[Array, Array]:
+    """The same outcomes merged by halves of cells (merging is sound below), where that leaves fewer."""
+    seen = (p > FAINTEST) & (q > FAINTEST)
+    p, q = p[seen], q[seen]
+    at = np.floor((np.log(p) - np.log(q) - lattice.offset) * (2 / lattice.step)).astype(np.int64)
+    at -= at.min(initial=0)
+    if int(at.max(initial=0)) > len(p):
+        return p, q
+    crowd = np.bincount(at)
+    rounding = 2 * (int(crowd.max()) + 1) * UNIT  # a unit for each term of a sum
+    more, less = (np.bincount(at, weights=mass)[crowd > 0] for mass in (p, q))
+    return np.asarray(more * (1 - rounding)), np.asarray(less * (1 + rounding))
 
 
 def atoms_epsilon(atoms: Atoms, rest: float, delta: float, side: Side) -> float | None:
@@ -331,5 +355,7 @@ class AtomicPair(LossPair):
         if self.atoms.known is not None and float(np.abs(self.nodes()[0]).max()) > STEEPEST_LOSS:
             return lowered_atoms(lattice, self.atoms, low, high)
         p, q, infinite, slack = lower_atoms(self.atoms)
+        if len(p) > CROWDED:
+            p, q = _by_half_cells(lattice, p, q)
         span = lattice.below(low) - 1, lattice.below(high) + 1
         return pool(lattice, p, q, span, infinite, slack)

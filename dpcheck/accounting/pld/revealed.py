@@ -20,7 +20,8 @@ from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT
 from dpcheck.numerics.tails import binomial_masses
 
-# Sizes this many standard deviations out, and a little more, count as an infinite loss of that probability.
+# Sizes this many standard deviations out, and 60 more, count as an infinite loss of that probability: by
+# Bernstein's inequality at most 2 exp(-t^2 / (2 (var + t/3))) < 2 e^-60 < 2e-26.
 SIZES_REACH = 11.0
 BEYOND = 1e-25
 GROUPS = 120
@@ -46,15 +47,17 @@ def revealed_size_pair(mu: float, rate: float, rows: int, *, backwards: bool) ->
         group = sizes[start : start + stride]
         share = min((group[-1] / rows) * (1 + 4 * UNIT), 1.0)
         worst = group[0] if backwards else group[-1]
-        log_c = math.log1p(-rate) - math.log1p(-worst / rows)
+        # Both logarithms err by 10 units of 1 + their size.
+        log_c, absent = math.log1p(-rate), math.log((rows - worst) / rows)
+        slip, log_c = 10 * UNIT * (2 - log_c - absent), log_c - absent
         found = _mixture(mu, share, backwards=backwards)
         weight = float(np.sum(weights[start : start + stride]))
         if backwards:
-            p, losses = weight * found.masses, found.levels - log_c
+            p, losses = weight * found.masses, found.levels - log_c + slip
             lost += weight * found.infinite
         else:
-            scale = weight * math.exp(log_c) * (1 + 4 * ELEMENTARY)
-            p, losses = scale * found.masses, found.levels + log_c
+            scale = weight * math.exp(log_c + slip) * (1 + 4 * ELEMENTARY)
+            p, losses = scale * found.masses, found.levels + log_c + slip
             lost += scale * found.infinite
         p_parts.append(p)
         loss_parts.append(losses)

@@ -18,7 +18,7 @@ from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import Array
 
 # log of the tilted mass that may lie outside the window on either side.
-OUTSIDE = -26.0
+OUTSIDE = -23.0
 # Losses with P-mass below delta e^-RARE in all count as infinite (upper) or are merged (lower).
 RARE = 13.0
 # Nodes of the picture of one loss; more are merged.
@@ -40,6 +40,8 @@ class Cumulants:
         self.cut: list[bool] = []
         for pair, count in parts:
             losses, logs = pair.nodes()
+            if not len(losses):  # every loss is infinite
+                losses, logs = np.zeros(1), np.full(1, -700.0)
             order = np.argsort(losses)
             losses, logs = _thinned(losses[order], logs[order])
             above = np.logaddexp.accumulate(logs[::-1])[::-1]
@@ -198,8 +200,10 @@ def aligned_part(cumulants: Cumulants) -> int | None:
     return best if stakes[best] > 0 else None
 
 
-def spread_cost(cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool) -> Array:
-    """About how much epsilon the lattice costs at each step h.
+def spread_cost(
+    cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool, finest: float
+) -> Array:
+    """About how much epsilon the lattice costs at each step h, none of them below `finest`.
 
     Upper: (t+1)/2 sum n E (L-a)(b-L), h^2/6 for a smooth law; a bulk narrower than a cell, aligned
     with the lattice, costs |L - anchor| h only. Merged half cells cost half of it, but atoms off the
@@ -208,7 +212,7 @@ def spread_cost(cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool
     cost = np.zeros_like(steps)
     aligned = aligned_part(cumulants)
     for part, (pair, count, losses, logs) in enumerate(cumulants.parts):
-        if pair.exact and part == aligned:
+        if pair.exact and part == aligned and (pair.span or 0.0) >= finest:
             continue
         weight = np.exp(logs + tilt * losses - _log_sum(logs + tilt * losses))
         away = np.abs(losses - pair.anchor)

@@ -14,6 +14,7 @@ from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.renyi.moments import (
+    LEAST_WEIGHT,
     RELATIVE_ERROR,
     Floats,
     laplace_log_moment,
@@ -101,7 +102,8 @@ def _(loss: losses.BoundedRangeLoss, orders: Floats) -> Floats:
     t = np.log((a - 1) / a) + np.log(-np.expm1(-a * e)) - log_small
     heads = -np.expm1(t - e) / -np.expm1(-e) * np.exp(-t)
     moment: Floats = np.logaddexp(a * t + np.log(heads), a * (t - e) + np.log1p(-heads))
-    # Exponents of up to a e err by that many units; the moment itself may be as small as (a-1) e^2/8.
+    # Exponents of up to a e err by 6 units of themselves, the logarithms beside them by 100; 1e-13 is 900.
+    # The moment is stationary at t, so that the rounding of t does not matter.
     moment = moment + 1e-13 * (1 + a * e)
     return np.minimum(moment / (a - 1), concentrated)
 
@@ -166,7 +168,8 @@ def discrete_laplace_moment(
         inner = s * k + np.log(-np.expm1((1 - s) * k)) - k - np.log(-np.expm1(-k))
         ends.append(inner - a * s / scale + math.log(math.tanh(1 / (2 * scale))))
     moment = log_sum_exp(np.stack(ends, axis=-1))
-    return moment, 1e-14 * (1 + orders * s / scale)
+    # Exponents err by 10 units of themselves, four logarithms of 1e-16 or more by 8 units of 37 each.
+    return moment, 1e-14 * (16 + orders * s / scale)
 
 
 @renyi.register
@@ -191,9 +194,12 @@ def finite_moment(loss: losses.FiniteLoss, orders: Floats) -> tuple[Floats, Floa
 @renyi.register
 def _(loss: losses.GaussianMixtureLoss, orders: Floats) -> Floats:
     # One shift: the direction with the mixture on top is the larger one [Mironov2019, Theorem 5].
-    moments = mixture_log_moments(loss.shifts, loss.weights, tuple(orders.tolist()))
+    weights, total = loss.weights, math.fsum(loss.weights)
+    if 0 < total < LEAST_WEIGHT:
+        weights = tuple(weight * (LEAST_WEIGHT / total * (1 + 1e-12)) for weight in weights)
+    moments = mixture_log_moments(loss.shifts, weights, tuple(orders.tolist()))
     if len(loss.shifts) > 1:
-        back = mixture_log_moments(loss.shifts, loss.weights, tuple((1 - orders).tolist()))
+        back = mixture_log_moments(loss.shifts, weights, tuple((1 - orders).tolist()))
         moments = np.maximum(moments, back)
     if not np.isfinite(moments).all():  # too long a sum
         moments = np.where(np.isfinite(moments), moments, _convex_mixture_moments(loss, orders))

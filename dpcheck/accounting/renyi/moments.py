@@ -17,6 +17,10 @@ Floats = NDArray[np.float64]
 # and a few hundred terms of one sign. Callers inflate by this.
 RELATIVE_ERROR = 1e-10
 
+# Smaller weights are raised to this: the divergence from Q of (1-w) Q + w M, and back, is convex in w and 0
+# at w = 0, so it grows with w.
+LEAST_WEIGHT = 1e-19
+
 # Sums longer than this (times the number of shifts) are not formed: the moment counts as unknown. That
 # happens where the divergence is in the thousands; there convexity loses a thousandth of it at most.
 MOST_TERMS = 100_000
@@ -37,7 +41,11 @@ def mixture_log_moments(
 
     The trapezoidal rule on the line. With b below the distance of the nearest singularity its
     relative error is at most 2 e^{b^2/2} / (e^{2 pi b/h} - 1) times the growth of the integrand on
-    the shifted line; h is chosen to make that below 1e-30.
+    the shifted line; h is chosen to make that below 2 e^-75 times the growth. Of the power itself it is at
+    most e, which is enough where the excess over 1 + t v is above 1e-20. Below, |(1+z)^t - 1 - t z| is at
+    most t^2 |z|^2 max(|1+z|^(t-2), 1) and |z|^2 = v^2 + 2 w^2 e^a (1 - cos s b). The second term averages to
+    at most w s^2 b^2 (1 + 1e-20), the excess is at least w^2 s^2/2: a growth of 2 b^2/w <= 300/w, so that
+    the relative error is below 1e-11 for w >= 1e-19 (`LEAST_WEIGHT`).
     Reference: [Trefethen2014] Theorem 5.1; [Mironov2019] Theorem 4 for the divergence.
     """
     s, w, t = np.asarray(shifts), np.asarray(weights), np.asarray(exponents)
@@ -66,7 +74,7 @@ def mixture_log_moments(
         return np.array([mixture_log_moments(shifts, weights, (p,))[0] for p in exponents])
     if terms.max() > 690.0:  # too steep for plain numbers; digits near 1 are lost, so round up
         log_terms = np.logaddexp.reduce(np.log(w)[:, None] + terms, axis=0)
-        log_base = np.logaddexp(np.log1p(-w.sum()), log_terms)
+        log_base = np.logaddexp(_log_rest(float(w.sum())), log_terms)
         total = float(log_sum_exp(t[0] * log_base - x**2 / 2)) + float(np.log(norm))
         return np.array([total + 1e-12 * (1 + abs(total))])
     v = w @ np.expm1(terms)
@@ -90,8 +98,13 @@ def mixture_log_moments(
 def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
     """log E_{x~Laplace(0,1)} (1 + q (e^{|x| - |x-r|} - 1))^t, for t > 1 or t < 0.
 
-    The two tails have constant loss; the part between is a smooth integral, done by Gauss-Legendre
-    on panels short enough for the steepest exponential in it.
+    The two tails have constant loss; the part between is done by Gauss-Legendre with 24 nodes on panels of
+    half-length h <= 2/(1 + 2|t|). The integrand is analytic while |Im x| < pi/2, where 1 + v = 0. Error of a
+    panel: at most 6 M rho^-46 times h, M the largest modulus on the ellipse whose semi-axes add up to rho h
+    ([Trefethen2013] Theorem 19.3). For t > 1 take rho = 4: |1 + v(x + iy)| <= 1 + v(x), so the power grows by
+    at most e^{2 t (2.13 - 1) h} < e^3, and 4^-46 < 1e-27. For t <= -1 take rho = 3.5, y <= 1.61 h: |1 + v| >=
+    cos(y) (1 + v), whose power is below e^2, and 3.5^-46 < 1e-24. For -1 < t < 0 take rho = 1.9, y <= 1.38:
+    cos(1.38) > 0.18 and 1.9^-46 < 2e-13. What is subtracted, 1 + t v, is no larger.
     """
     panels = 1 + int(np.ceil(ratio * (1 + 2 * abs(exponent)) / 4))
     edges = np.linspace(0.0, ratio, panels + 1)
@@ -101,8 +114,7 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
     loss = np.concatenate([(2 * x - ratio).ravel(), [ratio, -ratio]])
     mass = np.concatenate([inner_mass.ravel(), [0.5 * np.exp(-ratio), 0.5]])
     if ratio > STEEPEST:  # too steep for plain numbers; digits near 1 are lost, so round up
-        rest = np.log1p(-rate) if rate < 1 else -np.inf
-        log_base = np.logaddexp(rest, np.log(rate) + loss)
+        log_base = np.logaddexp(_log_rest(rate), np.log(rate) + loss)
         total = float(log_sum_exp(exponent * log_base + np.log(np.maximum(mass, 1e-320))))
         return total + 1e-12 * (1 + abs(total) + abs(exponent) * ratio)
     height = exponent * np.log1p(rate * np.expm1(loss)) + np.log(mass)
@@ -110,6 +122,11 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
         return float(log_sum_exp(height))
     v = rate * np.expm1(loss)
     return float(np.log1p((_bernoulli_excess(v, exponent) * mass).sum()))
+
+
+def _log_rest(weight: float) -> float:
+    """log(1 - weight)."""
+    return float(np.log1p(-weight)) if weight < 1 else -np.inf
 
 
 # Distance from its peak at which an integrand with log-curvature at most -1 has lost all but e^-98.
@@ -121,9 +138,20 @@ def excess_log_moments(shift: float, most: int) -> tuple[Floats, Floats]:
 
     With y = s x - s^2/2 both log |e^y - 1| are concave, so every integrand is log-concave with curvature
     at most -1, and all but e^-98 of it lies within 14 of its peak. Above r = 1 the peak solves
-    x = j s e^y/(e^y - 1), which is at least j s and at most j s + s/2 + sqrt(j) since e^y - 1 >= y; below,
-    it lies between -sqrt(j) and 0. Gauss-Legendre on panels of at most half a standard deviation.
+    x = j s + j s/(e^y - 1), which is at least j s and at most j s + sqrt(j), since j s/(e^y - 1) <= j s/y and
+    y >= s (x - j s); below, it lies between -sqrt(j) and 0.
+
+    Gauss-Legendre on panels of at most half a standard deviation. The integrand (r - 1)^j e^{-x^2/2} is
+    entire. With 24 nodes the error of a panel is at most 6 M 16^-46 times its length, M the largest modulus
+    on the ellipse that reaches 2 beyond the panel ([Trefethen2013] Theorem 19.3). At a distance d from where
+    r = 1, |1 - 1/r| grows there by at most 1 + 2/d and e^{j s x - x^2/2}, a normal density at j s, by
+    e^{2 |x - j s| + 4}. At the peak d (d + s/2) >= j and d >= (j - 1/2) s, so d^2 >= j - 1/2, and
+    |x - j s| <= sqrt(j): together below e^{4 sqrt(j) + 5} <= e^69 for j <= 256. At distance D from it the
+    integrand is e^{-D^2/2} of the peak, which pays for e^{2 D}. And 16^-46 < e^-127.
     """
+    if shift > STEEPEST:
+        unknown = np.full(most - 1, np.inf)
+        return unknown, unknown  # says nothing
     # Orders ask for few or many: a table for each power of two serves all of them.
     positive, both = _excess_table(shift, 1 << max(most - 1, 15).bit_length())
     return positive[: most - 1], both[: most - 1]
@@ -137,11 +165,11 @@ def _excess_table(shift: float, most: int) -> tuple[Floats, Floats]:
         shift,
         j,
         np.maximum(j * shift - _BEYOND, centre),
-        j * shift + centre + root + _BEYOND,
+        j * shift + root + _BEYOND,
     )
     below = _excess_integral(shift, j, -root - _BEYOND, np.full_like(j, min(centre, _BEYOND)))
     # Exponents are differences of numbers of about this size.
-    slip = RELATIVE_ERROR + 4e-15 * j * shift * (j * shift + centre + root + _BEYOND)
+    slip = RELATIVE_ERROR + 4e-15 * j * shift * (j * shift + root + _BEYOND)
     return above + slip, np.logaddexp(above, below) + slip
 
 
@@ -155,7 +183,7 @@ def _excess_integral(shift: float, j: Floats, low: Floats, high: Floats) -> Floa
         distance = np.log(np.abs(np.expm1(np.minimum(y, 40.0)))) + np.maximum(y - 40.0, 0.0)
     terms = j[:, None, None] * distance - x**2 / 2 + np.log(_WEIGHTS)
     scale = np.log(half[:, 0, 0]) - 0.5 * np.log(2 * np.pi)
-    return log_sum_exp(terms.reshape(len(j), -1)) + scale
+    return np.asarray(log_sum_exp(terms.reshape(len(j), -1)) + scale)
 
 
 def _bernoulli_excess(v: Floats, t: Floats | float) -> Floats:

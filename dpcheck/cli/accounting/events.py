@@ -18,6 +18,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidEvent, InvalidParameter, UnknownName, UsageError
 from dpcheck.core.events import guarantee as guarantee_events
 from dpcheck.core.events import noise as noise_events
+from dpcheck.core.events import selection as selection_events
 from dpcheck.core.events import training as training_events
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import from_json
@@ -32,7 +33,7 @@ def _kebab(name: str) -> str:
 
 KINDS: dict[str, type[Event]] = {
     _kebab(name): kind
-    for module in (noise_events, training_events, guarantee_events)
+    for module in (noise_events, training_events, selection_events, guarantee_events)
     for name, kind in vars(module).items()
     if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
 }
@@ -192,6 +193,12 @@ def _typed(kind: type[Event], name: str, value: Flag) -> Flag:
     annotation = str(next(f.type for f in dataclasses.fields(kind) if f.name == name))  # type: ignore[arg-type]  # all are
     if "Adjacency" in annotation or annotation == "str":
         return value
+    if annotation == "bool":
+        if value.lower() not in ("true", "false"):
+            raise InvalidParameter(f"{name} must be true or false, got {value!r}.", name=name)
+        return value.lower() == "true"
+    if "tuple[tuple" in annotation:  # rows of a matrix
+        return tuple(tuple(number(item) for item in row.split(",")) for row in value.split(";"))
     if "tuple" in annotation:
         return tuple(number(item) for item in value.split(","))
     if annotation == "int":

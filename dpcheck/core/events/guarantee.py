@@ -14,7 +14,7 @@ from typing import ClassVar
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import non_negative, positive, probability
+from dpcheck.core.validate import MOST, each, non_negative, positive, probability
 
 
 def _read_adjacency(event: PureDP | ApproxDP | ZCDP | GDP | LossDistribution) -> None:
@@ -100,9 +100,9 @@ class LossDistribution(Event):
             (self.first, self.masses, self.infinite),
             self.added or (self.first, self.masses, self.infinite),
         ):
-            if not isinstance(first, int) or not masses:
+            if not isinstance(first, int) or abs(first) > MOST or not masses:
                 raise InvalidParameter("a loss distribution has a whole first index and masses.")
-            total = math.fsum(non_negative("masses", mass) for mass in masses)
+            total = math.fsum(each("masses", masses, non_negative))
             if total + non_negative("infinite", infinite) < 1 - 1e-9:
                 raise InvalidParameter(
                     f"the masses of a loss distribution add up to {total + infinite:g}, less than 1; what is "

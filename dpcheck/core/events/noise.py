@@ -13,7 +13,7 @@ from typing import ClassVar
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import count, finite, non_negative, positive, rate
+from dpcheck.core.validate import count, each, finite, non_negative, positive, rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class FinitePair(Event):
 
     def __post_init__(self) -> None:
         for name in ("p", "q"):
-            masses = tuple(non_negative(name, value) for value in getattr(self, name))
+            masses = each(name, getattr(self, name), non_negative)
             object.__setattr__(self, name, masses)
             if abs(finite(name, sum(masses)) - 1) > 1e-9:
                 raise InvalidParameter(

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import count, finite, non_negative, positive, rate
+from dpcheck.core.validate import count, each, finite, non_negative, positive, rate
 
 
 def _check_noise(event: Event) -> None:
@@ -93,8 +94,7 @@ class MixtureGaussian(Event):
     def __post_init__(self) -> None:
         _check_noise(self)
         for name, check in (("contributions", non_negative), ("probabilities", non_negative)):
-            values = tuple(check(name, value) for value in getattr(self, name))
-            object.__setattr__(self, name, values)
+            object.__setattr__(self, name, each(name, getattr(self, name), check))
         if not self.contributions or len(self.contributions) != len(self.probabilities):
             raise InvalidParameter(
                 f"every contribution needs one probability, got {len(self.contributions)} and "
@@ -258,19 +258,25 @@ class MatrixMechanism(Event):
 
     Row t of `strategy` weighs what was contributed up to step t (a banded matrix, the inverse of one, prefix
     sums, ...); the noise on every row is N(0, (noise_multiplier C)^2 I). A record contributes at most
-    `participations` times, at least `min_separation` steps apart.
+    `participations` times, at least `min_separation` steps apart. With `sampling_rate`: records are split by
+    index into `min_separation` cyclic groups and Poisson-sampled at that rate when their group's turn comes.
     """
 
     noise_multiplier: float
     strategy: tuple[tuple[float, ...], ...]
     participations: int = 1
     min_separation: int = 1
+    sampling_rate: float | None = None
 
     def __post_init__(self) -> None:
         _check_noise(self)
         for name in ("participations", "min_separation"):
             object.__setattr__(self, name, count(name, getattr(self, name)))
-        rows = tuple(tuple(finite("strategy", value) for value in row) for row in self.strategy)
+        if self.sampling_rate is not None:
+            object.__setattr__(self, "sampling_rate", rate("sampling_rate", self.sampling_rate))
+        if not isinstance(self.strategy, Iterable):
+            raise InvalidParameter("a strategy is a matrix, row by row.", name="strategy")
+        rows = tuple(each("strategy", row, finite) for row in self.strategy)
         object.__setattr__(self, "strategy", rows)
         if not 1 <= len(rows) <= MOST_STEPS or any(len(row) != len(rows) for row in rows):
             raise InvalidParameter(

@@ -161,7 +161,12 @@ def certify(cost: Floats, epsilon: float, delta: float, hedge: float) -> Certifi
     """A certificate for releases most of which are of `cost`."""
     if delta <= 0 or epsilon < 0:
         return Certificate(2.0)
-    place = best_order(cost, epsilon, delta)
+    return _certify(tuple(cost.tolist()), epsilon, delta, hedge)
+
+
+@lru_cache(maxsize=256)
+def _certify(cost: tuple[float, ...], epsilon: float, delta: float, hedge: float) -> Certificate:
+    place = best_order(np.array(cost), epsilon, delta)
     shares = shared(place, hedge)
     used = sorted(shares)
     found = limits(ORDERS[used], epsilon, np.array([shares[at] * delta for at in used]))

@@ -208,7 +208,7 @@ class DeltaDivided:
     account: str
     allocation: Allocation
     time: float = field(default_factory=_now)
-    kind: ClassVar[str] = "division"
+    kind: ClassVar[str] = "shares"
 
     def apply(self, state: State) -> None:
         """Fixed from now on."""
@@ -227,6 +227,10 @@ class DeltaDivided:
             "limits": [list(pair) for pair in found.certificate.limits],
             **{share: str(getattr(found, share)) for share in _SHARES},
         }
+
+
+# As earlier versions wrote it; they do not know the new kind, and so refuse what they cannot enforce.
+_READERS["division"] = _READERS["shares"]
 
 
 @_readable(

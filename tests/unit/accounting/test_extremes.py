@@ -4,7 +4,9 @@ import math
 import warnings
 
 import mpmath
+import numpy as np
 import pytest
+from mpmath import mp
 
 import dpcheck
 from dpcheck.core.errors import DpcheckError
@@ -102,3 +104,63 @@ def test_coins_with_an_option_of_unknown_divergence_do_not_warn():
         )
     assert found.lower <= found.upper < math.inf
     assert found.upper >= whole.lower
+
+
+def test_nothing_but_infinite_losses():
+    # Found by benchmarks/fuzz: disjoint supports beside another mechanism divided by zero.
+    event = dpcheck.FinitePair((0.0, 1.0), (1.0, 0.0)) * 97 + dpcheck.TreeAggregation(5.3, 19, 2, 2)
+    found = dpcheck.epsilon(event, delta=2e-19, adjacency="zero-out")
+    assert (found.lower, found.upper) == (math.inf, math.inf)
+    assert dpcheck.delta(event, epsilon=3.0, adjacency="zero-out").upper == 1.0
+
+
+def test_steep_mixtures_without_an_unshifted_part_do_not_warn():
+    # Found by benchmarks/fuzz: log(1 - 1) where the weights add up to 1.
+    from dpcheck.accounting.renyi.moments import mixture_log_moments
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = mixture_log_moments((60.0,), (1.0,), (2.0,))
+    assert found[0] == pytest.approx(3600.0, rel=1e-10)  # t (t - 1) s^2 / 2
+
+
+def test_huge_shifts_are_not_undercut():
+    """mu^2/2 beyond 2^53 mu: its rounding alone is more than the rest of epsilon."""
+    mp.dps, before = 150, mp.dps
+    try:
+        rng = np.random.default_rng(3)
+        for _ in range(40):
+            mu, delta = 10 ** rng.uniform(5, 60), 10 ** rng.uniform(-20, -0.4)
+            bound = dpcheck.epsilon(dpcheck.GDP(mu), delta=delta)
+            for end, sign in ((bound.lower, 1), (bound.upper, -1)):
+                near, far = (mp.mpf(mu) / 2 - x for x in (end / mp.mpf(mu), -end / mp.mpf(mu)))
+                # The tail at -far is its density over far but for 1/far^2, e^eps times that the one at near.
+                reached = mp.ncdf(near) - mp.npdf(near) / far
+                assert sign * (reached - delta) >= -1e-9 * delta
+    finally:
+        mp.dps = before
+
+
+@pytest.mark.parametrize(("epsilon", "people"), [(1e-6, 1000), (1e-9, 50), (40.0, 2), (50.0, 1000)])
+def test_shuffled_reports_of_extreme_epsilons_have_an_answer(epsilon, people):
+    event = dpcheck.ShuffledReports(epsilon, people)
+    found = dpcheck.epsilon(event, delta=1e-12)
+    assert 0 <= found.lower <= found.upper <= epsilon * (1 + 1e-9)
+    leak = dpcheck.delta(event * 10, epsilon=1.0)
+    assert 0 <= leak.lower <= leak.upper <= 1
+
+
+def test_a_group_of_approximate_guarantees_with_exploding_delta_is_unbounded():
+    """e^800 times 1e-320 is far above 1: no finite epsilon follows."""
+    event = dpcheck.Grouped(dpcheck.ApproxDP(400.0, 1e-320), 3)
+    assert dpcheck.epsilon(event, delta=1e-3).upper == math.inf
+    assert dpcheck.epsilon(dpcheck.Grouped(dpcheck.PureDP(400.0), 3)).upper == 1200.0
+
+
+def test_a_delta_above_the_sampling_rate_costs_nothing():
+    # Found by benchmarks/fuzz: a quotient that is not used overflowed.
+    event = dpcheck.SampledLaplace(0.00783234554311636, 4.2460625364973773e-08)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = dpcheck.epsilon(event, delta=0.08385724155714702)
+    assert (found.lower, found.upper) == (0.0, 0.0)

@@ -66,3 +66,51 @@ def test_the_event_is_a_gaussian_of_its_sensitivity() -> None:
 def test_what_is_no_strategy_is_refused(rows) -> None:
     with pytest.raises(InvalidParameter):
         dpcheck.MatrixMechanism(1.0, rows)
+
+
+def _banded(steps: int, weights: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+    """A lower-triangular Toeplitz matrix with these weights below its diagonal."""
+    return tuple(
+        tuple(weights[t - j] if 0 <= t - j < len(weights) else 0.0 for j in range(steps))
+        for t in range(steps)
+    )
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_a_banded_strategy_under_cyclic_poisson_sampling_is_sampled_steps(adjacency) -> None:
+    """Columns of norm 1 but for the last: 12 steps, 3 groups, 4 turns at rate 0.2."""
+    event = dpcheck.MatrixMechanism(2.0, _banded(12, (0.8, 0.6)), 1, 3, 0.2)
+    steps = dpcheck.epsilon(dpcheck.SampledGaussian(2.0, 0.2) * 4, delta=1e-6, adjacency=adjacency)
+    found = dpcheck.epsilon(event, delta=1e-6, adjacency=adjacency)
+    assert found.upper == pytest.approx(steps.upper, rel=1e-6)
+    assert found.lower == pytest.approx(steps.lower, rel=1e-6)
+
+
+def test_two_sampled_turns_against_a_plane_integral() -> None:
+    """Two turns with columns (1, 0.5) and 1: the product of two sampled Gaussians, on a grid."""
+    rate, noise, epsilon = 0.3, 0.9, 0.4
+    event = dpcheck.MatrixMechanism(noise, _banded(3, (1.0, 0.5)), 1, 2, rate)
+    x = np.arange(-9.0, 11.0, 0.02)
+
+    def ratio(norm: float) -> np.ndarray:
+        mu = norm / noise
+        return 1 - rate + rate * np.exp(mu * x - mu * mu / 2)
+
+    normal = np.exp(-x * x / 2) / math.sqrt(2 * math.pi) * 0.02
+    first, second = ratio(math.sqrt(1.25)), ratio(1.0)
+    gains = np.maximum(np.multiply.outer(first, second) - math.exp(epsilon), 0.0)
+    truth = float(normal @ gains @ normal)
+    found = dpcheck.delta(event, epsilon=epsilon)
+    assert found.lower <= truth * (1 + 1e-4)
+    assert truth <= found.upper * (1 + 1e-4)
+    assert found.upper - found.lower < 0.01 * truth
+
+
+def test_more_bands_than_the_groups_keep_apart_are_not_amplified() -> None:
+    rows = _banded(6, (1.0, 1.0, 1.0, 1.0))
+    sampled = dpcheck.MatrixMechanism(5.0, rows, 1, 2, 0.1)
+    whole = dpcheck.MatrixMechanism(5.0, rows, 3, 2)
+    found = dpcheck.epsilon(sampled, delta=1e-5)
+    assert found.upper == pytest.approx(dpcheck.epsilon(whole, delta=1e-5).upper, rel=1e-6)
+    one = dpcheck.epsilon(dpcheck.SampledGaussian(5.0 / 2, 0.1), delta=1e-5)
+    assert found.lower == pytest.approx(one.lower, rel=1e-3)

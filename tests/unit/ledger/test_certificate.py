@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+import dpcheck
 from dpcheck import Budget, BudgetExceeded, Gaussian, Ledger, PureDP, SampledGaussian
-from dpcheck.core.errors import DpcheckError
+from dpcheck.accounting.renyi.conversion import optimal
+from dpcheck.core.errors import DpcheckError, LedgerBroken, LedgerMisuse
 from dpcheck.ledger.pricing.certificate import (
     ANNOUNCED,
     ORDERS,
@@ -20,7 +22,9 @@ from dpcheck.ledger.pricing.certificate import (
     limits,
     shared,
 )
-from dpcheck.ledger.pricing.mixture import one_order
+from dpcheck.ledger.pricing.filters import RenyiFilter
+from dpcheck.ledger.pricing.mixture import SOME, favouring, one_order
+from dpcheck.ledger.storage.entries import from_fields, to_fields
 
 mpmath.mp.dps = 50
 CASES = [
@@ -66,6 +70,9 @@ def test_the_limit_is_the_lossless_one(order, epsilon, delta):
     if order > 2 or epsilon < 2:  # elsewhere the best C is beyond what is tried
         assert limit >= dual * (1 - 1e-3)
     assert limit >= float(one_order(np.array([order]), epsilon, delta)[0]) - 1e-9
+    if order > 2 and epsilon and order * delta < 1:  # the accountant's own lossless conversion
+        (spent,) = optimal(np.array([order]), np.array([limit]), delta)
+        assert spent == pytest.approx(epsilon, rel=1e-2)
 
 
 def constants(order, epsilon, delta, limit):
@@ -196,8 +203,6 @@ def alternating(ledger, events):
 
 
 def test_an_announced_schedule_gets_nearly_what_a_fixed_one_would_in_any_order():
-    import dpcheck
-
     budget = Budget(2.0, 1e-5)
     told = Ledger(budget, "add-remove", expect=STEP * 2 + OTHER)
     done = alternating(told, [STEP, OTHER, STEP])
@@ -249,3 +254,48 @@ def test_the_filter_follows_what_was_announced_and_holds_without_it():
 def test_what_is_no_schedule_cannot_be_announced(expect):
     with pytest.raises(DpcheckError, match="expect"):
         Ledger(Budget(1.0, 1e-5), "add-remove", expect=expect)
+
+
+# In the file. ------------------------------------------------------------------------------------
+
+
+def written_shares():
+    with Ledger(Budget(2.0, 1e-5), "add-remove", filter="rdp") as ledger:
+        ledger.spend(ledger.dataset("d"), STEP)
+        return to_fields(next(e for e in ledger.history() if e.kind == "shares"))
+
+
+def test_limits_are_kept_and_those_of_other_orders_are_refused():
+    fields = written_shares()
+    found = from_fields(fields).allocation.certificate
+    assert (found.order, found.epsilon) == (fields["order"], 2.0)
+    assert [list(pair) for pair in found.limits] == fields["limits"]
+    fields["limits"][0][0] += 1e-3
+    with pytest.raises(LedgerBroken, match="other orders"):
+        from_fields(fields)
+
+
+def test_what_earlier_versions_wrote_goes_on_with_its_weights():
+    fields = {**written_shares(), "kind": "division"}
+    fields["order"] = float(SOME[20])
+    del fields["limits"], fields["epsilon"]
+    fixed = from_fields(fields).allocation.certificate
+    assert fixed == Certificate(float(SOME[20]))
+    mixture, rule = favouring(float(SOME[20])), RenyiFilter()
+    for rho in np.geomspace(1e-3, 1.0, 40):
+        allowed = mixture.allows(SOME * rho, 2.0, 1e-5)
+        assert rule.allows(ORDERS * rho, 2.0, 1e-5, fixed) == allowed
+        assert rule.epsilon(ORDERS * rho, 1e-5, fixed) == mixture.epsilon(SOME * rho, 1e-5)
+
+
+def test_what_was_announced_is_part_of_the_terms(tmp_path):
+    path, budget = tmp_path / "told.ledger", Budget(2.0, 1e-5)
+    with Ledger.open(path, budget, "add-remove", expect=(STEP * 2 + OTHER) * 3) as ledger:
+        ledger.spend(ledger.dataset("d"), OTHER)
+        left = ledger.remaining()
+    with Ledger.open(path, expect=STEP * 2 + OTHER) as again:
+        assert again.terms.expect == STEP * 2 + OTHER
+        assert again.remaining() == left
+        assert left.loop is not None
+    with pytest.raises(LedgerMisuse, match="expect"):
+        Ledger.open(path, expect=STEP)

@@ -62,6 +62,29 @@ def test_elementary_functions_err_less_than_a_quarter_of_what_is_assumed(functio
             assert abs(arb(value) - true) <= ELEMENTARY / 4 * abs(true) + 1e-300, point
 
 
+def test_functions_of_angles_err_less_than_half_of_what_is_assumed() -> None:
+    rng = np.random.default_rng(4)
+    x = np.concatenate(
+        (rng.uniform(-2 * np.pi, 2 * np.pi, 3000), 10.0 ** rng.uniform(-12, 0, 1000))
+    )
+    y = rng.normal(size=len(x)) * 10.0 ** rng.uniform(-6, 6, len(x))
+    z = x + 1j * y
+    allowed = ELEMENTARY / 2
+    turns, sizes, angles = np.exp(1j * x), np.abs(z), np.angle(z)
+    with precision(160):
+        for k in range(len(x)):
+            a, b = arb(float(x[k])), arb(float(y[k]))
+            for found, true in (
+                (np.sin(x[k]), a.sin()),
+                (np.cos(x[k]), a.cos()),
+                (turns[k].real, a.cos()),
+                (turns[k].imag, a.sin()),
+                (sizes[k], (a * a + b * b).sqrt()),
+                (angles[k], arb.atan2(b, a)),
+            ):
+                assert abs(arb(float(found)) - true) <= allowed * abs(true), (x[k], y[k])
+
+
 @pytest.mark.parametrize("law", ["normal", "laplace"])
 def test_masses_enclose_the_truth(law: str) -> None:
     rng = np.random.default_rng(3)

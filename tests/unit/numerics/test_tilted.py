@@ -107,6 +107,14 @@ def test_the_mass_of_infinite_losses_survives_underflow(finite, infinite, count)
         assert high - low <= 1e-4 * true
 
 
+def test_masses_near_the_smallest_float_are_tilted_without_overflow() -> None:
+    """A steep tilt makes a mass of 1e-320 the heaviest; the bound is loose there, but a number."""
+    loss = LatticeLoss(Lattice(1.0), 0, np.array([1.0, 1e-320]))
+    composed = _composed(loss, 1, Window(800.0, -2, 16, 1.0, 1.0), Side.UPPER)
+    value = float(composed.delta(np.array([0.5]))[0][0])
+    assert 1e-320 * -math.expm1(-0.5) <= value <= 1e-6
+
+
 def test_mass_outside_the_window_is_never_lost_from_an_upper_bound() -> None:
     loss = LatticeLoss(Lattice(0.1), -5, np.full(11, 1 / 11))
     narrow = Window(0.5, 0, 32, 3.0, 3.0)
