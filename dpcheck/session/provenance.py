@@ -68,7 +68,7 @@ def rerun_command(request: AuditRequest) -> str:
 
 
 # Change no figure, or cannot be said in one call.
-_NOT_THE_RESULT = ("adjacency", "outside", "pictures", "resume", "store", "workers")
+_NOT_THE_RESULT = ("adjacency", "begun", "outside", "pictures", "resume", "store", "workers")
 
 
 def rerun_python(request: AuditRequest, part: str) -> str:
