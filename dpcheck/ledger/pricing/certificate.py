@@ -98,8 +98,8 @@ def limits(orders: Floats, epsilon: float, deltas: Floats) -> Floats:
 
     >>> round(float(limits(np.array([8.0]), 3.0, np.array([1e-5]))[0]), 4)
     1.7859
-    >>> round(float(limits(np.array([8.0]), 0.4, np.array([1e-5]))[0]), 4)
-    0.0001
+    >>> round(float(limits(np.array([8.0]), 1.0, np.array([1e-5]))[0]), 4)
+    0.0288
     """
     s = orders - 1
     t = s / orders
