@@ -98,8 +98,8 @@ def limits(orders: Floats, epsilon: float, deltas: Floats) -> Floats:
 
     >>> round(float(limits(np.array([8.0]), 3.0, np.array([1e-5]))[0]), 4)
     1.7859
-    >>> round(float(limits(np.array([8.0]), 0.4, np.array([1e-5]))[0]), 4)
-    0.0001
+    >>> round(float(limits(np.array([8.0]), 1.0, np.array([1e-5]))[0]), 4)
+    0.0288
     """
     s = orders - 1
     t = s / orders
@@ -109,12 +109,15 @@ def limits(orders: Floats, epsilon: float, deltas: Floats) -> Floats:
     def limit(above: Floats) -> Floats:
         """With C = e^above delta."""
         log_c = log_delta + above
-        log_sum = np.logaddexp(log_c, epsilon)  # of C + e^epsilon
+        gap = np.logaddexp(
+            0.0, epsilon - log_c
+        )  # log(C + e^epsilon) - log C, also where it is tiny
         # m(a, C + e^epsilon) - m(a, C) = 1, a raised by what the logarithms may be off.
-        difference = log_k + t * log_sum + np.log(-np.expm1(t * (log_c - log_sum)))
+        difference = log_k + t * (log_c + gap) + np.log(-np.expm1(-t * gap))
         log_a = orders * (_ROUNDING * (1 + epsilon + np.abs(log_c)) - difference)
         c, m = np.exp(above), np.exp(log_k + log_a / orders + t * log_c - log_delta)
-        left = 1 - c + m - 10 * _ROUNDING * (1 + np.abs(log_delta)) * (c + m)  # of delta, for A
+        off = 10 * _ROUNDING * (1 + epsilon + np.abs(log_delta)) * (c + m)
+        left = 1 - c + m - off  # of delta, for A
         with np.errstate(divide="ignore", invalid="ignore"):
             whole = np.where(left > 0, np.log(left), -math.inf) + log_delta - log_a
         return np.asarray((whole - _ROUNDING * (1 + np.abs(log_a) + np.abs(log_delta))) / s)

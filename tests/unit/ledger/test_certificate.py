@@ -30,7 +30,15 @@ mpmath.mp.dps = 50
 CASES = [
     (order, epsilon, delta)
     for order in (1.5, 2.0, 3.2, 8.0, 33.5, 500.0)
-    for epsilon, delta in ((0.0, 1e-3), (0.3, 0.1), (1.0, 1e-5), (4.0, 1e-9), (20.0, 1e-12))
+    for epsilon, delta in (
+        (0.0, 1e-3),
+        (0.0, 0.9),
+        (0.3, 0.1),
+        (0.3, 0.5),
+        (1.0, 1e-5),
+        (4.0, 1e-9),
+        (20.0, 1e-12),
+    )
 ]
 
 
