@@ -88,7 +88,7 @@ def _scale(records: list[Record]) -> str:
                 r["at"]["backend"],
                 f"{r['runs_per_second']:,}",
                 number(r["worker_cpu_seconds"]),
-                number(r["idle_cpu_seconds"]),
+                number(_idle(r)),
                 number(r["client_cpu_seconds"]),
                 r["tasks"],
                 repr(r["lower"]),
@@ -134,7 +134,8 @@ on who computes it, and does not. Short batches are sent together, in tasks of a
 The load average counts all processes of the machine: well above its number of cores the runs a second of
 two rows differ by chance, and CPU seconds tell more. With dask the client's are its scheduler's, too; and a
 cluster is awake all the time, which costs the more the longer other processes make it take: what its idle
-workers take in that time was measured before and is left out of the comparison. Again: `python benchmarks/scale.py --kind workers --fresh`.
+workers take in that time was measured before and is left out of the comparison. Again:
+`python benchmarks/scale.py --kind workers --fresh`.
 
 {workers}
 
@@ -155,9 +156,14 @@ the data (a sum over all of them in every batch), steps of a training loop.
 """
 
 
+def _idle(record: Record) -> float:
+    """Processes of loky wait in a system call; only those of dask were measured."""
+    return float(record.get("idle_cpu_seconds", 0.0))
+
+
 def _net(record: Record) -> float:
     """CPU seconds the workers took for the runs."""
-    return float(record["worker_cpu_seconds"] - record["idle_cpu_seconds"])
+    return float(record["worker_cpu_seconds"]) - _idle(record)
 
 
 def _two_workers() -> list[tuple[str, Record, Record]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.guard import guarded
 from dpcheck.auditing.outputs.encode import plain_rows
+from dpcheck.auditing.outputs.kinds.containers import settled
 from dpcheck.auditing.outputs.tables import Encoded
 from dpcheck.auditing.pairs.forms import Form, as_form
 from dpcheck.auditing.pairs.inference import infer_records
@@ -98,10 +99,10 @@ class SingleCall:
         return self.mechanism.function
 
     def __call__(self, data: Data, rng: np.random.Generator) -> Output:
-        """One output."""
+        """One output; what is computed only when it is asked for is asked for now."""
         if self.mechanism.batched:
             return self.mechanism.function(data, 1, rng)
-        return self.mechanism.function(data, rng)
+        return settled(self.mechanism.function(data, rng))
 
 
 @dataclass(frozen=True, slots=True)

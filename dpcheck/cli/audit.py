@@ -211,10 +211,14 @@ def _run_program(path: Path) -> ExitCode:
     """Run a saved program; its exit code says whether it shows the violation again."""
     import subprocess
 
-    done = subprocess.run([sys.executable, str(path)], check=False)
-    if done.returncode not in (0, 1):
-        raise CannotReplay(f"{path} ended with exit code {done.returncode}.")
-    return ExitCode.VIOLATED if done.returncode == 1 else ExitCode.OK
+    done = subprocess.run(
+        [sys.executable, str(path)], check=False, stdout=subprocess.PIPE, text=True
+    )
+    click.echo(done.stdout, nl=False)
+    shown = done.stdout.endswith("\nviolated\n")  # an error ends a program with 1, too
+    if done.returncode not in (0, 1) or (done.returncode == 1) != shown:
+        raise CannotReplay(f"{path} ended with exit code {done.returncode} and no result.")
+    return ExitCode.VIOLATED if shown else ExitCode.OK
 
 
 def _replay(path: Path) -> ExitCode:

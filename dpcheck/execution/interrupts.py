@@ -181,7 +181,8 @@ class _Others:
         self.left, self.interval = signal.getitimer(signal.ITIMER_REAL)
 
     def go_on(self) -> None:
-        signal.signal(signal.SIGALRM, self.handler)
+        if self.handler is not None:  # one that was not set from Python cannot be set again
+            signal.signal(signal.SIGALRM, self.handler)
         if self.left > 0:
             left = self.left - (time.monotonic() - self.began)
             signal.setitimer(signal.ITIMER_REAL, max(left, _AT_ONCE), self.interval)

@@ -19,7 +19,7 @@ looked for in the output. Under the claim, a call in the event came from the lik
 probability at most e^eps/(1 + e^eps); the p-value is the exact binomial tail.
 """
 
-import math
+{standard}import math
 import sys
 
 import numpy as np
@@ -150,6 +150,9 @@ def render(entry: AuditEntry, origin: Origin, seed: int) -> str:
         epsilon=float(witness["epsilon_claimed"]),
         delta=float(witness["delta"]),
         imports="import pandas as pd\n" if "pd." in datasets[0] + datasets[1] else "",
+        standard="".join(
+            f"import {name}\n" for name in ("asyncio", "json") if f"{name}." in str(witness["rule"])
+        ),
         load=origin.load,
         first=datasets[0],
         second=datasets[1],

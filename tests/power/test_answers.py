@@ -21,6 +21,7 @@ from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Pair, as_mechanism, as_pairs
 from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
+from dpcheck.cli.main import run as run_command
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.runner import Runner
@@ -196,6 +197,8 @@ def test_a_rule_on_what_is_no_number_means_what_python_means(leak):
 
 
 TARGET = """
+import json
+
 import dpcheck
 import numpy as np
 import pandas as pd
@@ -214,10 +217,26 @@ def by_city(df):
 @dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[(PEOPLE, CHANGED)])
 def total(df, rng):
     return {"total": df["income"].sum() + rng.laplace(scale=100.0)}
+
+
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[(PEOPLE, CHANGED)])
+def as_json(df, rng):
+    return json.dumps({"total": df["income"].sum() + rng.laplace(scale=100.0)})
+
+
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[(PEOPLE, CHANGED)])
+async def later(df, rng):
+    return {"total": df["income"].sum() + rng.laplace(scale=100.0)}
+
+
+@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[(PEOPLE, CHANGED)])
+def one_by_one(df, rng):
+    for income in df["income"]:
+        yield income + rng.laplace(scale=100.0)
 """
 
 
-@pytest.mark.parametrize("name", ["by_city", "total"])
+@pytest.mark.parametrize("name", ["by_city", "total", "as_json", "later", "one_by_one"])
 def test_a_counterexample_is_a_program_of_its_own(tmp_path, name):
     (tmp_path / "mine.py").write_text(TARGET)
 
@@ -236,3 +255,13 @@ def test_a_counterexample_is_a_program_of_its_own(tmp_path, name):
         assert again.returncode == 1, again.stderr
         assert "violated" in again.stdout
         assert "out" in again.stdout
+
+
+def test_a_program_that_ends_with_an_error_shows_nothing(tmp_path, monkeypatch, capfd):
+    """Python's exit code for an error is 1, which is also that of a violation."""
+    (tmp_path / "leak.py").write_text("print('event: out > 1')\nraise NameError('json')\n")
+    monkeypatch.setattr(sys, "argv", ["dpcheck", "audit", "--replay", str(tmp_path / "leak.py")])
+    with pytest.raises(SystemExit) as end:
+        run_command()
+    assert end.value.code == 2
+    assert "ended with exit code 1 and no result" in capfd.readouterr().err

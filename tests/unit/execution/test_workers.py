@@ -246,9 +246,9 @@ def test_short_batches_are_grouped_and_give_the_same(monkeypatch):
     wanted = [each["x"] for each in run(stage, named, Workers(1), MemoryStore())]
     assert np.array_equal(found, wanted)
     assert sum(pool.sizes) == 400
-    assert len(pool.sizes) < 60
+    assert len(pool.sizes) <= 12  # a message costs as much as ten of these batches
     assert max(pool.sizes) <= 100  # never so many that a worker is left without
-    assert pool.sizes[-1] == 1  # all end together
+    assert pool.sizes[-1] <= 50  # all end within a twentieth of a second
 
 
 def test_who_stops_reading_wastes_little(monkeypatch):

@@ -114,6 +114,17 @@ def read_set(value: AbstractSet[Output], path: str, flat: Flat) -> None:
         flat.flag(f"{text} in {path}")
 
 
+def settled(value: Output) -> Output:
+    """What a generator gives, and what a coroutine returns; anything else as it is."""
+    if isinstance(value, Coroutine):
+        run: Callable[..., Output] = asyncio.run
+        try:
+            return run(value)
+        finally:
+            value.close()
+    return list(islice(value, MOST_NUMBERS)) if isinstance(value, Generator) else value
+
+
 @reads_where(lambda value: isinstance(value, Generator | Iterator), last=True)
 def read_iterator(value: Iterator[Output], path: str, flat: Flat) -> None:
     """All it gives, up to a limit."""
@@ -127,9 +138,4 @@ def read_iterator(value: Iterator[Output], path: str, flat: Flat) -> None:
 @reads_where(lambda value: isinstance(value, Coroutine))
 def read_coroutine(value: Coroutine[Output, Output, Output], path: str, flat: Flat) -> None:
     """What it returns once it is awaited."""
-    run: Callable[..., Output] = asyncio.run
-    try:
-        answer = run(value)
-    finally:
-        value.close()
-    flat.child(answer, f"asyncio.run({path})")
+    flat.child(settled(value), f"asyncio.run({path})")
