@@ -203,6 +203,12 @@ def aligned_part(cumulants: Cumulants) -> int | None:
     return best if stakes[best] > 0 else None
 
 
+def smallest(shifts: Array, room: float) -> list[int]:
+    """The parts of smallest shifts that together stay within `room`."""
+    order = np.argsort(shifts)
+    return [int(i) for i in order[np.cumsum(shifts[order]) <= room]]
+
+
 def spread_cost(
     cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool, finest: float
 ) -> Array:
