@@ -24,6 +24,7 @@ from dpcheck.accounting.pld.window import (
     loss_range,
     moved_down,
     reach,
+    smallest,
     spread_cost,
 )
 from dpcheck.core.errors import CannotCertify
@@ -102,11 +103,8 @@ class ComposedLoss:
         """The moments of the whole law."""
         return Cumulants(self.parts)
 
-    def epsilon(self, delta: float, spare: float = 0.0) -> float:
-        """The smallest epsilon >= 0 with divergence at most `delta`, on this object's side.
-
-        `spare` is an epsilon the lattice may cost on top, for answers that need not be close.
-        """
+    def epsilon(self, delta: float) -> float:
+        """The smallest epsilon >= 0 with divergence at most `delta`, on this object's side."""
         if delta >= 1.0 or not self.parts:
             return 0.0
         if delta <= 0.0:
@@ -117,12 +115,8 @@ class ComposedLoss:
                 return known
         if self._certain_leak() > delta:
             return math.inf
-        if self.side is Side.UPPER:
-            return max(min(self.solve(delta, spare).value, self._largest_loss()), 0.0)
-        kept = self._worth(delta)
-        if len(kept) < len(self.parts):
-            return ComposedLoss(kept, self.side).epsilon(delta, spare)
-        return max(self.solve(delta, spare).value, 0.0)
+        most = self._largest_loss() if self.side is Side.UPPER else math.inf
+        return max(min(self.solve(delta).value, most), 0.0)
 
     def within(self, epsilon: float, delta: float, spare: float) -> bool:
         """Whether a lattice that may cost `spare` proves divergence at most `delta` at `epsilon` >= 0."""
@@ -134,20 +128,30 @@ class ComposedLoss:
         at, _ = Convolution(terms, self.counts, self.side).delta(np.array([epsilon]))
         return bool(at[0] <= delta)
 
-    def _worth(self, delta: float) -> list[tuple[Loss, int]]:
-        """The parts that matter at `delta`: below, leaving some out is sound, since seeing less is.
+    def lean(self, delta: float) -> tuple[ComposedLoss, float]:
+        """The composition without parts that hardly matter at `delta`, and the epsilon they add at most.
 
-        At the tilt t a part with logarithmic moments K moves epsilon by about K/t.
+        Below, leaving some out is sound, since seeing less is. Above, a part with losses L <= l is paid for
+        by l: (1 - e^(epsilon + l - L - R))+ <= (1 - e^(epsilon - R))+ for the loss R of the others.
         """
-        parts = list(zip(self.losses, self.counts, strict=True))
-        if len(parts) < 2:
-            return parts
+        if len(self.parts) < 2 or not 0 < delta < 1 or self._certain_leak() > delta:
+            return self, 0.0
         plan = self._plan(delta)[0]
-        shifts = plan.cumulants.shares(plan.tilt) / plan.tilt
-        room = ACCURACY[self.side][0] * abs(plan.center) / 4
-        order = np.argsort(np.abs(shifts))
-        spared = set(order[np.cumsum(np.abs(shifts[order])) <= room].tolist())
-        return [part for i, part in enumerate(parts) if i not in spared]
+        if self.side is Side.UPPER:
+            shifts = np.array([count * max(pair.top, 0.0) for pair, count in self.parts])
+        else:  # at the tilt t a part with logarithmic moments K moves epsilon by about K/t
+            shifts = np.abs(plan.cumulants.shares(plan.tilt)) / plan.tilt
+        spared = smallest(shifts, ACCURACY[self.side][0] * abs(plan.center) / 4)
+        if not spared:
+            return self, 0.0
+        parts = enumerate(zip(self.losses, self.counts, strict=True))
+        kept = [part for i, part in parts if i not in spared]
+        if self.side is Side.LOWER:
+            return ComposedLoss(kept, self.side), 0.0
+        # Largest losses are right within some units of 1 + loss.
+        uses = sum(self.counts[i] for i in spared)
+        added = math.fsum(shifts[spared]) * (1 + 1e-12) + 64 * UNIT * uses
+        return ComposedLoss(kept, self.side), added
 
     def estimate(self, delta: float) -> float:
         """About epsilon at `delta`: the saddle point of the plan; for planning only."""
@@ -158,24 +162,22 @@ class ComposedLoss:
     def _plan(self, delta: float) -> tuple[TiltPlan, Hashable]:
         return planned(self.losses, self.counts, self.side, round(math.log(delta)))
 
-    def solve(self, delta: float, spare: float = 0.0) -> Solution:
+    def solve(self, delta: float) -> Solution:
         """epsilon of any sign, with the spectrum it was found with.
 
         The plan depends on the counts and on delta only by bands, so that one spectrum answers many
         questions and equal questions always get equal answers; where it is not good enough another is
         made for this question alone.
         """
-        best = self._solution(self._shared_spectrum(delta, spare), delta)
+        best = self._solution(self._shared_spectrum(delta), delta)
         if best.quiet:
             return best
         if math.isnan(best.value):
             best = replace(best, value=math.inf if self.side is Side.UPPER else -math.inf)
-        if spare:  # a rough answer was asked for
-            return best
         cumulants = Cumulants(self.parts, math.log(delta))
         tilt = cumulants.tilt_for_delta(delta)
         for _ in range(TRIES):
-            found = self._solution(self._spectrum(cumulants, tilt, spare), delta)
+            found = self._solution(self._spectrum(cumulants, tilt), delta)
             if not math.isnan(found.value):
                 if (found.value < best.value) is (self.side is Side.UPPER):
                     best = found
@@ -284,15 +286,13 @@ class ComposedLoss:
     def _spectrum(self, cumulants: Cumulants, tilt: float, spare: float = 0.0) -> Spectrum | None:
         return spectrum(*self.layout(cumulants, tilt, spare))
 
-    def _shared_spectrum(self, delta: float, spare: float) -> Spectrum | None:
+    def _shared_spectrum(self, delta: float, spare: float = 0.0) -> Spectrum | None:
         """The spectrum of the plan for about `delta`."""
         plan, key = self._plan(delta)
         # A coarser lattice is kept by the power of two it may cost.
         rounded = 2.0 ** math.floor(math.log2(spare)) if spare > 0 else 0.0
-        like = plan.cumulants.around
-        return SPECTRA.get(
-            (key, rounded), lambda: self._spectrum(like(self.parts), plan.tilt, rounded)
-        )
+        like, make = plan.cumulants.around, self._spectrum
+        return SPECTRA.get((key, rounded), lambda: make(like(self.parts), plan.tilt, rounded))
 
     def layout(
         self, cumulants: Cumulants, tilt: float, spare: float = 0.0

@@ -64,21 +64,28 @@ def worse_epsilon(ways: Sequence[Sequence[tuple[Loss, int]]], delta: float, side
     Above, a direction that is estimated to cost less is proved to by a coarser lattice. Below, any one
     direction is a bound; the others are asked only where the estimates are too close to tell.
     """
-    composed = [compose(way, side) for way in ways]
-    estimates = [one.estimate(delta) for one in composed] if len(composed) > 1 else [0.0]
+    composed = [compose(way, side).lean(delta) for way in ways]
+    estimates = [one.estimate(delta) for one, _ in composed] if len(composed) > 1 else [0.0]
     order = sorted(range(len(composed)), key=lambda i: -estimates[i])
-    found = composed[order[0]].epsilon(delta)
+
+    def epsilon(i: int) -> float:
+        one, added = composed[i]
+        return math.nextafter(one.epsilon(delta) + added, math.inf) if added else one.epsilon(delta)
+
+    found = epsilon(order[0])
     for i in order[1:]:
         if math.isinf(found):
             break
         gap = estimates[order[0]] - estimates[i]
         if side is Side.LOWER:
             if gap <= CLOSE * abs(estimates[i]) or found <= 0:
-                found = max(found, composed[i].epsilon(delta))
+                found = max(found, epsilon(i))
             continue
         spare = min(gap * SPARED, MOST_SPARED * abs(estimates[i]))
-        if not composed[i].within(found, delta, spare):
-            found = max(found, composed[i].epsilon(delta))
+        one, added = composed[i]
+        left = math.nextafter(found - added, 0.0) if added else found
+        if left < 0 or not one.within(left, delta, spare):
+            found = max(found, epsilon(i))
     return found
 
 

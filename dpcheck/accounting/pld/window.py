@@ -125,14 +125,17 @@ class Cumulants:
 
 
 def _thinned(losses: Array, logs: Array) -> tuple[Array, Array]:
-    """At most MOST_NODES nodes: neighbours merged at the last of them, the ends kept."""
+    """At most MOST_NODES nodes: neighbours merged at their mean, which many uses add up; the ends kept."""
     every = -(-len(losses) // MOST_NODES)
     if every == 1:
         return losses, logs
     starts = np.arange(0, len(losses), every)
-    ends = np.minimum(starts + every - 1, len(losses) - 1)
-    ends[0] = 0
-    return losses[ends], np.logaddexp.reduceat(logs, starts)
+    total = np.logaddexp.reduceat(logs, starts)
+    known = np.where(np.isfinite(total), total, 0.0)
+    share = np.exp(logs - np.repeat(known, np.diff(np.append(starts, len(losses)))))
+    means = np.where(np.isfinite(total), np.add.reduceat(share * losses, starts), losses[starts])
+    means[0], means[-1] = losses[0], losses[-1]
+    return means, total
 
 
 def _log_sums(exponents: Array) -> Array:
@@ -198,6 +201,12 @@ def aligned_part(cumulants: Cumulants) -> int | None:
     ]
     best = int(np.argmax(stakes))
     return best if stakes[best] > 0 else None
+
+
+def smallest(shifts: Array, room: float) -> list[int]:
+    """The parts of smallest shifts that together stay within `room`."""
+    order = np.argsort(shifts)
+    return [int(i) for i in order[np.cumsum(shifts[order]) <= room]]
 
 
 def spread_cost(

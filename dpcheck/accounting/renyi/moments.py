@@ -129,7 +129,7 @@ def _log_rest(weight: float) -> float:
     return float(np.log1p(-weight)) if weight < 1 else -np.inf
 
 
-# Distance from its peak at which an integrand with log-curvature at most -1 has lost all but e^-98.
+# An integrand of log-curvature at most -1 has less than e^-80 of its mass so far from its peak.
 _BEYOND = 14.0
 
 
@@ -137,9 +137,9 @@ def excess_log_moments(shift: float, most: int) -> tuple[Floats, Floats]:
     """log E_{x~N(0,1)} (r - 1)_+^j and log E |r - 1|^j with r = e^{s x - s^2/2}, for j = 2..most.
 
     With y = s x - s^2/2 both log |e^y - 1| are concave, so every integrand is log-concave with curvature
-    at most -1, and all but e^-98 of it lies within 14 of its peak. Above r = 1 the peak solves
-    x = j s + j s/(e^y - 1), which is at least j s and at most j s + sqrt(j), since j s/(e^y - 1) <= j s/y and
-    y >= s (x - j s); below, it lies between -sqrt(j) and 0.
+    at most -1 and less spread than a normal law: all but e^-80 lies within 14 of its peak. Above r = 1 the
+    peak solves x = j s + j s/(e^y - 1), which is at least j s and at most j s + sqrt(j), since
+    j s/(e^y - 1) <= j s/y and y >= s (x - j s); below, it lies between -sqrt(j) and 0.
 
     Gauss-Legendre on panels of at most half a standard deviation. The integrand (r - 1)^j e^{-x^2/2} is
     entire. With 24 nodes the error of a panel is at most 6 M 16^-46 times its length, M the largest modulus
