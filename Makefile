@@ -4,9 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 BARE := $(VENV)/.bare
 READY := $(VENV)/.ready
+# Nothing is compiled when it is installed, but what is imported is compiled once and kept, whatever the
+# environment says: the tests start hundreds of processes, and scipy from source takes two seconds in each.
+PIP := -m pip install --quiet --disable-pip-version-check --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test lint types layers test-browser test-deep test-integrations libraries unit test-slow coverage docs wheel bench-accounting bench bench-quick bench-tables clean
+.PHONY: help audit test checks lint types layers test-browser test-deep test-integrations test-torch test-diffprivlib test-board chromium environments board-environments libraries unit test-slow coverage docs wheel bench-accounting bench bench-quick bench-tables clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -21,14 +25,22 @@ $(BARE): pyproject.toml
 
 $(READY): $(BARE)
 	@echo "adding what tests, documentation and benchmarks need (some minutes, once)"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python $(PIP) --editable '.[dev]'
 	@touch $(READY)
 
 audit: $(BARE)  ## Audit PPTL-FS at epsilon 1: the demonstration
 	$(BIN)/dpcheck audit pptl_fs --eps 1
 
-test: lint types layers unit test-slow docs wheel  ## Style, types, layers, fast and slow tests, docs, wheel
+test: $(READY)  ## Style, types, layers, docs, wheel, then fast and slow tests
+	@$(MAKE) --no-print-directory checks
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory test-slow
 	@echo "left out: torch, OpenDP and diffprivlib (make test-integrations), jax (make test-deep), browsers (make test-browser) and the papers' data sets"
+
+CHECKS := lint types layers docs wheel
+
+checks: $(READY)  ## Style, types, layers, docs and wheel, two at a time
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(CHECKS)
 
 lint: $(READY)  ## Style
 	$(BIN)/ruff check .
@@ -41,9 +53,9 @@ layers: $(READY)  ## Imports go one way, and only where the allow-list says
 	$(BIN)/lint-imports
 	$(BIN)/python tests/layers/check_imports.py
 
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 FAST := tests/unit tests/property tests/layers tests/packaging dpcheck
-SLOW := tests/slow tests/differential tests/power tests/prove tests/cli tests/ftl tests/contribute
+SLOW := tests/cli tests/contribute tests/power tests/prove tests/slow tests/differential tests/ftl
 
 unit: $(READY)  ## Fast tests, doctests included: minutes
 	@echo "fast tests: $(FAST)"
@@ -64,20 +76,25 @@ wheel: $(READY)  ## Build the wheel, import it in a clean environment
 	rm -rf build/wheel && mkdir -p build/wheel
 	$(BIN)/python -m build --wheel --outdir build/wheel . > build/wheel/log || (cat build/wheel/log; exit 1)
 	$(PYTHON) -m venv build/wheel/venv
-	build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
+	build/wheel/venv/bin/python $(PIP) build/wheel/*.whl
 	cd build/wheel && venv/bin/python -I ../../tests/packaging/check_installed.py
 
-test-browser: $(READY)  ## HTML reports in headless Chromium; as root, installs Debian's if there is none
-	sh tests/browser/install_chromium.sh
+test-browser: $(READY) chromium  ## HTML reports in headless Chromium; as root, installs Debian's if there is none
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/browser
 
-test-deep: $(READY)  ## Tests of the jax mechanisms; installs jax
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,deep]'
+chromium:
+	sh tests/browser/install_chromium.sh
+
+$(VENV)/.deep: $(READY)
+	$(BIN)/python $(PIP) --editable '.[deep]'
+	@touch $@
+
+test-deep: $(VENV)/.deep  ## Tests of the jax mechanisms; installs jax
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/deep dpcheck/mechanisms
 
 INTEGRATIONS := .venv-integrations
 DIFFPRIVLIB := .venv-diffprivlib
-PIP := -m pip install --quiet --disable-pip-version-check
+ENVIRONMENTS := .venv-libraries
 
 $(INTEGRATIONS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(INTEGRATIONS)
@@ -91,16 +108,24 @@ $(DIFFPRIVLIB)/.ready: pyproject.toml
 	$(DIFFPRIVLIB)/bin/python $(PIP) --editable '.[testing]' diffprivlib 'scikit-learn>=1.6,<1.7'
 	@touch $@
 
+board-environments: $(READY)
+	$(BIN)/python benchmarks/board/environments.py $(ENVIRONMENTS) opendp pure-ldp multi-freq-ldpy diffprivlib
+
+environments: $(READY) chromium $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready board-environments  ## All that test-browser and test-integrations install, tests not run
+
 WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_guards.py test_training_step.py test_torch_step.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py replay/test_flower.py)
 WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py replay/test_diffprivlib.py)
 
-test-integrations: $(READY) $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready  ## Opacus, guards of other trainers, OpenDP, diffprivlib, APPFL and Flower for real; installs them
+test-torch: $(INTEGRATIONS)/.ready
 	OMP_NUM_THREADS=1 $(INTEGRATIONS)/bin/python -m pytest -q $(WITH_TORCH) dpcheck/integrations/opacus.py
+
+test-diffprivlib: $(DIFFPRIVLIB)/.ready
 	OMP_NUM_THREADS=1 $(DIFFPRIVLIB)/bin/python -m pytest -q $(WITH_DIFFPRIVLIB)
-	$(BIN)/python benchmarks/board/environments.py $(ENVIRONMENTS) opendp pure-ldp multi-freq-ldpy diffprivlib
+
+test-board: $(READY) board-environments
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/integrations/test_board.py
 
-ENVIRONMENTS := .venv-libraries
+test-integrations: test-torch test-diffprivlib test-board  ## Opacus, guards of other trainers, OpenDP, diffprivlib, APPFL and Flower for real (tests/integrations); installs them
 
 libraries: $(READY)  ## The board of released libraries: environments, audits, page; goes on where it was; ONLY="a b"
 	$(BIN)/python benchmarks/board/environments.py $(ENVIRONMENTS) $(ONLY)
@@ -115,7 +140,7 @@ PEERS := jax-privacy==2.0.0 tensorflow-empirical-privacy==0.1.0 immutabledict \
 BENCH := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python
 
 $(VENV)/.peers: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(PEERS)
+	$(BIN)/python $(PIP) --no-deps $(PEERS)
 	@touch $(VENV)/.peers
 
 bench: $(VENV)/.peers  ## All benchmarks beside their peers, then all tables; hours, continues where it was

@@ -40,7 +40,7 @@ MODULES = {
     "opacus": "opacus",
     "riskcal": "riskcal",
 }
-REPEATS, LONG, CHUNK = 7, 0.3, 11  # repeated until this many seconds are spent; rows a process
+REPEATS, LONG, CHUNK = 15, 1.0, 11  # repeated until this many seconds are spent; rows a process
 INSTANT = 1e-3
 COARSE = 5e-3
 CALIBRATING = Work("gaussian", 2.0, 0.1, 3, 1e-3)

@@ -112,7 +112,8 @@ def measure_peers(row: Everyday, name: str, side: str, seed: int) -> dict[str, o
     }
     rngs = [np.random.default_rng([seed, k]) for k in range(2)]
     seen = [
-        mechanism.observe(data, flat.RUNS, r) for data, r in zip(row.pairs[0], rngs, strict=True)
+        [mechanism.observe(data, flat.RUNS // 2, r) for _ in range(2)]
+        for data, r in zip(row.pairs[0], rngs, strict=True)
     ]
     read_by_us = flat.bounds(*flat.scores(*flat.read(*seen)), row.delta)
     line["read"] = {who: bound > row.epsilon for who, bound in read_by_us.items()}

@@ -6,7 +6,7 @@
 Every audit learns its event and then looks after every batch. The upper limit is the one-sided 95%
 Clopper-Pearson limit of the rate. With jax-privacy 2.0.0 on the path its bounds are run on the same
 null scores (pure noise, so any epsilon above 0 is a false alarm); without it the table says so.
-Results go to a file, some hundred audits at a time; --resume continues from it.
+Results go to a file, fifty audits at a time; --resume continues from it.
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ def run(kind, name, audit, wanted, rows, path) -> None:
     """Audits with seeds 0, 1, ... up to `wanted`, those in `rows` not again."""
     done = sum(row["audits"] for row in rows if (row["kind"], row["name"]) == (kind, name))
     while done < wanted:
-        seeds = range(done, min(wanted, done + 250))
+        seeds = range(done, min(wanted, done + 50))
         began = time.process_time()
         alarms = sum(bool(audit(seed)) for seed in seeds)
         rows.append(

@@ -24,7 +24,8 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _commit() -> str:
+def commit() -> str:
+    """The code that is measured."""
     shown = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
         cwd=Path(__file__).parent,
@@ -41,7 +42,7 @@ def stamp(*packages: str) -> dict[str, Any]:
     for name in ("dpcheck", "numpy", "scipy", *packages):
         versions[name] = importlib.metadata.version(name)
     return {
-        "commit": _commit(),
+        "commit": commit(),
         "machine": f"{_processor()}, {os.cpu_count()} cores",
         "versions": versions,
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),

@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from records import commit
 
 RESULTS = Path(__file__).parent / "results"
 
 
 def provenance() -> dict[str, str]:
-    """The day and the machine."""
+    """The day, the machine and the code."""
     model = platform.processor() or platform.machine()
     cpus = Path("/proc/cpuinfo")
     for line in cpus.read_text().splitlines() if cpus.exists() else ():
@@ -21,7 +22,11 @@ def provenance() -> dict[str, str]:
             model = line.partition(":")[2].strip()
             break
     machine = f"{model}, one process, Python {platform.python_version()}, numpy {np.__version__}"
-    return {"date": datetime.now(UTC).strftime("%Y-%m-%d"), "machine": machine}
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "machine": machine,
+        "commit": commit(),
+    }
 
 
 def load(path: Path) -> list[dict]:

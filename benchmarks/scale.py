@@ -17,6 +17,8 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,13 +32,13 @@ from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.execution.parallel import Workers
-from dpcheck.execution.pools import close_clients
+from dpcheck.execution.pools import DaskPool, LokyPool, close_clients, loky_pool
 from dpcheck.execution.runner import Runner
 
 FILE = "scale.jsonl"
 CLAIM = AuditedClaim(1.0, 0.0, Adjacency.ZERO_OUT)
 ALPHA = 1e-3
-REPEATS = 3
+REPEATS = 2
 
 
 def laplace_sums(data, size, rng):
@@ -99,10 +101,13 @@ def slow_sum(data, rng):
     return float(data.sum()) + total + rng.laplace()
 
 
-def workers(count: int, backend: str, kind: str = "long batches") -> dict:
+def workers(count: int, backend: str, kind: str) -> dict:
     measure = THROUGHPUTS[kind]
     if backend == "loky":
-        return measure(Workers(count))
+        try:
+            return measure(Workers(count))
+        finally:  # processes that end later would take their CPU time out of the next sum
+            loky_pool(count).stop()
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -112,23 +117,6 @@ def workers(count: int, backend: str, kind: str = "long batches") -> dict:
             return measure(Workers(count, "dask", cluster.scheduler_address))
         finally:
             close_clients()
-
-
-def _throughput(where: Workers) -> dict:
-    """A hundred training steps a run, so that a batch is work and not only messages.
-
-    Learning the events, which one process does, is in it: with few runs it is most of the time.
-    """
-    audit(descent, _steps(100), 1 << 17, where)  # processes started, modules imported
-    began = time.perf_counter()
-    found = audit(descent, _steps(100), 1 << 23, where)
-    seconds = time.perf_counter() - began
-    total = 2 * (found.runs + found.learning_runs)  # both sides
-    return {
-        "seconds": round(seconds, 2),
-        "runs_per_second": round(total / seconds),
-        "lower": found.lower,
-    }
 
 
 def _fixed(function, batched: bool, size: int, neighbours: Pair, runs: int, where: Workers) -> dict:
@@ -147,20 +135,59 @@ def _fixed(function, batched: bool, size: int, neighbours: Pair, runs: int, wher
         return distinguish(mechanism, [neighbours], CLAIM, limits, Runner(workers=where))
 
     once(replace(limits, max_runs=8 * size))  # processes started, modules imported
-    times, work = [], []
-    for _ in range(REPEATS):  # the best: whatever else runs here only makes it slower
-        began, before = time.perf_counter(), _cpu_seconds()
-        found = once(limits)
-        times.append(time.perf_counter() - began)
-        work.append(_cpu_seconds() - before)
+    times, work, own, idle = [], [], [], _idle()
+    with _counted() as tasks:
+        for _ in range(REPEATS):  # the best: whatever else runs here only makes it slower
+            began, before, here = time.perf_counter(), _cpu_seconds(), time.process_time()
+            found = once(limits)
+            own.append(time.process_time() - here)
+            times.append(time.perf_counter() - began)
+            work.append(_cpu_seconds() - before)
     seconds = min(times)
     total = 2 * (found.runs + found.learning_runs)
     return {
         "seconds": round(seconds, 2),
         "runs_per_second": round(total / seconds),
         "runs_per_cpu_second": round(total / min(work)),
+        "worker_cpu_seconds": round(min(a - b for a, b in zip(work, own, strict=True)), 2),
+        "idle_cpu_seconds": round(idle * seconds, 2),  # what the workers take for nothing meanwhile
+        "client_cpu_seconds": round(min(own), 3),  # with LocalCluster its scheduler, too
+        "test_runs": found.runs,
+        "tasks": tasks[0] // REPEATS,
+        "batches": tasks[1] // REPEATS,
         "lower": found.lower,
     }
+
+
+def _idle() -> float:
+    """CPU seconds a second of all workers while there is nothing to do."""
+    began, before, here = time.perf_counter(), _cpu_seconds(), time.process_time()
+    time.sleep(5)
+    spent = _cpu_seconds() - before - (time.process_time() - here)
+    return max(0.0, spent) / (time.perf_counter() - began)
+
+
+@contextmanager
+def _counted() -> Iterator[list[int]]:
+    """How many tasks and how many batches in them are given to workers."""
+    seen, pools = [0, 0], (LokyPool, DaskPool)
+    before = [pool.submit for pool in pools]
+
+    def counting(submit):
+        def submitted(self, function, parcel, around, seeds):
+            seen[0] += 1
+            seen[1] += len(seeds)
+            return submit(self, function, parcel, around, seeds)
+
+        return submitted
+
+    for pool, submit in zip(pools, before, strict=True):
+        pool.submit = counting(submit)
+    try:
+        yield seen
+    finally:
+        for pool, submit in zip(pools, before, strict=True):
+            pool.submit = submit
 
 
 def _cpu_seconds() -> float:
@@ -180,9 +207,14 @@ def _cpu_seconds() -> float:
     return sum(spent[number] for number in mine)
 
 
-# A batch of 4,096 cheap runs takes about a millisecond; one of 512 calls a tenth of a second.
+def _steps(count: int) -> Pair:
+    return Pair(np.array([count, 1.0]), np.array([count, 0.0]), "one target")
+
+
+# A batch of 65,536 runs of 100 training steps takes a third of a second, one of 4,096 cheap runs about
+# a millisecond, one of 512 calls a tenth of a second.
 THROUGHPUTS = {
-    "long batches": _throughput,
+    "long batches": partial(_fixed, descent, True, 1 << 16, _steps(100), 1 << 20),
     "short batches": partial(_fixed, laplace_sums, True, 1 << 12, pair(10, 1), 1 << 22),
     "single calls": partial(_fixed, slow_sum, False, 512, pair(10, 1), 1 << 13),
 }
@@ -204,20 +236,15 @@ def gap(runs: int, seed: int) -> dict:
     return {"lower": found.lower, "gap": 1.0 - found.lower, "test_runs": found.runs}
 
 
-def _steps(count: int) -> Pair:
-    return Pair(np.array([count, 1.0]), np.array([count, 0.0]), "one target")
-
-
 TASKS = {
     "memory": ([{"runs": r} for r in (10**5, 10**6, 10**7)], memory),
     "workers": (
-        [{"backend": b, "count": c} for b in ("loky", "dask") for c in (1, 2)]
-        + [
+        [
             {"backend": b, "count": c, "kind": k}
-            for k in ("short batches", "single calls")
-            for b, c in (("loky", 1), ("loky", 2), ("dask", 2))
+            for k in ("short batches", "single calls", "long batches")
+            for b, c in (("loky", 2), ("dask", 2))
         ],
-        lambda backend, count, kind="long batches": workers(count, backend, kind),
+        lambda backend, count, kind: workers(count, backend, kind),
     ),
     "dimension": (
         [{"columns": c} for c in (1, 2, 4, 8, 16, 32, 64)],

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from records import RESULTS, stamp
 
@@ -21,7 +22,7 @@ HERE = Path(__file__).parent
 COMMANDS = {
     # accounting_pld also runs opacus, riskcal and prv-accountant where they are installed.
     "accounting_rdp": (),
-    "accounting_pld": (),
+    "accounting_pld": ("--timeout", "10"),
     "findings/dp_accounting_randomized_response": (),
     "findings/dp_accounting_pld_small_delta": (),
     "findings/jax_privacy_gdp": (),
@@ -35,6 +36,14 @@ def path_of(name: str) -> Path:
     return RESULTS / f"{name.replace('/', '-')}.json"
 
 
+def runs(name: str) -> list[dict[str, Any]]:
+    """The runs of a command that are kept, the latest first."""
+    if not path_of(name).exists():
+        return []
+    kept = json.loads(path_of(name).read_text(encoding="utf-8"))
+    return kept if isinstance(kept, list) else [kept]
+
+
 def record(name: str, arguments: tuple[str, ...]) -> None:
     command = [sys.executable, "-W", "ignore", str(HERE / f"{name}.py"), *arguments]
     began = time.perf_counter()
@@ -42,15 +51,19 @@ def record(name: str, arguments: tuple[str, ...]) -> None:
     if shown.returncode not in EXPECTED:
         raise SystemExit(f"{name} ended with {shown.returncode}:\n{shown.stdout}{shown.stderr}")
     RESULTS.mkdir(exist_ok=True)
-    kept = {
+    run = {
         "command": " ".join(["python", f"benchmarks/{name}.py", *arguments]),
         "exit": shown.returncode,
         "seconds": round(time.perf_counter() - began, 1),
         "output": shown.stdout.splitlines(),
         **stamp("dp-accounting"),
     }
-    path_of(name).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    print(f"{name}: exit {shown.returncode}, {kept['seconds']} s", flush=True)
+    # The last run of each machine on each day is kept.
+    others = [
+        old for old in runs(name) if (old["machine"], old["date"]) != (run["machine"], run["date"])
+    ]
+    path_of(name).write_text(json.dumps([run, *others], indent=1) + "\n", encoding="utf-8")
+    print(f"{name}: exit {shown.returncode}, {run['seconds']} s", flush=True)
 
 
 def main() -> None:

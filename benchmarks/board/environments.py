@@ -35,7 +35,7 @@ def make(library: Library, folder: Path) -> bool:
         return True
     print(f"{library.name}: making {ready.parent}", flush=True)
     subprocess.run([sys.executable, "-m", "venv", str(ready.parent)], check=True)
-    install = [str(ready.parent / "bin/python"), "-m", "pip", "install", "--quiet"]
+    install = [str(ready.parent / "bin/python"), "-m", "pip", "install", "--quiet", "--no-compile"]
     for words in steps(library.requires):
         if subprocess.run([*install, *words]).returncode:
             print(f"{library.name}: cannot be installed here, left out", flush=True)

@@ -6,7 +6,7 @@
 
 Case k depends on the seed and k alone. Checked for each: no error but the documented refusals, less
 than a minute and a gibibyte; delta at the proved epsilon; the truth between the bounds (closed forms
-and enumeration in mpmath); more noise, fewer steps, a larger delta never cost provably more; the order
+and enumeration in balls); more noise, fewer steps, a larger delta never cost provably more; the order
 of a composition and equal questions give equal answers; a replacement never costs provably less than
 leaving out. The record is one JSON object per batch.
 """
@@ -31,10 +31,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from records import append, read, stamp
 
 RECORD = "accounting_fuzz.jsonl"
-SEED = 18
+SEED = 19
 SECONDS = 60
 MEMORY = 2**30
-BATCH = 50
+BATCH = 500
 
 
 class TooSlow(BaseException):
@@ -110,23 +110,21 @@ class Checker:
             self.found.append(f"{name}: {low.lower!r} > {high.upper!r}")
 
     def _against_truth(self, case, bound) -> None:
-        from fuzz.truth import true_delta
+        from fuzz.truth import side_of
 
-        for end in ("upper", "lower"):
+        for end, wrong in (("upper", 1), ("lower", -1)):
             value = getattr(bound, end)
             if math.isinf(value) or (end == "lower" and value == 0):
                 continue
             if value > 1e4:  # enumerations underflow their purpose there
                 continue
-            truth = true_delta(case.event, case.adjacency, value)
-            if truth is None:
+            try:
+                side, text = side_of(case.event, case.adjacency, value, case.delta)
+            except KeyError:
                 return
             self.checks[f"truth, {end}"] += 1
-            slip = 1e-25  # of the 50 digits carried
-            if end == "upper" and truth > case.delta * (1 + slip) + 1e-300:
-                self.found.append(f"upper {value!r} below the truth: delta {mp_text(truth)}")
-            if end == "lower" and truth < case.delta * (1 - slip) - 1e-300:
-                self.found.append(f"lower {value!r} above the truth: delta {mp_text(truth)}")
+            if side == wrong:
+                self.found.append(f"{end} {value!r} is wrong: delta {text}")
 
     def _delta(self, case, bound) -> None:
         if not math.isfinite(bound.upper) or bound.upper > 1e6:
@@ -168,12 +166,6 @@ class Checker:
         self._ordered("adjacency", zero, full)
 
 
-def mp_text(value) -> str:
-    import mpmath
-
-    return str(mpmath.nstr(value, 12))
-
-
 def _with(event, name: str, change):
     """The event with every field of that name changed, through the whole tree."""
     if isinstance(event, tuple):
@@ -194,9 +186,7 @@ def batch(first: int, last: int) -> dict:
     """Run the cases in this process."""
     warnings.simplefilter("error", RuntimeWarning)
     checker = Checker(SEED)
-    import mpmath  # noqa: F401 - counted before the limit is set
-
-    import dpcheck.accounting.pld.distribution  # noqa: F401
+    import dpcheck.accounting.pld.distribution  # noqa: F401 - counted before the limit is set
     from fuzz.cases import draw_case
 
     status = Path("/proc/self/statm")
@@ -258,21 +248,21 @@ def main() -> int:
         return 0
     if options.summary:
         return summary()
-    done = max((record["to"] for record in read(RECORD) if record["seed"] == SEED), default=0)
-    while done < options.to:
-        stop = min(done + BATCH, options.to)
-        command = [sys.executable, __file__, "--batch", str(done), str(stop)]
+    done = {record["from"] for record in read(RECORD) if record["seed"] == SEED}
+    # A line that is taken out of the record is run again.
+    for start in (k for k in range(0, options.to, BATCH) if k not in done):
+        stop = start + BATCH
+        command = [sys.executable, __file__, "--batch", str(start), str(stop)]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         if run.returncode:  # the process died: that is a violation of its own
             record = {
-                "seed": SEED, "from": done, "to": stop, "checks": {}, "cpu_seconds": 0.0,
+                "seed": SEED, "from": start, "to": stop, "checks": {}, "cpu_seconds": 0.0,
                 "slowest": {"seconds": 0.0, "case": -1},
-                "violations": [{"case": done, "what": [run.stderr[-400:]], "asked": "a whole batch"}],
+                "violations": [{"case": start, "what": [run.stderr[-400:]], "asked": "a whole batch"}],
             }  # fmt: skip
         else:
             record = json.loads(run.stdout.strip().splitlines()[-1])
         append(RECORD, record | stamp())
-        done = stop
     return summary()
 
 

@@ -1,22 +1,51 @@
-"""delta(epsilon) of single pairs and of compositions with a closed form, in mpmath, from the definitions.
+"""delta(epsilon) of single pairs and of compositions with a closed form, in balls, from the definitions.
 
-Nothing here imports an accountant. Each function returns the larger of the two directions, or None
-where no independent truth is known.
+Nothing here imports an accountant. Each function encloses the larger of the two directions; `side_of` asks
+for more bits until the ball lies on one side of the delta in question.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
+from collections.abc import Callable
 
-import mpmath as mp
+from flint import arb, ctx
 
 import dpcheck
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.event import Event, Repeated, Sequential
 
-mp.mp.dps = 50
+# Bits that are tried one after the other.
+BITS = (128, 512, 2048, 8192, 32768)
+# Longer sums are not formed.
+MOST_USES, MOST_OUTCOMES, WIDEST = 2000, 4, 30.0
+
+
+class Unsure(Exception):
+    """The balls are too wide to tell on which side of a kink a point lies."""
+
+
+def side_of(event: Event, adjacency: Adjacency, epsilon: float, delta: float) -> tuple[int, str]:
+    """(1, -1 or 0: whether the true delta at `epsilon` is above, below or next to `delta`; its value).
+
+    Raises KeyError where no independent truth is known.
+    """
+    before = ctx.prec
+    try:
+        for bits in BITS:
+            ctx.prec = bits
+            try:
+                found = true_delta(event, adjacency, epsilon)
+            except Unsure:
+                continue
+            if found > delta:
+                return 1, found.str(12)
+            if found < delta:
+                return -1, found.str(12)
+        return 0, "undecided"
+    finally:
+        ctx.prec = before
 
 
 def flat(event: Event) -> list[tuple[Event, int]] | None:
@@ -35,172 +64,163 @@ def flat(event: Event) -> list[tuple[Event, int]] | None:
     return [(event, 1)] if isinstance(event, known) else None
 
 
-def true_delta(event: Event, adjacency: Adjacency, epsilon: float) -> mp.mpf | None:
-    """delta at `epsilon`, or None."""
+def true_delta(event: Event, adjacency: Adjacency, epsilon: float) -> arb:
+    """delta at `epsilon`; KeyError where it is not known."""
     parts = flat(event)
     if not parts:
-        return None
+        raise KeyError(event)
     squares = [_mu_squared(leaf, n, adjacency) for leaf, n in parts]
     if None not in squares:
-        return gaussian_delta(mp.sqrt(mp.fsum(squares)), epsilon)
+        return gaussian_delta(sum(squares, arb(0)).sqrt(), arb(epsilon))
     kinds = {type(leaf) for leaf, _ in parts}
-    if kinds == {dpcheck.RandomizedResponse} or kinds == {dpcheck.PureDP}:
-        values = {_response(leaf) for leaf, _ in parts}
-        times = sum(n for _, n in parts)
-        if len(values) == 1 and None not in values and times <= 2000:
-            return response_delta(values.pop(), times, epsilon)
-        return None
-    if kinds == {dpcheck.FinitePair} and sum(n for _, n in parts) <= 5:
+    times = sum(n for _, n in parts)
+    if kinds == {dpcheck.FinitePair} and times <= MOST_OUTCOMES:
         return finite_delta([leaf for leaf, n in parts for _ in range(n)], epsilon)
-    if len(parts) > 1 or parts[0][1] > 1:
-        return None
-    return _single(parts[0][0], adjacency, epsilon)
+    if kinds in ({dpcheck.RandomizedResponse}, {dpcheck.PureDP}):
+        leaves = {leaf for leaf, _ in parts}
+        if len(leaves) == 1 and times <= MOST_USES:
+            return response_delta(_response(leaves.pop()), times, arb(epsilon))
+        raise KeyError(event)
+    if times > 1:
+        raise KeyError(event)
+    return _single(parts[0][0], adjacency, arb(epsilon))
 
 
-def _mu_squared(leaf: Event, n: int, adjacency: Adjacency) -> mp.mpf | None:
+def _mu_squared(leaf: Event, n: int, adjacency: Adjacency) -> arb | None:
     if isinstance(leaf, dpcheck.Gaussian):
-        return n * (mp.mpf(adjacency.moves) / mp.mpf(leaf.noise_multiplier)) ** 2
+        return n * (arb(adjacency.moves) / arb(leaf.noise_multiplier)) ** 2
     if isinstance(leaf, dpcheck.GDP) and leaf.adjacency is None:
-        return n * mp.mpf(leaf.mu) ** 2
+        return n * arb(leaf.mu) ** 2
     return None
 
 
-def gaussian_delta(mu: mp.mpf, epsilon: float) -> mp.mpf:
+def _ncdf(x: arb) -> arb:
+    return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def gaussian_delta(mu: arb, e: arb) -> arb:
     """[Balle2018b] Theorem 8."""
-    if mu == 0:
-        return mp.mpf(0)
-    e = mp.mpf(epsilon)
-    # Tails of moderate size are subtracted; digits for the cancellation of tiny differences.
-    with mp.workdps(60 + int(abs(mp.log10(mu))) * 2):
-        value = mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
-    return max(value, mp.mpf(0))
+    return _ncdf(mu / 2 - e / mu) - e.exp() * _ncdf(-mu / 2 - e / mu)
 
 
-def _response(leaf: Event) -> mp.mpf | None:
+def _response(leaf: Event) -> arb:
     if isinstance(leaf, dpcheck.PureDP):
-        return mp.mpf(leaf.epsilon) if leaf.adjacency is None else None
-    if leaf.categories != 2 or leaf.noise <= 0:
-        return None
-    noise = mp.mpf(leaf.noise)
-    return mp.log((1 - noise / 2) / (noise / 2)) if noise < 1 else mp.mpf(0)
+        if leaf.adjacency is None:
+            return arb(leaf.epsilon)
+    elif leaf.categories == 2 and 0 < leaf.noise < 1:
+        noise = arb(leaf.noise)
+        return ((1 - noise / 2) / (noise / 2)).log()
+    raise KeyError(leaf)
 
 
-def response_delta(loss: mp.mpf, times: int, epsilon: float) -> mp.mpf:
-    """Two answers of loss +-e, `times` times: the binomial sum."""
-    keep = 1 / (1 + mp.exp(-loss))
-    total = mp.mpf(0)
-    for k in range(times + 1):
-        excess = (2 * k - times) * loss - epsilon
-        if excess > 0:
-            total += (
-                mp.binomial(times, k) * keep**k * (1 - keep) ** (times - k) * -mp.expm1(-excess)
-            )
+def response_delta(loss: arb, times: int, e: arb) -> arb:
+    """Two answers of loss +-e, `times` times: the binomial sum, from the largest loss down."""
+    keep = 1 / (1 + (-loss).exp())
+    term, total = keep**times, arb(0)
+    odds = (-loss).exp()
+    for wrong in range(times + 1):
+        excess = (times - 2 * wrong) * loss - e
+        if not excess > 0:
+            if not excess <= 0:
+                # Next to its kink a term is between 0 and term * (upper end of the excess).
+                total += (term * abs(excess)).union(arb(0))
+            break
+        total += term * -(-excess).expm1()
+        term = term * odds * (times - wrong) / (wrong + 1)
     return total
 
 
-def finite_delta(pairs: list, epsilon: float) -> mp.mpf:
+def finite_delta(pairs: list, epsilon: float) -> arb:
     """All outcomes enumerated."""
-    growth, best = mp.exp(mp.mpf(epsilon)), mp.mpf(0)
+    growth, best = arb(epsilon).exp(), arb(0)
     for one, other in (("p", "q"), ("q", "p")):
-        total = mp.mpf(0)
+        total = arb(0)
         for outcome in itertools.product(*(range(len(pair.p)) for pair in pairs)):
-            a, b = mp.mpf(1), mp.mpf(1)
+            a, b = arb(1), arb(1)
             for pair, k in zip(pairs, outcome, strict=True):
-                a *= mp.mpf(getattr(pair, one)[k])
-                b *= mp.mpf(getattr(pair, other)[k])
-            total += max(a - growth * b, mp.mpf(0))
-        best = max(best, total)
+                a *= arb(getattr(pair, one)[k])
+                b *= arb(getattr(pair, other)[k])
+            total += _positive(a - growth * b)
+        best = _larger(best, total)
     return best
 
 
-def _single(leaf: Event, adjacency: Adjacency, epsilon: float) -> mp.mpf | None:
-    e = mp.mpf(epsilon)
+def _positive(value: arb) -> arb:
+    return arb(0) if value <= 0 else value if value >= 0 else value.union(arb(0))
+
+
+def _larger(a: arb, b: arb) -> arb:
+    return a if a >= b else b if b >= a else a.union(b)
+
+
+def _single(leaf: Event, adjacency: Adjacency, e: arb) -> arb:
     moves = adjacency.moves
     if isinstance(leaf, dpcheck.Laplace):
-        ratio = mp.mpf(moves) / mp.mpf(leaf.noise_multiplier)
-        return max(-mp.expm1((e - ratio) / 2), mp.mpf(0))
+        return _positive(-((e - arb(moves) / arb(leaf.noise_multiplier)) / 2).expm1())
     if isinstance(leaf, dpcheck.DiscreteLaplace):
-        return _discrete_laplace(mp.mpf(leaf.scale), leaf.norm_bound * moves, e)
+        return _discrete_laplace(arb(leaf.scale), leaf.norm_bound * moves, e)
     if isinstance(leaf, dpcheck.DiscreteGaussian):
         return _discrete_gaussian(leaf.scale, leaf.norm_bound * moves, e)
     if adjacency is Adjacency.REPLACE_ONE:
-        return None
+        raise KeyError(leaf)
+    shift = 1 / arb(leaf.noise_multiplier)
     if isinstance(leaf, dpcheck.SampledGaussian):
-        return _sampled(leaf, e, mp.ncdf, lambda a, mu: a / mu + mu / 2)
-    if isinstance(leaf, dpcheck.SampledLaplace):
-        ratio = 1 / mp.mpf(leaf.noise_multiplier)
-        # Whole curve of amplification by sampling: both directions from the Laplace one.
-        rate = mp.mpf(leaf.sampling_rate)
-        forward = rate * _laplace_curve(ratio, mp.log1p(mp.expm1(e) / rate))
-        return max(forward, _reversed(lambda x: _sampled_forward_laplace(ratio, rate, x), e))
-    return None
+        # The ratio is at most e^y left of x = y/mu + mu/2.
+        def below(y: arb) -> tuple[arb, arb]:
+            x = y / shift + shift / 2
+            return _ncdf(x), _ncdf(x - shift)
+    elif isinstance(leaf, dpcheck.SampledLaplace):
+        # Losses are -r, 2 x - r between the centres, and r.
+        def below(y: arb) -> tuple[arb, arb]:
+            if y >= shift:
+                return arb(1), arb(1)
+            if y < -shift:
+                return arb(0), arb(0)
+            if not (y < shift and y >= -shift):
+                raise Unsure
+            return 1 - (-(y + shift) / 2).exp() / 2, ((y - shift) / 2).exp() / 2
+    else:
+        raise KeyError(leaf)
+    return _sampled(arb(leaf.sampling_rate), e, below)
 
 
-def _laplace_curve(ratio: mp.mpf, e: mp.mpf) -> mp.mpf:
-    """E (1 - e^(e - L))+ for real e."""
-    if e >= ratio:
-        return mp.mpf(0)
-    if e <= -ratio:
-        return -mp.expm1(e)
-    return -mp.expm1((e - ratio) / 2)
+def _sampled(rate: arb, e: arb, below: Callable[[arb], tuple[arb, arb]]) -> arb:
+    """Both directions of (1 - q) Q + q P against Q, with `below(y)` = Q and P of ratios up to e^y.
+
+    (1 - q + q r) > e^e where r > 1 + (e^e - 1)/q; 1 > e^e (1 - q + q r) where r < 1 + (e^-e - 1)/q.
+    """
+    q, p = (1 - mass for mass in below((1 + e.expm1() / rate).log()))
+    grown = e.exp()
+    forward = _positive((1 - rate - grown) * q + rate * p)
+    edge = 1 + (-e).expm1() / rate
+    if edge <= 0:
+        return forward
+    if not edge > 0:
+        raise Unsure
+    q, p = below(edge.log())
+    return _larger(forward, _positive((1 - grown * (1 - rate)) * q - grown * rate * p))
 
 
-def _sampled_forward_laplace(ratio: mp.mpf, rate: mp.mpf, e: mp.mpf) -> mp.mpf:
-    inner = 1 + mp.expm1(e) / rate
-    if inner <= 0:
-        return -mp.expm1(e)
-    return rate * _laplace_curve(ratio, mp.log(inner))
-
-
-def _reversed(curve, e: mp.mpf) -> mp.mpf:
-    """The curve with P and Q swapped: H(e) = 1 - e^e + e^e F(-e)."""
-    with mp.workdps(150):
-        return max(-mp.expm1(e) + mp.exp(e) * curve(-e), mp.mpf(0))
-
-
-def _sampled(leaf: dpcheck.SampledGaussian, e: mp.mpf, tail, _place) -> mp.mpf:
-    mu, rate = 1 / mp.mpf(leaf.noise_multiplier), mp.mpf(leaf.sampling_rate)
-
-    def forward(x: mp.mpf) -> mp.mpf:
-        inner = 1 + mp.expm1(x) / rate
-        if inner <= 0:
-            return -mp.expm1(x)
-        y = mp.log(inner)
-        return rate * (tail(mu / 2 - y / mu) - inner * tail(-mu / 2 - y / mu))
-
-    with mp.workdps(150 + int(mu**2)):
-        return max(forward(e), _reversed(forward, e), mp.mpf(0))
-
-
-def _discrete_laplace(scale: mp.mpf, shift: int, e: mp.mpf) -> mp.mpf:
-    a = mp.exp(-1 / scale)
-    center = (1 - a) / (1 + a)
-    total = mp.mpf(0)
-    if shift / scale > e:
-        total += (a**0 / (1 + a)) * -mp.expm1(e - shift / scale)
-    for x in range(1, shift):
-        loss = (2 * x - shift) / scale
-        if loss > e:
-            total += center * a ** (shift - x) * -mp.expm1(e - loss)
+def _discrete_laplace(scale: arb, shift: int, e: arb) -> arb:
+    a = (-1 / scale).exp()
+    center, total = (1 - a) / (1 + a), arb(0)
+    masses = [(shift, 1 / (1 + a))] + [(x, center * a ** (shift - x)) for x in range(1, shift)]
+    for x, mass in masses:
+        total += mass * _positive(-(e - (2 * x - shift) / scale).expm1())
     return total
 
 
-def _discrete_gaussian(scale: float, shift: int, e: mp.mpf) -> mp.mpf | None:
-    if scale > 60:
-        return None
-    s = mp.mpf(scale)
-    reach = math.ceil(60 * scale) + 3
-    norm = mp.fsum(mp.exp(-(mp.mpf(x) ** 2) / (2 * s * s)) for x in range(-reach, reach + 1))
-    # Outcomes beyond the threshold loss only: shift (2x - shift)/(2 s^2) > e.
-    start = math.floor(float((e * 2 * s * s / shift + shift) / 2)) - 1
-    total = mp.mpf(0)
-    for x in range(max(start, shift - reach), shift + reach + 1):
-        loss = mp.mpf(shift) * (2 * x - shift) / (2 * s * s)
-        if loss > e:
-            total += mp.exp(-(mp.mpf(x - shift) ** 2) / (2 * s * s)) * -mp.expm1(e - loss)
+def _discrete_gaussian(scale: float, shift: int, e: arb) -> arb:
+    if scale > WIDEST:
+        raise KeyError(scale)
+    s, reach = arb(scale), math.ceil(25 * scale) + 3
+    weights = [(-(arb(x) ** 2) / (2 * s * s)).exp() for x in range(reach + 1)]
+    # All that is beyond is a geometric series at most.
+    rest = 2 * weights[-1] / (1 - (-arb(reach) / (s * s)).exp())
+    beyond = rest.union(arb(0))
+    norm, total = weights[0] + 2 * sum(weights[1:], arb(0)) + beyond, beyond
+    for x in range(shift - reach, shift + reach + 1):
+        excess = shift * arb(2 * x - shift) / (2 * s * s) - e
+        if not excess <= 0:
+            total += weights[abs(x - shift)] * _positive(-(-excess).expm1())
     return total / norm
-
-
-def exact(value: float) -> Fraction:
-    """The float as the number it is."""
-    return Fraction(value)

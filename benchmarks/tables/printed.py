@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
-from transcripts import path_of
+from transcripts import runs
 
 PAGES = {
     "accounting.md": (
@@ -31,16 +29,15 @@ def render() -> dict[str, str]:
     for page, (title, words, names) in PAGES.items():
         parts = [title, words]
         for name in names:
-            if not path_of(name).exists():
-                continue
-            kept = json.loads(path_of(name).read_text(encoding="utf-8"))
-            versions = ", ".join(f"{n} {v}" for n, v in sorted(kept["versions"].items()))
-            printed = "\n".join(kept["output"])
-            parts += [
-                f"## {name.split('/')[-1]}",
-                f"```console\n$ {kept['command']}\n{printed}\n```",
-                f"Exit code {kept['exit']}. {kept['machine']}. {versions}. {kept['date']}.",
-            ]
+            for earlier, kept in enumerate(runs(name)):
+                versions = ", ".join(f"{n} {v}" for n, v in sorted(kept["versions"].items()))
+                printed = "\n".join(kept["output"])
+                title = f"## {name.split('/')[-1]}"
+                parts += [
+                    f"{title}, {kept['date']}, {kept['machine']}" if earlier else title,
+                    f"```console\n$ {kept['command']}\n{printed}\n```",
+                    f"Exit code {kept['exit']}. {kept['machine']}. {versions}. {kept['date']}.",
+                ]
         if len(parts) > 2:
             pages[page] = "\n\n".join(parts) + "\n"
     return pages

@@ -16,6 +16,8 @@ COSTS = {"dimension": "columns", "rows": "rows", "steps": "steps"}
 ALPHA = 1e-3
 # Of learned events and of stopping at any time, over one fixed event: sizing.md shows it measured.
 OVERHEAD = 1.5
+REPEATS = 2  # as scale.py
+MOST_TASKS = 50  # a second, as dpcheck/execution/parallel.py
 
 
 def _kind(kind: str) -> list[Record]:
@@ -69,16 +71,41 @@ def _scale(records: list[Record]) -> str:
         ],
     )
     workers = table(
-        ["backend", "workers", "runs a second, both sides", "bound", "load average"],
+        [
+            "",
+            "backend",
+            "runs a second",
+            "CPU s of the workers",
+            "of them idle",
+            "CPU s of the client",
+            "tasks",
+            "bound",
+            "load average",
+        ],
         [
             (
+                r["at"]["kind"],
                 r["at"]["backend"],
-                r["at"]["count"],
                 f"{r['runs_per_second']:,}",
+                number(r["worker_cpu_seconds"]),
+                number(r["idle_cpu_seconds"]),
+                number(r["client_cpu_seconds"]),
+                r["tasks"],
                 repr(r["lower"]),
                 r["load"],
             )
             for r in _kind("workers")
+        ],
+    )
+    compared = table(
+        ["", "of the runs a second", "of the runs a CPU second of the workers"],
+        [
+            (
+                kind,
+                f"{dask['runs_per_second'] / loky['runs_per_second']:.2f}",
+                f"{_net(loky) / _net(dask):.2f}",
+            )
+            for kind, loky, dask in _two_workers()
         ],
     )
     costs = "\n\n".join(
@@ -100,12 +127,20 @@ of its own:
 
 ## Workers
 
-The same audit of 100 training steps, {1 << 23:,} test runs a side. The bound must not
-depend on who computes it, and does not. Learning, which one process does, is part of the time. The load
-average counts all processes of the machine: well above its number of cores the ratio of two rows says
-nothing about workers. Again: `python benchmarks/scale.py --kind workers --fresh`.
+The same audit by two workers: batches of 4,096 runs of one line of numpy, which take about a
+millisecond; batches of 512 calls of 0.2 ms; batches of 65,536 runs of 100 training steps, a tenth of a
+second or more. Runs are those of both sides, the best of {REPEATS} repetitions. The bound must not depend
+on who computes it, and does not. Short batches are sent together, in tasks of a quarter of a second.
+The load average counts all processes of the machine: well above its number of cores the runs a second of
+two rows differ by chance, and CPU seconds tell more. With dask the client's are its scheduler's, too; and a
+cluster is awake all the time, which costs the more the longer other processes make it take: what its idle
+workers take in that time was measured before and is left out of the comparison. Again: `python benchmarks/scale.py --kind workers --fresh`.
 
 {workers}
+
+What two dask workers make of what two loky workers make:
+
+{compared}
 
 ## Size
 
@@ -118,6 +153,44 @@ the data (a sum over all of them in every batch), steps of a training loop.
 
 {made_with(records, "python benchmarks/scale.py")}
 """
+
+
+def _net(record: Record) -> float:
+    """CPU seconds the workers took for the runs."""
+    return float(record["worker_cpu_seconds"] - record["idle_cpu_seconds"])
+
+
+def _two_workers() -> list[tuple[str, Record, Record]]:
+    """(kind, with loky, with dask)."""
+    found = {
+        (r["at"]["kind"], r["at"]["backend"]): r for r in _kind("workers") if r["at"]["count"] == 2
+    }
+    kinds = dict.fromkeys(kind for kind, _ in found)
+    return [(kind, found[kind, "loky"], found[kind, "dask"]) for kind in kinds]
+
+
+def _thousand() -> str:
+    """What 1,000 dask workers would do, from what two did here."""
+    _, loky, dask = next(each for each in _two_workers() if each[0] == "short batches")
+    batch = loky["client_cpu_seconds"] / loky["batches"]
+    task = (dask["client_cpu_seconds"] - loky["client_cpu_seconds"]) / dask["tasks"]
+    workers, length = 1000, 1000 / MOST_TASKS
+    runs = runs_for(0.01, 1.0, 0.01)
+    return f"""**A thousand workers, on paper.** Client and scheduler are the limit, of which there is one
+each. Taking in one batch costs the client {1e3 * batch:.2f} ms of CPU time here; a task costs client
+and scheduler {1e3 * task:.0f} ms (`scale.md`, short batches, two workers, on a busy machine). So
+
+- tasks are made so long that all workers together ask for at most {MOST_TASKS} a second: with {workers:,}
+  workers {length:g} s each, which takes client and scheduler {MOST_TASKS * task:.2f} CPU seconds a second;
+- {workers:,} workers are kept busy if a batch takes at least {workers:,} × {1e3 * batch:.2f} ms =
+  {workers * batch:.2f} s, as 512 calls of {1e3 * workers * batch / 512:.1f} ms do. A faster function is
+  audited as fast by fewer workers: one line of numpy, in batches of a millisecond, keeps about
+  {max(1, round(1e-3 / batch)):,} busy.
+
+At 1 ms a run and side, {workers:,} workers make {workers * 500:,} runs a side and second, so the
+{runs:,.0f} runs of the table (claimed ε 1, p 0.01, gap 1%) take {runs / workers / 500 / 60:.0f} minutes
+beside learning, which one process does. The last tasks are shorter, down to a twentieth of a second, so that
+workers end together. Nothing of this was measured on such a cluster."""
 
 
 def _sizing() -> str:
@@ -180,10 +253,12 @@ usually dominates: at 1 ms a run and side one worker makes 500 a second. For con
 
 {sizes}
 
+{_thousand()}
+
 A rare event (small p) costs 1/p times as many runs: give pairs and features that make the event
 likely, or a log density, with which one output above the claim is a proof and none of this applies.
 
-{made_with(_kind("gap") + _kind("dimension"), "python benchmarks/scale.py")}
+{made_with(_kind("gap") + _kind("dimension") + _kind("workers"), "python benchmarks/scale.py")}
 """
 
 

@@ -126,10 +126,15 @@ def calibrate_noise(
     excess = excess_by(method)
     low, high = _bracket(excess, start, 1.0 if start == 0.0 else 0.03)
     if math.isinf(high):
+        advice = (
+            "look whether the noise is used wherever something is released, and whether more of it "
+            "costs less."
+            if budget.delta > 0
+            else "with delta 0 only pure mechanisms (Laplace, PureDP) can: give a delta above 0 or "
+            "another mechanism."
+        )
         raise CannotCalibrate(
-            f"no noise up to {_MOST_NOISE:g} meets {budget}; with delta 0 only pure mechanisms "
-            "(Laplace, PureDP) can: give a delta above 0 or another mechanism.",
-            budget=budget,
+            f"no noise up to {_MOST_NOISE:g} meets {budget}; {advice}", budget=budget
         )
     if low is not None:
         root = float(brentq(excess, low, high, xtol=tolerance / 4, rtol=1e-15))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
+from functools import lru_cache
 from itertools import combinations_with_replacement, product
 
 from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
@@ -128,8 +129,13 @@ def profiles(
             choices[tuple(((found, 1),) for found in _sampled(node, task))] += times
         else:
             leaf = node if task.stated is None else stated_under(node, task.stated)
-            fixed[worst_case(leaf, task.adjacency, task.group)] += times
+            fixed[_worst_case(leaf, task.adjacency, task.group)] += times
     return _expand(fixed, choices)
+
+
+@lru_cache(maxsize=1024)  # a training loop asks for the same step after every step
+def _worst_case(leaf: Event, adjacency: Adjacency, group: int) -> LossBounds:
+    return worst_case(leaf, adjacency, group)
 
 
 def _branches(node: Parallel) -> list[Event]:

@@ -9,7 +9,7 @@ import numpy as np
 from dpcheck.accounting.accountants.best import ACCOUNTANTS, delta_upper
 from dpcheck.accounting.accountants.distribution import tradeoff_by_pld
 from dpcheck.accounting.accountants.gaussian import gaussian_mu, gdp_false_negatives
-from dpcheck.accounting.accountants.interface import Method
+from dpcheck.accounting.accountants.interface import AccountingMethod
 from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
@@ -17,7 +17,7 @@ from dpcheck.numerics.rounding import UNIT
 from dpcheck.numerics.side import Side
 
 # The accountants whose delta is cheap enough for a whole curve of points.
-_CHEAP = (Method.PURE, Method.RENYI_OPTIMAL)
+_CHEAP = (AccountingMethod.PURE, AccountingMethod.RENYI_OPTIMAL)
 
 
 def best_tradeoff(profile: Profile, false_positives: float) -> Bound:
@@ -33,10 +33,12 @@ def best_tradeoff(profile: Profile, false_positives: float) -> Bound:
         reached = gaussian_mu(below.parts)
         missed = gdp_false_negatives(mu[1], false_positives)[0]
         reach = gdp_false_negatives(reached[0], false_positives)[1] if reached else 1.0
-        return Bound(missed, max(missed, min(1 - false_positives, reach)), Method.GAUSSIAN.value)
+        return Bound(
+            missed, max(missed, min(1 - false_positives, reach)), AccountingMethod.GAUSSIAN.value
+        )
     least = tradeoff_by_pld(above, false_positives, Side.LOWER)
     most = tradeoff_by_pld(below, false_positives, Side.UPPER)
-    method = Method.DISTRIBUTION.value
+    method = AccountingMethod.DISTRIBUTION.value
     if least is None:
         least, method = _by_deltas(above, false_positives), "epsilon-delta"
     return Bound(least, max(least, 1 - false_positives if most is None else most), method)

@@ -16,7 +16,7 @@ from dpcheck.auditing.outputs.tables import Encoded
 from dpcheck.core.data import Data, Output
 from dpcheck.core.errors import DpcheckError, InputMutated, MechanismFailed
 from dpcheck.execution.facts import forget_entropy, watched
-from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
+from dpcheck.execution.interrupts import Interrupted, interruptible, standing_by, time_limited
 from dpcheck.execution.randomness import Seeded, seeded
 
 
@@ -54,7 +54,9 @@ def guarded(
             elif (many := getattr(function, "runs", None)) is not None:  # a program outside
                 outputs = encode_runs([_taken(one) for one in many(own, size, rng, timeout)])
             else:
-                outputs = encode_runs(_runs(function, own, size, rng, around, timeout, deadline))
+                with standing_by():
+                    made = _runs(function, own, size, rng, around, timeout, deadline)
+                outputs = encode_runs(made)
     except (DpcheckError, Interrupted):
         raise
     # Also what is no Exception, such as sys.exit(0) or asyncio's CancelledError: it must neither

@@ -88,7 +88,7 @@ class Mechanism:
 
 
 @dataclass(frozen=True, slots=True)
-class OneRun:
+class SingleCall:
     """A mechanism as (data, rng) -> output, whatever it is called like."""
 
     mechanism: Mechanism

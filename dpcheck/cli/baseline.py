@@ -13,7 +13,7 @@ from dpcheck.cli.project import project_option
 from dpcheck.core.errors import InvalidBaseline
 
 if TYPE_CHECKING:
-    from dpcheck.gate.baseline import Accepted, Finding
+    from dpcheck.gate.baseline import Accepted, GateFinding
     from dpcheck.gate.project import Project
 
 
@@ -44,9 +44,9 @@ def command(
     context.obj = (path, baseline.load(path, _today()), folder_of(project, store))
 
 
-def _last(folder: Path) -> list[Finding]:
+def _last(folder: Path) -> list[GateFinding]:
     """The findings of the last check."""
-    from dpcheck.gate.baseline import Finding
+    from dpcheck.gate.baseline import GateFinding
     from dpcheck.gate.codec import decode
     from dpcheck.gate.results import Results
 
@@ -57,7 +57,7 @@ def _last(folder: Path) -> list[Finding]:
         results.close()
     if found is None:
         raise InvalidBaseline("there is no check to take findings from; run 'dpcheck check' first.")
-    return [decode(Finding, item) for item in found]
+    return [decode(GateFinding, item) for item in found]
 
 
 @command.command("add")

@@ -2,22 +2,33 @@
 
 os._exit(0) in a target, or a crash in compiled code, ends a process before it can say anything, and
 with an exit code that would pass for an answer. The child's last deed is to write its exit code into
-a pipe; a child that is gone without having done so gave no answer.
+a pipe; a child that is gone without having done so gave no answer. Code that cannot be interrupted
+when its time is over (it catches everything, or never comes back from compiled code) is ended with its
+process: the child keeps in shared memory when that time is.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
+import mmap
 import os
+import select
 import signal
+import struct
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 SUPERVISED = frozenset({"audit", "check", "prove"})
 _ERROR = 2  # ExitCode.ERROR; here nothing of the command is imported
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _GRACE = 10.0  # seconds a child that has answered may take to end
+_ONE_CALL = 5.0  # seconds after its time that a call may take to come back, if no signal ends it
+_LOOK = 0.25  # seconds between two looks at the time
+_TIME = struct.Struct("d")
 
 
 def main() -> None:
@@ -33,22 +44,54 @@ def supervise(command: Callable[[], object]) -> int:
     """Run `command` in a child; its exit code, or 2 and a line about how it ended without one."""
     reader, writer = os.pipe()
     parent = os.getpid()
+    due = mmap.mmap(-1, _TIME.size)
+    _TIME.pack_into(due, 0, math.inf)
     child = os.fork()
     if child == 0:
         os.close(reader)
         _end_with(parent)
+        _keep_time(due)
         _answer(command, writer)
     os.close(writer)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the child by itself
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, lambda number, _frame: os.kill(child, number))
     with os.fdopen(reader, "rb") as stream:
+        while not select.select([stream], [], [], _LOOK)[0]:
+            if time.monotonic() > _TIME.unpack_from(due)[0] + _ONE_CALL:
+                _end_all(child)
+                print(f"error: DPC404 {_STUCK}", file=sys.stderr)
+                return _ERROR
         answer = stream.read(1)
     status = _wait(child) if answer else os.waitpid(child, 0)[1]
     if answer:
         return answer[0]
     print(f"error: DPC430 {_last_words(status)}", file=sys.stderr)
     return _ERROR
+
+
+_STUCK = (
+    f"a call of the audited code could not be interrupted when its time was over, and had not come back "
+    f"{_ONE_CALL:g} s later, so the command was ended with it. That is no answer: let it catch fewer "
+    "exceptions, or find out where it hangs."
+)
+
+
+def _keep_time(shared: mmap.mmap) -> None:
+    """Keep there when the call of somebody's code that is under way is to end."""
+    from dpcheck.execution.interrupts import watchers
+
+    watchers.append(lambda due: _TIME.pack_into(shared, 0, due))
+
+
+def _end_all(process: int) -> None:
+    """Kill a process and, where the system lists them, all that it started."""
+    with suppress(OSError):  # it has ended meanwhile
+        os.kill(process, signal.SIGSTOP)  # it must not start others now
+        for listed in Path(f"/proc/{process}/task").glob("*/children"):
+            for number in listed.read_text().split():
+                _end_all(int(number))
+        os.kill(process, signal.SIGKILL)
 
 
 def _end_with(parent: int) -> None:

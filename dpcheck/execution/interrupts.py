@@ -1,4 +1,9 @@
-"""Signals around somebody's code: Ctrl-C told from its own exceptions, and an end to what hangs."""
+"""Signals around somebody's code: Ctrl-C told from its own exceptions, and an end to what hangs.
+
+A process has one alarm clock, and limits lie inside each other: a call within an audit, an import within
+its planning. They are kept in a list, the clock is set to the one that is due first, and whichever is over
+is said so, also from inside another.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +13,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from dataclasses import dataclass
 
 from dpcheck.core.errors import DpcheckError, RunTimedOut, TimeLimitReached
 
 _OVER = "the time limit of the audit passed."
 _AGAIN = 1.0  # seconds until the alarm rings again, for code that catches everything
+_AT_ONCE = 1e-3  # seconds; an alarm clock that is set to zero never rings
+_CHECKED = 0.1  # seconds after which the clock is set anew, should the code inside have set it
+_TOGETHER = 0.05  # seconds; limits that are over within them are over at once
 
 
 class Interrupted(KeyboardInterrupt):
@@ -21,11 +29,34 @@ class Interrupted(KeyboardInterrupt):
 
 
 class _Late(BaseException):
-    """The alarm; not an Exception, which code that catches those would swallow."""
+    """The alarm in somebody's code; not an Exception, which code that catches those would swallow."""
+
+    def __init__(self, error: DpcheckError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+@dataclass(slots=True, eq=False)
+class _Alarm:
+    """A limit that is in force."""
+
+    due: float  # by time.monotonic()
+    error: DpcheckError
+    foreign: bool  # around somebody's code rather than ours
+    told: bool = False  # our own code is told once, and may then say what it has found so far
+
+
+_ALARMS: list[_Alarm] = []  # outermost first; of the main thread alone
+# Told when somebody's code is to end, or infinity: whoever can end this process from outside.
+watchers: list[Callable[[float], None]] = []
 
 
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
+
+
+def _has_alarms() -> bool:
+    return hasattr(signal, "setitimer") and _in_main_thread()
 
 
 @contextmanager
@@ -51,39 +82,38 @@ def time_limited(
 ) -> Iterator[None]:
     """Raise RunTimedOut after `timeout` seconds, or TimeLimitReached at `deadline`, by a signal.
 
-    Only a process's main thread gets signals; elsewhere (dask's workers run tasks in threads) a run
-    that took too long is reported once it returns.
+    So do the limits around this one, at their time. Only a process's main thread gets signals;
+    elsewhere (dask's workers run tasks in threads) a run that took too long is reported once it
+    returns.
     """
     left = deadline - time.time()
-    if timeout is None and math.isinf(left):
+    if timeout is None and math.isinf(left) and not (_ALARMS and _in_main_thread()):
         yield
         return
     if left <= 0:
+        _over()
         raise TimeLimitReached(_OVER)
     seconds = left if timeout is None else min(timeout, left)
     late: DpcheckError = TimeLimitReached(_OVER)
     if seconds == timeout:
+        kept = " Finished batches are kept." if what == "a run" else ""
         late = RunTimedOut(
-            f"{what} did not finish within {seconds:g} s; the mechanism hangs, or needs a larger "
-            "timeout. Finished batches are kept.",
+            f"{what} did not finish within {seconds:.3g} s; the mechanism hangs, or needs a larger "
+            f"timeout.{kept}",
             timeout=seconds,
             name="timeout",
         )
-    if not hasattr(signal, "setitimer") or not _in_main_thread():
+    if not _has_alarms():
         began = time.monotonic()
         yield
         if time.monotonic() - began > seconds:
             raise late
         return
-
-    def ring(signum: int, frame: object) -> None:  # noqa: ARG001 - signal's signature
-        raise _Late
-
-    with _ringing(seconds, ring, _AGAIN):
-        try:
+    try:
+        with _alarm(seconds, late, foreign=True):
             yield
-        except _Late:
-            raise late from None
+    except _Late as rung:
+        raise rung.error from None
 
 
 @contextmanager
@@ -93,31 +123,118 @@ def until(deadline: float) -> Iterator[None]:
     Where no signal can be had, only the runs inside look at the clock.
     """
     left = deadline - time.time()
-    if math.isinf(left) or not hasattr(signal, "setitimer") or not _in_main_thread():
+    if math.isinf(left) or not _has_alarms():
         yield
         return
     if left <= 0:
+        _over()
         raise TimeLimitReached(_OVER)
-
-    def ring(signum: int, frame: object) -> None:  # noqa: ARG001 - signal's signature
-        raise TimeLimitReached(_OVER)
-
-    with _ringing(left, ring, 0.0):
+    with _alarm(left, TimeLimitReached(_OVER), foreign=False):
         yield
 
 
 @contextmanager
-def _ringing(
-    seconds: float, ring: Callable[[int, FrameType | None], None], again: float
-) -> Iterator[None]:
-    """An alarm clock; one that was set before goes on afterwards."""
-    before, began = signal.signal(signal.SIGALRM, ring), time.monotonic()
-    outer, interval = signal.setitimer(signal.ITIMER_REAL, seconds, again)
+def standing_by() -> Iterator[None]:
+    """Around many short limits: the clock is set and left once for all of them, which is cheaper."""
+    if not _has_alarms():
+        yield
+        return
+    with _alarm(math.inf, TimeLimitReached(_OVER), foreign=False):
+        yield
+
+
+@contextmanager
+def _alarm(seconds: float, error: DpcheckError, *, foreign: bool) -> Iterator[None]:
+    """One more limit; an alarm clock that others had set goes on after the last of ours."""
+    passed = _over()
+    if passed:
+        raise passed[0].error
+    mine = _Alarm(time.monotonic() + seconds, error, foreign)
+    others = None if _ALARMS else _Others()
     try:
+        _ALARMS.append(mine)
+        _CLOCK.set()
         yield
     finally:
+        try:
+            _leave(mine, others)
+        except BaseException:  # the alarm rang in these very lines
+            _leave(mine, others)
+            raise
+
+
+def _leave(mine: _Alarm, others: _Others | None) -> None:
+    if mine in _ALARMS:
+        del _ALARMS[_ALARMS.index(mine) :]
+    if others is None:
+        _CLOCK.set()
+    else:
+        _CLOCK.stop()
+        others.go_on()
+
+
+class _Others:
+    """The alarm clock as it was set before ours."""
+
+    def __init__(self) -> None:
+        self.handler, self.began = signal.getsignal(signal.SIGALRM), time.monotonic()
+        self.left, self.interval = signal.getitimer(signal.ITIMER_REAL)
+
+    def go_on(self) -> None:
+        signal.signal(signal.SIGALRM, self.handler)
+        if self.left > 0:
+            left = self.left - (time.monotonic() - self.began)
+            signal.setitimer(signal.ITIMER_REAL, max(left, _AT_ONCE), self.interval)
+
+
+class _Clock:
+    """Set only where it has to ring earlier than it would: each call of the system takes time."""
+
+    def __init__(self) -> None:
+        self.rings = math.inf  # by time.monotonic()
+        self.checked = -math.inf
+
+    def set(self) -> None:
+        """To the limit that is due first; whoever watches is told when somebody's code is to end."""
+        foreign = bool(_ALARMS) and _ALARMS[-1].foreign
+        for each in watchers:
+            each(min(alarm.due for alarm in _ALARMS) if foreign else math.inf)
+        due = min((alarm.due for alarm in _ALARMS if not alarm.told), default=math.inf)
+        now = time.monotonic()
+        if now - self.checked > _CHECKED:  # not ours yet, or the code inside has set it
+            signal.signal(signal.SIGALRM, _ring)
+            self.rings, self.checked = math.inf, now
+        if due < self.rings:
+            signal.setitimer(signal.ITIMER_REAL, max(due - now, _AT_ONCE), _AGAIN)
+            self.rings = due
+
+    def stop(self) -> None:
+        """As long as there are no limits."""
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        if outer > 0:
-            left = outer - (time.monotonic() - began)
-            signal.setitimer(signal.ITIMER_REAL, max(left, 1e-3), interval)
+        self.rings, self.checked = math.inf, -math.inf
+        for each in watchers:
+            each(math.inf)
+
+
+_CLOCK = _Clock()
+
+
+def _over() -> list[_Alarm]:
+    """The limits that have passed, outermost first; they count as told."""
+    now = time.monotonic()
+    found = [each for each in _ALARMS if each.due <= now + _TOGETHER]
+    for each in found:
+        each.told = True
+    return found
+
+
+def _ring(signum: int, frame: object) -> None:  # noqa: ARG001 - signal's signature
+    """End somebody's code, as often as it takes; tell our own once."""
+    _CLOCK.rings = math.inf
+    known = sum(each.told for each in _ALARMS)
+    passed = _over()
+    if passed and _ALARMS[-1].foreign:
+        raise _Late(passed[0].error)
+    if sum(each.told for each in _ALARMS) > known:
+        raise passed[0].error
+    _CLOCK.set()

@@ -27,7 +27,11 @@ from dpcheck.execution.store import Arrays, Store
 from dpcheck.execution.tasks import Stage, pack, work
 
 Named = tuple[str, np.random.SeedSequence]  # name in the store, seed
-_TASK_SECONDS = 0.25  # messages cost a few milliseconds
+_TASK_SECONDS = 0.25  # a task costs a few milliseconds, with dask about ten
+_LEAST_SECONDS = 0.05  # what all workers may differ by at the end is not worth shorter ones
+_MOST_TASKS = (
+    50  # a second, of all workers: client and scheduler take about ten milliseconds for each
+)
 _SLOW_BATCH = 1.0  # seconds; of such batches no worker is given a second one to wait
 _PACES: OrderedDict[str, float] = OrderedDict()  # seconds a batch, by the digest of its stage
 _MOST_PACES = 64
@@ -131,7 +135,11 @@ def _group(digest: str, left: int, width: int) -> int:
     pace = _PACES.get(digest)
     if pace is None:
         return 1
-    return max(1, min(int(_TASK_SECONDS / max(pace, 1e-6)), -(-left // (2 * width))))
+    pace = max(pace, 1e-6)
+    longest = max(_TASK_SECONDS, width / _MOST_TASKS)
+    return max(
+        1, min(int(longest / pace), max(-(-left // (2 * width)), int(_LEAST_SECONDS / pace)))
+    )
 
 
 def _in_flight(digest: str, width: int) -> int:

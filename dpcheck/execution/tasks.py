@@ -18,6 +18,7 @@ import numpy as np
 from dpcheck.core.errors import DpcheckError, NotTransferable
 from dpcheck.execution.facts import Facts, take
 from dpcheck.execution.imports import Surroundings
+from dpcheck.execution.memory import memory_kept
 from dpcheck.execution.randomness import preserved
 from dpcheck.execution.store import Arrays
 
@@ -90,7 +91,7 @@ def work(parcel: Parcel, around: Surroundings, seeds: Sequence[np.random.SeedSeq
     results: list[Arrays] = []
     error: DpcheckError | None = None
     try:
-        with _ONE_AT_A_TIME, preserved(give_back=False):
+        with _ONE_AT_A_TIME, memory_kept(), preserved(give_back=False):
             around.restore()
             stage = _unpack(parcel)
             for seed in seeds:

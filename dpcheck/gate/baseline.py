@@ -21,7 +21,7 @@ LONGEST = timedelta(days=366)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class GateFinding:
     """A violated part ("NAME/PART") or an overspent budget ("budgets/DATASET"), and how bad it is.
 
     `decided` is false for a part that could not be judged: it is no finding, and not its absence.
@@ -141,7 +141,7 @@ def save(path: Path, entries: Sequence[Accepted]) -> None:
 
 def add(
     entries: Sequence[Accepted],
-    found: Finding,
+    found: GateFinding,
     reason: str,
     expires: date,
     today: date,
@@ -164,7 +164,7 @@ def add(
 
 
 def judge(
-    entries: Sequence[Accepted], findings: Sequence[Finding], today: date
+    entries: Sequence[Accepted], findings: Sequence[GateFinding], today: date
 ) -> tuple[dict[str, Accepted], list[str]]:
     """Which findings are accepted, and which entries are expired, exceeded or stale.
 

@@ -17,7 +17,7 @@ from dpcheck.execution.parallel import Workers
 from dpcheck.execution.progress import Progress
 from dpcheck.execution.references import parse
 from dpcheck.gate import baseline
-from dpcheck.gate.baseline import Finding
+from dpcheck.gate.baseline import GateFinding
 from dpcheck.gate.budgets import check_budget, spenders
 from dpcheck.gate.changes import changes
 from dpcheck.gate.project import AuditSpec, Project
@@ -170,10 +170,10 @@ def finding_name(entry: AuditEntry) -> str:
     return f"{entry.name}/{entry.part}"
 
 
-def findings(entries: Sequence[AuditEntry], spent: Sequence[BudgetEntry]) -> list[Finding]:
+def findings(entries: Sequence[AuditEntry], spent: Sequence[BudgetEntry]) -> list[GateFinding]:
     """Everything a baseline can speak of."""
     return [
-        Finding(
+        GateFinding(
             finding_name(e),
             e.observed.epsilon,
             e.verdict is Verdict.VIOLATED,
@@ -182,7 +182,7 @@ def findings(entries: Sequence[AuditEntry], spent: Sequence[BudgetEntry]) -> lis
         )
         for e in entries
     ] + [
-        Finding(
+        GateFinding(
             f"budgets/{b.dataset}",
             b.at_least,
             b.standing in (Standing.OVERSPENT, Standing.VIOLATED),

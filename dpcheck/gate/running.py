@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -155,7 +154,8 @@ def run_audit(
     most `settings.alpha`, over all nights of a continued audit together.
     """
     with contained(spec.name):
-        plans, location = prepare(spec, request, project.root)
+        with session.in_planning_time(request):
+            plans, location = prepare(spec, request, project.root)
         described = data_digest(plans)
         key = result_key(spec, request, plans, project)
         wanted = settings.cache or settings.nightly
@@ -201,11 +201,10 @@ def _run(
         alpha=settings.alpha / len(plans), max_runs=request.max_runs, tolerance=request.tolerance
     )
     entries, whole = [], True
-    ends = time.time() + (request.time_limit or math.inf)
     try:
         for index, plan in enumerate(plans):
             limits = night_limits(base, plan, nights) if settings.nightly else base
-            limits = session.in_time(limits, ends, len(plans) - index)
+            limits = session.in_time(limits, request.ends, len(plans) - index)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message=".*still being processed")
                 report = session.run_plans(

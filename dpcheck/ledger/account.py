@@ -38,9 +38,10 @@ from dpcheck.ledger.pricing.costs import (
     nothing,
     plus,
     rounded_up,
+    unrepeated,
 )
 from dpcheck.ledger.pricing.filters import Filter
-from dpcheck.ledger.pricing.loop import certified_epsilon, loop_odometer
+from dpcheck.ledger.pricing.loop import bundles, certified_epsilon, loop_odometer
 from dpcheck.ledger.provenance import Node
 
 
@@ -85,10 +86,10 @@ class Account:
         """The sum over its datasets; repetitions add up only where they repeat the same event."""
         result, allocation = nothing(self.filter.size), self.allocation
         for root, (first, cost) in costs.items():
-            if len(self.roots) > 1 and cost.repeats and allocation is not None:
+            if len(self.roots) > 1 and any(cost.repeats) and allocation is not None:
                 view = self._loop_view(allocation)
                 if first != allocation.event or root.views[0] != view:
-                    cost = cost._replace(repeats=INFINITE)
+                    cost = unrepeated(cost)
             result = plus(result, cost)
         return result
 
@@ -100,8 +101,8 @@ class Account:
             epsilon, delta = UP.add(epsilon, batch.epsilon), UP.add(delta, batch.delta)
         return epsilon, delta
 
-    def allocation_for(self, root: Node, event: Event, cost: Cost) -> Allocation:
-        """How delta is divided; decided with the first release, here of `event` for `cost`."""
+    def allocation_for(self, root: Node, event: Event, cost: Cost, announced: bool) -> Allocation:
+        """How delta is divided; decided with the first release, for a loop of `event` for `cost`."""
         if self.allocation is not None:
             return self.allocation
         return allocate(
@@ -114,6 +115,7 @@ class Account:
             planned=self.planned(),
             filter_=self.filter,
             reserve=self.reserve,
+            announced=announced,
         )
 
     def failing(self, total: Cost, planned_delta: Decimal) -> Decimal:
@@ -128,6 +130,12 @@ class Account:
     def _loop_view(self, allocation: Allocation) -> View:
         return next(root.views[0] for root in self.roots if root.path == allocation.path)
 
+    def looping(self, total: Cost, allocation: Allocation, planned: Planned) -> bool:
+        """Whether the rule of the loop holds."""
+        if planned[0] != allocation.planned:
+            return False
+        return bundles(total.repeats, allocation.event) <= allocation.repeats
+
     def accepts(
         self, total: Cost, allocation: Allocation | None, planned: Planned | None = None
     ) -> bool:
@@ -136,23 +144,24 @@ class Account:
         epsilon = literal(self.budget.epsilon) - planned[0]
         if allocation is None:  # nothing but plans so far
             return epsilon >= 0 and self.failing(total, planned[1]) <= literal(self.budget.delta)
-        if planned[0] == allocation.planned and total.repeats <= allocation.repeats:
+        if self.looping(total, allocation, planned):
             return True
         if self.failing(total, planned[1]) > allocation.failing:
             return False
         if total.pure <= epsilon:
             return True
         left, share = float_below(epsilon), float_below(allocation.filter)
-        return self.filter.allows(total.divergences, left, share, allocation.order)
+        return self.filter.allows(total.divergences, left, share, allocation.certificate)
 
     def needed(self, total: Cost, allocation: Allocation, planned: Planned) -> float:
         """The epsilon at which one of the rules would allow `total`, delta divided as it is."""
         share = float_below(allocation.filter)
-        by_filter = self.filter.epsilon(total.divergences, share, allocation.order)
+        by_filter = self.filter.epsilon(total.divergences, share, allocation.certificate)
         found = [total.pure, rounded_up(by_filter)]
-        if planned[0] == allocation.planned and total.repeats <= 4 * max(1, allocation.repeats):
+        done = bundles(total.repeats, allocation.event)
+        if planned[0] == allocation.planned and done <= 4 * max(1, allocation.repeats):
             view = self._loop_view(allocation)
-            times, loop = math.ceil(total.repeats), float_below(allocation.loop)
+            times, loop = math.ceil(done), float_below(allocation.loop)
             found.append(rounded_up(certified_epsilon(allocation.event, view, times, loop)))
         return as_float(UP.add(planned[0], min(found)))
 
@@ -189,7 +198,7 @@ class Account:
         looping = planned[0] == allocation.planned and planned[1] <= share
         if half > 0 and allocation.repeats and looping:
             view = self._loop_view(allocation)
-            done, most = total.repeats, allocation.repeats
+            done, most = bundles(total.repeats, allocation.event), allocation.repeats
             by_loop = loop_odometer(allocation.event, view, done, most, half)
             found.append((rounded_up(by_loop), "loop-odometer"))
         least, method = min(found)
@@ -200,6 +209,6 @@ class Account:
 
     def _rule(self, total: Cost, allocation: Allocation, planned: Planned) -> str:
         """The rule by which the budget bounds what was spent."""
-        if planned[0] == allocation.planned and total.repeats <= allocation.repeats:
+        if self.looping(total, allocation, planned):
             return "loop"
         return f"{self.filter.name}-filter"

@@ -44,6 +44,9 @@ class Ledger:
     Reference: the filters' theorems in `filters`, plans by [Haney2023]; the proof that
     ties them together stands in docs/explanation/ledger.md.
 
+    `expect` announces what most releases will be (`10 * step + evaluation`, as often as the budget
+    bears); it decides how the budget is kept for them, and the guarantee holds whatever comes.
+
     >>> from dpcheck import Budget, PureDP
     >>> ledger = Ledger(budget=Budget(3.0, 1e-5), adjacency="replace-one")
     >>> low, high = ledger.dataset("patients", rows=12_702).split_rows(2)
@@ -62,9 +65,10 @@ class Ledger:
         filter: str | None = None,  # noqa: A002 - the word the theory uses
         order: float | None = None,
         reserve: float | None = None,
+        expect: Event | None = None,
         block: int = 1000,
     ) -> None:
-        terms = make_terms(budget, adjacency, filter, order, reserve)
+        terms = make_terms(budget, adjacency, filter, order, reserve, expect)
         self._spending = Spending(terms, count("block", block))
 
     @classmethod
@@ -77,6 +81,7 @@ class Ledger:
         filter: str | None = None,  # noqa: A002 - the word the theory uses
         order: float | None = None,
         reserve: float | None = None,
+        expect: Event | None = None,
         block: int = 1000,
     ) -> Ledger:
         """A ledger kept in a file, to which several processes may spend.
@@ -89,12 +94,12 @@ class Ledger:
         """
         wanted = None
         if budget is not None and adjacency is not None:
-            wanted = write_terms(make_terms(budget, adjacency, filter, order, reserve))
+            wanted = write_terms(make_terms(budget, adjacency, filter, order, reserve, expect))
         journal = FileJournal(Path(path), wanted)
         try:
             terms = read_terms(journal.terms)
-            given = {"budget": budget, "adjacency": adjacency, "filter": filter}
-            check_agreement(path, terms, {**given, "order": order, "reserve": reserve})
+            given = {"budget": budget, "adjacency": adjacency, "filter": filter, "order": order}
+            check_agreement(path, terms, {**given, "reserve": reserve, "expect": expect})
             self = cls.__new__(cls)
             self._spending = Spending(terms, count("block", block), journal)
             with self._spending.transaction():
@@ -123,13 +128,9 @@ class Ledger:
         if budget is not None and not isinstance(budget, Budget):
             raise InvalidParameter(f"budget must be a Budget, got {budget!r}.", value=budget)
         rows = None if rows is None else count("rows", rows)
-        spec = DatasetSpec(
-            checked_name("dataset name", name),
-            rows,
-            budget,
-            checked_name("unit", unit),
-            count("max_rows_per_unit", max_rows_per_unit),
-        )
+        most = count("max_rows_per_unit", max_rows_per_unit)
+        name, unit = checked_name("dataset name", name), checked_name("unit", unit)
+        spec = DatasetSpec(name, rows, budget, unit, most)
         with self._spending.transaction() as transaction:
             known = transaction.state.specs.get(name)
             if known is not None and known != spec:
@@ -242,9 +243,7 @@ class Ledger:
         if delta is not None:
             delta = probability("delta", delta)
         if name is None and self._spending.shared:
-            raise LedgerMisuse(
-                "a plan in a shared ledger needs name=..., so that others can find it."
-            )
+            raise LedgerMisuse("a plan in a shared ledger needs name=..., for others to find it.")
         self._spending.give_back()  # a plan may use what was only counted ahead
         with self._spending.transaction() as transaction:
             state = transaction.state

@@ -27,12 +27,14 @@ from dpcheck.ledger.pricing.costs import (
     ZERO,
     Cost,
     Floats,
+    Repeats,
     View,
     above,
     minus,
     peak,
     plus,
     scaled,
+    unrepeated,
 )
 
 _MANY_KINDS = 16
@@ -98,12 +100,12 @@ class SplitTotal(NamedTuple):
     inside: Cost
     first: Cost
     second: Cost
-    holders: tuple[int, int, int, int, Integers]
+    holders: tuple[int, int, int, Integers]
 
 
 def _untouched(nothing: Cost) -> SplitTotal:
     nobody = np.full(len(nothing.divergences), -1)
-    return SplitTotal(nothing, nothing, nothing, nothing, (-1, -1, -1, -1, nobody))
+    return SplitTotal(nothing, nothing, nothing, nothing, (-1, -1, -1, nobody))
 
 
 @dataclass(slots=True, eq=False)
@@ -143,7 +145,7 @@ class Split:
 
     def _in_one_part(self, cost: Cost, view: View) -> Cost:
         """A part's cost as the whole sees it: rows scattered over parts end a loop."""
-        return cost._replace(repeats=INFINITE) if view.rows > 1 and cost.repeats else cost
+        return unrepeated(cost) if view.rows > 1 else cost
 
     def raised(self, part: Node, totals: dict[View, Cost], view: View) -> SplitTotal:
         """The total of `view` once `part` has risen to `totals`."""
@@ -156,16 +158,17 @@ class Split:
         if len(inner) == 1:
             return old._replace(value=inside, inside=inside)
         me, new = part.number, totals[inner[1]]
-        p, f, s, r = (
+        p, f, s = (
             _two_largest(me, *entry)
-            for entry in zip(new[:4], old.first[:4], old.second[:4], old.holders[:4], strict=True)
+            for entry in zip(new[:3], old.first[:3], old.second[:3], old.holders[:3], strict=True)
         )
         tops = _two_largest_of_each(
-            me, new.divergences, old.first.divergences, old.second.divergences, old.holders[4]
+            me, new.divergences, old.first.divergences, old.second.divergences, old.holders[3]
         )
-        first = Cost(p[0], f[0], s[0], r[0], tops[0])
-        second = Cost(p[1], f[1], s[1], r[1], tops[1])
-        holders = (p[2], f[2], s[2], r[2], tops[2])
+        ended = _ended([old.first, new])
+        first = Cost(p[0], f[0], s[0], ended, tops[0])
+        second = Cost(p[1], f[1], s[1], (), tops[1])
+        holders = (p[2], f[2], s[2], tops[2])
         return SplitTotal(peak(inside, plus(first, second)), inside, first, second, holders)
 
     def from_scratch(self, view: View, cost: Callable[[Node, View], Cost]) -> Cost:
@@ -183,10 +186,15 @@ class Split:
             _largest_two([c.pure for c in moved]),
             _largest_two([c.failure for c in moved]),
             _largest_two([c.slip for c in moved]),
-            _largest_two([c.repeats for c in moved]),
+            _ended(moved),
             above(divergences),
         )
         return peak(worst, apart)
+
+
+def _ended(moved: list[Cost]) -> Repeats:
+    """A record that leaves one part and enters another ends every loop."""
+    return (INFINITE,) if any(any(cost.repeats) for cost in moved) else ()
 
 
 def _largest_two(values: list[Decimal]) -> Decimal:

@@ -15,6 +15,7 @@ from dpcheck.core.events.event import Event, Sequential
 from dpcheck.core.events.guarantee import PureDP
 from dpcheck.ledger.account import Account
 from dpcheck.ledger.pricing.costs import Cost, as_float, assumptions, literal
+from dpcheck.ledger.pricing.loop import bundles
 from dpcheck.ledger.provenance import Counts, Node, descendants
 from dpcheck.ledger.report import AccountReport, Line, Remaining, Report
 from dpcheck.ledger.state import State
@@ -130,6 +131,8 @@ class Reader:
             planned = (plan.event for plan in self.state.plans_of(root))
             for event in dict.fromkeys((*spent, *planned)):
                 found.update(dict.fromkeys(_assumptions(event, root.views[0])))
+        if self.state.terms.expect is not None:
+            found["what was announced (expect) was not chosen by looking at the data"] = None
         return tuple(found)
 
     def event(self, root: Node) -> Event:
@@ -154,8 +157,8 @@ class Reader:
         spent, repeats = float(planned[0]), None
         if allocation is not None:
             spent = account.needed(total, allocation, planned)
-            if planned[0] == allocation.planned and total.repeats <= allocation.repeats:
-                repeats = int(allocation.repeats - total.repeats)
+            if account.looping(total, allocation, planned):
+                repeats = int(allocation.repeats - bundles(total.repeats, allocation.event))
         return Remaining(
             node.path,
             largest_pure(self.state, node, account),
@@ -182,8 +185,10 @@ class Reader:
         units = dict.fromkeys(self.state.specs[root.path].unit for root in account.roots)
         planned, total, allocation = account.planned(), self.total(account), account.allocation
         loop = None
-        if allocation is not None and allocation.repeats and total.repeats.is_finite():
-            loop = (allocation.event, math.ceil(total.repeats), allocation.repeats)
+        if allocation is not None and allocation.repeats:
+            done = bundles(total.repeats, allocation.event)
+            if done.is_finite():
+                loop = (allocation.event, math.ceil(done), allocation.repeats)
         return AccountReport(
             account.name,
             " or ".join(units),

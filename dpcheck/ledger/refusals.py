@@ -129,7 +129,11 @@ def _advice(
     if math.isinf(would_be):
         return _no_finite_epsilon(account, allocation)
     fits = _still_fits(state, node, event, times, account, allocation)
-    return f"{fits} Stop here, add noise, or declare the schedule up front with ledger.plan()."
+    mixed = state.terms.expect is None and node.root.first not in (None, event)
+    hint = "; a ledger opened with expect= bears more of what it was told of" if mixed else ""
+    return (
+        f"{fits} Stop here, add noise, or declare the schedule up front with ledger.plan(){hint}."
+    )
 
 
 def _no_finite_epsilon(account: Account, allocation: Allocation) -> str:

@@ -14,7 +14,7 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.events.event import Event, Repeated, Sequential
 from dpcheck.ledger.account import Account, Batch
 from dpcheck.ledger.pricing.allocation import Allocation
-from dpcheck.ledger.pricing.costs import INFINITE, ZERO, Cost, View, event_cost, nothing
+from dpcheck.ledger.pricing.costs import INFINITE, Cost, Repeats, View, event_cost, nothing
 from dpcheck.ledger.pricing.filters import Filter
 from dpcheck.ledger.pricing.loop import repeats_of, unit_of
 from dpcheck.ledger.provenance import (
@@ -63,6 +63,7 @@ class Terms:
     adjacency: Adjacency
     filter: Filter
     reserve: Decimal | None
+    expect: Event | None = None
 
 
 Prices = dict[tuple[Event, View], Cost]
@@ -92,7 +93,7 @@ class State:
         return found
 
     def prices_for(self, root: Node, first: Event | None = None) -> Price:
-        """Prices on a dataset whose loop repeats its first event, or `first` if it has none yet."""
+        """Prices on a dataset, whose loop repeats `first` if it has none yet."""
         unit, main = root.first or first, root.views[0]
         known: Prices = {}
 
@@ -100,9 +101,9 @@ class State:
             found = known.get((event, view))
             if found is None:
                 base = self.price(event, view)
-                repeats = INFINITE
+                repeats: Repeats = (INFINITE,)
                 if not base.pure and not base.failure and not base.slip:
-                    repeats = ZERO  # reveals nothing
+                    repeats = ()  # reveals nothing
                 elif unit is not None and view == main:
                     repeats = repeats_of(event, unit, view)
                 found = known[event, view] = base._replace(repeats=repeats)
@@ -178,21 +179,35 @@ class State:
         spent = any(any(node.counts.values()) for node in descendants(root))
         return spent or any(any(plan.counts.values()) for plan in self.plans_of(root))
 
+    def loop_of(self, root: Node, event: Event) -> Event:
+        """What the dataset's loop repeats, were `event` its first release.
+
+        What was announced, if the first release is part of it; else the first release.
+        """
+        expected = self.terms.expect
+        if root.first is not None:
+            return root.first
+        if expected is not None and all(
+            repeats.is_finite() for repeats in repeats_of(event, expected, root.views[0])
+        ):
+            return expected
+        return unit_of(event)
+
     def proposal(self, node: Node, event: Event, times: int) -> Proposal:
         """What `times` more releases would cost the dataset, and how delta would be divided."""
         root = node.root
-        first = root.first or unit_of(event)
+        first = self.loop_of(root, event)
         price = self.prices_for(root, first)
         changed = proposed(node, event, times, price)[-1][1][root.views[0]]
         one = price(first, root.views[0])
-        divided = [a.allocation_for(root, first, one) for a in self.accounts_of(root)]
+        announced = first == self.terms.expect
+        divided = [a.allocation_for(root, first, one, announced) for a in self.accounts_of(root)]
         return Proposal(self, root, first, changed, divided)
 
     def count(self, node: Node, event: Event, times: int) -> None:
         """More releases of `event`, or fewer that were counted ahead; totals follow."""
         root = node.root
-        if root.first is None:
-            root.first = unit_of(event)
+        root.first = self.loop_of(root, event)
         price = self.prices_for(root)
         node.counts[event] = node.counts.get(event, 0) + times
         if times > 0:

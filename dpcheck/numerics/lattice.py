@@ -159,8 +159,8 @@ def pool(
     # On a point but for rounding: ask for no help.
     over = np.where(over <= p * (4 * slack + 3e-7 * h + 128 * UNIT), 0.0, over)
     from_left = np.maximum(over, 0.0) * ((1 - 2 * ELEMENTARY) / np.expm1(h))
-    lack = np.maximum(-_excess(lattice, at + 1, p, q, slack), 0.0)
-    from_right = lack * ((1 + 2 * ELEMENTARY) / -np.expm1(-h))
+    under = np.maximum(-_excess(lattice, at + 1, p, q, slack), 0.0)
+    from_right = under * ((1 + 2 * ELEMENTARY) / -np.expm1(-h))
     left = np.where((where - at < 0.5) | (at >= last), 1.0, 0.0)
 
     first = int(at.min()) - 1
@@ -178,7 +178,8 @@ def pool(
             break
         # Meet a little less than what is there, so that rounding cannot undo it.
         needed = needed_left + needed_right
-        met = np.maximum(1 + masses * (1 + 1e-9) / np.maximum(needed, 1e-305) - 1e-12, 0.0)
+        lack = np.minimum(masses, 0.0)  # never more than what is needed there
+        met = np.maximum(1 + lack * (1 + 1e-9) / np.maximum(needed, 1e-305) - 1e-12, 0.0)
         met = np.where(masses < 0, np.minimum(met, 1.0), 1.0)
         lefts, rights = left * met[at - 1], (1 - left) * met[at + 2]
         if turn < 6:

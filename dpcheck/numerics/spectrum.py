@@ -31,7 +31,7 @@ from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
 
 # Where the product is below e^-FLAT it is left out and counted as error.
-FLAT = 80.0
+FLAT = 50.0
 # Counts may be smaller than planned by this factor: then e^(-FLAT FEWER) is left out.
 FEWER = 0.9
 

@@ -242,7 +242,9 @@ class Convolution:
             low, high = order[after - 1], order[after]
             if high - low == 1:
                 break
-            points = _guesses(low, high, known[low][0], known[high][0], delta)
+            points = _guesses(
+                low, high, {k: known[k][0] for k in order[max(after - 2, 0) : after + 2]}, delta
+            )
         # Next to the largest loss nothing is left to be accurate about on the far side.
         judged = high if known[high][0] > delta / 100 else low
         return self._between(high, known[low][0], known[high][0], delta), known[judged][1]
@@ -259,12 +261,14 @@ class Convolution:
         return value + guard if self.side is Side.UPPER else value - guard
 
 
-def _guesses(low: int, high: int, above: float, below: float, delta: float) -> Indices:
-    """Points around where log delta, read as linear, crosses; and the middle, to be sure."""
+def _guesses(low: int, high: int, known: dict[int, float], delta: float) -> Indices:
+    """Points around where log delta, read as a parabola, crosses; and the middle, to be sure."""
     guess = (low + high) // 2
-    if below > 0:
-        share = math.log(above / delta) / max(math.log(above / below), 1e-300)
-        guess = low + math.floor(min(max(share, 0.0), 1.0) * (high - low))
+    if known[high] > 0:
+        logs = {k: math.log(value / delta) for k, value in known.items() if value > 0}
+        others = [k for k in logs if k not in (low, high)]
+        third = min(others, key=lambda k: abs(2 * k - low - high), default=None)
+        guess = math.floor(min(max(_crossing(logs, low, high, third), low), high))
     # Nearer and further points, as far as the bracket is wide: most end up between two of them.
     reach = max((high - low) // 64, 1)
     around = {
@@ -277,6 +281,20 @@ def _guesses(low: int, high: int, above: float, below: float, delta: float) -> I
         (low + high) // 2,
     }
     return np.array(sorted(k for k in around if low < k < high), dtype=np.int64)
+
+
+def _crossing(logs: dict[int, float], low: int, high: int, third: int | None) -> float:
+    """Where the parabola through three points is 0, from the line through two of them."""
+    slope = min((logs[high] - logs[low]) / (high - low), -1e-300)
+    guess = low - logs[low] / slope
+    if third is None:
+        return guess
+    bend = ((logs[third] - logs[high]) / (third - high) - slope) / (third - low)
+    for _ in range(3):
+        value = logs[low] + slope * (guess - low) + bend * (guess - low) * (guess - high)
+        guess -= value / min(slope + bend * (2 * guess - low - high), slope / 4)
+        guess = min(max(guess, low), high)
+    return guess
 
 
 class _FewFrequencies:

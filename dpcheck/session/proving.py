@@ -87,15 +87,14 @@ def _form(form: str) -> str:
 
 
 def with_proof(
-    plan: PartPlan, remote: Reference, declared: Declaration, timeout: float | None
+    plan: PartPlan, remote: Reference, declared: Declaration, timeout: float = math.inf
 ) -> PartPlan:
     """The plan with what a trace of the code proves; with a note of why nothing, if it is that."""
     target = remote.load()
     if plan.mechanism is None or plan.mechanism.batched or not callable(target):
         return plan
     try:
-        longest = min(timeout or _LONGEST, _LONGEST)
-        proof = prove_declared(target, declared, plan.claim.adjacency, longest)
+        proof = prove_declared(target, declared, plan.claim.adjacency, min(timeout, _LONGEST))
     except NotProvable as refused:
         return replace(plan, notes=(*plan.notes, refused.message))
     except DpcheckError as error:

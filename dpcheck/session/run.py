@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from dpcheck import __version__
@@ -15,8 +16,9 @@ from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import NothingToAudit, UnsupportedAdjacency
+from dpcheck.core.errors import NothingToAudit, TimeLimitReached, UnsupportedAdjacency
 from dpcheck.core.validate import count, non_negative, open_probability, positive
+from dpcheck.execution.interrupts import until
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.pools import close_clients
 from dpcheck.execution.progress import Progress
@@ -48,13 +50,14 @@ class AuditRequest:
     seed: int = 0
     tolerance: float = 0.25
     timeout: float | None = None
-    time_limit: float | None = None
+    time_limit: float | None = None  # seconds, from when the request was made
     floating_point: bool = False
     store: str | None = None
     resume: bool = False
     pictures: bool = False  # sample what an HTML report draws; changes no verdict
     workers: Workers = field(default_factory=Workers)
     outside: Outside = field(default_factory=Outside)  # another process the target runs in
+    begun: float = field(default_factory=time.time, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         open_probability("confidence", self.confidence)
@@ -72,10 +75,33 @@ class AuditRequest:
         """Whether the target is an audit's name rather than somebody's code."""
         return not self.outside and ":" not in self.target
 
+    @property
+    def ends(self) -> float:
+        """When its time is over, by time.time()."""
+        return self.begun + (self.time_limit or math.inf)
+
 
 def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
     """The parts to audit, and what identifies the audit in a store."""
-    request = resolved(request)
+    with in_planning_time(request):
+        return _plan(resolved(request))
+
+
+@contextmanager
+def in_planning_time(request: AuditRequest) -> Iterator[None]:
+    """Where the time limit passes before there is anything to audit, say so."""
+    try:
+        with until(request.ends):
+            yield
+    except TimeLimitReached:
+        raise TimeLimitReached(
+            f"{request.target or 'the program'} was not ready to be audited within the time limit of "
+            f"{request.time_limit:g} s: importing it, or reading its data, takes longer or hangs.",
+            name="time_limit",
+        ) from None
+
+
+def _plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
     identity: dict[str, object] = {
         "version": __version__,
         "target": request.target,
@@ -112,6 +138,7 @@ def plan(request: AuditRequest) -> tuple[list[PartPlan], dict[str, object]]:
             epsilon=request.epsilon,
             delta=request.delta,
             timeout=request.timeout or HANGS,
+            ends=request.ends,
         )
         identity["source"] = digest
         plans = [one]
@@ -169,12 +196,11 @@ def run_plans(
     runner = Runner(request.seed, request.workers, store, watch, plans[0].name)
     try:
         with watch:
-            ends = time.time() + (request.time_limit or math.inf)
             entries = tuple(
                 finished(
                     audit_part(
                         each,
-                        limits if given else in_time(limits, ends, len(plans) - index),
+                        limits if given else in_time(limits, request.ends, len(plans) - index),
                         runner.within(each.claim.part),
                         pictures=request.pictures,
                     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -36,9 +38,17 @@ from dpcheck.session.proving import with_proof
 
 
 def plan_target(
-    text: str, *, epsilon: float | None, delta: float | None, timeout: float | None
+    text: str,
+    *,
+    epsilon: float | None,
+    delta: float | None,
+    timeout: float | None,
+    ends: float = math.inf,
 ) -> tuple[PartPlan, str]:
-    """The plan of a user's target, and a digest of code and data for the store's key."""
+    """The plan of a user's target, and a digest of code and data for the store's key.
+
+    A proof of the code is tried in a third of the time until `ends`.
+    """
     reference = parse(text)
     load(reference.location, timeout)
     target = reference.load()
@@ -64,7 +74,9 @@ def plan_target(
         declared.neighbours,
         **pairs_of(declared, stated.adjacency),
     )
-    return with_proof(plan, reference, declared, timeout), _digest(reference, declared)
+    share = max(ends - time.time(), 1e-3) / 3
+    longest = share if timeout is None else min(timeout, share)
+    return with_proof(plan, reference, declared, longest), _digest(reference, declared)
 
 
 def pairs_of(declared: Declaration, adjacency: Adjacency) -> dict[str, Any]:

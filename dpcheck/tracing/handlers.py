@@ -11,7 +11,6 @@ import dis
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
@@ -28,14 +27,24 @@ _SWALLOWS = ("suppress.__enter__",)  # of contextlib
 def no_handlers(tracer: Tracer) -> Iterator[None]:
     """Refuse when a function that catches errors is called inside."""
 
+    # By identity, and kept alive: the hash of a code object is one of all that is in it.
+    harmless: dict[int, CodeType] = {}
+
     def look(frame: FrameType, event: str, _: Data) -> None:
-        if event == "call" and _catches(frame.f_code):
+        if event != "call":
+            return
+        code = frame.f_code
+        if id(code) in harmless:
+            return
+        if _catches(code):
             tracer.refuse(
                 "caught-error",
-                f"{frame.f_code.co_name} (line {frame.f_code.co_firstlineno}) catches errors, and which "
+                f"{code.co_name} (line {code.co_firstlineno}) catches errors, and which "
                 "values raise one is not known before noise is drawn",
                 "take the try statement, or the context manager that swallows errors, out of what is proved",
             )
+        else:
+            harmless[id(code)] = code
 
     before = sys.getprofile()
     sys.setprofile(look)
@@ -45,7 +54,6 @@ def no_handlers(tracer: Tracer) -> Iterator[None]:
         sys.setprofile(before)
 
 
-@lru_cache(maxsize=4096)
 def _catches(code: CodeType) -> bool:
     """Whether a handler of this code may swallow an error.
 

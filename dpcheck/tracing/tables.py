@@ -126,9 +126,9 @@ class Column(Rows):
         """Series.var."""
         return np.var(self.plain(), ddof=ddof)
 
-    def value_counts(self) -> Grouped:
+    def value_counts(self) -> GroupedTable:
         """Series.value_counts, to be reindexed by public categories."""
-        return Grouped(self, None, "size")
+        return GroupedTable(self, None, "size")
 
     def map(self, *_: Data) -> NoReturn:
         """Series.map of any function."""
@@ -163,7 +163,7 @@ class Groups(Aggregate):
         return np.copy(self)
 
 
-class Grouped:
+class GroupedTable:
     """A result with one entry for each group that appears, until it is put on public categories."""
 
     def __init__(self, key: Column, value: Column | None, how: str) -> None:
@@ -235,7 +235,7 @@ class GroupBy:
             self.table.tracer.unknown("an aggregate of all columns of a group; name the column")
         value = None if self.value is None else self.table.data[self.value]
         key = self.table.data[self.key]
-        found = Grouped(key, value, how)
+        found = GroupedTable(key, value, how)
         # A categorical column has its categories in its type: observed=False gives all of them.
         if self.everything and key.categorical:
             return found.reindex(key.categories, fill_value=0)

@@ -1,13 +1,17 @@
-"""A project folder for `dpcheck check` and `dpcheck baseline`."""
+"""The command in this process: in a project folder, and with what it printed."""
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # project_folder.py
 
 from project_folder import Folder
+
+from dpcheck.cli.main import run
+from dpcheck.execution import imports
 
 
 @pytest.fixture
@@ -18,3 +22,23 @@ def folder(tmp_path, monkeypatch, capfd):
     for name in ("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
     return Folder(tmp_path, monkeypatch, capfd)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, capfd):
+    """The command in this process: (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+    imports.forget_all()
+
+    def call(*arguments: str):
+        monkeypatch.setattr(sys, "argv", ["dpcheck", *arguments, "--jobs", "1"])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as end:
+            run()
+        return SimpleNamespace(
+            returncode=end.value.code,
+            **dict(zip(("stdout", "stderr"), capfd.readouterr(), strict=True)),
+        )
+
+    yield call
+    imports.forget_all()

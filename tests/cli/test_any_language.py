@@ -172,7 +172,8 @@ BAD = {
 @pytest.mark.parametrize("how", BAD)
 def test_a_program_that_misbehaves_is_a_clear_error(audit, tmp_path, how):
     body, says = BAD[how]
-    code, err = audit(*claimed(program(tmp_path, body), "--timeout", "1"))
+    patience = "1" if how == "hangs" else "60"  # the others answer, however busy the machine is
+    code, err = audit(*claimed(program(tmp_path, body), "--timeout", patience))
     assert code == 2
     assert err.count("\n") == 1
     assert says in err

@@ -7,11 +7,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from dpcheck.cli.main import run
 from dpcheck.execution import imports
 
 HEAD = """
@@ -74,26 +72,6 @@ def dpcheck(folder: Path, *arguments: str):
     )
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch, capfd):
-    """The command in this process: (exit code, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
-    imports.forget_all()
-
-    def call(*arguments: str):
-        monkeypatch.setattr(sys, "argv", ["dpcheck", *arguments, "--jobs", "1"])
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as end:
-            run()
-        return SimpleNamespace(
-            returncode=end.value.code,
-            **dict(zip(("stdout", "stderr"), capfd.readouterr(), strict=True)),
-        )
-
-    yield call
-    imports.forget_all()
-
-
 def is_one_line_of_error(done, *words: str) -> bool:
     lines = done.stderr.strip().splitlines()
     return (
@@ -136,7 +114,7 @@ def test_code_that_ends_the_process_gives_no_answer(tmp_path, command, name, wor
 def test_code_that_raises_anything_or_hangs_gives_no_answer(tmp_path, here, command, name, words):
     written(tmp_path, name)
     target = (f"mech.py:{name}",) if command == "audit" else ()
-    done = here(command, *target, "--timeout", "0.3")
+    done = here(command, *target, "--timeout", "2" if name == "hangs" else "60")
     assert is_one_line_of_error(done, words), (done.returncode, done.stdout, done.stderr)
 
 
@@ -151,7 +129,7 @@ def test_code_that_raises_anything_or_hangs_gives_no_answer(tmp_path, here, comm
 )
 def test_a_file_that_raises_anything_when_imported_gives_no_answer(tmp_path, here, line, words):
     (tmp_path / "mech.py").write_text(HEAD + line + "\n")
-    done = here("audit", "mech.py:f", "--timeout", "0.3")
+    done = here("audit", "mech.py:f", "--timeout", "2" if words == "importing" else "60")
     assert is_one_line_of_error(done, words), (done.returncode, done.stdout, done.stderr)
 
 

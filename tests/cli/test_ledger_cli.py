@@ -39,7 +39,7 @@ def test_show_says_what_was_spent_and_what_is_left(path):
 
 def test_history_lists_every_entry_and_draws_it(path, tmp_path):
     lines = run("history", path).output.splitlines()
-    assert [line.split()[2] for line in lines] == ["dataset", "division", "release", "release"]
+    assert [line.split()[2] for line in lines] == ["dataset", "shares", "release", "release"]
     picture = tmp_path / "spending.svg"
     result = run("history", path, "--format", "json", "--plot", picture)
     assert [entry["kind"] for entry in json.loads(result.stdout)][-1] == "release"

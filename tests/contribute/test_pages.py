@@ -74,8 +74,7 @@ def copy(tmp_path: Path) -> Path:
         source, target = ROOT / name, root / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(source, target, symlinks=True, ignore=ignored)
+            shutil.copytree(source, target, symlinks=True)  # compiled modules too, with their dates
         else:
             shutil.copy(source, target)
     return root

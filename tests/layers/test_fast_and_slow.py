@@ -22,3 +22,11 @@ def test_no_folder_is_left_out():
     makefile = (ROOT / "Makefile").read_text()
     for folder, target in OWN_TARGET.items():
         assert f"tests/{folder}" in makefile.split(f"\n{target}:")[1].split("\n\n")[0]
+
+
+def test_what_has_to_pass_runs_all_of_them():
+    commands = set((ROOT / ".ci/run").read_text().split("set -euo pipefail")[1].split())
+    recipe = (ROOT / "Makefile").read_text().split("\ntest:")[1].split("\n\n")[0].split()
+    assert {"checks", "unit", "test-slow"} <= commands & set(recipe)
+    assert commands >= set(OWN_TARGET.values())
+    assert listed("CHECKS") == {"lint", "types", "layers", "docs", "wheel"}

@@ -11,11 +11,15 @@ from collections import Counter
 from functools import cache
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck import ApproxDP, Budget, BudgetExceeded, Ledger, PureDP
+from dpcheck.ledger import account
+from dpcheck.ledger.pricing import certificate
+from dpcheck.ledger.pricing.loop import members
 
 PLAN = "plan"
 
@@ -78,7 +82,13 @@ MENUS = {
 }
 
 
-FILTERS = [{"order": 3.0}, {"order": 5.0}, {"filter": "zcdp"}, {"filter": "gdp"}]
+FILTERS = [
+    {"order": 3.0},
+    {"filter": "rdp"},
+    {"filter": "rdp", "expect": PureDP(0.2) + PureDP(0.3)},
+    {"filter": "zcdp"},
+    {"filter": "gdp"},
+]
 # The gdp filter takes no late plans, which test_ledger checks.
 FIGHTS = [pair for pair in product(MENUS, FILTERS) if pair != ("late plans", {"filter": "gdp"})]
 
@@ -90,6 +100,72 @@ def test_no_strategy_beats_the_budget(name, options):
     found = best_delta(budget.epsilon, menu, rule)
     assert found <= budget.delta
     assert found > budget.delta / 5  # the adversary does get something, so there was a fight
+
+
+def spoiled(orders, epsilon, deltas, times_b, times_c):
+    """The filter's limits with constants that are off; right ones for times_b = times_c = 1.
+
+    A naive twin: A e^{s (x - D)} + B + C e^{-x} touches 0 and 1 - e^{epsilon - x}, by the best C
+    of a grid, and A is what delta leaves after paying times_b B + times_c C.
+    """
+    found = []
+    for order, delta in zip(orders, deltas, strict=True):
+        s, best = order - 1, (-math.inf, 0.0)
+        k = order * s ** (-s / order)
+        for above in range(-32, 28):
+            c = delta * math.exp(above / 2)
+            rise = (c + math.exp(epsilon)) ** (s / order) - c ** (s / order)
+            log_a = -order * math.log(k * rise)
+            b = -k * math.exp(log_a / order) * c ** (s / order)
+            if delta - b - c > 0:
+                right = (math.log(delta - b - c) - log_a) / s
+                off = (math.log(max(1e-300, delta - times_b * b - times_c * c)) - log_a) / s
+                best = max(best, (right, off))
+        found.append(best[1])
+    return np.array(found)
+
+
+def certificate_rule(epsilon, delta, menu, times_b, times_c):
+    """The filter's rule without a ledger: any order within its limit, favoured by the first."""
+    orders = certificate.ORDERS
+    up = [1 / (1 + math.exp(-cost)) for cost, _ in menu]
+    divergences = [
+        np.log(p**orders * (1 - p) ** (1 - orders) + (1 - p) ** orders * p ** (1 - orders))
+        for p in up
+    ]
+    divergences = [found / (orders - 1) for found in divergences]
+
+    @cache
+    def fixed(first):
+        favoured = certificate.best_order(divergences[first], epsilon, delta)
+        shares = certificate.shared(favoured, certificate.SURPRISED)
+        places = list(shares)
+        deltas = [delta * share for share in shares.values()]
+        return places, spoiled(orders[places], epsilon, deltas, times_b, times_c)
+
+    def accepts(history, choice):
+        releases = (*history, choice)
+        places, ends = fixed(releases[0])
+        total = sum(divergences[which] for which in releases)
+        return bool((total[places] <= ends).any())
+
+    return accepts
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "costs"), [(0.5, 0.02, [0.2, 0.55]), (1.0, 0.06, [0.3, 0.8])]
+)
+def test_the_adversary_beats_a_certificate_whose_constants_are_off(epsilon, delta, costs):
+    """Half of C, none of it, or a B half as large again: each is more than delta."""
+    menu = [(cost, 0.0) for cost in costs]
+
+    def found(*times):
+        return best_delta(epsilon, menu, certificate_rule(epsilon, delta, menu, *times))
+
+    assert delta / 3 < found(1.0, 1.0) <= delta
+    assert found(1.0, 0.5) > 1.2 * delta
+    assert found(1.0, 0.0) > 2 * delta
+    assert found(1.5, 1.0) > 2 * delta
 
 
 def test_without_a_delta_nothing_is_gained():
@@ -122,12 +198,12 @@ def test_the_adversary_beats_the_natural_rule_that_is_not_a_filter():
 # The two tracks of the default filter: a loop of the first event, and a filter for the rest. ------
 
 
-def tracks(budget, menu):
+def tracks(budget, menu, expect=None):
     """(rule, reading) of a ledger; a history's first release decides what the loop repeats."""
 
     @cache
     def after(history):
-        ledger = Ledger(budget, "replace-one", block=1)
+        ledger = Ledger(budget, "replace-one", block=1, expect=expect)
         data = ledger.dataset("d")
         try:
             for which, times in [(w, 1) for w in history[:1]] + list(Counter(history[1:]).items()):
@@ -161,6 +237,34 @@ def test_no_strategy_beats_the_two_tracks(name):
     assert budget.delta / 5 < found <= budget.delta
     # And whoever stops when the odometer reads little has not got more than that and delta.
     assert best_delta(reading, menu, accepts) <= budget.delta
+
+
+ANNOUNCED = [
+    (Budget(1.0, 0.06), [(0.1, 0.0), (0.35, 0.0)], PureDP(0.1) + PureDP(0.35)),
+    (Budget(1.0, 0.1), [(0.15, 0.0), (0.5, 0.0)], PureDP(0.15) * 2 + PureDP(0.5)),
+    (Budget(1.2, 0.08), [(0.25, 0.002), (0.4, 0.0)], ApproxDP(0.25, 0.002) + PureDP(0.4)),
+]
+
+
+@pytest.mark.parametrize(("budget", "menu", "expect"), ANNOUNCED)
+def test_no_strategy_beats_what_was_announced(budget, menu, expect):
+    """Bundles in any order, other proportions than announced, and things that were not."""
+    accepts, reading = tracks(budget, menu, expect)
+    found = best_delta(budget.epsilon, menu, accepts)
+    assert budget.delta / 5 < found <= budget.delta
+    assert best_delta(reading, menu, accepts) <= budget.delta
+
+
+def test_the_adversary_beats_bundles_that_are_counted_all_in_one(monkeypatch):
+    """n bundles of a quiet and a loud release are no 2 n releases of either kind."""
+
+    def all_in_one(repeats, loop):
+        return sum(repeats) / sum(members(loop).values())
+
+    budget, menu, expect = ANNOUNCED[0]
+    monkeypatch.setattr(account, "bundles", all_in_one)
+    accepts, _ = tracks(budget, menu, expect)
+    assert best_delta(budget.epsilon, menu, accepts) > 1.2 * budget.delta
 
 
 @settings(max_examples=15, deadline=None)

@@ -25,7 +25,7 @@ def run(code: str) -> str:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=120,
+        timeout=600,
     )
     assert shown.returncode == 0, shown.stderr
     return shown.stdout

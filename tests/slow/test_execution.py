@@ -101,7 +101,7 @@ def test_a_damaged_store_is_named(tmp_path):
 
 
 def request(folder: Path, store: Path | None, **changes) -> AuditRequest:
-    values = {"target": f"{folder / 'mech.py'}:laplace", "seed": 4, "max_runs": 30_000}
+    values = {"target": f"{folder / 'mech.py'}:laplace", "seed": 4, "max_runs": 12_000}
     return AuditRequest(
         **values, store=None if store is None else str(store), resume=store is not None, **changes
     )

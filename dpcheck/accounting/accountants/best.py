@@ -8,18 +8,19 @@ from fractions import Fraction
 
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
 from dpcheck.accounting.accountants.gaussian import GaussianAccountant
-from dpcheck.accounting.accountants.interface import Accountant, Method
-from dpcheck.accounting.accountants.optimal import OptimalAccountant
+from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
+from dpcheck.accounting.accountants.optimal import OptimalAccountant, response_epsilon
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiClassic, RenyiImproved, RenyiOptimal
 from dpcheck.accounting.accountants.variation import VariationAccountant
 from dpcheck.accounting.compose import Profile
+from dpcheck.accounting.losses import BoundedLoss
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import UnknownName
 from dpcheck.numerics.enclose import enclose
 
-ACCOUNTANTS: Mapping[Method, Accountant] = {
+ACCOUNTANTS: Mapping[AccountingMethod, Accountant] = {
     accountant.method: accountant
     for accountant in (
         PureAccountant(),
@@ -38,7 +39,9 @@ BEST = "best"
 EXACT = 1e-10
 # A distribution this close to it is not either: no other accountant sees more of the loss.
 CLOSE, CLOSE_ABSOLUTE = 2e-3, 2e-6
-_ALIASES = {"rdp": Method.RENYI_OPTIMAL.value}
+# The optimal composition of so many mechanisms takes no time.
+QUICK = 4
+_ALIASES = {"rdp": AccountingMethod.RENYI_OPTIMAL.value}
 
 
 def accountants(method: str = BEST) -> tuple[Accountant, ...]:
@@ -50,9 +53,9 @@ def accountants(method: str = BEST) -> tuple[Accountant, ...]:
     if method == BEST:
         # Exact ones first, then the distribution: an answer close to the lower bound ends the loop.
         able = [a for a in ACCOUNTANTS.values() if not a.by_name_only]
-        return tuple(sorted(able, key=lambda a: a.method.value.startswith("rdp")))
+        return tuple(sorted(able, key=lambda a: a.asked_last))
     try:
-        return (ACCOUNTANTS[Method(_ALIASES.get(method, method))],)
+        return (ACCOUNTANTS[AccountingMethod(_ALIASES.get(method, method))],)
     except ValueError:
         raise UnknownName(
             f"unknown method {method!r}; use best, {', '.join(METHODS)}.", value=method
@@ -65,7 +68,7 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
     room = 1.0 if alone else _room_below(known, delta)
     lower = math.inf if room < 0 else 0.0
     uppers: dict[str, float] = {}
-    for accountant in chosen:
+    for accountant in _in_turn(chosen, side):
         if 0 <= room < 1:
             lower = max(lower, accountant.epsilon_lower(known.parts, room))
         value = epsilon_upper(side, delta, accountant)
@@ -75,12 +78,23 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
         if value <= lower * (1 + EXACT):  # nothing left to gain
             break
         if (
-            accountant.method is Method.DISTRIBUTION
+            accountant.method is AccountingMethod.DISTRIBUTION
             and math.isfinite(value)
             and (value - lower <= CLOSE * value + CLOSE_ABSOLUTE)
         ):
             break
     return _summarised(uppers, lower)
+
+
+def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant]:
+    """The optimal composition of pure mechanisms first where it is exact or quick; the others see more."""
+    exact = any(
+        isinstance(loss, BoundedLoss) or response_epsilon(loss) is not None
+        for loss, _ in side.parts
+    )
+    if exact or sum(times for _, times in side.parts) <= QUICK:
+        return chosen
+    return sorted(chosen, key=lambda a: a.method is AccountingMethod.OPTIMAL_COMPOSITION)
 
 
 def best_delta(profile: Profile, epsilon: float) -> Bound:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.gaussian import gaussian_mu
-from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.pld.distribution import compose as compose_pld
@@ -24,7 +24,7 @@ NEGLIGIBLE = 1e-10
 class DistributionAccountant(Accountant):
     """Certified on both sides; says nothing where no lattice fits into memory."""
 
-    method = Method.DISTRIBUTION
+    method = AccountingMethod.DISTRIBUTION
 
     def supports(self, parts: Parts) -> bool:
         """Whether every loss that matters can be put on a lattice from above."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.losses import GaussianLoss, Parts
 from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.enclose import LARGEST, enclose_root
@@ -168,7 +168,7 @@ def gaussian_mu(parts: Parts) -> tuple[float, float] | None:
 class GaussianAccountant(Accountant):
     """Exact for compositions of Gaussian mechanisms; below, for the Gaussians among the parts."""
 
-    method = Method.GAUSSIAN
+    method = AccountingMethod.GAUSSIAN
 
     def supports(self, parts: Parts) -> bool:
         """Whether every part is Gaussian."""

@@ -14,7 +14,7 @@ from typing import ClassVar
 from dpcheck.accounting.losses import Parts
 
 
-class Method(StrEnum):
+class AccountingMethod(StrEnum):
     """The accountants, by the names that `Bound.method` uses."""
 
     PURE = "pure"
@@ -30,9 +30,11 @@ class Method(StrEnum):
 class Accountant(ABC):
     """Bounds a composition from above and, where it can, from below."""
 
-    method: ClassVar[Method]
+    method: ClassVar[AccountingMethod]
     #: Never tighter than another accountant: asked by name only, not when the best is wanted.
     by_name_only: ClassVar[bool] = False
+    #: Asked after those that an answer close to the lower bound can come from.
+    asked_last: ClassVar[bool] = False
 
     @abstractmethod
     def supports(self, parts: Parts) -> bool:

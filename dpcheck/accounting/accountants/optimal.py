@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 from flint import arb
 
-from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import largest_loss
-from dpcheck.accounting.losses import Parts, ResponseLoss
+from dpcheck.accounting.losses import DiscreteLaplaceLoss, Loss, Parts, ResponseLoss
 from dpcheck.numerics.balls import above, below, precision
 
 # More mechanisms than this are not enumerated.
@@ -75,7 +75,7 @@ def _likely_hits(epsilon: float, times: int, delta: float) -> int:
     left = np.logaddexp.accumulate(logs - hits * epsilon)
     right = np.logaddexp.accumulate(logs - (times - hits) * epsilon)
     room = -np.expm1(np.minimum(math.log(delta) - left, 0.0))
-    found = left + np.log(np.maximum(room, 1e-300)) - right
+    found = np.where(room > 0, left + np.log(np.maximum(room, 1e-300)) - right, -math.inf)
     return int(np.argmax(found))
 
 
@@ -101,7 +101,7 @@ def _falling_sum(term: arb, times: int, last: int, ratio: arb) -> arb:
 class OptimalAccountant(Accountant):
     """[Kairouz2017] Theorem 3.3 for pure mechanisms that share one epsilon."""
 
-    method = Method.OPTIMAL_COMPOSITION
+    method = AccountingMethod.OPTIMAL_COMPOSITION
 
     def supports(self, parts: Parts) -> bool:
         """Whether all parts are pure with one epsilon, and few enough to enumerate."""
@@ -117,13 +117,23 @@ class OptimalAccountant(Accountant):
         return 1.0
 
     def epsilon_lower(self, parts: Parts, delta: float) -> float:
-        """The optimum of each group of equal randomized responses in the composition."""
+        """The optimum of each group of equal responses of two outcomes in the composition."""
         found = [0.0]
         for loss, times in parts if delta > 0 else ():
-            if isinstance(loss, ResponseLoss) and loss.neutral == 0:
+            epsilon = response_epsilon(loss)
+            if epsilon is not None:
                 few = min(times, OPTIMAL_COMPOSITION_LIMIT)
-                found.append(optimal_composition(loss.epsilon, few, delta)[0])
+                found.append(optimal_composition(epsilon, few, delta)[0])
         return max(found)
+
+
+def response_epsilon(loss: Loss) -> float | None:
+    """epsilon, rounded down, of a loss that is +-epsilon only; None for others."""
+    if isinstance(loss, ResponseLoss) and loss.neutral == 0:
+        return loss.epsilon
+    if isinstance(loss, DiscreteLaplaceLoss) and abs(loss.shift) == 1:
+        return largest_loss(loss)[0]  # neighbouring integers: two ratios
+    return None
 
 
 def _equal_pure(parts: Parts) -> tuple[float, int] | None:

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb
 
 from dpcheck.accounting import losses
-from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.numerics.balls import above, below, precision
 
@@ -159,7 +159,7 @@ def composed_largest_loss(parts: Parts) -> tuple[float, float]:
 class PureAccountant(Accountant):
     """Basic composition of largest losses."""
 
-    method = Method.PURE
+    method = AccountingMethod.PURE
 
     def supports(self, parts: Parts) -> bool:
         """Whether every loss is bounded."""

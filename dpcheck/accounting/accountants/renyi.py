@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.losses import Parts
 from dpcheck.accounting.renyi.closed_forms import concentration
 from dpcheck.accounting.renyi.conversion import (
@@ -22,6 +22,7 @@ class RenyiAccountant(Accountant):
 
     conversion: ClassVar[Conversion]
     by_name_only = True
+    asked_last = True
 
     def supports(self, parts: Parts) -> bool:  # noqa: ARG002
         """Every loss has a divergence, if only an infinite one."""
@@ -49,21 +50,21 @@ class RenyiAccountant(Accountant):
 class RenyiClassic(RenyiAccountant):
     """[Mironov2017] Proposition 3."""
 
-    method = Method.RENYI_CLASSIC
+    method = AccountingMethod.RENYI_CLASSIC
     conversion = Conversion.CLASSIC
 
 
 class RenyiImproved(RenyiAccountant):
     """[Canonne2020] Proposition 12."""
 
-    method = Method.RENYI_IMPROVED
+    method = AccountingMethod.RENYI_IMPROVED
     conversion = Conversion.IMPROVED
 
 
 class RenyiOptimal(RenyiAccountant):
     """[Asoodeh2021]: the tightest conversion of one divergence."""
 
-    method = Method.RENYI_OPTIMAL
+    method = AccountingMethod.RENYI_OPTIMAL
     conversion = Conversion.OPTIMAL
     by_name_only = False
 

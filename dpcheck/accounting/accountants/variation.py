@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import singledispatch
 
 from dpcheck.accounting import losses
-from dpcheck.accounting.accountants.interface import Accountant, Method
+from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
 
@@ -89,7 +89,7 @@ def _rounded(terms: Iterable[float]) -> float:
 class VariationAccountant(Accountant):
     """epsilon 0 where the total variation is within delta; nothing elsewhere."""
 
-    method = Method.VARIATION
+    method = AccountingMethod.VARIATION
 
     def supports(self, parts: Parts) -> bool:
         """Whether neighbours can agree at all."""

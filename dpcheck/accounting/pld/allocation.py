@@ -40,7 +40,7 @@ FAINT = 1e-45
 MISPLACED = 1e-12
 # Masses below this have lost precision.
 LEAST = 1e-290
-ROWS = 64
+ROWS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,8 @@ class AllocationPair(AtomicPair):
     """One epoch of random allocation, on one side."""
 
     def __init__(self, mu: float, batches: int, side: Side, *, backwards: bool) -> None:
-        total = _total(mu, batches, side, backwards)
+        # Below, the law of the sum is the same for both directions.
+        total = _total(mu, batches, side, backwards and side is Side.UPPER)
         # Above, losses are raised by what positions may err, below they are lowered.
         up = (side is Side.UPPER) != backwards
         ratio = total.x / batches * (1 + (total.moved if up else -total.moved))
@@ -169,8 +170,9 @@ def _add(a: _Sum, b: _Sum, mu: float, batches: int, side: Side) -> _Sum:
         x = a.x[start : start + ROWS, None] + b.x[None, begin:]
         weight = a.mass[start : start + ROWS, None] * b.mass[None, begin:]
         if a is b:
-            apart = np.arange(weight.shape[1]) - np.arange(weight.shape[0])[:, None]
-            weight = weight * (1.0 + np.sign(apart))
+            rows = weight.shape[0]
+            weight[:, rows:] *= 2.0
+            weight[:, :rows] *= np.triu(np.full((rows, rows), 2.0), 1) + np.eye(rows)
         x, weight = x.ravel(), weight.ravel()
         at: Indices = np.clip(grid.place(x).astype(np.int64) - first, 0, size - 2)
         if side is Side.LOWER:

@@ -14,14 +14,15 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dpcheck.accounting.losses import GaussianLoss, Loss
-from dpcheck.accounting.pld.build import build
-from dpcheck.accounting.pld.reuse import SPECTRA, Plan, planned
+from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.pld.build import build, merged
+from dpcheck.accounting.pld.reuse import SPECTRA, TiltPlan, planned
 from dpcheck.accounting.pld.window import (
     Cumulants,
     Reach,
     aligned_part,
     loss_range,
+    moved_down,
     reach,
     spread_cost,
 )
@@ -47,6 +48,8 @@ LOUD = {Side.UPPER: 6e-5, Side.LOWER: 2e-4}
 FINER, FINEST = 3, 1e-5
 # Steps that are tried, as powers of the coarsest over the finest.
 _HUNDREDTHS = np.linspace(0.0, 1.0, 100)
+# Windows that are tried for one question beside the shared one.
+TRIES = 5
 # How many standard deviations beyond its middle a window is used for.
 AHEAD = 4.0
 
@@ -88,10 +91,10 @@ class ComposedLoss:
 
     def __init__(self, parts: Sequence[tuple[Loss, int]], side: Side) -> None:
         self.side = side
-        merged = _merged(parts, side)
-        self.losses = tuple(loss for loss, _ in merged)
-        self.counts = tuple(count for _, count in merged)
-        self.parts = [(build(loss, side), count) for loss, count in merged]
+        kept = merged(parts, side)
+        self.losses = tuple(loss for loss, _ in kept)
+        self.counts = tuple(count for _, count in kept)
+        self.parts = [(build(loss, side), count) for loss, count in kept]
         self._plain: Profile | None = None
 
     @cached_property
@@ -112,11 +115,39 @@ class ComposedLoss:
             known = self.parts[0][0].single_epsilon(delta, self.side)
             if known is not None:
                 return known
-        if self.side is Side.UPPER:
-            return max(min(self.solve(delta, spare).value, self._largest_loss()), 0.0)
         if self._certain_leak() > delta:
             return math.inf
+        if self.side is Side.UPPER:
+            return max(min(self.solve(delta, spare).value, self._largest_loss()), 0.0)
+        kept = self._worth(delta)
+        if len(kept) < len(self.parts):
+            return ComposedLoss(kept, self.side).epsilon(delta, spare)
         return max(self.solve(delta, spare).value, 0.0)
+
+    def within(self, epsilon: float, delta: float, spare: float) -> bool:
+        """Whether a lattice that may cost `spare` proves divergence at most `delta` at `epsilon` >= 0."""
+        if delta >= 1.0 or not self.parts or epsilon >= self._largest_loss():
+            return True
+        terms = self._shared_spectrum(delta, spare)
+        if terms is None:
+            return False
+        at, _ = Convolution(terms, self.counts, self.side).delta(np.array([epsilon]))
+        return bool(at[0] <= delta)
+
+    def _worth(self, delta: float) -> list[tuple[Loss, int]]:
+        """The parts that matter at `delta`: below, leaving some out is sound, since seeing less is.
+
+        At the tilt t a part with logarithmic moments K moves epsilon by about K/t.
+        """
+        parts = list(zip(self.losses, self.counts, strict=True))
+        if len(parts) < 2:
+            return parts
+        plan = self._plan(delta)[0]
+        shifts = plan.cumulants.shares(plan.tilt) / plan.tilt
+        room = ACCURACY[self.side][0] * abs(plan.center) / 4
+        order = np.argsort(np.abs(shifts))
+        spared = set(order[np.cumsum(np.abs(shifts[order])) <= room].tolist())
+        return [part for i, part in enumerate(parts) if i not in spared]
 
     def estimate(self, delta: float) -> float:
         """About epsilon at `delta`: the saddle point of the plan; for planning only."""
@@ -124,7 +155,7 @@ class ComposedLoss:
             return 0.0
         return math.inf if self._certain_leak() > delta else self._plan(delta)[0].center
 
-    def _plan(self, delta: float) -> tuple[Plan, Hashable]:
+    def _plan(self, delta: float) -> tuple[TiltPlan, Hashable]:
         return planned(self.losses, self.counts, self.side, round(math.log(delta)))
 
     def solve(self, delta: float, spare: float = 0.0) -> Solution:
@@ -134,9 +165,7 @@ class ComposedLoss:
         questions and equal questions always get equal answers; where it is not good enough another is
         made for this question alone.
         """
-        rough, key = self._plan(delta)
-        terms = self._shared_spectrum(rough.cumulants.around(self.parts), rough.tilt, key, spare)
-        best = self._solution(terms, delta)
+        best = self._solution(self._shared_spectrum(delta, spare), delta)
         if best.quiet:
             return best
         if math.isnan(best.value):
@@ -145,14 +174,10 @@ class ComposedLoss:
             return best
         cumulants = Cumulants(self.parts, math.log(delta))
         tilt = cumulants.tilt_for_delta(delta)
-        for _ in range(8):
+        for _ in range(TRIES):
             found = self._solution(self._spectrum(cumulants, tilt, spare), delta)
             if not math.isnan(found.value):
-                if (
-                    found.value < best.value
-                    if self.side is Side.UPPER
-                    else found.value > best.value
-                ):
+                if (found.value < best.value) is (self.side is Side.UPPER):
                     best = found
                 better = cumulants.tilt_for_epsilon(found.value)
                 if found.quiet or abs(better - tilt) <= 0.01 * tilt:
@@ -257,15 +282,17 @@ class ComposedLoss:
         return Convolution(terms, self.counts, self.side).profile()
 
     def _spectrum(self, cumulants: Cumulants, tilt: float, spare: float = 0.0) -> Spectrum | None:
-        losses, window = self.layout(cumulants, tilt, spare)
-        return spectrum(losses, window)
+        return spectrum(*self.layout(cumulants, tilt, spare))
 
-    def _shared_spectrum(
-        self, cumulants: Cumulants, tilt: float, key: Hashable, spare: float
-    ) -> Spectrum | None:
+    def _shared_spectrum(self, delta: float, spare: float) -> Spectrum | None:
+        """The spectrum of the plan for about `delta`."""
+        plan, key = self._plan(delta)
         # A coarser lattice is kept by the power of two it may cost.
         rounded = 2.0 ** math.floor(math.log2(spare)) if spare > 0 else 0.0
-        return SPECTRA.get((key, rounded), lambda: self._spectrum(cumulants, tilt, rounded))
+        like = plan.cumulants.around
+        return SPECTRA.get(
+            (key, rounded), lambda: self._spectrum(like(self.parts), plan.tilt, rounded)
+        )
 
     def layout(
         self, cumulants: Cumulants, tilt: float, spare: float = 0.0
@@ -286,7 +313,8 @@ class ComposedLoss:
         if self.side is Side.LOWER:
             # Masses that fall steeply next to an atom need cells that show it.
             for _ in range(FINER):
-                if _moved_down(losses) <= self._allowed(plan) or tilt * step < FINEST:
+                large = 3 * (plan.high - plan.low) > step * MAX_POINTS
+                if large or moved_down(losses) <= self._allowed(plan) or tilt * step < FINEST:
                     break
                 step /= 3
                 losses = self._lattice_losses(cumulants, step, tilt)
@@ -307,7 +335,8 @@ class ComposedLoss:
         most = MAX_POINTS if self.side is Side.UPPER else MAX_POINTS // 2
         finest, coarsest = width / most * 1.01, min(width, 1.0)
         steps = finest * (coarsest / finest) ** _HUNDREDTHS
-        costs = spread_cost(cumulants, plan.tilt, steps, merged=self.side is Side.LOWER)
+        merging = self.side is Side.LOWER
+        costs = spread_cost(cumulants, plan.tilt, steps, merged=merging, finest=width / most)
         # The worst point of a cell counts when few losses are added.
         costs = costs * (1 + 2 / cumulants.uses)
         costs = costs * (1 + plan.tilt * steps)
@@ -369,24 +398,3 @@ class ComposedLoss:
             return math.inf
         slip = 64 * UNIT * (1 + abs(total)) * sum(self.counts)
         return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
-
-
-def _moved_down(losses: Sequence[tuple[LatticeLoss, int]]) -> float:
-    """About how much loss lower lattices gave away: what their Q-masses have too much."""
-    levels = ((loss, count, np.maximum(loss.levels, -700.0)) for loss, count in losses)
-    return sum(count * max(float(loss.masses @ np.exp(-at)) - 1, 0.0) for loss, count, at in levels)
-
-
-def _merged(parts: Sequence[tuple[Loss, int]], side: Side) -> list[tuple[Loss, int]]:
-    """Equal losses counted together; all Gaussian ones as the one they compose to exactly."""
-    counts: dict[Loss, int] = {}
-    squares: list[float] = []
-    for loss, count in parts:
-        if isinstance(loss, GaussianLoss):
-            squares.append(count * (loss.mu * loss.mu))
-        elif count > 0:
-            counts[loss] = counts.get(loss, 0) + count
-    if math.fsum(squares) > 0:
-        slip = 8 * UNIT if side is Side.UPPER else -8 * UNIT
-        counts[GaussianLoss(math.sqrt(math.fsum(squares)) * (1 + slip))] = 1
-    return list(counts.items())

@@ -76,8 +76,9 @@ def worse_epsilon(ways: Sequence[Sequence[tuple[Loss, int]]], delta: float, side
             if gap <= CLOSE * abs(estimates[i]) or found <= 0:
                 found = max(found, composed[i].epsilon(delta))
             continue
-        rough = composed[i].epsilon(delta, min(gap * SPARED, MOST_SPARED * abs(estimates[i])))
-        found = found if rough <= found else max(found, composed[i].epsilon(delta))
+        spare = min(gap * SPARED, MOST_SPARED * abs(estimates[i]))
+        if not composed[i].within(found, delta, spare):
+            found = max(found, composed[i].epsilon(delta))
     return found
 
 

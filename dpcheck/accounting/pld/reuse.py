@@ -50,7 +50,7 @@ def banded(count: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TiltPlan:
     """The moments of a composition, the tilt for a delta, and the epsilon it is centred at."""
 
     cumulants: Cumulants
@@ -61,7 +61,7 @@ class Plan:
 @lru_cache(maxsize=512)
 def planned(
     losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, log_delta: int
-) -> tuple[Plan, Hashable]:
+) -> tuple[TiltPlan, Hashable]:
     """The plan of about this composition at delta = e^log_delta, and the key of its spectrum."""
     counts = tuple(banded(count) for count in counts)
     rough = tuple(_rough(loss) for loss in losses)
@@ -91,14 +91,14 @@ def _rounded(value: object) -> Any:
 
 
 @lru_cache(maxsize=256)
-def plan(losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, log_delta: int) -> Plan:
+def plan(losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, log_delta: int) -> TiltPlan:
     """The plan of a composition at delta = e^log_delta."""
     parts = [(build(loss, side), count) for loss, count in zip(losses, counts, strict=True)]
     log = min(float(log_delta), -1e-3)
     cumulants = Cumulants(parts, log)
     tilt = cumulants.tilt_for_delta(math.exp(log))
     center = float(cumulants(np.array([tilt]))[1][0])
-    return Plan(cumulants, tilt, center)
+    return TiltPlan(cumulants, tilt, center)
 
 
 class Shelf:

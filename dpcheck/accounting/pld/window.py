@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcheck.accounting.pld.pairs import LossPair
+from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import Array
 
 # log of the tilted mass that may lie outside the window on either side.
-OUTSIDE = -26.0
+OUTSIDE = -23.0
 # Losses with P-mass below delta e^-RARE in all count as infinite (upper) or are merged (lower).
 RARE = 13.0
 # Nodes of the picture of one loss; more are merged.
@@ -39,6 +40,8 @@ class Cumulants:
         self.cut: list[bool] = []
         for pair, count in parts:
             losses, logs = pair.nodes()
+            if not len(losses):  # every loss is infinite
+                losses, logs = np.zeros(1), np.full(1, -700.0)
             order = np.argsort(losses)
             losses, logs = _thinned(losses[order], logs[order])
             above = np.logaddexp.accumulate(logs[::-1])[::-1]
@@ -82,6 +85,10 @@ class Cumulants:
         for _, count, losses, logs in self.parts:
             value += count * _log_sums(logs + t[:, None] * losses)
         return value
+
+    def shares(self, t: float) -> Array:
+        """What each part adds to K at t."""
+        return np.array([n * _log_sum(logs + t * losses) for _, n, losses, logs in self.parts])
 
     def log_chernoff(self, epsilon: float) -> float:
         """A rough upper estimate of log delta(epsilon)."""
@@ -193,8 +200,10 @@ def aligned_part(cumulants: Cumulants) -> int | None:
     return best if stakes[best] > 0 else None
 
 
-def spread_cost(cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool) -> Array:
-    """About how much epsilon the lattice costs at each step h.
+def spread_cost(
+    cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool, finest: float
+) -> Array:
+    """About how much epsilon the lattice costs at each step h, none of them below `finest`.
 
     Upper: (t+1)/2 sum n E (L-a)(b-L), h^2/6 for a smooth law; a bulk narrower than a cell, aligned
     with the lattice, costs |L - anchor| h only. Merged half cells cost half of it, but atoms off the
@@ -203,7 +212,7 @@ def spread_cost(cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool
     cost = np.zeros_like(steps)
     aligned = aligned_part(cumulants)
     for part, (pair, count, losses, logs) in enumerate(cumulants.parts):
-        if pair.exact and part == aligned:
+        if pair.exact and part == aligned and (pair.span or 0.0) >= finest:
             continue
         weight = np.exp(logs + tilt * losses - _log_sum(logs + tilt * losses))
         away = np.abs(losses - pair.anchor)
@@ -225,3 +234,9 @@ def loss_range(cumulants: Cumulants, part: int, tilt: float) -> tuple[float, flo
     whole = math.isfinite(pair.top) and not cumulants.cut[part]
     high = pair.top if whole else losses[-1]
     return float(low), float(high)
+
+
+def moved_down(losses: Sequence[tuple[LatticeLoss, int]]) -> float:
+    """About how much loss lower lattices gave away: what their Q-masses have too much."""
+    levels = ((loss, count, np.maximum(loss.levels, -700.0)) for loss, count in losses)
+    return sum(count * max(float(loss.masses @ np.exp(-at)) - 1, 0.0) for loss, count, at in levels)

@@ -6,7 +6,6 @@ Written as (1 + v)^t - 1 - t v with E_Q[v] = 0: for t > 1 and t < 0 every term i
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 import numpy as np
@@ -22,8 +21,12 @@ RELATIVE_ERROR = 1e-10
 # at w = 0, so it grows with w.
 LEAST_WEIGHT = 1e-19
 
-# Sums longer than this (times the number of shifts) are not formed: the moment counts as unknown.
-MOST_TERMS = 1_000_000
+# Sums longer than this (times the number of shifts) are not formed: the moment counts as unknown. That
+# happens where the divergence is in the thousands; there convexity loses a thousandth of it at most.
+MOST_TERMS = 100_000
+
+# Losses beyond this leave the range of floats.
+STEEPEST = 600.0
 
 # |v| < 0.1/(1+|t|) makes each term of the series at most a tenth of the one before.
 _SERIES_TERMS = 15
@@ -71,7 +74,7 @@ def mixture_log_moments(
         return np.array([mixture_log_moments(shifts, weights, (p,))[0] for p in exponents])
     if terms.max() > 690.0:  # too steep for plain numbers; digits near 1 are lost, so round up
         log_terms = np.logaddexp.reduce(np.log(w)[:, None] + terms, axis=0)
-        log_base = np.logaddexp(np.log1p(-w.sum()), log_terms)
+        log_base = np.logaddexp(_log_rest(float(w.sum())), log_terms)
         total = float(log_sum_exp(t[0] * log_base - x**2 / 2)) + float(np.log(norm))
         return np.array([total + 1e-12 * (1 + abs(total))])
     v = w @ np.expm1(terms)
@@ -110,6 +113,10 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
     inner_mass = 0.5 * np.exp(-x) * half[:, None] * _WEIGHTS
     loss = np.concatenate([(2 * x - ratio).ravel(), [ratio, -ratio]])
     mass = np.concatenate([inner_mass.ravel(), [0.5 * np.exp(-ratio), 0.5]])
+    if ratio > STEEPEST:  # too steep for plain numbers; digits near 1 are lost, so round up
+        log_base = np.logaddexp(_log_rest(rate), np.log(rate) + loss)
+        total = float(log_sum_exp(exponent * log_base + np.log(np.maximum(mass, 1e-320))))
+        return total + 1e-12 * (1 + abs(total) + abs(exponent) * ratio)
     height = exponent * np.log1p(rate * np.expm1(loss)) + np.log(mass)
     if height.max() > 300.0:
         return float(log_sum_exp(height))
@@ -117,45 +124,66 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
     return float(np.log1p((_bernoulli_excess(v, exponent) * mass).sum()))
 
 
-@lru_cache(maxsize=64)
+def _log_rest(weight: float) -> float:
+    """log(1 - weight)."""
+    return float(np.log1p(-weight)) if weight < 1 else -np.inf
+
+
+# Distance from its peak at which an integrand with log-curvature at most -1 has lost all but e^-98.
+_BEYOND = 14.0
+
+
 def excess_log_moments(shift: float, most: int) -> tuple[Floats, Floats]:
     """log E_{x~N(0,1)} (r - 1)_+^j and log E |r - 1|^j with r = e^{s x - s^2/2}, for j = 2..most.
 
-    Gauss-Legendre on panels of half a standard deviation. The integrand (r - 1)^j e^{-x^2/2} is entire.
-    With 24 nodes the error of a panel is at most 6 M 16^-46 times its length, M the largest modulus on the
-    ellipse that reaches 2 beyond the panel ([Trefethen2013] Theorem 19.3). At a distance d from where r = 1,
-    |1 - 1/r| grows there by at most 1 + 2/d and e^{j s x - x^2/2}, a normal density at j s, by
-    e^{2 |x - j s| + 4}. At the top d >= sqrt(j) and |x - j s| <= sqrt(j): together e^{4 sqrt(j) + 4} <= e^68
-    for j <= 256. At distance D from it the integrand is e^{-D^2/2} of the top, which pays for e^{2 D}. And
-    16^-46 < e^-127.
+    With y = s x - s^2/2 both log |e^y - 1| are concave, so every integrand is log-concave with curvature
+    at most -1, and all but e^-98 of it lies within 14 of its peak. Above r = 1 the peak solves
+    x = j s + j s/(e^y - 1), which is at least j s and at most j s + sqrt(j), since j s/(e^y - 1) <= j s/y and
+    y >= s (x - j s); below, it lies between -sqrt(j) and 0.
+
+    Gauss-Legendre on panels of at most half a standard deviation. The integrand (r - 1)^j e^{-x^2/2} is
+    entire. With 24 nodes the error of a panel is at most 6 M 16^-46 times its length, M the largest modulus
+    on the ellipse that reaches 2 beyond the panel ([Trefethen2013] Theorem 19.3). At a distance d from where
+    r = 1, |1 - 1/r| grows there by at most 1 + 2/d and e^{j s x - x^2/2}, a normal density at j s, by
+    e^{2 |x - j s| + 4}. At the peak d (d + s/2) >= j and d >= (j - 1/2) s, so d^2 >= j - 1/2, and
+    |x - j s| <= sqrt(j): together below e^{4 sqrt(j) + 5} <= e^69 for j <= 256. At distance D from it the
+    integrand is e^{-D^2/2} of the peak, which pays for e^{2 D}. And 16^-46 < e^-127.
     """
-    if not (most * shift + 45.0) * 2 * len(_NODES) * most <= MOST_TERMS * 64:
+    if shift > STEEPEST:
         unknown = np.full(most - 1, np.inf)
         return unknown, unknown  # says nothing
-    centre = shift / 2  # r = 1 here
-    # The logarithm of the integrand is concave with second derivative below -1 and its top at most
-    # j s + sqrt(j) above the centre, sqrt(j) below it: 14 further out is e^-98 of it.
-    above = _panels(centre, centre + most * shift + math.sqrt(most) + 14.0)
-    below = _panels(centre - math.sqrt(most) - 14.0 - shift, centre)
-    powers = np.arange(2, most + 1)[:, None]
-    logs = []
-    for x, mass in (above, below):
-        ratio = shift * x - shift**2 / 2
-        with np.errstate(divide="ignore"):
-            distance = np.log(np.abs(np.expm1(np.minimum(ratio, 40.0)))) + np.maximum(
-                ratio - 40.0, 0.0
-            )
-        terms = powers * distance - x**2 / 2 - 0.5 * np.log(2 * np.pi) + np.log(mass)
-        logs.append(np.logaddexp.reduce(terms, axis=1) + RELATIVE_ERROR)
-    return logs[0], np.logaddexp(*logs)
+    # Orders ask for few or many: a table for each power of two serves all of them.
+    positive, both = _excess_table(shift, 1 << max(most - 1, 15).bit_length())
+    return positive[: most - 1], both[: most - 1]
 
 
-def _panels(low: float, high: float) -> tuple[Floats, Floats]:
-    """Gauss-Legendre nodes and weights on panels of at most 1/2."""
-    edges = np.linspace(low, high, int(np.ceil(2 * (high - low))) + 1)
-    half = (edges[1:] - edges[:-1]) / 2
-    nodes = ((edges[1:] + edges[:-1]) / 2)[:, None] + half[:, None] * _NODES
-    return nodes.ravel(), (half[:, None] * _WEIGHTS).ravel()
+@lru_cache(maxsize=64)
+def _excess_table(shift: float, most: int) -> tuple[Floats, Floats]:
+    j = np.arange(2, most + 1, dtype=np.float64)
+    root, centre = np.sqrt(j), shift / 2  # r = 1 at the centre
+    above = _excess_integral(
+        shift,
+        j,
+        np.maximum(j * shift - _BEYOND, centre),
+        j * shift + root + _BEYOND,
+    )
+    below = _excess_integral(shift, j, -root - _BEYOND, np.full_like(j, min(centre, _BEYOND)))
+    # Exponents are differences of numbers of about this size.
+    slip = RELATIVE_ERROR + 4e-15 * j * shift * (j * shift + root + _BEYOND)
+    return above + slip, np.logaddexp(above, below) + slip
+
+
+def _excess_integral(shift: float, j: Floats, low: Floats, high: Floats) -> Floats:
+    """log of the integral of |r - 1|^j phi between `low` and `high`, each j on panels of its own."""
+    panels = int(np.ceil(2 * float(np.max(high - low))))
+    half = ((high - low) / (2 * panels))[:, None, None]
+    x = low[:, None, None] + half * (2 * np.arange(panels)[:, None] + 1 + _NODES)
+    y = shift * x - shift**2 / 2
+    with np.errstate(divide="ignore"):
+        distance = np.log(np.abs(np.expm1(np.minimum(y, 40.0)))) + np.maximum(y - 40.0, 0.0)
+    terms = j[:, None, None] * distance - x**2 / 2 + np.log(_WEIGHTS)
+    scale = np.log(half[:, 0, 0]) - 0.5 * np.log(2 * np.pi)
+    return np.asarray(log_sum_exp(terms.reshape(len(j), -1)) + scale)
 
 
 def _bernoulli_excess(v: Floats, t: Floats | float) -> Floats:
@@ -180,4 +208,8 @@ def _binomial_tail(v: Floats, t: Floats | float) -> Floats:
 def log_sum_exp(values: Floats) -> Floats:
     """log of the sum of exponentials over the last axis; the sum itself errs by few units only."""
     top = values.max(axis=-1, keepdims=True)
+    if not np.isfinite(top).all():  # a sum with an infinite term, or of none
+        top = np.where(np.isfinite(top), top, 0.0)
+        with np.errstate(over="ignore", divide="ignore"):
+            return np.asarray(top[..., 0] + np.log(np.exp(values - top).sum(axis=-1)))
     return np.asarray(top[..., 0] + np.log(np.exp(values - top).sum(axis=-1)))

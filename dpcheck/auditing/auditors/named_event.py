@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.auditing.mechanism import Mechanism, OneRun, Pair
+from dpcheck.auditing.mechanism import Mechanism, Pair, SingleCall
 from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.data import Data, Output
@@ -31,7 +31,7 @@ LEAST_CALLS = _TASK = 16  # calls between two looks
 class GuessedSide:
     """A mechanism that answers with the side its output points to: 1 for D', 0 for D."""
 
-    run: OneRun
+    run: SingleCall
     event: SuggestedEvent
 
     @property
@@ -59,7 +59,10 @@ def named_batch(
     picked = generator(tosses).random(size) < 0.5
     counts = (int((~picked).sum()), int(picked.sum()))
     guesser = Mechanism(
-        GuessedSide(OneRun(mechanism), event), False, mechanism.timeout, deadline=mechanism.deadline
+        GuessedSide(SingleCall(mechanism), event),
+        False,
+        mechanism.timeout,
+        deadline=mechanism.deadline,
     )
     right = 0.0
     for side, (data, count, noise) in enumerate(zip((first, second), counts, noises, strict=True)):

@@ -10,7 +10,7 @@ from typing import TypeVar
 from dpcheck.auditing.auditors.interface import Finding, refuted
 from dpcheck.auditing.auditors.named_event import LEAST_CALLS, play_named
 from dpcheck.auditing.limits import Limits
-from dpcheck.auditing.mechanism import Mechanism, OneRun, Pair
+from dpcheck.auditing.mechanism import Mechanism, Pair, SingleCall
 from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import Observed
@@ -144,12 +144,12 @@ class Replay:
     def _keeps(self, plan: PartPlan, seed: int) -> bool:
         assert plan.mechanism is not None
         self.limits.early.calls += 2
-        run, data = OneRun(plan.mechanism), plan.pairs[0].first
+        run, data = SingleCall(plan.mechanism), plan.pairs[0].first
         return bool(_limited(plan.mechanism, lambda: keeps_answers(run, data, seed)))
 
     def _examine(self, plan: PartPlan, pair: Pair, seed: int) -> ReplayFinding | None:
         assert plan.mechanism is not None
-        run, claim = OneRun(plan.mechanism), plan.claim
+        run, claim = SingleCall(plan.mechanism), plan.claim
         return _limited(
             plan.mechanism, lambda: examine(run, pair, claim.budget, claim.adjacency, seed)
         )

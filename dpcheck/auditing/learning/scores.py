@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from dpcheck.auditing.learning.cells import (
     learn_intervals,
@@ -189,15 +192,26 @@ class TreeScore:
 
     def __call__(self, values: Array) -> Array:
         """The log odds."""
-        with threadpool_limits(1):  # on busy cores OpenMP threads mostly wait for each other
+        with _one_thread():  # on busy cores OpenMP threads mostly wait for each other
             result: Array = self.model.decision_function(matrix(values, self.layout))
         return result
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """As `threadpool_limits(1)`, which looks through every library of the process each time."""
+    limited: AbstractContextManager[object] = _libraries(len(sys.modules)).limit(limits=1)
+    return limited
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001 - more may be loaded with more modules
+    return ThreadpoolController()
 
 
 def learn_scores(first: Array, second: Array, layout: Layout, *, trees: bool = True) -> list[Score]:
     """Scores that tell rounded outputs of P (`first`) from those of P' (`second`)."""
     # One thread: sums in a fixed order, so the same runs give the same scores everywhere.
-    with threadpool_limits(1):
+    with _one_thread():
         return _learn_scores(first, second, layout, trees)
 
 

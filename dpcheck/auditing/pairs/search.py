@@ -12,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from dpcheck.auditing.mechanism import Mechanism, OneRun, Pair
+from dpcheck.auditing.mechanism import Mechanism, Pair, SingleCall
 from dpcheck.auditing.outputs.reader import learn_reader
 from dpcheck.auditing.outputs.summaries import separation
 from dpcheck.auditing.outputs.tables import Encoded
@@ -163,7 +163,7 @@ def followed_batch(
     mechanism: Mechanism, first: object, second: object, delta: float, seed: np.random.SeedSequence
 ) -> Arrays:
     """What replay says of the pair in two calls: its loss at `delta`, if both sides are followed."""
-    scorer = Scorer(OneRun(mechanism), delta, int(seed.generate_state(1)[0]))
+    scorer = Scorer(SingleCall(mechanism), delta, int(seed.generate_state(1)[0]))
     try:
         with interruptible(), time_limited(mechanism.timeout or _SECONDS):
             rated = scorer.rate((first, second))

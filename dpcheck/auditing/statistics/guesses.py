@@ -157,7 +157,7 @@ def one_run_lower_by_curve(seen: Guesses, delta: float, alpha: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class OneRun:
+class GuessedRun:
     """The outcome of a one-run audit."""
 
     guesses: Guesses
@@ -174,7 +174,7 @@ def audit_one_run(
     delta: float,
     alpha: float,
     seed: np.random.SeedSequence,
-) -> OneRun:
+) -> GuessedRun:
     """Toss the coins, run once, guess, bound.
 
     `score_canaries(included, rng)` trains on the included canaries and returns one score each.
@@ -182,7 +182,7 @@ def audit_one_run(
     coins, noise = (np.random.default_rng(s) for s in seed.spawn(2))
     included = coins.random(count("canaries", canaries)) < 0.5
     seen = guess(score_canaries(included.copy(), noise), included, guessed)
-    return OneRun(seen, one_run_lower(seen, delta, alpha), delta, 1 - alpha)
+    return GuessedRun(seen, one_run_lower(seen, delta, alpha), delta, 1 - alpha)
 
 
 def best_guess_count(canaries: int) -> int:

@@ -17,8 +17,9 @@ from decimal import Decimal
 from functools import lru_cache
 
 from dpcheck.core.events.event import Event
+from dpcheck.ledger.pricing.certificate import Certificate
 from dpcheck.ledger.pricing.costs import ZERO, Cost, View, float_below
-from dpcheck.ledger.pricing.filters import Filter, PureFilter
+from dpcheck.ledger.pricing.filters import Aim, Filter, PureFilter
 from dpcheck.ledger.pricing.loop import (
     MOST_REPEATS,
     certified_epsilon,
@@ -38,7 +39,7 @@ GOAL = (
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """The shares of delta of one account, the event its loop repeats, and up to how often.
+    """The shares of delta of one account, the events its loop repeats, and up to how often.
 
     `planned` is the epsilon of all plans when it was made; a later plan ends the loop.
     """
@@ -46,7 +47,7 @@ class Allocation:
     path: str
     event: Event
     repeats: int
-    order: float
+    certificate: Certificate
     planned: Decimal
     failing: Decimal
     odometer: Decimal
@@ -65,25 +66,28 @@ def allocate(
     planned: tuple[Decimal, Decimal],
     filter_: Filter,
     reserve: Decimal | None,
+    announced: bool = False,
 ) -> Allocation:
     """Divide what plans left of (epsilon, delta) for a first release of `event`."""
     rest = delta - planned[1]
     if reserve is None:
         can_fail = bool(cost.failure or cost.slip)
-        fixed = filter_.order is not None or filter_.size == 1
-        reserve = RESERVE_IF_IT_CAN_FAIL if can_fail or fixed else RESERVE
+        alone = filter_.order is not None or filter_.size == 1
+        reserve = RESERVE_IF_IT_CAN_FAIL if can_fail or alone else RESERVE
     if isinstance(filter_, PureFilter) or rest <= 0:
-        return Allocation(path, event, 0, 2.0, planned[0], delta, ZERO, ZERO, ZERO)
+        none = Certificate(2.0)
+        return Allocation(path, event, 0, none, planned[0], delta, ZERO, ZERO, ZERO)
     failing, reading = planned[1] + rest * reserve, rest * ODOMETER
     room = delta - failing - reading
     left = float_below(epsilon - planned[0])
-    order = filter_.favourite(cost.divergences, max(left, 0.0), float(room))
     repeats, loop = 0, ZERO
     if filter_.certifies_loops and left > 0 and room > 0:
         spare = 1 - ODOMETER - reserve - LEAST_FILTER
-        repeats, share = divide_loop(event, view, left, float_below(rest), spare)
-        loop = rest * share
-    return Allocation(path, event, repeats, order, planned[0], failing, reading, loop, room - loop)
+        repeats, part = divide_loop(event, view, left, float_below(rest), spare)
+        loop = rest * part
+    share = float_below(room - loop)
+    fixed = filter_.certify(cost.divergences, Aim(left, share, announced))
+    return Allocation(path, event, repeats, fixed, planned[0], failing, reading, loop, room - loop)
 
 
 @lru_cache(maxsize=1024)

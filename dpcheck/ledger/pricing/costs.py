@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cache
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -34,19 +35,23 @@ ZERO = Decimal(0)
 Measure = Callable[[Loss], Floats]
 
 
+Repeats = tuple[Decimal, ...]
+
+
 class Cost(NamedTuple):
-    """`pure` epsilon, two ways to fail, `repeats` of the first event, the filter's `divergences`.
+    """`pure` epsilon, two ways to fail, `repeats` of what the loop repeats, the filter's `divergences`.
 
     `failure` is probability that the guarantee does not hold at all, the delta of an
     (epsilon, delta) mechanism. `slip` is total variation between the mechanism and the one that was
     analysed, on either side; it costs (1 + e^epsilon) times itself in delta. `repeats` is how many
-    repetitions of the dataset's first event dominate the release, infinite where none do.
+    of each release in the dataset's loop dominate the release, infinite where none do; what is
+    missing at its end is zero.
     """
 
     pure: Decimal
     failure: Decimal
     slip: Decimal
-    repeats: Decimal
+    repeats: Repeats
     divergences: Floats
 
 
@@ -55,7 +60,12 @@ def nothing(size: int) -> Cost:
     """No release at all, for a filter of `size` quantities."""
     zeros = np.zeros(size)
     zeros.flags.writeable = False
-    return Cost(ZERO, ZERO, ZERO, ZERO, zeros)
+    return Cost(ZERO, ZERO, ZERO, (), zeros)
+
+
+def unrepeated(cost: Cost) -> Cost:
+    """The same, outside any loop."""
+    return cost._replace(repeats=(INFINITE,) * len(cost.repeats)) if any(cost.repeats) else cost
 
 
 class View(NamedTuple):
@@ -96,12 +106,15 @@ def above(values: Floats) -> Floats:
     return np.nextafter(values, math.inf, where=values > 0, out=values)
 
 
+def _each(combine: Callable[[Decimal, Decimal], Decimal], a: Repeats, b: Repeats) -> Repeats:
+    return tuple(combine(x, y) for x, y in zip_longest(a, b, fillvalue=ZERO))
+
+
 def plus(a: Cost, b: Cost) -> Cost:
     """One after the other on the same person."""
     add = UP.add
-    return Cost(
-        add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2]), add(a[3], b[3]), above(a[4] + b[4])
-    )
+    repeats = _each(add, a[3], b[3])
+    return Cost(add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2]), repeats, above(a[4] + b[4]))
 
 
 def peak(a: Cost, b: Cost) -> Cost:
@@ -110,7 +123,7 @@ def peak(a: Cost, b: Cost) -> Cost:
         max(a[0], b[0]),
         max(a[1], b[1]),
         max(a[2], b[2]),
-        max(a[3], b[3]),
+        _each(max, a[3], b[3]),
         np.maximum(a[4], b[4]),
     )
 
@@ -127,7 +140,7 @@ def minus(a: Cost, b: Cost) -> Cost:
         _excess(a[0], b[0]),
         _excess(a[1], b[1]),
         _excess(a[2], b[2]),
-        _excess(a[3], b[3]),
+        _each(_excess, a[3], b[3]),
         above(rest),
     )
 
@@ -143,7 +156,7 @@ def scaled(cost: Cost, times: int | Decimal) -> Cost:
         multiply(cost[0], count),
         multiply(cost[1], count),
         multiply(cost[2], count),
-        multiply(cost[3], count),
+        tuple(multiply(repeats, count) for repeats in cost[3]),
         above(cost[4] * as_float(count)),
     )
 
@@ -184,6 +197,6 @@ def _profile_cost(profile: Profile, rows: int, measure: Measure, size: int) -> C
         if slip and rows > 1:
             slip = INFINITE  # each step of the chain to the other dataset would slip on its own
         pure = literal(largest_loss(loss)[1])
-        cost = Cost(pure, literal(failure), slip, ZERO, measure(loss))
+        cost = Cost(pure, literal(failure), slip, (), measure(loss))
         total = plus(total, scaled(cost, times))
     return total

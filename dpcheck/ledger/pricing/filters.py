@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import ndtri
@@ -25,10 +25,27 @@ from dpcheck.accounting.renyi.divergence import renyi
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import InvalidParameter, UnknownName
 from dpcheck.core.validate import finite
+from dpcheck.ledger.pricing.certificate import (
+    ANNOUNCED,
+    ORDERS,
+    SURPRISED,
+    Certificate,
+    best_order,
+    certify,
+    certify_order,
+)
 from dpcheck.ledger.pricing.costs import Floats
-from dpcheck.ledger.pricing.mixture import EVENLY, ORDERS, Mixture, favouring, one_order
+from dpcheck.ledger.pricing.mixture import EVENLY, SOME, Mixture, favouring
 
 _ROUNDING = 1e-12
+
+
+class Aim(NamedTuple):
+    """What a filter is to prove, and whether the schedule was announced."""
+
+    epsilon: float
+    delta: float
+    announced: bool = False
 
 
 class Filter(Protocol):
@@ -47,7 +64,7 @@ class Filter(Protocol):
 
     @property
     def adapts(self) -> bool:
-        """Whether epsilon may be lowered after seeing outputs (late plans; see `one_order`)."""
+        """Whether epsilon may be lowered after seeing outputs (late plans; see `certificate`)."""
 
     @property
     def certifies_loops(self) -> bool:
@@ -56,14 +73,14 @@ class Filter(Protocol):
     def measure(self, loss: Loss) -> Floats:
         """The numbers one release adds, at or above the truth; infinite where there is none."""
 
-    def favourite(self, cost: Floats, epsilon: float, delta: float) -> float:
-        """The order that suits releases of `cost` best."""
+    def certify(self, cost: Floats, aim: Aim) -> Certificate:
+        """What is fixed before the first release, if most releases are of `cost`."""
 
-    def allows(self, total: Floats, epsilon: float, delta: float, order: float) -> bool:
-        """Whether `total` proves (epsilon, delta)-DP; `order` is the `favourite` of the first."""
+    def allows(self, total: Floats, epsilon: float, delta: float, fixed: Certificate) -> bool:
+        """Whether `total` proves (epsilon, delta)-DP by what was fixed with the first release."""
 
-    def epsilon(self, total: Floats, delta: float, order: float) -> float:
-        """The least epsilon that `allows` accepts, or a little above."""
+    def epsilon(self, total: Floats, delta: float, fixed: Certificate) -> float:
+        """The least epsilon that `allows` accepts, or near it."""
 
     def odometer(self, total: Floats, delta: float) -> float:
         """The odometer."""
@@ -87,15 +104,15 @@ class PureFilter:
         """Nothing beside the pure epsilon, which the ledger keeps anyway."""
         return np.zeros(0)
 
-    def favourite(self, cost: Floats, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def certify(self, cost: Floats, aim: Aim) -> Certificate:  # noqa: ARG002
         """No order is used."""
-        return 2.0
+        return Certificate(2.0)
 
-    def allows(self, total: Floats, epsilon: float, delta: float, order: float) -> bool:  # noqa: ARG002
+    def allows(self, total: Floats, epsilon: float, delta: float, fixed: Certificate) -> bool:  # noqa: ARG002
         """No second rule."""
         return False
 
-    def epsilon(self, total: Floats, delta: float, order: float) -> float:  # noqa: ARG002
+    def epsilon(self, total: Floats, delta: float, fixed: Certificate) -> float:  # noqa: ARG002
         """No second rule."""
         return math.inf
 
@@ -106,10 +123,10 @@ class PureFilter:
 
 @dataclass(frozen=True, slots=True)
 class RenyiFilter:
-    """Renyi divergences: of many orders, weighted by what the first event is, or of one order.
+    """Renyi divergences: of several orders that share delta, by what comes first, or of one order.
 
-    Reference: [Feldman2021], fully adaptive composition; [Lecuyer2021]. `mixture` proves the rule
-    for several orders; "stop when the last of them is spent" has no such proof.
+    Reference: [Feldman2021], fully adaptive composition; [Lecuyer2021]. `certificate` proves the
+    rule for several orders; "stop when the last of them is spent" without shares has no such proof.
     """
 
     order: float | None = None
@@ -131,30 +148,40 @@ class RenyiFilter:
         """The divergences, the larger of both directions."""
         return renyi(loss, self._orders)
 
-    def favourite(self, cost: Floats, epsilon: float, delta: float) -> float:
-        """The order at which most releases of `cost` fit."""
+    def certify(self, cost: Floats, aim: Aim) -> Certificate:
+        """Most of delta for the order at which most releases of `cost` fit."""
         if self.order is not None:
-            return self.order
-        usable = np.isfinite(cost) & (cost > 0)
-        fits = np.full(len(cost), -math.inf)
-        fits[usable] = one_order(ORDERS[usable], epsilon, delta) / cost[usable]
-        return float(ORDERS[int(fits.argmax())])
+            return certify_order(self.order, aim.epsilon, aim.delta)
+        hedge = ANNOUNCED if aim.announced else SURPRISED
+        return certify(cost, aim.epsilon, aim.delta, hedge)
 
-    def _mixture(self, order: float) -> Mixture:
-        return _favouring(order) if self.order is None else _alone(self.order)
+    def _earlier(self, total: Floats, order: float) -> tuple[Mixture, Floats]:
+        """What ledgers of earlier versions began with."""
+        return (_favouring(order), total[::2]) if self.order is None else (_alone(order), total)
 
-    def allows(self, total: Floats, epsilon: float, delta: float, order: float) -> bool:
-        """See `mixture`."""
-        return self._mixture(order).allows(total, epsilon, delta)
+    def allows(self, total: Floats, epsilon: float, delta: float, fixed: Certificate) -> bool:
+        """See `certificate`."""
+        if fixed.limits:
+            return fixed.lowest(self._orders, total) <= epsilon
+        mixture, some = self._earlier(total, fixed.order)
+        return mixture.allows(some, epsilon, delta)
 
-    def epsilon(self, total: Floats, delta: float, order: float) -> float:
-        """See `mixture`."""
-        return self._mixture(order).epsilon(total, delta)
+    def epsilon(self, total: Floats, delta: float, fixed: Certificate) -> float:
+        """See `certificate`; beyond its epsilon, what a filter without a favourite would need."""
+        if fixed.limits:
+            lowest = fixed.lowest(self._orders, total)
+            if lowest > fixed.epsilon:
+                evenly = self.odometer(total, delta)
+                lowest = min(lowest, evenly) if evenly > fixed.epsilon else lowest
+            return max(0.0, lowest)
+        mixture, some = self._earlier(total, fixed.order)
+        return mixture.epsilon(some, delta)
 
     def odometer(self, total: Floats, delta: float) -> float:
         """See `mixture`; no order is favoured, since any moment may be asked for."""
-        mixture = EVENLY if self.order is None else _alone(self.order)
-        return mixture.epsilon(total, delta)
+        if self.order is not None:
+            return _alone(self.order).epsilon(total, delta)
+        return EVENLY.epsilon(total[::2], delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,21 +221,23 @@ class ConcentratedFilter:
         """rho, infinite where the event has no such bound."""
         return np.array([_rho(loss) * (1 + 1e-14)])
 
-    def favourite(self, cost: Floats, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def certify(self, cost: Floats, aim: Aim) -> Certificate:  # noqa: ARG002
         """The order it was opened with."""
-        return self.order
+        return Certificate(self.order)
 
-    def allows(self, total: Floats, epsilon: float, delta: float, order: float) -> bool:
+    def allows(self, total: Floats, epsilon: float, delta: float, fixed: Certificate) -> bool:
         """By the divergence at its order."""
+        order = fixed.order
         return _alone(order).allows(total * order * (1 + _ROUNDING), epsilon, delta)
 
-    def epsilon(self, total: Floats, delta: float, order: float) -> float:
+    def epsilon(self, total: Floats, delta: float, fixed: Certificate) -> float:
         """By the divergence at its order."""
+        order = fixed.order
         return _alone(order).epsilon(total * order * (1 + _ROUNDING), delta)
 
     def odometer(self, total: Floats, delta: float) -> float:
-        """By the divergences at all orders."""
-        return EVENLY.epsilon(total * ORDERS * (1 + _ROUNDING), delta)
+        """By the divergences at many orders."""
+        return EVENLY.epsilon(total * SOME * (1 + _ROUNDING), delta)
 
 
 def _rho(loss: Loss) -> float:
@@ -257,23 +286,23 @@ class GaussianFilter:
         corner = 1 / (1 + math.exp(min(epsilon, 700.0)))
         return float((2 * ndtri(corner)) ** 2) * (1 + _ROUNDING)
 
-    def favourite(self, cost: Floats, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def certify(self, cost: Floats, aim: Aim) -> Certificate:  # noqa: ARG002
         """No order is used."""
-        return 2.0
+        return Certificate(2.0)
 
-    def allows(self, total: Floats, epsilon: float, delta: float, order: float) -> bool:  # noqa: ARG002
+    def allows(self, total: Floats, epsilon: float, delta: float, fixed: Certificate) -> bool:  # noqa: ARG002
         """Whether the Gaussian with this mu has delta(epsilon) <= delta; see `gdp_delta`."""
         mu = self._mu(total)
         return math.isfinite(mu) and epsilon >= 0 and gdp_delta(mu, epsilon)[1] <= delta
 
-    def epsilon(self, total: Floats, delta: float, order: float) -> float:  # noqa: ARG002
+    def epsilon(self, total: Floats, delta: float, fixed: Certificate) -> float:  # noqa: ARG002
         """The exact curve of the Gaussian with this mu."""
         mu = self._mu(total)
         return gdp_epsilon(mu, delta)[1] if delta > 0 and math.isfinite(mu) else math.inf
 
     def odometer(self, total: Floats, delta: float) -> float:
         """mu-GDP has divergence a mu^2/2 at every order a."""
-        return EVENLY.epsilon(total * ORDERS / 2 * (1 + _ROUNDING), delta)
+        return EVENLY.epsilon(total * SOME / 2 * (1 + _ROUNDING), delta)
 
     @staticmethod
     def _mu(total: Floats) -> float:
@@ -296,8 +325,7 @@ def gaussian_order(budget: Budget) -> float:
     >>> round(gaussian_order(Budget(3.0, 1e-5)), 2)
     7.61
     """
-    limits = one_order(ORDERS, budget.epsilon, budget.delta)
-    return float(ORDERS[int((limits / ORDERS).argmax())])
+    return float(ORDERS[best_order(ORDERS, budget.epsilon, budget.delta)])
 
 
 def choose_filter(budget: Budget, name: str | None = None, order: float | None = None) -> Filter:

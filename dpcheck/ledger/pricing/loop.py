@@ -3,23 +3,27 @@
 While every release is the first event, or is dominated by it, whatever the analyst does with the
 outputs is post-processing of n planned repetitions, and stopping early is free. So the tightest
 accountant may be asked about n repetitions of one event, privacy-loss distributions included.
+
+The same holds for a bundle of releases that was announced, `10 * step + evaluation`: as long as no more
+than 10 n steps and n evaluations were made, in whatever order, they are post-processing of n bundles.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import zip_longest
 
 from dpcheck.accounting.api import epsilon_upper
 from dpcheck.accounting.compose import Profile, profiles
 from dpcheck.accounting.losses import GaussianLoss
 from dpcheck.core.errors import CannotCertify
 from dpcheck.core.events.event import Event, Grouped, Parallel, Repeated, Sequential
-from dpcheck.ledger.pricing.costs import INFINITE, UP, ZERO, View
+from dpcheck.ledger.pricing.costs import INFINITE, UP, ZERO, Repeats, View
 
 MOST_REPEATS = 10**9
 _MOST_ROWS = 8  # of one person; beyond, every number of rows would have to be certified
@@ -47,20 +51,47 @@ def unit_of(event: Event) -> Event:
     return next(iter(found)) if len(found) == 1 else event
 
 
-def repeats_of(event: Event, first: Event, view: View) -> Decimal:
-    """How many repetitions of `first` dominate `event`; infinite where none is known to.
+members = lru_cache(maxsize=1024)(kinds)
 
-    Guarantee: any adaptive mixture of events whose numbers add up to n is dominated by n
-    repetitions of `first`. For events each dominated by `first` domination composes [Zhu2022,
-    Theorem 10]. For Gaussians it is the Gaussian filter: fully adaptive releases with
-    sum mu_i^2 <= n mu^2 are sqrt(n) mu-GDP [Smith2022], [Koskela2023].
+
+def repeats_of(event: Event, loop: Event, view: View) -> Repeats:
+    """How many of each release in `loop` dominate `event`; infinite where none is known to.
+
+    Guarantee: any adaptive mixture of events whose numbers add up to n_k of the k-th release is
+    dominated by n_k repetitions of each. For events each dominated by one of them domination
+    composes [Zhu2022, Theorem 10]. For Gaussians it is the Gaussian filter: fully adaptive releases
+    with sum mu_i^2 <= n mu^2 are sqrt(n) mu-GDP [Smith2022], [Koskela2023], being what a Brownian
+    motion shows at times up to n mu^2, which is post-processing of its end.
     """
-    if event == first:
-        return Decimal(1)
-    total = ZERO
+    known = list(members(loop))
+    total = [ZERO] * len(known)
     for kind, times in kinds(event).items():
-        total = UP.add(total, UP.multiply(_repeats_of_kind(kind, first, view), Decimal(times)))
-    return total
+        number, each = next(
+            ((i, each) for i, each in _dominating(kind, loop, view) if each.is_finite()),
+            (None, INFINITE),
+        )
+        if number is None:
+            return (INFINITE,) * len(known)
+        total[number] = UP.add(total[number], UP.multiply(each, Decimal(times)))
+    return tuple(total)
+
+
+def _dominating(kind: Event, loop: Event, view: View) -> Iterator[tuple[int, Decimal]]:
+    """(which release of the loop, how many of it), itself first."""
+    known = list(members(loop))
+    if kind in known:
+        yield known.index(kind), Decimal(1)
+    for number, other in enumerate(known):
+        yield number, _repeats_of_kind(kind, other, view)
+
+
+def bundles(repeats: Repeats, loop: Event) -> Decimal:
+    """How many repetitions of `loop` hold so many of its releases; infinite where none do."""
+    found = ZERO
+    for number, times in zip_longest(repeats, members(loop).values(), fillvalue=None):
+        if number:
+            found = INFINITE if times is None else max(found, UP.divide(number, Decimal(times)))
+    return found
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,8 @@ bounds E[(1 - e^{epsilon(D) - L})_+]: that is the odometer.
 
 One order alone gives the conversion of [Canonne2020] Proposition 12. No mixture gets below the best
 single order for given D: at the saddle point of (x, a) one mass at x satisfies every order's moment.
-Weights buy not having to know that order before the first release.
+Weights buy not having to know that order before the first release. What `spend` enforces since is in
+`certificate`; this is the odometer, and the filter of ledgers that began with it.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dpcheck.ledger.pricing.certificate import ORDERS
 from dpcheck.ledger.pricing.costs import Floats
 
-ORDERS: Floats = 1 + np.geomspace(0.1, 511.0, 56)
-# The weight of the order that suits the first event, and how the rest falls off around it: other
-# events want other orders, nearer ones more likely.
+SOME: Floats = ORDERS[::2]  # neighbours add up, so every other order is enough
+# In ledgers of earlier versions, which go on as they began: the weight of the order that suits the
+# first event, and how the rest falls off around it.
 FAVOURED, FALL = 0.6, 0.75
 
 # The formulas below are a handful of elementary functions of numbers up to about 1e3.
@@ -148,11 +150,11 @@ def _where_tangents_meet(curve: Callable[[float], tuple[float, float]], y: float
 
 def favouring(order: float) -> Mixture:
     """Most weight on the order nearest to `order`, less and less around it, some everywhere."""
-    best = int(np.argmin(np.abs(np.log((ORDERS - 1) / (order - 1)))))
-    around = FALL ** np.abs(np.arange(len(ORDERS)) - best)
-    weights = (1 - FAVOURED) * (0.9 * around / around.sum() + 0.1 / len(ORDERS))
+    best = int(np.argmin(np.abs(np.log((SOME - 1) / (order - 1)))))
+    around = FALL ** np.abs(np.arange(len(SOME)) - best)
+    weights = (1 - FAVOURED) * (0.9 * around / around.sum() + 0.1 / len(SOME))
     weights[best] += FAVOURED
-    return Mixture(ORDERS, weights)
+    return Mixture(SOME, weights)
 
 
-EVENLY = Mixture(ORDERS, np.ones(len(ORDERS)))
+EVENLY = Mixture(SOME, np.ones(len(SOME)))

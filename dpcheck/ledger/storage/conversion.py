@@ -15,6 +15,7 @@ from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import from_dict
 from dpcheck.ledger.account import Batch
 from dpcheck.ledger.pricing.allocation import Allocation
+from dpcheck.ledger.pricing.certificate import Certificate
 from dpcheck.ledger.pricing.costs import ZERO
 from dpcheck.ledger.provenance import SplitKind
 from dpcheck.ledger.state import DatasetSpec
@@ -142,6 +143,6 @@ def _division(
     first: Event = from_dict(
         next(event for (path, event), _ in counts if str(path).split("/")[0] in roots)
     )
-    order = float(header["order"] or 2.0)
+    fixed = Certificate(float(header["order"] or 2.0))
     path = next(str(p).split("/")[0] for (p, _), _ in counts if str(p).split("/")[0] in roots)
-    return Allocation(path, first, 0, order, ZERO, aside, ZERO, ZERO, max(ZERO, delta - aside))
+    return Allocation(path, first, 0, fixed, ZERO, aside, ZERO, ZERO, max(ZERO, delta - aside))

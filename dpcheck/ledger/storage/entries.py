@@ -15,6 +15,7 @@ from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import from_dict, to_dict
 from dpcheck.ledger.account import Batch
 from dpcheck.ledger.pricing.allocation import Allocation
+from dpcheck.ledger.pricing.certificate import Certificate
 from dpcheck.ledger.pricing.loop import kinds
 from dpcheck.ledger.provenance import SplitKind
 from dpcheck.ledger.state import DatasetSpec, PlanState, State
@@ -174,6 +175,19 @@ class OverlapDeclared:
         return {"names": list(self.names)}
 
 
+def _certificate(fields: Fields) -> Certificate:
+    """Without limits in ledgers of earlier versions, whose filter goes on as it began."""
+    pairs = cast("list[tuple[float, float]]", fields.get("limits", []))
+    found = Certificate(
+        cast(float, fields["order"]),
+        cast(float, fields.get("epsilon", 0.0)),
+        tuple((float(order), float(limit)) for order, limit in pairs),
+    )
+    if not found.readable():
+        raise ValueError("it adds up divergences of other orders")
+    return found
+
+
 @_readable(
     lambda f, at: DeltaDivided(
         cast(str, f["account"]),
@@ -181,7 +195,7 @@ class OverlapDeclared:
             cast(str, f["path"]),
             from_dict(f["event"]),
             cast(int, f["repeats"]),
-            cast(float, f["order"]),
+            _certificate(f),
             *(Decimal(cast(str, f[share])) for share in _SHARES),
         ),
         at,
@@ -194,7 +208,7 @@ class DeltaDivided:
     account: str
     allocation: Allocation
     time: float = field(default_factory=_now)
-    kind: ClassVar[str] = "division"
+    kind: ClassVar[str] = "shares"
 
     def apply(self, state: State) -> None:
         """Fixed from now on."""
@@ -208,9 +222,15 @@ class DeltaDivided:
             "path": found.path,
             "event": _written(found.event),
             "repeats": found.repeats,
-            "order": found.order,
+            "order": found.certificate.order,
+            "epsilon": found.certificate.epsilon,
+            "limits": [list(pair) for pair in found.certificate.limits],
             **{share: str(getattr(found, share)) for share in _SHARES},
         }
+
+
+# As earlier versions wrote it; they do not know the new kind, and so refuse what they cannot enforce.
+_READERS["division"] = _READERS["shares"]
 
 
 @_readable(

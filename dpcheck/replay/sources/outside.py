@@ -37,8 +37,9 @@ class Outside(Source):
     def install(self) -> None:
         """Start watching, and keep whoever watched before for later."""
         self._before = sys.getprofile()
-        self._codes: set[CodeType] = set()
-        self._ours: set[CodeType] = set()
+        # By identity, and kept alive: the hash of a code object is one of all that is in it.
+        self._codes: dict[int, CodeType] = {}
+        self._ours: dict[int, CodeType] = {}
         self._installed = self._watch
         sys.setprofile(self._installed)
 
@@ -52,22 +53,24 @@ class Outside(Source):
         super().remove()
 
     def _watch(self, frame: FrameType, event: str, function: Value) -> None:
-        if frame.f_code in self._ours or self.recorder.quiet:
+        if event not in ("call", "c_call") or self.recorder.quiet:
             return
-        if event == "call":
-            if frame.f_code not in self._codes:
-                self._codes.add(frame.f_code)
-                if frame.f_code.co_filename.startswith(_OWN):
-                    self._ours.add(frame.f_code)  # what following itself calls is known
-                self._entered(frame)
-        elif event == "c_call":
+        code = frame.f_code
+        if id(code) in self._ours:
+            return
+        if event == "c_call":
             self._called(frame, function)
+        elif id(code) not in self._codes:
+            self._codes[id(code)] = code
+            if code.co_filename.startswith(_OWN):
+                self._ours[id(code)] = code  # what following itself calls is known
+            self._entered(frame)
 
     def _entered(self, frame: FrameType) -> None:
         """Python code is looked through once for names of compiled packages."""
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if package in ADAPTED:
-            self._ours.add(frame.f_code)
+            self._ours[id(frame.f_code)] = frame.f_code
             return
         users = is_users(frame.f_code.co_filename)
         if not users and (package in DETERMINISTIC or package in sys.stdlib_module_names):

@@ -19,7 +19,7 @@ from dpcheck.execution.progress import counted
 from dpcheck.mechanisms import PLR, PPTLFS, PSTF, PSTS, Direct, SimComb, SourceD
 from dpcheck.reproduce.parameters import Parameter
 from dpcheck.reproduce.stacking.data import Digits, load_digits, load_posts
-from dpcheck.reproduce.stacking.trials import Floats, Method, Space, Trial, cell
+from dpcheck.reproduce.stacking.trials import Floats, Space, TrainedMethod, Trial, cell
 
 Echo = Callable[[str], None]
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -52,11 +52,11 @@ def pptl_fs_mnist(data_dir: Path | None, echo: Echo) -> None:
         return {"source": (1e-3, 1e-2, 1e-1), "target": (1e-2, 1e-1, 1.0), **level}
 
     methods = [
-        Method("PPTL-FS(W)", _pptl("weighted"), transfer({"high": (1e-1,)}), slips=True),
-        Method("PPTL-FS(R)", _pptl("random"), transfer({"high": (1e-1,)}), slips=True),
-        Method("SimComb", _simcomb, {"source": LAMBDAS[1:], "target": LAMBDAS[1:]}),
-        Method("SourceD", _alone(SourceD), {"lam": LAMBDAS}),
-        Method("Direct", _alone(Direct), {"lam": LAMBDAS}),
+        TrainedMethod("PPTL-FS(W)", _pptl("weighted"), transfer({"high": (1e-1,)}), slips=True),
+        TrainedMethod("PPTL-FS(R)", _pptl("random"), transfer({"high": (1e-1,)}), slips=True),
+        TrainedMethod("SimComb", _simcomb, {"source": LAMBDAS[1:], "target": LAMBDAS[1:]}),
+        TrainedMethod("SourceD", _alone(SourceD), {"lam": LAMBDAS}),
+        TrainedMethod("Direct", _alone(Direct), {"lam": LAMBDAS}),
     ]
     private = [_transfer_trial(digits, (0, 8, 9), rep, public=None) for rep in range(REPETITIONS)]
     public = _public_digits(digits)
@@ -145,10 +145,10 @@ def _pst_table(
 ) -> None:
     stacked = {"lam": LAMBDAS, "high": (1e-2, 1e-1)}
     methods = [
-        Method("PST-F(W)", _pstf("weighted"), stacked, slips=True),
-        Method("PST-F(U)", _pstf("random"), stacked, slips=True),
-        Method("PST-S", _psts, stacked),
-        Method("PLR", _plr, {"lam": LAMBDAS}),
+        TrainedMethod("PST-F(W)", _pstf("weighted"), stacked, slips=True),
+        TrainedMethod("PST-F(U)", _pstf("random"), stacked, slips=True),
+        TrainedMethod("PST-S", _psts, stacked),
+        TrainedMethod("PLR", _plr, {"lam": LAMBDAS}),
     ]
     rows, tests = len(private[0].train[0]), len(private[0].test[0])
     _table(
@@ -278,7 +278,7 @@ def _post_trials(
 
 def _table(
     title: str,
-    methods: list[Method],
+    methods: list[TrainedMethod],
     private: list[Trial],
     safe: list[Trial],
     rehearsal: list[Trial],

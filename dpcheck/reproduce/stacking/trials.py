@@ -87,7 +87,7 @@ Maker = Callable[..., ObjectiveModel]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Method:
+class TrainedMethod:
     """A row's algorithm: how to build it, and the hyper-parameters to choose from."""
 
     name: str
@@ -115,7 +115,11 @@ def auc(model: ObjectiveModel, trial: Trial, rng: np.random.Generator) -> float:
 
 
 def tune(
-    method: Method, epsilon: float, variant: str, trials: Sequence[Trial], rng: np.random.Generator
+    method: TrainedMethod,
+    epsilon: float,
+    variant: str,
+    trials: Sequence[Trial],
+    rng: np.random.Generator,
 ) -> dict[str, float]:
     """The hyper-parameters with the best mean AUC over the tuning splits of `trials`."""
     splits = [split for trial in trials for split in trial.tuning(rng)]
@@ -140,7 +144,7 @@ def tune(
 
 
 def cell(
-    method: Method,
+    method: TrainedMethod,
     epsilon: float,
     variant: str,
     tuning: Sequence[Trial],

@@ -15,7 +15,9 @@ from dpcheck.session.run import AuditRequest, run_plans, run_request
 from .base import Planted, Registered
 
 
-def audit_row(row: Planted, which: str, seed: int, jobs: int = 1) -> tuple[AuditEntry, ...]:
+def audit_row(
+    row: Planted, which: str, seed: int, jobs: int = 1, runs: int | None = None
+) -> tuple[AuditEntry, ...]:
     """All parts of the `broken` or `corrected` mechanism; the worst verdict is the row's."""
     target: Callable[..., Any] | Registered = getattr(row, which)
     workers = Workers(jobs=jobs)
@@ -28,6 +30,7 @@ def audit_row(row: Planted, which: str, seed: int, jobs: int = 1) -> tuple[Audit
             settings=target.settings,
             seed=seed,
             workers=workers,
+            max_runs=runs,
         )
         return run_request(request).entries
     assert row.claim is not None
@@ -39,7 +42,9 @@ def audit_row(row: Planted, which: str, seed: int, jobs: int = 1) -> tuple[Audit
         as_pairs(row.pairs),
     )
     # A name without a colon: a row is no file or module that its witness could be loaded from.
-    request = AuditRequest("corpus", seed=seed, floating_point=row.floating_point, workers=workers)
+    request = AuditRequest(
+        "corpus", seed=seed, floating_point=row.floating_point, workers=workers, max_runs=runs
+    )
     return run_plans([plan], request, {}).entries
 
 

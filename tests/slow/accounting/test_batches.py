@@ -15,13 +15,18 @@ from dpcheck.core.errors import InvalidParameter, UnsupportedAdjacency
 X = np.linspace(-60, 80, 700_001)
 
 
-def mixture_delta(
-    p: list[tuple[float, float]], q: list[tuple[float, float]], epsilon: float
-) -> float:
-    """Hockey-stick divergence of two mixtures of unit normals (weight, mean), by quadrature."""
+Mixture = list[tuple[float, float]]
+
+
+def mixture_epsilon(p: Mixture, q: Mixture, delta: float) -> float:
+    """Where the hockey-stick divergence of two mixtures of unit normals (weight, mean) is delta."""
     top = sum(w * norm.pdf(X - m) for w, m in p)
     base = sum(w * norm.pdf(X - m) for w, m in q)
-    return float(np.maximum(top - math.exp(epsilon) * base, 0).sum() * (X[1] - X[0]))
+
+    def excess(epsilon: float) -> float:  # by quadrature
+        return float(np.maximum(top - math.exp(epsilon) * base, 0).sum() * (X[1] - X[0])) - delta
+
+    return brentq(excess, 0.0, 30.0)
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
@@ -30,10 +35,7 @@ def test_contributions_by_chance_by_quadrature(adjacency: str) -> None:
     p = [(0.75, 0.0), (0.2, 0.5), (0.05, 1.5)]
     q = [(1.0, 0.0)] if adjacency == "add-remove" else [(w, -m) for w, m in p]
     for delta in (1e-3, 1e-6):
-        exact = max(
-            brentq(lambda e: mixture_delta(*pair, e) - delta, 0.0, 30.0)  # noqa: B023
-            for pair in ((p, q), (q, p))
-        )
+        exact = max(mixture_epsilon(*pair, delta) for pair in ((p, q), (q, p)))
         found = dpcheck.epsilon(event, delta=delta, adjacency=adjacency)
         assert found.lower <= exact * (1 + 1e-6)
         assert exact * (1 - 1e-6) <= found.upper <= 1.005 * found.lower
@@ -81,7 +83,7 @@ def test_draws_with_replacement_by_quadrature() -> None:
     event = dpcheck.WithReplacementGaussian(noise, rows, batch)
     for delta in (1e-3, 1e-6):
         above = brentq(lambda e: bound(e) - delta, 0.0, 30.0)  # noqa: B023
-        attained = brentq(lambda e: mixture_delta(p, q, e) - delta, 0.0, 30.0)  # noqa: B023
+        attained = mixture_epsilon(p, q, delta)
         found = dpcheck.epsilon(event, delta=delta, adjacency="replace-one")
         assert attained * (1 - 1e-6) <= found.upper <= above * 1.001
         assert attained * 0.995 <= found.lower <= attained * (1 + 1e-6)

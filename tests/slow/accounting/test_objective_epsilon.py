@@ -1,5 +1,6 @@
 """F* against numbers from the theory and against a search over real data, outputs and centres."""
 
+import cmath
 import math
 
 import numpy as np
@@ -33,19 +34,27 @@ def test_branch_two():
     assert found.upper == pytest.approx(0.642507, abs=5e-7)
 
 
+def inner(a: complex, b: complex) -> float:
+    return (a.conjugate() * b).real
+
+
 def exact_loss(w, record, other, centre, noise_epsilon, modulus):
-    """The loss at output w when one record (sign folded in) is replaced and all others are 0."""
+    """The loss at output w when one record (sign folded in) is replaced and all others are 0.
+
+    Vectors of the plane are complex numbers here: the search below asks many thousand times.
+    """
 
     def pull_and_determinant(x):
-        s = math.exp(-np.logaddexp(0.0, w @ x))
-        return s * x, math.log(modulus) + math.log(modulus + s * (1 - s) * (x @ x))
+        t = inner(w, x)
+        s = math.exp(-max(t, 0.0) - math.log1p(math.exp(-abs(t))))
+        return s * x, math.log(modulus) + math.log(modulus + s * (1 - s) * inner(x, x))
 
     pull, det = pull_and_determinant(record)
     pull_other, det_other = pull_and_determinant(other)
     rest = -modulus * (w - centre)
     b, b_other = pull + rest, pull_other + rest
     # |b'| - |b| without cancellation, since |b| may be huge.
-    growth = (pull_other - pull) @ (b + b_other) / (np.linalg.norm(b) + np.linalg.norm(b_other))
+    growth = inner(pull_other - pull, b + b_other) / (abs(b) + abs(b_other))
     return noise_epsilon / 2 * growth + det - det_other
 
 
@@ -58,12 +67,11 @@ def test_agrees_with_an_independent_search(seed):
     lower, upper = objective_epsilon(noise_epsilon, modulus, q, Adjacency.REPLACE_ONE)
 
     def negative(parameters):
-        theta, other, w1, w2, away = parameters
-        x = q * np.array([math.cos(theta), math.sin(theta)])
-        x_other = q * np.array([math.cos(other), math.sin(other)])
-        w = np.array([w1, w2])
+        theta, other, w1, w2, away = parameters.tolist()
+        w = complex(w1, w2)
         # A free centre lets the noise point anywhere; far away the norms are linear.
-        centre = w + 1e6 * np.array([math.cos(away), math.sin(away)])
+        centre = w + cmath.rect(1e6, away)
+        x, x_other = cmath.rect(q, theta), cmath.rect(q, other)
         return -exact_loss(w, x, x_other, centre, noise_epsilon, modulus)
 
     best = -math.inf

@@ -10,12 +10,12 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from dpcheck import Budget, BudgetExceeded, Gaussian, Ledger, PureDP
 from dpcheck.core.errors import LedgerBroken
-from dpcheck.ledger.pricing import allocation, loop
 from dpcheck.ledger.storage import file as ledger_file
 
 EACH, OTHER, MOST = PureDP(0.1), PureDP(0.2), 1.0  # ten releases of EACH, or less
@@ -53,7 +53,7 @@ class Scenario:
         counted = self.ledger.epsilon(delta=0.0).upper
         if counted < self.released - 1e-9:
             return f"counts {counted:.3g} of {self.released:.3g}"
-        # With a delta, ten equal releases and more may cost less than their sum; mixed ones do not.
+        # With a delta this small no schedule costs less than its sum.
         for event in (OTHER, EACH) if self.ledger.terms.budget.delta else (EACH,):
             with suppress(BudgetExceeded):
                 while True:
@@ -116,10 +116,24 @@ def watch(run, at):
     return seen
 
 
-def forget():
-    """What was accounted before is accounted again."""
-    for cached in (allocation.divide_loop, loop.certified_epsilon, loop._repeats_of_kind):
-        cached.cache_clear()
+@contextmanager
+def forgotten(cold):
+    """What was accounted before is accounted again; afterwards it is remembered as before."""
+    modules = [m for name, m in sys.modules.items() if cold and name.startswith("dpcheck.")]
+    known = [
+        (module, name, value)
+        for module in modules
+        for name, value in vars(module).items()
+        if hasattr(value, "cache_clear") and hasattr(value, "__wrapped__")
+    ]
+    anew = {id(value): lru_cache(maxsize=None)(value.__wrapped__) for _, _, value in known}
+    for module, name, value in known:
+        setattr(module, name, anew[id(value)])
+    try:
+        yield
+    finally:
+        for module, name, value in known:
+            setattr(module, name, value)
 
 
 def walk(operation, folder, delta, cold, last_too):
@@ -127,13 +141,11 @@ def walk(operation, folder, delta, cold, last_too):
     run = OPERATIONS[operation]
 
     def fresh():
-        scenario = Scenario(folder, delta, block=1 if operation in EXACT else 4)
-        if cold:
-            forget()
-        return scenario
+        return Scenario(folder, delta, block=1 if operation in EXACT else 4)
 
     scenario = fresh()
-    reached = watch(lambda: run(scenario), lambda line, times: None)
+    with forgotten(cold):
+        reached = watch(lambda: run(scenario), lambda line, times: None)
     planted, wrong = 0, []
     for number, (line, times) in enumerate(reached.items()):
         for occurrence in {1, times} if last_too else {1}:
@@ -148,7 +160,7 @@ def walk(operation, folder, delta, cold, last_too):
                     raise fault("planted")
 
             # Whatever it became on the way (a file's OSError is explained): not released.
-            with suppress(BaseException):
+            with suppress(BaseException), forgotten(cold):
                 watch(lambda scenario=scenario: run(scenario), at)
             planted += hit
             problem = scenario.check()

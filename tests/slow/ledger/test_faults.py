@@ -31,7 +31,7 @@ def run(*arguments):
     [
         (("memory", "spend", "report", "plan", "epsilon", "statement"), 800),
         (("file", "spend", "steps"), 300),
-        (("memory", "spend", "--delta", "0.001"), 150),
+        (("memory", "spend", "--delta", "1e-6"), 150),
     ],
 )
 def test_an_exception_at_any_line_never_loses_a_release(arguments, least):

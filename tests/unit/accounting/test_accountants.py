@@ -8,7 +8,7 @@ import pytest
 
 import dpcheck
 from dpcheck.accounting.accountants.best import ACCOUNTANTS, METHODS, accountants
-from dpcheck.accounting.accountants.interface import Method
+from dpcheck.accounting.accountants.interface import AccountingMethod
 from dpcheck.accounting.calibrate import calibrate, calibrate_epochs, calibrate_noise
 from dpcheck.core.errors import InvalidParameter, UnknownName
 
@@ -17,7 +17,7 @@ DOORS = {"dpcheck.accounting.pld.distribution", "dpcheck.accounting.pld.verify"}
 
 
 def test_every_method_has_its_accountant():
-    assert list(ACCOUNTANTS) == list(Method)
+    assert list(ACCOUNTANTS) == list(AccountingMethod)
     assert all(accountant.method is method for method, accountant in ACCOUNTANTS.items())
     assert METHODS == (
         "pure",
@@ -32,8 +32,8 @@ def test_every_method_has_its_accountant():
 
 
 def test_methods_by_name():
-    assert [a.method for a in accountants("rdp")] == [Method.RENYI_OPTIMAL]
-    assert Method.RENYI_CLASSIC not in [a.method for a in accountants()]
+    assert [a.method for a in accountants("rdp")] == [AccountingMethod.RENYI_OPTIMAL]
+    assert AccountingMethod.RENYI_CLASSIC not in [a.method for a in accountants()]
     with pytest.raises(UnknownName, match="optimal-composition"):
         accountants("moments")
 

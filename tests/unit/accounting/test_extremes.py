@@ -1,7 +1,9 @@
 """Parameters at the ends of their ranges get an answer with lower <= upper or a dpcheck error."""
 
 import math
+import warnings
 
+import mpmath
 import numpy as np
 import pytest
 from mpmath import mp
@@ -66,6 +68,62 @@ def test_impossible_noise_is_refused(noise):
         dpcheck.Gaussian(noise)
 
 
+@pytest.mark.parametrize(
+    ("noise", "rate", "delta"),
+    [
+        # Found by benchmarks/fuzz: e^751 left the range of floats; an atom far off the lattice took 13 GiB.
+        (0.0013307442719921025, 0.00011120483246451854, 1.9031470373094548e-12),
+        (0.005285474952689035, 8.482215937615369e-07, 2.1361907677311457e-41),
+    ],
+)
+def test_sampled_laplace_of_tiny_noise(noise, rate, delta):
+    # delta = q (1 - e^((y - r)/2)) with e^y = 1 + (e^eps - 1)/q, solved for eps.
+    with mpmath.workdps(400):
+        r, q = 1 / mpmath.mpf(noise), mpmath.mpf(rate)
+        y = r + 2 * mpmath.log1p(-mpmath.mpf(delta) / q)
+        true = mpmath.log1p(q * mpmath.expm1(y))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = dpcheck.epsilon(
+                dpcheck.SampledLaplace(noise, rate), delta=delta, adjacency="zero-out"
+            )
+        assert found.lower <= true <= found.upper
+        assert found.upper <= true * (1 + mpmath.mpf("1e-3"))
+
+
+def test_coins_with_an_option_of_unknown_divergence_do_not_warn():
+    # Found by benchmarks/fuzz: infinity minus infinity in the sum over a truncated batch's options.
+    event = dpcheck.TruncatedPoissonGaussian(9647.707933102178, 1.0673664105817873e-09, 32, 1) * 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = dpcheck.epsilon(event, delta=8.195421993189483e-12, adjacency="replace-one")
+        whole = dpcheck.epsilon(
+            dpcheck.SampledGaussian(9647.707933102178, 1.0673664105817873e-09) * 10,
+            delta=8.195421993189483e-12,
+            adjacency="replace-one",
+        )
+    assert found.lower <= found.upper < math.inf
+    assert found.upper >= whole.lower
+
+
+def test_nothing_but_infinite_losses():
+    # Found by benchmarks/fuzz: disjoint supports beside another mechanism divided by zero.
+    event = dpcheck.FinitePair((0.0, 1.0), (1.0, 0.0)) * 97 + dpcheck.TreeAggregation(5.3, 19, 2, 2)
+    found = dpcheck.epsilon(event, delta=2e-19, adjacency="zero-out")
+    assert (found.lower, found.upper) == (math.inf, math.inf)
+    assert dpcheck.delta(event, epsilon=3.0, adjacency="zero-out").upper == 1.0
+
+
+def test_steep_mixtures_without_an_unshifted_part_do_not_warn():
+    # Found by benchmarks/fuzz: log(1 - 1) where the weights add up to 1.
+    from dpcheck.accounting.renyi.moments import mixture_log_moments
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = mixture_log_moments((60.0,), (1.0,), (2.0,))
+    assert found[0] == pytest.approx(3600.0, rel=1e-10)  # t (t - 1) s^2 / 2
+
+
 def test_huge_shifts_are_not_undercut():
     """mu^2/2 beyond 2^53 mu: its rounding alone is more than the rest of epsilon."""
     mp.dps, before = 150, mp.dps
@@ -97,3 +155,12 @@ def test_a_group_of_approximate_guarantees_with_exploding_delta_is_unbounded():
     event = dpcheck.Grouped(dpcheck.ApproxDP(400.0, 1e-320), 3)
     assert dpcheck.epsilon(event, delta=1e-3).upper == math.inf
     assert dpcheck.epsilon(dpcheck.Grouped(dpcheck.PureDP(400.0), 3)).upper == 1200.0
+
+
+def test_a_delta_above_the_sampling_rate_costs_nothing():
+    # Found by benchmarks/fuzz: a quotient that is not used overflowed.
+    event = dpcheck.SampledLaplace(0.00783234554311636, 4.2460625364973773e-08)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = dpcheck.epsilon(event, delta=0.08385724155714702)
+    assert (found.lower, found.upper) == (0.0, 0.0)

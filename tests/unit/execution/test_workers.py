@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
@@ -288,3 +290,49 @@ def test_large_parcels_go_through_a_file_once():
     spread = [b["x"] for b in runner.batches("s", range(4), outputs, mechanism, data, 3)]
     serial = Runner(seed=2).batches("s", range(4), outputs, mechanism, data, 3)
     assert np.array_equal(spread, [b["x"] for b in serial])
+
+
+def test_a_worker_told_to_give_memory_back_keeps_it_while_batches_run():
+    """As dask tells its workers; page faults are counted, by the system, in a process of its own."""
+    program = (
+        "import resource, sys\n"
+        "import numpy as np\n"
+        "from contextlib import nullcontext\n"
+        "from dpcheck.execution.memory import memory_kept\n"
+        "def faults():\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "for around in (nullcontext, memory_kept, nullcontext):\n"
+        "    with around():\n"
+        "        np.ones(1 << 16) + 1\n"
+        "        before = faults()\n"
+        "        for _ in range(50):\n"
+        "            np.ones(1 << 16) + 1\n"
+        "        print(faults() - before)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, inside, after = map(int, done.stdout.split())
+    assert before > 5000  # 128 pages an array
+    assert inside < 200
+    assert after > 5000  # the worker is as it was
+
+
+@pytest.mark.parametrize(
+    ("pace", "left", "width", "batches"),
+    [
+        (None, 100, 2, 1),  # nothing is known yet
+        (1e-3, 10_000, 2, 250),  # a quarter of a second
+        (1e-3, 400, 2, 100),  # two more for each worker
+        (1e-3, 20, 2, 50),  # not below a twentieth: all that are left
+        (1.0, 10, 2, 1),
+        (1e-3, 10**8, 1000, 20_000),  # twenty seconds: 50 tasks a second for the scheduler
+    ],
+)
+def test_tasks_are_as_long_as_messages_and_scheduler_want(monkeypatch, pace, left, width, batches):
+    monkeypatch.setattr(parallel, "_PACES", {} if pace is None else {"stage": pace})
+    assert parallel._group("stage", left, width) == batches

@@ -8,10 +8,10 @@ import pytest
 
 from dpcheck.core.errors import InvalidBaseline
 from dpcheck.gate import baseline
-from dpcheck.gate.baseline import Accepted, Finding
+from dpcheck.gate.baseline import Accepted, GateFinding
 
 TODAY = date(2030, 5, 17)
-FOUND = Finding("mech.py:f/data", 1.2)
+FOUND = GateFinding("mech.py:f/data", 1.2)
 
 
 def accepted(**changes):
@@ -34,7 +34,7 @@ def test_a_finding_is_accepted_up_to_and_including_its_last_day():
 
 
 def test_what_is_no_longer_found_is_stale():
-    mended = Finding("mech.py:f/data", 0.9, found=False)
+    mended = GateFinding("mech.py:f/data", 0.9, found=False)
     for findings in ([mended], []):
         ok, (complaint,) = baseline.judge([accepted()], findings, TODAY)
         assert not ok
@@ -42,18 +42,18 @@ def test_what_is_no_longer_found_is_stale():
 
 
 def test_what_could_not_be_decided_is_neither_accepted_nor_stale():
-    unknown = Finding("mech.py:f/data", 0.0, found=False, decided=False)
+    unknown = GateFinding("mech.py:f/data", 0.0, found=False, decided=False)
     assert baseline.judge([accepted()], [unknown], TODAY) == ({}, [])
 
 
 def test_what_got_worse_is_not_what_was_accepted():
-    ok, (complaint,) = baseline.judge([accepted()], [Finding("mech.py:f/data", 1.6)], TODAY)
+    ok, (complaint,) = baseline.judge([accepted()], [GateFinding("mech.py:f/data", 1.6)], TODAY)
     assert not ok
     assert "up to epsilon 1.5 and now leaks at least 1.6" in complaint
 
 
 def test_other_findings_are_not_accepted():
-    ok, _ = baseline.judge([accepted()], [FOUND, Finding("g/data", 9.0)], TODAY)
+    ok, _ = baseline.judge([accepted()], [FOUND, GateFinding("g/data", 9.0)], TODAY)
     assert set(ok) == {"mech.py:f/data"}
 
 
@@ -62,7 +62,9 @@ def test_added_entries_have_ten_percent_of_room_and_replace_older_ones():
     (entry,) = baseline.add([accepted()], FOUND, "waiting for a review", later, TODAY)
     assert entry.up_to == pytest.approx(1.32)
     assert entry.expires == later
-    (entry,) = baseline.add([], Finding("x/data", math.inf), "no noise at all yet", later, TODAY)
+    (entry,) = baseline.add(
+        [], GateFinding("x/data", math.inf), "no noise at all yet", later, TODAY
+    )
     assert entry.up_to == math.inf
 
 

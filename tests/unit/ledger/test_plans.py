@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import dpcheck
@@ -15,6 +16,7 @@ from dpcheck import (
 from dpcheck.core.errors import (
     LedgerMisuse,
 )
+from dpcheck.ledger.pricing.certificate import limits
 
 WIDE = Budget(1000.0)
 
@@ -88,7 +90,7 @@ def test_a_plan_and_adaptive_releases_add_up():
     left = 3.0 - plan.bound.upper
     # 4e-6 for the plan, a tenth of the rest for failures and a fiftieth for the odometer.
     delta = 6e-6 * (1 - 0.1 - 0.02)
-    limit = left - math.log(7 / 8) + (math.log(delta) + math.log(8)) / 7
+    (limit,) = limits(np.array([8.0]), left, np.array([delta]))  # test_certificate checks it
     assert ledger.how_many(data, Gaussian(50.0)) == math.floor(limit / (8 / (2 * 50**2)))
     ledger.spend(data, PureDP(1.0))
     account = ledger.report().accounts[0]

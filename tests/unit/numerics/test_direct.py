@@ -62,7 +62,7 @@ def test_a_law_on_every_other_point_is_not_flat_at_the_highest_frequency() -> No
 
 
 def test_few_steps_have_no_flat_frequencies() -> None:
-    """Three steps leave no frequency below e^-80."""
+    """Three steps leave no frequency below e^-50."""
     assert low_frequencies([(np.full(8, 1 / 8), 3)], 1024, FLAT) is None
 
 

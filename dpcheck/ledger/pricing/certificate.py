@@ -1,0 +1,182 @@
+"""What a Renyi filter enforces: the largest divergence at each of a few orders, fixed in advance.
+
+Let L be the privacy loss so far and D the sum of the divergences of order 1 + s, each known before
+its release. For constants A > 0, C >= 0 and B of any sign let
+
+    g(x) = A e^{s (x - D)} + B + C e^{-x}.
+
+E[e^{s (L - D)}] <= 1, E[e^{-L}] <= 1 and E[1] = 1 under P, so g(L) is a supermartingale of mean at
+most A + B + C. Two conditions make it a certificate: g >= 0, and g(x) >= 1 - e^{epsilon - x}, for
+all x. For a > 0 and c >= 0 the least value of a e^{s x} + c e^{-x} over all x is
+
+    m(a, c) = (1 + s) s^{-t} a^{1 - t} c^t     with t = s / (1 + s),
+
+so with a = A e^{-s D} they say B >= -m(a, C) and B >= 1 - m(a, C + e^epsilon). Here B = -m(a, C),
+and a makes the second an equality. Then A + B + C <= delta says how large D may be: the limit of
+that order. C = 0 is the conversion of [Canonne2020] Proposition 12; the best C is the dual of the
+lossless one of [Asoodeh2021]. It gains most where s D is small: there B takes back most of what the
+bulk of the mass would pay. Where (1 + s) delta >= 1 the first condition has room: then C = 0, the
+tangent of 1 - e^{epsilon - x} in e^{s x} at D and B = delta - (1 - delta) / s >= 0 prove
+D = epsilon - log(1 - delta).
+
+Several orders share delta, each with a certificate g_k of its own for its share. While an order is
+within its limit g_k >= 0; stopped at the last moment at which it is, it is a nonnegative
+supermartingale, whose mean never exceeds its share. So as long as *any* order is within its limit,
+(1 - e^{epsilon - L})_+ <= g_k <= sum of all stopped ones, of mean at most delta: whatever the
+releases, and whenever they stop, the interaction is (epsilon, delta)-DP.
+
+If epsilon is lowered by E after seeing outputs (late plans), D <= limit - E is enough: move x by E
+in the second condition, and C e^{-x - E} <= C e^{-x}.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcheck.ledger.pricing.costs import Floats
+
+Integers = npt.NDArray[np.int_]
+ORDERS: Floats = 1 + np.geomspace(0.1, 511.0, 111)
+
+# How delta is shared between orders. Where the schedule was announced all but a thousandth goes to
+# the order that suits it; else a tenth is kept for other events, which mostly want lower orders.
+ANNOUNCED, SURPRISED = 0.001, 0.1
+_BELOW, _ABOVE = (3, 6, 9, 12, 15, 18, 24, 30), (6, 15)  # places in ORDERS away from the favoured
+_FALL, _SHARE_BELOW = 0.75, 0.85
+
+_ROUNDING = 1e-12
+_CONSTANTS = np.concatenate([[-80.0], np.linspace(-16.0, 16.0, 33)])  # log(C / delta) to begin with
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The favoured order, and for each order in use the largest divergence that proves `epsilon`.
+
+    Without `limits` it is what earlier versions wrote: weights around the favoured order.
+    """
+
+    order: float
+    epsilon: float = 0.0
+    limits: tuple[tuple[float, float], ...] = ()
+
+    def readable(self) -> bool:
+        """Whether its orders are those that are added up."""
+        used = [order for order, _ in self.limits]
+        known = all(np.abs(ORDERS / order - 1).min() < 1e-13 for order in used)
+        return known or used == [self.order]
+
+    def lowest(self, orders: Floats, divergences: Floats) -> float:
+        """The epsilon at which the first order would be at its limit.
+
+        Guarantee: proved, at any moment, where it is at most the certificate's epsilon. Above, limits
+        are moved along with epsilon: exact for C = 0, and near it otherwise.
+        """
+        places, ends = _arrays(self, len(orders) == 1)
+        return self.epsilon + float((divergences[places] - ends).min())
+
+
+@lru_cache(maxsize=256)
+def _arrays(fixed: Certificate, alone: bool) -> tuple[Integers, Floats]:
+    """Where the divergences of its orders are, and their limits."""
+    used = np.array([order for order, _ in fixed.limits])
+    places = np.abs(ORDERS[:, None] - used).argmin(axis=0)
+    ends = np.array([limit for _, limit in fixed.limits])
+    return np.zeros(1, dtype=np.int_) if alone else places, ends
+
+
+def limits(orders: Floats, epsilon: float, deltas: Floats) -> Floats:
+    """The largest divergence that proves (epsilon, delta)-DP, order by order, each with its delta.
+
+    Guarantee: never above the true limit. Any C gives a certificate, so its search need not be exact;
+    what is rounded is that a makes the second condition hold, and that A + B + C <= delta.
+    Reference: [Asoodeh2021] (tight for one order); [Canonne2020] Proposition 12 for C = 0.
+
+    >>> round(float(limits(np.array([8.0]), 3.0, np.array([1e-5]))[0]), 4)
+    1.7859
+    >>> round(float(limits(np.array([8.0]), 0.4, np.array([1e-5]))[0]), 4)
+    0.0001
+    """
+    s = orders - 1
+    t = s / orders
+    log_k = np.log(orders) - t * np.log(s)  # m(a, c) = k a^(1-t) c^t
+    log_delta = np.log(deltas)
+
+    def limit(above: Floats) -> Floats:
+        """With C = e^above delta."""
+        log_c = log_delta + above
+        log_sum = np.logaddexp(log_c, epsilon)  # of C + e^epsilon
+        # m(a, C + e^epsilon) - m(a, C) = 1, a raised by what the logarithms may be off.
+        difference = log_k + t * log_sum + np.log(-np.expm1(t * (log_c - log_sum)))
+        log_a = orders * (_ROUNDING * (1 + epsilon + np.abs(log_c)) - difference)
+        c, m = np.exp(above), np.exp(log_k + log_a / orders + t * log_c - log_delta)
+        left = 1 - c + m - 10 * _ROUNDING * (1 + np.abs(log_delta)) * (c + m)  # of delta, for A
+        with np.errstate(divide="ignore", invalid="ignore"):
+            whole = np.where(left > 0, np.log(left), -math.inf) + log_delta - log_a
+        return np.asarray((whole - _ROUNDING * (1 + np.abs(log_a) + np.abs(log_delta))) / s)
+
+    tried = np.array([limit(np.full(len(orders), above)) for above in _CONSTANTS])
+    best = tried.argmax(axis=0)
+    low = _CONSTANTS[np.maximum(best - 1, 0)]
+    high = _CONSTANTS[np.minimum(best + 1, len(_CONSTANTS) - 1)]
+    found = tried.max(axis=0)
+    for _ in range(24):  # by thirds
+        left, right = limit(low + (high - low) / 3), limit(high - (high - low) / 3)
+        found = np.maximum(found, np.maximum(left, right))
+        up = left < right
+        low, high = (
+            np.where(up, low + (high - low) / 3, low),
+            np.where(up, high, high - (high - low) / 3),
+        )
+    sure = epsilon - np.log1p(-deltas) - _ROUNDING * (2 + epsilon)  # 1 - e^(epsilon - D) <= delta
+    found = np.where(orders * deltas >= 1 + _ROUNDING, np.maximum(found, sure), found)
+    return np.asarray(found)
+
+
+def best_order(cost: Floats, epsilon: float, delta: float) -> int:
+    """The place in ORDERS at which most releases of `cost` fit."""
+    usable = np.isfinite(cost) & (cost > 0)
+    if not usable.any():  # it reveals nothing, or all: as for a Gaussian
+        cost, usable = ORDERS, np.ones(len(ORDERS), dtype=bool)
+    fits = np.full(len(cost), -math.inf)
+    few = np.full(int(usable.sum()), delta)
+    fits[usable] = limits(ORDERS[usable], epsilon, few) / cost[usable]
+    return int(fits.argmax())
+
+
+def shared(place: int, hedge: float) -> dict[int, float]:
+    """Shares of delta by place in ORDERS: all but `hedge` to `place`, more of it below than above."""
+    raw = {place - away: _SHARE_BELOW * _FALL**i for i, away in enumerate(_BELOW)}
+    raw |= {place + away: (1 - _SHARE_BELOW) * _FALL**i for i, away in enumerate(_ABOVE)}
+    raw = {at: weight for at, weight in raw.items() if 0 <= at < len(ORDERS)}
+    whole = sum(raw.values()) * (1 + _ROUNDING)
+    return {place: 1 - hedge} | {at: hedge * weight / whole for at, weight in raw.items()}
+
+
+def certify(cost: Floats, epsilon: float, delta: float, hedge: float) -> Certificate:
+    """A certificate for releases most of which are of `cost`."""
+    if delta <= 0 or epsilon < 0:
+        return Certificate(2.0)
+    return _certify(tuple(cost.tolist()), epsilon, delta, hedge)
+
+
+@lru_cache(maxsize=256)
+def _certify(cost: tuple[float, ...], epsilon: float, delta: float, hedge: float) -> Certificate:
+    place = best_order(np.array(cost), epsilon, delta)
+    shares = shared(place, hedge)
+    used = sorted(shares)
+    found = limits(ORDERS[used], epsilon, np.array([shares[at] * delta for at in used]))
+    pairs = zip(ORDERS[used].tolist(), found.tolist(), strict=True)
+    return Certificate(float(ORDERS[place]), epsilon, tuple(pairs))
+
+
+def certify_order(order: float, epsilon: float, delta: float) -> Certificate:
+    """A certificate of one order alone."""
+    if delta <= 0 or epsilon < 0:
+        return Certificate(order)
+    limit = float(limits(np.array([order]), epsilon, np.array([delta]))[0])
+    return Certificate(order, epsilon, ((order, limit),))
