@@ -56,9 +56,13 @@ class Explanation:
         return "\n".join((*self._winner(), *self._shares(), *self._moves()))
 
     def _winner(self) -> list[str]:
+        proved = f"the upper bound is proved by {self.bound.method}"
+        if math.isinf(self.bound.upper):
+            never = math.isinf(self.bound.lower)
+            proved = "no finite epsilon holds" if never else "no accountant proves a finite bound"
         lines = [
             f"epsilon is between {_show(self.bound.lower)} and {_show(self.bound.upper)} at delta "
-            f"{self.delta:g} ({self.bound.adjacency}); the upper bound is proved by {self.bound.method}.",
+            f"{self.delta:g} ({self.bound.adjacency}); {proved}.",
             "",
             "what each accountant would have said",
         ]
@@ -217,7 +221,7 @@ def _by_knob(
 def turn(node: Node, knobs: tuple[str, ...], factor: float) -> Node:
     """The event with every field of those names multiplied, through the whole tree.
 
-    Whole numbers stay whole and at least 1; a rate stops at 1.
+    Whole numbers stay whole, and at least 1 unless they are 0; a rate stops at 1.
     """
     if isinstance(node, tuple):
         return cast("Node", tuple(turn(part, knobs, factor) for part in node))
@@ -227,7 +231,7 @@ def turn(node: Node, knobs: tuple[str, ...], factor: float) -> Node:
     for field in fields(node):
         value = getattr(node, field.name)
         if field.name in knobs and isinstance(value, int):
-            changed[field.name] = max(round(value * factor), 1)
+            changed[field.name] = max(round(value * factor), min(value, 1))
         elif field.name in knobs and isinstance(value, float):
             top = 1.0 if field.name in ("sampling_rate", "noise") else math.inf
             changed[field.name] = min(value * factor, top)

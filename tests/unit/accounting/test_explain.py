@@ -74,3 +74,14 @@ def test_answers_explain_themselves_and_other_bounds_say_that_they_cannot():
     assert pickle.loads(pickle.dumps(answer)) == answer
     with pytest.raises(InvalidParameter, match="ask it about the event"):
         Bound(0.0, 1.0, "somewhere").explain()
+
+
+def test_what_has_no_finite_epsilon_is_said_so():
+    why = str(dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.01), delta=0.0).explain())
+    assert "no finite epsilon holds" in why
+    assert "proved by" not in why
+
+
+def test_no_steps_stay_none_however_they_are_multiplied():
+    why = dpcheck.epsilon(dpcheck.PureDP(1.0) * 0, delta=0.0).explain()
+    assert all(name != "steps" for name, _ in why.moves)
