@@ -80,13 +80,15 @@ def _peers(rows: list[Record], peers: dict[tuple[str, str], Record]) -> str:
             f"{statistics.median(row['seconds'] for row in same):.1f}",
         )
     )
+    unseen = [row["mechanism"] for row in mine if (row["mechanism"], "broken") not in peers]
+    left_out = f" Not given to them: {', '.join(unseen)}." if unseen else ""
     heads = ["auditor", "caught, outputs as they are", "caught, read by dpcheck", "accused wrongly"]
     return f"""## Beside others
 
 Other auditors take rows of numbers. "As they are" counts functions whose outputs numpy turns into such
 rows; else they are given the columns that dpcheck reads, which is most of the work. They get a fixed
 number of calls, half of them to learn (`benchmarks/peers/flat.py`). Seconds are wall clock on a busy
-machine, medians over functions with a fault.
+machine, medians over functions with a fault.{left_out}
 
 {table([*heads, "calls", "seconds"], cells)}
 """

@@ -98,11 +98,11 @@ def _scale(records: list[Record]) -> str:
         ],
     )
     compared = table(
-        ["", "of the runs a second", "of the runs a CPU second of the workers"],
+        ["", "all CPU seconds counted", "without those of idle workers"],
         [
             (
                 kind,
-                f"{dask['runs_per_second'] / loky['runs_per_second']:.2f}",
+                f"{loky['worker_cpu_seconds'] / dask['worker_cpu_seconds']:.2f}",
                 f"{_net(loky) / _net(dask):.2f}",
             )
             for kind, loky, dask in _two_workers()
@@ -134,12 +134,14 @@ on who computes it, and does not. Short batches are sent together, in tasks of a
 The load average counts all processes of the machine: well above its number of cores the runs a second of
 two rows differ by chance, and CPU seconds tell more. With dask the client's are its scheduler's, too; and a
 cluster is awake all the time, which costs the more the longer other processes make it take: what its idle
-workers take in that time was measured before and is left out of the comparison. Again:
+workers take in that time was measured before. Again:
 `python benchmarks/scale.py --kind workers --fresh`.
 
 {workers}
 
-What two dask workers make of what two loky workers make:
+On a machine this busy only CPU seconds can be compared: the runs a CPU second of a dask worker, as a share
+of a loky worker's. On a quiet machine the truth lies between the two columns, near the second, since there is
+little idle time in which a cluster could be awake.
 
 {compared}
 

@@ -65,8 +65,8 @@ How often something private is called violated, at a nominal 5%; the intervals a
 
 ## Mechanisms exactly as private as they claim
 
-Looked at after every batch, games and whole audits after every call. Everything in this table was measured on
-the code as it is since {since} (`benchmarks/results/false_alarms.json` has the commits).
+Looked at after every batch, games and whole audits after every call. Everything in this table was measured
+on {since} or later; `benchmarks/results/false_alarms.json` has the commits.
 
 {rates("tight null")}
 
