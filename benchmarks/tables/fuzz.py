@@ -62,6 +62,8 @@ def render() -> dict[str, str]:
     lines += [
         f"Batches by commit: {runs}. What one of them found was mended before the next, is a test in "
         "`tests/unit/accounting/test_extremes.py`, and its batch was run again.",
-        made_with(records, f"python benchmarks/fuzz/accounting.py --to {GOAL}"),
+        made_with(records, f"python benchmarks/fuzz/accounting.py --to {GOAL}").replace(
+            " and `make bench`", ""
+        ),
     ]
     return {"accounting-fuzz.md": "\n\n".join(lines) + "\n"}
