@@ -60,8 +60,8 @@ def render() -> dict[str, str]:
     commits = Counter(record["commit"] for record in records)
     runs = ", ".join(f"{commit} ({count})" for commit, count in commits.items())
     lines += [
-        f"Batches by commit: {runs}. What one of them found was mended before the next, is a test in "
-        "`tests/unit/accounting/test_extremes.py`, and its batch was run again.",
+        f"Batches by commit: {runs}. What they found is a test in "
+        "`tests/unit/accounting/test_extremes.py`, and its batch was run again, unless it is listed above.",
         made_with(records, f"python benchmarks/fuzz/accounting.py --to {GOAL}").replace(
             " and `make bench`", ""
         ),
