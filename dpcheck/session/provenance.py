@@ -89,7 +89,7 @@ def rerun_python(request: AuditRequest, part: str) -> str:
         "import dpcheck\n\n"
         f"report = dpcheck.audit({', '.join(given)})\n"
         f"entry = next(e for e in report.entries if e.part == {part!r})\n"
-        "print(entry.witness.to_json())\n"
+        "print(entry.witness and entry.witness.to_json())\n"
         'raise SystemExit(entry.verdict == "violated")  # exit code 1: it is shown again\n'
     )
 

@@ -264,4 +264,4 @@ def test_a_program_that_ends_with_an_error_shows_nothing(tmp_path, monkeypatch, 
     with pytest.raises(SystemExit) as end:
         run_command()
     assert end.value.code == 2
-    assert "ended with exit code 1 and no result" in capfd.readouterr().err
+    assert "ended with an error and no result" in capfd.readouterr().err
