@@ -26,7 +26,6 @@ SUPERVISED = frozenset({"audit", "check", "prove"})
 _ERROR = 2  # ExitCode.ERROR; here nothing of the command is imported
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _GRACE = 10.0  # seconds a child that has answered may take to end
-_ONE_CALL = 5.0  # seconds after its time that a call may take to come back, if no signal ends it
 _LOOK = 0.25  # seconds between two looks at the time
 _TIME = struct.Struct("d")
 
@@ -58,7 +57,7 @@ def supervise(command: Callable[[], object]) -> int:
         signal.signal(each, lambda number, _frame: os.kill(child, number))
     with os.fdopen(reader, "rb") as stream:
         while not select.select([stream], [], [], _LOOK)[0]:
-            if time.monotonic() > _TIME.unpack_from(due)[0] + _ONE_CALL:
+            if time.monotonic() > _TIME.unpack_from(due)[0]:
                 _end_all(child)
                 print(f"error: DPC404 {_STUCK}", file=sys.stderr)
                 return _ERROR
@@ -71,14 +70,14 @@ def supervise(command: Callable[[], object]) -> int:
 
 
 _STUCK = (
-    f"a call of the audited code could not be interrupted when its time was over, and had not come back "
-    f"{_ONE_CALL:g} s later, so the command was ended with it. That is no answer: let it catch fewer "
-    "exceptions, or find out where it hangs."
+    "a call of the audited code could not be interrupted when its time was over, and had not come back when "
+    "it had taken twice as long as any before, so the command was ended with it. That is no answer: give it "
+    "more time (--time-limit, --timeout), let it catch fewer exceptions, or find out where it hangs."
 )
 
 
 def _keep_time(shared: mmap.mmap) -> None:
-    """Keep there when the call of somebody's code that is under way is to end."""
+    """Keep there when the call of somebody's code that is under way is to be ended with its process."""
     from dpcheck.execution.interrupts import watchers
 
     watchers.append(lambda due: _TIME.pack_into(shared, 0, due))

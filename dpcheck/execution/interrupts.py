@@ -43,12 +43,16 @@ class _Alarm:
     due: float  # by time.monotonic()
     error: DpcheckError
     foreign: bool  # around somebody's code rather than ours
+    fatal: bool = True  # whether code that goes on beyond it may be ended with its process
     told: bool = False  # our own code is told once, and may then say what it has found so far
 
 
 _ALARMS: list[_Alarm] = []  # outermost first; of the main thread alone
-# Told when somebody's code is to end, or infinity: whoever can end this process from outside.
+# Told when somebody's code that nothing interrupts is to be ended with this process, or infinity: whoever
+# can do that from outside.
 watchers: list[Callable[[float], None]] = []
+# Seconds after its limit that a call may take to come back: so many, or as many times the longest that did.
+PATIENCE, AS_EARLIER = 5.0, 2.0
 
 
 def _in_main_thread() -> bool:
@@ -78,13 +82,18 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def time_limited(
-    timeout: float | None, what: str = "a run", deadline: float = math.inf
+    timeout: float | None,
+    what: str = "a run",
+    deadline: float = math.inf,
+    *,
+    fatal: bool = True,
 ) -> Iterator[None]:
     """Raise RunTimedOut after `timeout` seconds, or TimeLimitReached at `deadline`, by a signal.
 
-    So do the limits around this one, at their time. Only a process's main thread gets signals;
-    elsewhere (dask's workers run tasks in threads) a run that took too long is reported once it
-    returns.
+    So do the limits around this one, at their time. Code that no signal interrupts is ended with its process
+    by whoever watches, unless `fatal` is false: then it is waited for, as something we tried that may be
+    given up is no reason to lose the audit. Only a process's main thread gets signals; elsewhere (dask's
+    workers run tasks in threads) a run that took too long is reported once it returns.
     """
     left = deadline - time.time()
     if timeout is None and math.isinf(left) and not (_ALARMS and _in_main_thread()):
@@ -110,7 +119,7 @@ def time_limited(
             raise late
         return
     try:
-        with _alarm(seconds, late, foreign=True):
+        with _alarm(seconds, late, foreign=True, fatal=fatal):
             yield
     except _Late as rung:
         raise rung.error from None
@@ -144,18 +153,23 @@ def standing_by() -> Iterator[None]:
 
 
 @contextmanager
-def _alarm(seconds: float, error: DpcheckError, *, foreign: bool) -> Iterator[None]:
+def _alarm(
+    seconds: float, error: DpcheckError, *, foreign: bool, fatal: bool = True
+) -> Iterator[None]:
     """One more limit; an alarm clock that others had set goes on after the last of ours."""
     passed = _over()
     if passed:
         raise passed[0].error
-    mine = _Alarm(time.monotonic() + seconds, error, foreign)
+    began = time.monotonic()
+    mine = _Alarm(began + seconds, error, foreign, fatal)
     others = None if _ALARMS else _Others()
     try:
         _ALARMS.append(mine)
         _CLOCK.set()
         yield
     finally:
+        if foreign:
+            _CLOCK.longest = max(_CLOCK.longest, time.monotonic() - began)
         try:
             _leave(mine, others)
         except BaseException:  # the alarm rang in these very lines
@@ -194,12 +208,14 @@ class _Clock:
     def __init__(self) -> None:
         self.rings = math.inf  # by time.monotonic()
         self.checked = -math.inf
+        self.longest = 0.0  # seconds that somebody's code took and came back
 
     def set(self) -> None:
         """To the limit that is due first; whoever watches is told when somebody's code is to end."""
         foreign = bool(_ALARMS) and _ALARMS[-1].foreign
+        ends = min((alarm.due for alarm in _ALARMS if alarm.fatal and foreign), default=math.inf)
         for each in watchers:
-            each(min(alarm.due for alarm in _ALARMS) if foreign else math.inf)
+            each(ends + max(PATIENCE, AS_EARLIER * self.longest))
         due = min((alarm.due for alarm in _ALARMS if not alarm.told), default=math.inf)
         now = time.monotonic()
         if now - self.checked > _CHECKED:  # not ours yet, or the code inside has set it

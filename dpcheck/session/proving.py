@@ -53,7 +53,7 @@ def prove_declared(
         with (
             watched(entropy=False),
             interruptible(),
-            time_limited(timeout, "the trace of the code"),
+            time_limited(timeout, "the trace of the code", fatal=False),
         ):
             return _traced(function, declared, adjacency)
     except (Exception, Interrupted):

@@ -162,7 +162,7 @@ def _limited(mechanism: Mechanism, look: Callable[[], Found]) -> Found | None:
     """
     limit = min(SECONDS, mechanism.timeout or SECONDS)
     try:
-        with watched(entropy=False), interruptible(), time_limited(limit):
+        with watched(entropy=False), interruptible(), time_limited(limit, fatal=False):
             return look()
     except (Exception, Interrupted) as error:
         if not isinstance(error, RunTimedOut):

@@ -165,7 +165,7 @@ def followed_batch(
     """What replay says of the pair in two calls: its loss at `delta`, if both sides are followed."""
     scorer = Scorer(SingleCall(mechanism), delta, int(seed.generate_state(1)[0]))
     try:
-        with interruptible(), time_limited(mechanism.timeout or _SECONDS):
+        with interruptible(), time_limited(mechanism.timeout or _SECONDS, fatal=False):
             rated = scorer.rate((first, second))
             height = rated.score
             if rated.followed and math.isinf(height):  # as for normal noise; some are worse still
