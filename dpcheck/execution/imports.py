@@ -24,7 +24,7 @@ from dpcheck.execution.facts import watched
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
 from dpcheck.execution.randomness import seeded
 from dpcheck.execution.seeds import generator, stream
-from dpcheck.execution.siblings import PREFIX, SIBLINGS, dotted_name, is_relative
+from dpcheck.execution.siblings import PREFIX, SIBLINGS, FromSource, dotted_name, is_relative
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def _from_file(path: Path) -> ModuleType:
             sys.modules.pop(name, None)
             return import_module(name)
     name = PREFIX + hashlib.blake2b(str(path).encode(), digest_size=6).hexdigest()
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=FromSource(name, str(path)))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

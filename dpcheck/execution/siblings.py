@@ -12,13 +12,27 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 PREFIX = "dpcheck_target_"  # names of files that were loaded as modules
 _MACHINERY = ("<frozen importlib", os.path.dirname(importlib.__file__) + os.sep)
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep  # loading a target, unpickling a task
+
+
+class FromSource(SourceFileLoader):
+    """Runs what a file says now, and keeps no compiled copy.
+
+    Python takes a compiled copy for current that was made in the second of the last change, if the
+    length is the same: the audit would be of other code than the one whose digest it reports.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compiled anew."""
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
 
 
 class Siblings(MetaPathFinder):
@@ -62,7 +76,10 @@ class Siblings(MetaPathFinder):
         """A module of the folder, if its own code asks; inside packages Python finds its way."""
         if path is not None or not self._folders or not self._is_asked_from_inside():
             return None
-        return PathFinder.find_spec(fullname, list(self._folders), target)
+        spec = PathFinder.find_spec(fullname, list(self._folders), target)
+        if spec is not None and spec.origin and type(spec.loader) is SourceFileLoader:
+            spec.loader = FromSource(fullname, spec.origin)
+        return spec
 
     def _is_asked_from_inside(self) -> bool:
         frame = sys._getframe(2)

@@ -240,16 +240,29 @@ def test_a_budget_of_nothing_and_a_part_that_is_none_are_errors(folder):
     assert "has no part 'source'" in folder.err
 
 
-def test_time_is_limited(folder):
-    folder.config("time-limit = 1e-6\n" + ONE)
+def test_time_is_limited(folder, monkeypatch):
+    slow = "import os, time\n" + MECHANISM.replace(
+        'print("a word on standard output")', 'time.sleep(float(os.environ["CALLS_TAKE"]))'
+    )
+    (folder.root / "mech.py").write_text(slow)
+    folder.config("time-limit = 2\n" + ONE)
+    monkeypatch.setenv("CALLS_TAKE", "0.5")
     report = folder.json()
     assert folder.code == 3
-    assert "time limit" in report["audits"][0]["notes"][0]
+    assert any("time limit" in note for note in report["audits"][0]["notes"])
     assert folder("check", "--allow-undecided") == 0
-    assert folder("check", "--time-limit", "500") == 0  # nothing of it was cached
-    assert folder("check", "--require-proof") == 3
-    folder.config("time-limit = 1e-6\nallow-undecided = true\n" + ONE)
+    folder.config("time-limit = 2\nallow-undecided = true\n" + ONE)
     assert folder("check", "--no-cache") == 0
+    monkeypatch.setenv("CALLS_TAKE", "0")
+    assert folder("check", "--time-limit", "500") == 0  # nothing of it was cached
+    folder.config("time-limit = 500\n" + ONE)
+    assert folder("check", "--require-proof") == 3
+
+
+def test_a_time_limit_that_leaves_none_for_the_import_is_an_error(folder):
+    folder.config("time-limit = 1e-6\n" + ONE)
+    assert folder("check") == 2
+    assert "time limit" in folder.err
 
 
 def test_packages_are_found_where_the_file_says(folder, monkeypatch):
