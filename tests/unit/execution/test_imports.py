@@ -31,4 +31,5 @@ def test_a_change_within_a_second_is_seen(tmp_path, monkeypatch, changed):
     imports.forget_all()
     second = imports.load(target)
     expected = (2.0, 1.0) if changed == "helper.py" else (1.0, 2.0)
-    assert (second.SCALE, second.NOISE) == expected
+    found = (second.SCALE, second.NOISE)
+    assert found == expected
