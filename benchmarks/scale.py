@@ -215,7 +215,7 @@ def _steps(count: int) -> Pair:
 # a millisecond, one of 512 calls a tenth of a second.
 THROUGHPUTS = {
     "long batches": partial(_fixed, descent, True, 1 << 16, _steps(100), 1 << 20),
-    "short batches": partial(_fixed, laplace_sums, True, 1 << 12, pair(10, 1), 1 << 22),
+    "short batches": partial(_fixed, laplace_sums, True, 1 << 12, pair(10, 1), 1 << 24),
     "single calls": partial(_fixed, slow_sum, False, 512, pair(10, 1), 1 << 13),
 }
 

@@ -98,10 +98,11 @@ def _scale(records: list[Record]) -> str:
         ],
     )
     compared = table(
-        ["", "all CPU seconds counted", "without those of idle workers"],
+        ["", "by the clock", "CPU seconds of the workers", "without those of idle workers"],
         [
             (
                 kind,
+                f"{dask['runs_per_second'] / loky['runs_per_second']:.2f}",
                 f"{loky['worker_cpu_seconds'] / dask['worker_cpu_seconds']:.2f}",
                 f"{_net(loky) / _net(dask):.2f}",
             )
@@ -133,15 +134,13 @@ second or more. Runs are those of both sides, the best of {REPEATS} repetitions.
 on who computes it, and does not. Short batches are sent together, in tasks of a quarter of a second.
 The load average counts all processes of the machine: well above its number of cores the runs a second of
 two rows differ by chance, and CPU seconds tell more. With dask the client's are its scheduler's, too; and a
-cluster is awake all the time, which costs the more the longer other processes make it take: what its idle
-workers take in that time was measured before. Again:
+cluster is awake all the time: what its idle workers take was measured before. While a task runs, dask's
+profiler of that worker waits: it would take a quarter of the time of Python code. Again:
 `python benchmarks/scale.py --kind workers --fresh`.
 
 {workers}
 
-On a machine this busy only CPU seconds can be compared: the runs a CPU second of a dask worker, as a share
-of a loky worker's. On a quiet machine the truth lies between the two columns, near the second, since there is
-little idle time in which a cluster could be awake.
+The runs of a dask worker as a share of a loky worker's:
 
 {compared}
 
@@ -186,7 +185,7 @@ def _thousand() -> str:
     runs = runs_for(0.01, 1.0, 0.01)
     return f"""**A thousand workers, on paper.** Client and scheduler are the limit, of which there is one
 each. Taking in one batch costs the client {1e3 * batch:.2f} ms of CPU time here; a task costs client
-and scheduler {1e3 * task:.0f} ms (`scale.md`, short batches, two workers, on a busy machine). So
+and scheduler {1e3 * task:.0f} ms (`scale.md`, short batches, two workers). So
 
 - tasks are made so long that all workers together ask for at most {MOST_TASKS} a second: with {workers:,}
   workers {length:g} s each, which takes client and scheduler {MOST_TASKS * task:.2f} CPU seconds a second;

@@ -16,6 +16,7 @@ import time
 import pytest
 
 from dpcheck.execution.parallel import Workers
+from dpcheck.execution.pools import dask_pool
 from dpcheck.session.run import AuditRequest, run_request
 
 MECHANISM = """
@@ -128,3 +129,24 @@ def test_a_killed_worker_does_not_change_the_report(cluster, tmp_path):
     assert state["alive"], "the audit ended before the worker was killed"
     assert workers[0].wait(timeout=10) == -signal.SIGKILL
     assert workers[1].poll() is None
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_a_workers_profiler_waits_while_a_task_runs_and_no_longer(cluster) -> None:
+    address, _ = cluster
+    pool = dask_pool(address)
+
+    def is_running() -> bool:
+        """In a worker, once its event loop has had time for what it was told."""
+        from distributed import get_worker
+
+        time.sleep(0.5)
+        return get_worker().periodic_callbacks["profile"].is_running()
+
+    try:
+        assert pool.client.submit(is_running, pure=False).result(timeout=60)
+        for _ in range(2):
+            assert not pool.submit(is_running).result(timeout=60)
+        assert pool.client.submit(is_running, pure=False).result(timeout=60)
+    finally:
+        pool.stop()
