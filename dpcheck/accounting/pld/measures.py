@@ -30,6 +30,8 @@ POINTS = 8000
 # log of the mass that is left out at either end.
 FAINT = -100.0
 LEAST = 1e-290
+# Products of masses above this are no subnormal numbers, with which processors are slow.
+NORMAL = 1e-150
 # Losses beyond this leave the range of floats.
 STEEPEST = 600.0
 
@@ -122,6 +124,7 @@ def _power(one: _Law, count: int, side: Side) -> tuple[_Law, float]:
 
 def _joined(a: _Law, b: _Law, side: Side) -> tuple[_Law, float]:
     """The sum of two laws, without faint ends; and the mass that went to infinity with them."""
+    a, b, small = _within(a), _within(b), _small(a) + _small(b)
     mass = np.convolve(a.mass, b.mass)
     least = math.exp(FAINT)
     below, above = np.cumsum(mass), np.cumsum(mass[::-1])[::-1]
@@ -137,7 +140,21 @@ def _joined(a: _Law, b: _Law, side: Side) -> tuple[_Law, float]:
         inside[-1] += lost * (1 - 1e-8)
     terms = min(len(a.mass), len(b.mass)) + 4
     error = a.error + b.error + 2 * terms * UNIT
-    return _Law(a.first + b.first + start, inside, error), lost
+    return _Law(a.first + b.first + start, inside, error), lost + small
+
+
+def _within(law: _Law) -> _Law:
+    """Without masses that are next to nothing, so that long ends of them cost no time."""
+    kept = np.flatnonzero(law.mass >= NORMAL)
+    if not len(kept):
+        kept = np.array([0])
+    mass = np.where(law.mass >= NORMAL, law.mass, 0.0)[kept[0] : kept[-1] + 1]
+    return _Law(law.first + int(kept[0]), mass, law.error)
+
+
+def _small(law: _Law) -> float:
+    """What `_within` leaves out; above it has infinite loss, below it is dropped."""
+    return float(np.sum(law.mass[law.mass < NORMAL])) * (1 + 1e-9)
 
 
 def sampled_pair(inner: Measure, rate: float, side: Side, *, backwards: bool) -> AtomicPair:

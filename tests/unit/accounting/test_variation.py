@@ -10,6 +10,8 @@ from scipy.stats import laplace, norm
 import dpcheck
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.variation import composed_variation, variation
+from dpcheck.accounting.pld import measures
+from dpcheck.numerics.side import Side
 
 
 def mixture(shifts, weights, law):
@@ -91,3 +93,20 @@ def test_losses_beyond_the_range_of_floats_are_no_crash():
     below = dpcheck.epsilon(event, delta=1e-11)
     assert below.lower <= below.upper
     assert math.isfinite(np.exp(-below.lower))
+
+
+def test_masses_next_to_nothing_are_moved_to_infinity_or_dropped():
+    """A sum of two laws by plain loops: above, nothing is lost; below, nothing is gained."""
+    mass = np.array([1e-200, 0.0, 0.25, 1e-160, 0.5, 0.25, 1e-300, 1e-170])
+    law = measures._Law(-3, mass, 0.0)
+    for side in Side:
+        both, lost = measures._joined(law, law, side)
+        found = {both.first + k: m for k, m in enumerate(both.mass) if m}
+        expected: dict[int, float] = {}
+        for i, a in enumerate(mass):
+            for j, b in enumerate(mass):
+                expected[i + j - 6] = expected.get(i + j - 6, 0.0) + a * b
+        assert found == {k: m for k, m in expected.items() if m > 1e-100}
+        assert lost >= 2 * (1e-200 + 1e-160 + 1e-170)
+    none = measures._Law(0, np.array([1e-200, 1e-200]), 0.0)
+    assert measures._joined(none, none, Side.UPPER)[1] >= 4e-200
