@@ -33,8 +33,8 @@ def signs_of_dependence(rows: Array) -> list[str]:
         linked = float(np.corrcoef(ranks[:-1], ranks[1:])[0, 1]) * math.sqrt(len(ranks) - 1)
         if abs(linked) > _CLEAR:
             found.append(
-                "each output tells something about the next one on the same dataset "
-                f"({linked:.0f} standard errors): runs depend on each other, and then neither "
+                "each output tells more about the next one on the same dataset than chance allows: "
+                "runs depend on each other (a clock, a counter, noise that is kept), and then neither "
                 "verdict of this audit can be relied on"
             )
         if found:

@@ -130,7 +130,7 @@ def audit_part(
         observed,
         verdict,
         witness,
-        (
+        _said_once(
             *plan.notes,
             *(note for finding in findings for note in finding.notes),
             *runner.store.facts.notes(),
@@ -142,6 +142,11 @@ def audit_part(
         floating_point=plan.floating_point,
         event=None if plan.code_proof is None else plan.code_proof.event,
     )
+
+
+def _said_once(*notes: str) -> tuple[str, ...]:
+    """In order; two auditors that saw the same say it once."""
+    return tuple(dict.fromkeys(notes))
 
 
 _FEW_RUNS = 1000  # that many are not worth the calls it takes to compare
