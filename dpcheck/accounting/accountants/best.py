@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
 from dpcheck.accounting.accountants.gaussian import GaussianAccountant
@@ -44,6 +45,7 @@ QUICK = 4
 _ALIASES = {"rdp": AccountingMethod.RENYI_OPTIMAL.value}
 
 
+@lru_cache(maxsize=16)
 def accountants(method: str = BEST) -> tuple[Accountant, ...]:
     """Those that answer a question: all that can be the tightest, or the one that is named.
 

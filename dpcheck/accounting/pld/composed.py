@@ -128,6 +128,11 @@ class ComposedLoss:
         at, _ = Convolution(terms, self.counts, self.side).delta(np.array([epsilon]))
         return bool(at[0] <= delta)
 
+    def rough_epsilon(self, delta: float, spare: float) -> float:
+        """The epsilon that a lattice which may cost `spare` proves; infinite where it proves none."""
+        value = self._solution(self._shared_spectrum(delta, spare), delta).value
+        return math.inf if math.isnan(value) else value
+
     def lean(self, delta: float) -> tuple[ComposedLoss, float]:
         """The composition without parts that hardly matter at `delta`, and the epsilon they add at most.
 
