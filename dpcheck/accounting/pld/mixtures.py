@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +19,8 @@ from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tails import laplace_masses, normal_masses
 
+# Cells times means that are computed in one call.
+AT_ONCE = 4096
 # Beyond this many standard deviations a normal tail underflows float64.
 REACH = 37.0
 
@@ -35,26 +37,22 @@ class Mixture:
         """The weight of the unshifted part."""
         return max(1.0 - math.fsum(self.weights), 0.0)
 
-    def masses(
-        self, cuts: Array, law: Callable[[Array, float], tuple[Array, Array]]
-    ) -> tuple[Array, Array]:
-        """(mass, error) between consecutive cuts."""
-        mass = np.zeros(len(cuts) - 1)
-        error = np.zeros(len(cuts) - 1)
+    def masses(self, parts: Mapping[float, tuple[Array, Array]]) -> tuple[Array, Array]:
+        """(mass, error) of cells, from those of the law at every mean."""
+        mass, error = np.zeros(1), np.zeros(1)
         for mean, weight in zip((0.0, *self.means), (self.base, *self.weights), strict=True):
             if weight > 0:
-                part, part_error = law(cuts, mean)
+                part, part_error = parts[mean]
                 mass, error = mass + weight * part, error + weight * part_error
                 if len(self.weights) > 1 and mean == 0.0:
                     error = error + 2 * UNIT * part  # 1 - sum w, where the sum is rounded
-        error = error + (4 + len(self.means)) * 2 * UNIT * mass + TINY
-        return mass, np.where(cuts[:-1] == cuts[1:], 0.0, error)
+        return mass, error + (4 + len(self.means)) * 2 * UNIT * mass + TINY
 
 
 class MixturePair(SmoothPair):
     """The loss log p - log q of two mixtures; subclasses know the law B."""
 
-    law: Callable[[Array, float], tuple[Array, Array]]
+    law: Callable[[Array, Array], tuple[Array, Array]]
 
     def __init__(self, p: Mixture, q: Mixture) -> None:
         self.p, self.q = p, q
@@ -101,9 +99,16 @@ class MixturePair(SmoothPair):
         return p - q, p_slope - q_slope
 
     def masses(self, cuts: Array) -> tuple[Array, Array, Array, Array]:
-        """(p, error, q, error) between cuts, each mixture on its own."""
-        p, p_error = self.p.masses(cuts, type(self).law)
-        q, q_error = self.q.masses(cuts, type(self).law)
+        """(p, error, q, error) between cuts, from the masses of the law at every mean."""
+        means = tuple(dict.fromkeys((0.0, *self.p.means, *self.q.means)))
+        if len(cuts) * len(means) <= AT_ONCE:
+            found = zip(*type(self).law(cuts, np.array(means)[:, None]), strict=True)
+        else:
+            found = (type(self).law(cuts, np.array(mean)) for mean in means)
+        parts = dict(zip(means, found, strict=True))
+        (p, p_error), (q, q_error) = self.p.masses(parts), self.q.masses(parts)
+        empty = cuts[:-1] == cuts[1:]
+        p_error[empty], q_error[empty] = 0.0, 0.0
         return p, p_error, q, q_error
 
     def cut(self, levels: Array) -> Array:
