@@ -154,9 +154,7 @@ def _extrapolated(
     return np.array([k for k in around if k not in known], dtype=np.int64)
 
 
-def _between(
-    low: int, high: int, values: dict[int, tuple[float, float]], delta: float
-) -> Indices:
+def _between(low: int, high: int, values: dict[int, tuple[float, float]], delta: float) -> Indices:
     """Points around where log delta, read as a parabola, crosses; and the middle, to be sure."""
     guess = (low + high) // 2
     if values[high][0] > 0:

@@ -85,7 +85,9 @@ def worse_epsilon(ways: Sequence[Sequence[tuple[Loss, int]]], delta: float, side
         spare = min(gap * SPARED, MOST_SPARED * abs(estimates[i]))
         one, added = composed[i]
         left = math.nextafter(found - added, 0.0) if added else found
-        if left < 0 or not (_surely_within(one, left, delta, spare) or one.within(left, delta, spare)):
+        if left < 0 or not (
+            _surely_within(one, left, delta, spare) or one.within(left, delta, spare)
+        ):
             found = max(found, epsilon(i))
     return found
 
