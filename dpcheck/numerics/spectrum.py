@@ -113,7 +113,8 @@ def _one_minus(decay: float, theta: Array) -> Coefficients:
 class Product:
     """The spectrum of the composed law at `active`, and the constants that belong to it.
 
-    `sizes` are the moduli, `missed` bounds the error of each coefficient, `left_out` the modulus of all others.
+    `sizes` are the moduli, `missed` bounds the error of each coefficient, `left_out` the modulus of all
+    others.
     """
 
     active: Indices
