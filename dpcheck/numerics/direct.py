@@ -123,4 +123,6 @@ def cheaper(lengths: Sequence[int], count: int, size: int) -> bool:
         factors = sum(_shape(length))
         direct += count * (0.07 * length + 9 * factors) + 35 * TOGETHER * factors
     # A fast transform leaves its caches at some size.
-    return direct < len(lengths) * size * (1.5 * math.log2(size) + 6) * (0.4 if size < 2**16 else 0.8)
+    return direct < len(lengths) * size * (1.5 * math.log2(size) + 6) * (
+        0.4 if size < 2**16 else 0.8
+    )

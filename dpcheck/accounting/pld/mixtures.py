@@ -68,20 +68,23 @@ class MixturePair(SmoothPair):
         terms = [self.exponent(x, mean) for mean in mixture.means]
         if len(terms) == 1 and mixture.weights[0] == 1.0:
             return terms[0]
-        largest = np.maximum(np.max([a for a, _, _ in terms], axis=0), 0.0)
+        largest = terms[0][0] if len(terms) == 1 else np.max([a for a, _, _ in terms], axis=0)
         # sum w (e^a - 1), scaled by e^-largest where that is large; no cancellation for small w.
-        shift = np.where(largest > 30.0, largest, 0.0)
+        large = float(largest.max(initial=0.0)) > 30.0
+        shift = np.where(largest > 30.0, largest, 0.0) if large else np.zeros(1)
         unscale = np.exp(-shift)
         value, error, slope = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
         for (a, a_error, a_slope), weight in zip(terms, mixture.weights, strict=True):
             grown = weight * np.exp(a - shift)
             small = weight * np.expm1(np.minimum(a, 30.0))
-            change = np.where(shift > 0, grown - weight * unscale, small)
+            change = np.where(shift > 0, grown - weight * unscale, small) if large else small
             value += change
             error += grown * (a_error + 2 * UNIT * np.abs(a)) + 2 * ELEMENTARY * np.abs(change)
             slope += grown * a_slope
         total = value + unscale
-        result = np.where(shift > 0, shift + np.log(np.maximum(total, TINY)), np.log1p(value))
+        result = np.log1p(value)
+        if large:
+            result = np.where(shift > 0, shift + np.log(np.maximum(total, TINY)), result)
         error += 2 * UNIT * (np.abs(value) + np.where(shift > 0, unscale, 0.0))
         error = error / np.maximum(total - error, TINY) + 2 * ELEMENTARY * np.abs(result)
         return result, error, slope / total
