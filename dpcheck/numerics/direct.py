@@ -95,7 +95,7 @@ def low_coefficients(x: Array, origin: int, size: int, count: int) -> Coefficien
 
 
 def _turns(count: int, places: Indices, size: int) -> Coefficients:
-    """e^{-2 pi i k place/size} for k < count: a factor of each k below TOGETHER and of each multiple of it."""
+    """e^{-2 pi i k place/size} for k < count: factors of the k below TOGETHER, and of multiples."""
     fine = _roots(np.arange(TOGETHER)[:, None] * places, size)
     coarse = _roots(np.arange(0, count, TOGETHER)[:, None] * places, size)
     return np.asarray((coarse[:, None] * fine).reshape(-1, len(places))[:count])

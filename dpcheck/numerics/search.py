@@ -37,6 +37,11 @@ class Saddle:
     skewness: float
     kurtosis: float
 
+    def raised(self, by: float) -> Saddle:
+        """The same with log F larger by so much."""
+        scale = self.log_scale + by
+        return Saddle(scale, self.tilt, self.mean, self.deviation, self.skewness, self.kurtosis)
+
     def log_divergence(self, epsilon: float) -> tuple[float, float]:
         """(log F, about its derivative): F = A - B with F' = -B, tails of the law under P and Q."""
         t, s = self.tilt, self.deviation

@@ -136,6 +136,8 @@ class Spectrum:
     active: Indices
     factors: tuple[Factor, ...]
     planned: tuple[int, ...]
+    #: What the guess of log F misses near a delta at the planned counts, once known; for searching only.
+    missed: dict[float, float] = field(default_factory=dict)
 
     @cached_property
     def series(self) -> Series:

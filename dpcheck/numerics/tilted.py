@@ -47,6 +47,8 @@ FEW_SHARE = 1 / 12
 FAR = 60.0
 # Ends of the window weigh less than a unit from here on: they are left out, and counted.
 NO_END = 40.0
+# Deltas whose guesses are kept with a spectrum.
+MOST_DELTAS = 64
 # Tilts that fall by less than this over a window leave the geometric series with too few digits.
 FLATTEST = 0.05
 # Rounding of one summand over frequencies, in units: e^{i theta} at the point and in the series (27 and 29),
@@ -76,6 +78,7 @@ class Convolution:
         self.window, self.step, self.side = terms.placed(counts), terms.step, side
         self.product: Product = terms.product(counts)
         self.saddle: Saddle = terms.saddle(counts, self.product.log_scale)
+        self._terms, self._counts = terms, tuple(counts)
         losses = [factor.loss for factor in terms.factors]
         pairs = list(zip(losses, counts, strict=True))
         self.origin = math.fsum(n * loss.lattice.offset for loss, n in pairs)
@@ -234,7 +237,7 @@ class Convolution:
             self.infinite,
             self.side,
         )
-        found = neighbours(question, self.saddle)
+        found = neighbours(question, self._guess(delta))
         if found is None:
             return math.nan, 1.0
         low, known = found
@@ -242,6 +245,28 @@ class Convolution:
         # Next to the largest loss nothing is left to be accurate about on the far side.
         judged = high if known[high][0] > delta / 100 else low
         return self._between(high, known[low][0], known[high][0], delta), known[judged][1]
+
+    def _guess(self, delta: float) -> Saddle:
+        """About log F, corrected by what it misses at the planned counts where that is cheap to know."""
+        if self._few is None or delta <= self.infinite:
+            return self.saddle
+        terms = self._terms
+        if delta not in terms.missed:
+            asked = self._counts == terms.planned
+            planned = self if asked else Convolution(terms, terms.planned, self.side)
+            if len(terms.missed) >= MOST_DELTAS:
+                terms.missed.clear()
+            terms.missed[delta] = planned._missed(delta)
+        return self.saddle.raised(terms.missed[delta])
+
+    def _missed(self, delta: float) -> float:
+        """What the guess of log F misses where it crosses delta."""
+        wanted = math.log(max(delta - self.infinite, TINY))
+        place = (self.saddle.epsilon(wanted, self.saddle.mean) - self.origin) / self.step
+        point = min(max(round(place), self.window.start), self.window.start + self.window.size - 1)
+        value = float(self.at(np.array([point]))[0][0]) - self.infinite
+        guess, _ = self.saddle.log_divergence(self.origin + point * self.step)
+        return math.log(value) - guess if value > 0 else 0.0
 
     def _between(self, point: int, low: float, high: float, delta: float) -> float:
         step = self.step

@@ -105,10 +105,10 @@ class MixturePair(SmoothPair):
         """(p, error, q, error) between cuts, from the masses of the law at every mean."""
         means = tuple(dict.fromkeys((0.0, *self.p.means, *self.q.means)))
         if len(cuts) * len(means) <= AT_ONCE:
-            found = zip(*type(self).law(cuts, np.array(means)[:, None]), strict=True)
+            found, errors = type(self).law(cuts, np.array(means)[:, None])
+            parts = dict(zip(means, zip(found, errors, strict=True), strict=True))
         else:
-            found = (type(self).law(cuts, np.array(mean)) for mean in means)
-        parts = dict(zip(means, found, strict=True))
+            parts = {mean: type(self).law(cuts, np.array(mean)) for mean in means}
         (p, p_error), (q, q_error) = self.p.masses(parts), self.q.masses(parts)
         empty = cuts[:-1] == cuts[1:]
         p_error[empty], q_error[empty] = 0.0, 0.0
