@@ -12,7 +12,7 @@ from dpcheck.numerics.search import Question, Saddle, neighbours
 from dpcheck.numerics.side import Side
 
 
-@pytest.mark.parametrize("mu", [0.5, 2.0, 6.0])
+@pytest.mark.parametrize("mu", [0.5, 2.0, 4.0])
 def test_the_guess_is_exact_for_normal_losses(mu):
     """L is N(mu^2/2, mu^2); tilted by t it is N(mu^2/2 + t mu^2, mu^2), K = t mu^2/2 + t^2 mu^2/2."""
     for t in (0.5, 3.0):
