@@ -47,6 +47,8 @@ FEW_SHARE = 1 / 12
 FAR = 60.0
 # Ends of the window weigh less than a unit from here on: they are left out, and counted.
 NO_END = 40.0
+# A law this far from a normal one makes a guess that needs correcting.
+BENT = 1.0
 # Deltas whose guesses are kept with a spectrum.
 MOST_DELTAS = 64
 # Tilts that fall by less than this over a window leave the geometric series with too few digits.
@@ -247,8 +249,9 @@ class Convolution:
         return self._between(high, known[low][0], known[high][0], delta), known[judged][1]
 
     def _guess(self, delta: float) -> Saddle:
-        """About log F, corrected by what it misses at the planned counts where that is cheap to know."""
-        if self._few is None or delta <= self.infinite:
+        """About log F, corrected by what it misses at the planned counts where that matters and is cheap."""
+        bent = self.saddle.skewness**2 + self.saddle.kurtosis > BENT
+        if self._few is None or not bent or delta <= self.infinite:
             return self.saddle
         terms = self._terms
         if delta not in terms.missed:
