@@ -185,7 +185,7 @@ def _assuming(profile: Profile, bound: Bound) -> Bound:
     for bounds, _ in profile:
         if isinstance(bounds.upper, UnboundedLoss):
             found[f"not private: {bounds.upper.reason}"] = None
-    return replace(bound, assumes=(*found, RANDOMNESS))
+    return replace(bound, assumes=(*found, RANDOMNESS, *bound.assumes))
 
 
 def _worst(bounds: list[Bound], adjacency: Adjacency) -> Bound:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -296,6 +297,7 @@ class LossBounds:
     assumes: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=512)
 def reverse(loss: Loss) -> Loss:
     """The loss with P and Q swapped; the same object where the pair is symmetric."""
     if isinstance(

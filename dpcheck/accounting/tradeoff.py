@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dpcheck.accounting.accountants.best import ACCOUNTANTS, delta_upper
-from dpcheck.accounting.accountants.distribution import tradeoff_by_pld
+from dpcheck.accounting.accountants.distribution import ARITHMETIC, tradeoff_by_pld
 from dpcheck.accounting.accountants.gaussian import gaussian_mu, gdp_false_negatives
 from dpcheck.accounting.accountants.interface import AccountingMethod
 from dpcheck.accounting.compose import Profile
@@ -41,7 +41,9 @@ def best_tradeoff(profile: Profile, false_positives: float) -> Bound:
     method = AccountingMethod.DISTRIBUTION.value
     if least is None:
         least, method = _by_deltas(above, false_positives), "epsilon-delta"
-    return Bound(least, max(least, 1 - false_positives if most is None else most), method)
+    upper = max(least, 1 - false_positives if most is None else most)
+    used = method == AccountingMethod.DISTRIBUTION.value or most is not None
+    return Bound(least, upper, method, assumes=(ARITHMETIC,) if used else ())
 
 
 def _by_deltas(side: OneSide, false_positives: float) -> float:

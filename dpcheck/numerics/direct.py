@@ -20,11 +20,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpcheck.numerics.fourier import Spectrum as Coefficients
-from dpcheck.numerics.rounding import UNIT, Array
+from dpcheck.numerics.rounding import UNIT, Array, Indices
 
 # Rounding of e^{i theta}, in units: an angle below 2 pi with three roundings (19) and two functions (8 each,
-# 12 in modulus). Two such factors, their product and one more (sqrt 5 each) stay below 80.
-ANGLE_UNITS = 80
+# 12 in modulus). Four such factors, three products of them (sqrt 5 each) and one with a mass stay below 160.
+ANGLE_UNITS = 160
+# Frequencies whose factors are products with one of so many.
+TOGETHER = 16
 
 
 def low_frequencies(laws: Sequence[tuple[Array, int]], size: int, flat: float) -> int | None:
@@ -85,18 +87,27 @@ def low_coefficients(x: Array, origin: int, size: int, count: int) -> Coefficien
     rows, columns = _shape(len(x))
     padded = np.zeros(rows * columns)
     padded[: len(x)] = x
-    k = np.arange(count)[:, None]
-    inner = _turns(k * np.arange(columns), size)
-    outer = _turns(k * (np.arange(rows) * columns - origin), size)
+    inner = _turns(count, np.arange(columns), size)
+    outer = _turns(count, np.arange(rows) * columns - origin, size)
     table = padded.reshape(rows, columns).T
     real, imaginary = inner.real @ table, inner.imag @ table
     return np.asarray(np.sum((real + 1j * imaginary) * outer, axis=1))
 
 
-def _turns(steps: np.ndarray, size: int) -> Coefficients:
+def _turns(count: int, places: Indices, size: int) -> Coefficients:
+    """e^{-2 pi i k place/size} for k < count: factors of the k below TOGETHER, and of multiples."""
+    fine = _roots(np.arange(TOGETHER)[:, None] * places, size)
+    coarse = _roots(np.arange(0, count, TOGETHER)[:, None] * places, size)
+    return np.asarray((coarse[:, None] * fine).reshape(-1, len(places))[:count])
+
+
+def _roots(steps: Indices, size: int) -> Coefficients:
     # Reduced in whole numbers, exactly.
     angle = (-2 * np.pi / size) * (steps % size)
-    return np.asarray(np.cos(angle) + 1j * np.sin(angle))
+    found = np.empty(angle.shape, dtype=np.complex128)
+    np.cos(angle, out=found.real)
+    np.sin(angle, out=found.imag)
+    return found
 
 
 def _shape(length: int) -> tuple[int, int]:
@@ -106,6 +117,12 @@ def _shape(length: int) -> tuple[int, int]:
 
 def cheaper(lengths: Sequence[int], count: int, size: int) -> bool:
     """Whether that many coefficients cost less directly than all of them by fast transforms."""
-    direct = sum(count * (length + 25 * sum(_shape(length))) for length in lengths)
-    # Measured: the direct sums are a product of matrices, and leave no other coefficients to look at.
-    return 0.6 * direct < len(lengths) * size * (1.5 * math.log2(size) + 6)
+    # Nanoseconds, as measured: a product of matrices, and the factors it needs.
+    direct = 5e4
+    for length in lengths:
+        factors = sum(_shape(length))
+        direct += count * (0.07 * length + 9 * factors) + 35 * TOGETHER * factors
+    # A fast transform leaves its caches at some size.
+    return direct < len(lengths) * size * (1.5 * math.log2(size) + 6) * (
+        0.4 if size < 2**16 else 0.8
+    )

@@ -152,8 +152,10 @@ def pool(
     if not len(p):
         return LatticeLoss(lattice, last, np.zeros(1), infinite, slack)
     at = np.minimum(np.floor(where), last).astype(np.int64)
-    at -= _excess(lattice, at, p, q, slack) < 0
     over = _excess(lattice, at, p, q, slack)
+    high = np.flatnonzero(over < 0)
+    at[high] -= 1
+    over[high] = _excess(lattice, at[high], p[high], q[high], slack)
     # An entry that is still below its point is dropped (F only shrinks).
     p = np.where(over >= 0, p, 0.0)
     # On a point but for rounding: ask for no help.

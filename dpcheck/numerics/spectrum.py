@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,7 @@ from dpcheck.numerics.fourier import Spectrum as Coefficients
 from dpcheck.numerics.fourier import forward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
+from dpcheck.numerics.search import Saddle
 
 # Where the product is below e^-FLAT it is left out and counted as error.
 FLAT = 50.0
@@ -98,6 +99,7 @@ class Series:
         self.end = turn * math.exp(-self.slow) / gap
         self.end_fast = turn * math.exp(-self.fast) / gap_fast
         self.sizes = np.abs(np.array([self.bulk, self.end, self.end_fast]))
+        self.end_sizes = self.sizes[1] + self.sizes[2]
 
 
 def _one_minus(decay: float, theta: Array) -> Coefficients:
@@ -111,11 +113,13 @@ def _one_minus(decay: float, theta: Array) -> Coefficients:
 class Product:
     """The spectrum of the composed law at `active`, and the constants that belong to it.
 
-    `missed` bounds the error of each coefficient, `left_out` the modulus of all others.
+    `sizes` are the moduli, `missed` bounds the error of each coefficient, `left_out` the modulus of all
+    others.
     """
 
     active: Indices
     values: Coefficients
+    sizes: Array
     missed: Array
     left_out: float
     log_scale: float
@@ -132,33 +136,53 @@ class Spectrum:
     active: Indices
     factors: tuple[Factor, ...]
     planned: tuple[int, ...]
+    #: What the guess of log F misses near a delta at the planned counts, once known; for searching only.
+    missed: dict[float, float] = field(default_factory=dict)
 
     @cached_property
     def series(self) -> Series:
         """The transform of the weights at these frequencies."""
         return Series(self.active, self.window, self.step)
 
+    @cached_property
+    def cumulants(self) -> list[tuple[float, ...]]:
+        """About the first four cumulants of each tilted loss; for searching only."""
+        return [_cumulants(factor.x, factor.levels) for factor in self.factors]
+
+    @cached_property
+    def finite(self) -> list[float]:
+        """The sum of the masses of each loss."""
+        return [float(np.sum(factor.loss.masses)) for factor in self.factors]
+
+    def saddle(self, counts: Sequence[int], log_scale: float) -> Saddle:
+        """About the composed divergence; for searching only."""
+        each = zip(*self.cumulants, strict=True)
+        mean, variance, third, fourth = (
+            math.fsum(n * k for k, n in zip(parts, counts, strict=True)) for parts in each
+        )
+        sd = math.sqrt(max(variance, 1e-60))
+        return Saddle(log_scale, self.window.tilt, mean, sd, third / sd**3, fourth / sd**4)
+
     def placed(self, counts: Sequence[int]) -> Window:
         """The window at the same losses: offsets of the lattices add up to others with other counts."""
         parts = zip(self.factors, counts, self.planned, strict=True)
         moved = math.fsum((n - planned) * f.loss.lattice.offset for f, n, planned in parts)
-        return replace(self.window, start=self.window.start - round(moved / self.step))
+        at = self.window
+        start = at.start - round(moved / self.step)
+        return Window(at.tilt, start, at.size, at.slope_below, at.slope_above)
 
     def product(self, counts: Sequence[int]) -> Product:
         """The composed spectrum, each factor so many times.
 
         Assumes: no count is below FEWER times the planned one.
         """
-        log_size, spread = np.zeros(len(self.active)), np.zeros(len(self.active))
-        angle = np.zeros(len(self.active))
-        log_scale, drift, shift = 0.0, 0.0, 0
-        for factor, count in zip(self.factors, counts, strict=True):
-            log_size += count * factor.log_modulus
-            spread += count * factor.spread
-            angle += np.remainder(count * factor.turn, 2 * np.pi)
-            log_scale += count * factor.scale
-            drift += count * factor.drift
-            shift += count * (factor.loss.first + factor.heaviest)
+        pairs = list(zip(self.factors, counts, strict=True))
+        log_size = _added([n * f.log_modulus for f, n in pairs])
+        spread = _added([n * f.spread for f, n in pairs])
+        angle = _added([np.remainder(n * f.turn, 2 * np.pi) for f, n in pairs])
+        log_scale = sum(n * f.scale for f, n in pairs)
+        drift = sum(n * f.drift for f, n in pairs)
+        shift = sum(n * (f.loss.first + f.heaviest) for f, n in pairs)
         least = min(n / planned for n, planned in zip(counts, self.planned, strict=True))
         grown = np.exp(log_size)
         # Logarithms err by 10 units of themselves, at most FLAT / FEWER in all; a turn, its remainder and
@@ -169,7 +193,19 @@ class Spectrum:
         # Masses add up to 1 within 4 drift; 1e-9 is room for the rounding of what was compared.
         left_out = math.exp(min(-FLAT * min(least, 1.0) + 4 * drift + 1e-9, 0.0))
         values = grown * np.exp(1j * angle)
-        return Product(self.active, values, missed, left_out, log_scale, drift, shift)
+        return Product(self.active, values, grown, missed, left_out, log_scale, drift, shift)
+
+
+def _added(terms: Sequence[Array]) -> Array:
+    return sum(terms[1:], terms[0])
+
+
+def _cumulants(x: Array, levels: Array) -> tuple[float, ...]:
+    mean = float(np.sum(x * levels))
+    away = levels - mean
+    weight = x * away * away
+    variance, third = float(np.sum(weight)), float(np.sum(weight * away))
+    return mean, variance, third, float(np.sum(weight * away * away)) - 3 * variance**2
 
 
 def spectrum(parts: Sequence[tuple[LatticeLoss, int]], window: Window) -> Spectrum | None:
@@ -281,13 +317,22 @@ def tail(factors: Sequence[Factor], counts: Sequence[int], slope: float, edge: f
     return math.exp(min(total + units * size, 0.0))
 
 
-def infinite_mass(losses: Sequence[LatticeLoss], counts: Sequence[int], *, above: bool) -> float:
-    """P-mass of at least one infinite loss, prod (m + i)^n - prod m^n, rounded up or down."""
+def infinite_mass(
+    losses: Sequence[LatticeLoss],
+    counts: Sequence[int],
+    *,
+    above: bool,
+    finite: Sequence[float] | None = None,
+) -> float:
+    """P-mass of at least one infinite loss, prod (m + i)^n - prod m^n, rounded up or down.
+
+    `finite` are the sums of the losses' masses, where they are known.
+    """
     parts = list(zip(losses, counts, strict=True))
     if not any(loss.infinite for loss in losses):
         return 0.0
     uses, size = sum(counts), 0.0
-    finite = [float(np.sum(loss.masses)) for loss in losses]
+    finite = [float(np.sum(loss.masses)) for loss in losses] if finite is None else finite
     if min(finite) <= 0.0:
         totals = [mass + loss.infinite for mass, loss in zip(finite, losses, strict=True)]
         if min(totals) <= 0.0:  # a lower measure that keeps nothing

@@ -10,8 +10,11 @@ from dpcheck.numerics.normal import normal_tail
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 
 
-def normal_masses(cuts: Array, mean: float) -> tuple[Array, Array]:
-    """(mass, error) of N(mean, 1) between consecutive `cuts`, increasing, infinite ends allowed."""
+def normal_masses(cuts: Array, mean: float | Array) -> tuple[Array, Array]:
+    """(mass, error) of N(mean, 1) between consecutive `cuts`, increasing, infinite ends allowed.
+
+    A column of means gives a row for each.
+    """
     z = cuts - mean
     tail, error = normal_tail(np.abs(z))
     bounded = np.where(np.isfinite(z), z, 0.0)
@@ -21,8 +24,8 @@ def normal_masses(cuts: Array, mean: float) -> tuple[Array, Array]:
     return _between(z, tail, error)
 
 
-def laplace_masses(cuts: Array, mean: float) -> tuple[Array, Array]:
-    """(mass, error) of Laplace(mean, 1) between consecutive `cuts`."""
+def laplace_masses(cuts: Array, mean: float | Array) -> tuple[Array, Array]:
+    """(mass, error) of Laplace(mean, 1) between consecutive `cuts`; for a column of means a row for each."""
     z = cuts - mean
     tail = 0.5 * np.exp(-np.abs(z))
     error = tail * (ELEMENTARY + UNIT * np.where(np.isfinite(z), np.abs(z), 0.0)) + TINY
@@ -31,12 +34,12 @@ def laplace_masses(cuts: Array, mean: float) -> tuple[Array, Array]:
 
 def _between(z: Array, tail: Array, error: Array) -> tuple[Array, Array]:
     """Differences of tails, each taken on the side where it is small."""
-    left, right = z[:-1], z[1:]
-    low, high = tail[:-1], tail[1:]
+    left, right = z[..., :-1], z[..., 1:]
+    low, high = tail[..., :-1], tail[..., 1:]
     below = high - low
     mass = np.where(right <= 0, below, np.where(left >= 0, -below, 1.0 - low - high))
     mass = np.maximum(mass, 0.0)
-    error = np.where(left == right, 0.0, error[:-1] + error[1:] + 4 * UNIT * mass)
+    error = np.where(left == right, 0.0, error[..., :-1] + error[..., 1:] + 4 * UNIT * mass)
     return mass, error
 
 

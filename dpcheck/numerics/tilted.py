@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from scipy.linalg.blas import dtbsv
 from dpcheck.numerics.fourier import backward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
+from dpcheck.numerics.search import Question, Saddle, neighbours
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import (
     Product,
@@ -43,15 +45,18 @@ FEW_FREQUENCIES = 1500
 FEW_SHARE = 1 / 12
 # Weights below e^-FAR are left out of sums over the law, and counted.
 FAR = 60.0
+# Ends of the window weigh less than a unit from here on: they are left out, and counted.
+NO_END = 40.0
+# A law this far from a normal one makes a guess that needs correcting.
+BENT = 1.0
+# Deltas whose guesses are kept with a spectrum.
+MOST_DELTAS = 64
 # Tilts that fall by less than this over a window leave the geometric series with too few digits.
 FLATTEST = 0.05
 # Rounding of one summand over frequencies, in units: e^{i theta} at the point and in the series (27 and 29),
 # two denominators (37 each, `Series`), their product and quotient (13), real factors (19), two products of
 # complex numbers (sqrt 5 each): 167.
 SUMMAND_UNITS = 256
-# Windows of more points than this are searched by sections first.
-ALL_POINTS = 512
-SECTIONS = 8
 # What underflows in a tilted mass or a sum of them, with much room.
 UNDERFLOW = 1e-290
 
@@ -74,11 +79,14 @@ class Convolution:
     def __init__(self, terms: Spectrum, counts: Sequence[int], side: Side) -> None:
         self.window, self.step, self.side = terms.placed(counts), terms.step, side
         self.product: Product = terms.product(counts)
+        self.saddle: Saddle = terms.saddle(counts, self.product.log_scale)
+        self._terms, self._counts = terms, tuple(counts)
         losses = [factor.loss for factor in terms.factors]
         pairs = list(zip(losses, counts, strict=True))
         self.origin = math.fsum(n * loss.lattice.offset for loss, n in pairs)
         slack = math.fsum(n * loss.slack for loss, n in pairs)
-        self.infinite = infinite_mass(losses, counts, above=side is Side.UPPER)
+        above = side is Side.UPPER
+        self.infinite = infinite_mass(losses, counts, above=above, finite=terms.finite)
         first, last = self.window.start, self.window.start + self.window.size - 1
         ends = self.origin + first * self.step, self.origin + last * self.step
         self.outside = 0.0
@@ -221,33 +229,47 @@ class Convolution:
 
     def epsilon(self, delta: float) -> tuple[float, float]:
         """The smallest certified epsilon for `delta` and the noise there; (nan, 1) if not in sight."""
-        low, size = self.window.start, self.window.size
-        points = low + np.arange(size)
-        if size > ALL_POINTS:
-            points = low + (size - 1) * np.arange(SECTIONS + 1) // SECTIONS
-        known: dict[int, tuple[float, float]] = {}
-        while True:
-            values, noises = self.at(points)
-            answers = zip(values.tolist(), noises.tolist(), strict=True)
-            known |= dict(zip(points.tolist(), answers, strict=True))
-            order = sorted(known)
-            above = [known[k][0] > delta for k in order]
-            # Any neighbours on the two sides of delta will do; the best are these.
-            if self.side is Side.UPPER:
-                after = above.index(False) if False in above else 0
-            else:
-                after = len(above) - above[::-1].index(True) if True in above else 0
-            if not 0 < after < len(order):
-                return math.nan, 1.0
-            low, high = order[after - 1], order[after]
-            if high - low == 1:
-                break
-            points = _guesses(
-                low, high, {k: known[k][0] for k in order[max(after - 2, 0) : after + 2]}, delta
-            )
+        question = Question(
+            self.at,
+            self.window.start,
+            self.window.size,
+            self.origin,
+            self.step,
+            delta,
+            self.infinite,
+            self.side,
+        )
+        found = neighbours(question, self._guess(delta))
+        if found is None:
+            return math.nan, 1.0
+        low, known = found
+        high = low + 1
         # Next to the largest loss nothing is left to be accurate about on the far side.
         judged = high if known[high][0] > delta / 100 else low
         return self._between(high, known[low][0], known[high][0], delta), known[judged][1]
+
+    def _guess(self, delta: float) -> Saddle:
+        """About log F, corrected by what it misses at the planned counts where that matters and is cheap."""
+        bent = self.saddle.skewness**2 + self.saddle.kurtosis > BENT
+        if self._few is None or not bent or delta <= self.infinite:
+            return self.saddle
+        terms = self._terms
+        if delta not in terms.missed:
+            asked = self._counts == terms.planned
+            planned = self if asked else Convolution(terms, terms.planned, self.side)
+            if len(terms.missed) >= MOST_DELTAS:
+                terms.missed.clear()
+            terms.missed[delta] = planned._missed(delta)
+        return self.saddle.raised(terms.missed[delta])
+
+    def _missed(self, delta: float) -> float:
+        """What the guess of log F misses where it crosses delta."""
+        wanted = math.log(max(delta - self.infinite, TINY))
+        place = (self.saddle.epsilon(wanted, self.saddle.mean) - self.origin) / self.step
+        point = min(max(round(place), self.window.start), self.window.start + self.window.size - 1)
+        value = float(self.at(np.array([point]))[0][0]) - self.infinite
+        guess, _ = self.saddle.log_divergence(self.origin + point * self.step)
+        return math.log(value) - guess if value > 0 else 0.0
 
     def _between(self, point: int, low: float, high: float, delta: float) -> float:
         step = self.step
@@ -261,42 +283,6 @@ class Convolution:
         return value + guard if self.side is Side.UPPER else value - guard
 
 
-def _guesses(low: int, high: int, known: dict[int, float], delta: float) -> Indices:
-    """Points around where log delta, read as a parabola, crosses; and the middle, to be sure."""
-    guess = (low + high) // 2
-    if known[high] > 0:
-        logs = {k: math.log(value / delta) for k, value in known.items() if value > 0}
-        others = [k for k in logs if k not in (low, high)]
-        third = min(others, key=lambda k: abs(2 * k - low - high), default=None)
-        guess = math.floor(min(max(_crossing(logs, low, high, third), low), high))
-    # Nearer and further points, as far as the bracket is wide: most end up between two of them.
-    reach = max((high - low) // 64, 1)
-    around = {
-        guess - reach,
-        guess - 1,
-        guess,
-        guess + 1,
-        guess + 2,
-        guess + reach,
-        (low + high) // 2,
-    }
-    return np.array(sorted(k for k in around if low < k < high), dtype=np.int64)
-
-
-def _crossing(logs: dict[int, float], low: int, high: int, third: int | None) -> float:
-    """Where the parabola through three points is 0, from the line through two of them."""
-    slope = min((logs[high] - logs[low]) / (high - low), -1e-300)
-    guess = low - logs[low] / slope
-    if third is None:
-        return guess
-    bend = ((logs[third] - logs[high]) / (third - high) - slope) / (third - low)
-    for _ in range(3):
-        value = logs[low] + slope * (guess - low) + bend * (guess - low) * (guess - high)
-        guess -= value / min(slope + bend * (2 * guess - low - high), slope / 4)
-        guess = min(max(guess, low), high)
-    return guess
-
-
 class _FewFrequencies:
     """sum_j v_{k+j} w_j from the few coefficients of v that matter (`dpcheck.numerics.spectrum.Series`).
 
@@ -306,16 +292,19 @@ class _FewFrequencies:
     def __init__(self, product: Product, series: Series, window: Window) -> None:
         self.size, self.last = window.size, window.start + window.size - 1
         self.product, self.series = product, series
-        at_end = product.values * self._turned(np.array([self.last]))[0]
         self.bulk = product.values * series.bulk
-        self.end = float((at_end @ series.end).real)
-        self.end_fast = float((at_end @ series.end_fast).real)
         # A real part is a sum of two products a summand, in whatever order.
         rounding = (SUMMAND_UNITS + 2 * len(product.active)) * UNIT
-        error = product.missed + rounding * np.abs(product.values)
+        error = product.missed + rounding * product.sizes
         self.errors = (series.sizes @ error).tolist()
         # |transform of w| is at most its value at frequency 0, at most J and 1/(1 - e^{-th}).
         self.rest = product.left_out * min(float(self.size), 1.01 / -math.expm1(-series.slow))
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The sums that stand for the end of the window."""
+        at_end = self.product.values * self._turned(np.array([self.last]))[0]
+        return float((at_end @ self.series.end).real), float((at_end @ self.series.end_fast).real)
 
     def _turned(self, points: Indices) -> npt.NDArray[np.complex128]:
         # The angle is reduced in whole numbers, exactly.
@@ -325,11 +314,16 @@ class _FewFrequencies:
 
     def sums(self, points: Indices) -> tuple[Array, Array]:
         """(sum, bound on its error) at the points."""
+        body = (self._turned(points) @ self.bulk).real
+        bulk, end, end_fast = self.errors
         left = self.last - points
+        nearest = self.series.slow * int(left.min())
+        if nearest > NO_END:  # both ends are at most e^-nearest times the sums of their moduli
+            ends = math.exp(-nearest) * float(self.product.sizes @ self.series.end_sizes)
+            return body, np.full(len(points), (bulk + ends) * (1 + 1e-9) + self.rest)
         far, far_fast = self.series.slow * left, self.series.fast * left
         slow, fast = np.exp(-far), np.exp(-far_fast)
-        body = (self._turned(points) @ self.bulk).real - slow * self.end + fast * self.end_fast
-        bulk, end, end_fast = self.errors
+        body = body - slow * self.ends[0] + fast * self.ends[1]
         # e^-x errs by at most (1 + x) units of itself.
         error = bulk + slow * (1 + far) * end + fast * (1 + far_fast) * end_fast
         # The errors are sums themselves: 1e-9 is one unit each of nine million summands.

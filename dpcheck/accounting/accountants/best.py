@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
-from dpcheck.accounting.accountants.distribution import DistributionAccountant
+from dpcheck.accounting.accountants.distribution import ARITHMETIC, DistributionAccountant
 from dpcheck.accounting.accountants.gaussian import GaussianAccountant
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.optimal import OptimalAccountant, response_epsilon
@@ -44,6 +45,7 @@ QUICK = 4
 _ALIASES = {"rdp": AccountingMethod.RENYI_OPTIMAL.value}
 
 
+@lru_cache(maxsize=16)
 def accountants(method: str = BEST) -> tuple[Accountant, ...]:
     """Those that answer a question: all that can be the tightest, or the one that is named.
 
@@ -66,11 +68,12 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
     """Both sides of epsilon at `delta`; a single accountant asked by name gives no lower side."""
     side, known, alone = upper_side(profile), lower_side(profile), len(chosen) == 1
     room = 1.0 if alone else _room_below(known, delta)
-    lower = math.inf if room < 0 else 0.0
+    lowers = {"leak": math.inf if room < 0 else 0.0}
     uppers: dict[str, float] = {}
     for accountant in _in_turn(chosen, side):
         if 0 <= room < 1:
-            lower = max(lower, accountant.epsilon_lower(known.parts, room))
+            lowers[accountant.method.value] = accountant.epsilon_lower(known.parts, room)
+        lower = max(lowers.values())
         value = epsilon_upper(side, delta, accountant)
         if alone and math.isinf(value) and side.parts and delta > side.leak:
             accountant.explain(side.parts, delta)
@@ -83,7 +86,7 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
             and (value - lower <= CLOSE * value + CLOSE_ABSOLUTE)
         ):
             break
-    return _summarised(uppers, lower)
+    return _summarised(uppers, lowers)
 
 
 def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant]:
@@ -100,9 +103,10 @@ def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant
 def best_delta(profile: Profile, epsilon: float) -> Bound:
     """Both sides of delta at `epsilon`."""
     side = upper_side(profile)
-    lower = delta_lower(lower_side(profile), epsilon)
+    known = lower_side(profile)
+    lowers = {a.method.value: delta_lower(known, epsilon, (a,)) for a in accountants()}
     uppers = {a.method.value: delta_upper(side, epsilon, a) for a in accountants()}
-    return _summarised(uppers, lower)
+    return _summarised(uppers, lowers)
 
 
 def epsilon_upper(side: OneSide, delta: float, accountant: Accountant) -> float:
@@ -166,17 +170,19 @@ def _room_below(side: OneSide, delta: float) -> float:
     return -1.0 if exact < 0 else enclose(exact)[1] if exact else 0.0
 
 
-def delta_lower(side: OneSide, epsilon: float) -> float:
-    """The best lower bound on delta at `epsilon`."""
-    plain = max(a.delta_lower(side.parts, epsilon) for a in accountants())
+def delta_lower(side: OneSide, epsilon: float, chosen: Sequence[Accountant] | None = None) -> float:
+    """The best lower bound on delta at `epsilon`, of all accountants or of those that are named."""
+    plain = max(a.delta_lower(side.parts, epsilon) for a in chosen or accountants())
     return max(0.0, enclose(side.leak + (1 - side.leak) * Fraction(plain))[0])
 
 
-def _summarised(uppers: Mapping[str, float], lower: float) -> Bound:
-    """The tightest of the upper bounds, with the lower one."""
+def _summarised(uppers: Mapping[str, float], lowers: Mapping[str, float]) -> Bound:
+    """The tightest of the bounds on either side, with what the arithmetic of their proofs assumes."""
     method = min(uppers, key=lambda name: uppers[name])
-    upper = uppers[method]
+    proof = max(lowers, key=lambda name: lowers[name])
+    upper, lower = uppers[method], lowers[proof]
+    used = AccountingMethod.DISTRIBUTION.value in (method, proof)
     if math.isinf(upper):
         method = "unbounded"
     # Both are proved, so they can cross only by the last digit of an exact value.
-    return Bound(min(lower, upper), upper, method)
+    return Bound(min(lower, upper), upper, method, assumes=(ARITHMETIC,) if used else ())

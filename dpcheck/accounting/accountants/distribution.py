@@ -17,6 +17,11 @@ from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.side import Side
 
+# What a number of this accountant rests on beside its event (docs/explanation/certified.md).
+ARITHMETIC = (
+    "floats are IEEE 754, rounded to nearest, and numpy's functions and scipy's FFT err by no more than "
+    "docs/explanation/certified.md assumes (A1 to A4)"
+)
 # Losses below this are not worth a lattice.
 NEGLIGIBLE = 1e-10
 

@@ -18,6 +18,7 @@ from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.pld.build import build, merged
 from dpcheck.accounting.pld.reuse import SPECTRA, TiltPlan, planned
 from dpcheck.accounting.pld.window import (
+    MAX_POINTS,
     Cumulants,
     Reach,
     aligned_part,
@@ -26,6 +27,7 @@ from dpcheck.accounting.pld.window import (
     reach,
     smallest,
     spread_cost,
+    too_many_points,
 )
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.fourier import fast_size
@@ -35,7 +37,6 @@ from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Spectrum, Window, spectrum
 from dpcheck.numerics.tilted import Convolution, Profile
 
-MAX_POINTS = 2**21
 EASY_POINTS = 2**19
 FEW = 100
 STEEPEST = 12.0
@@ -72,14 +73,6 @@ class Solution:
             return False
         tilt = self.terms.window.tilt if self.terms is not None else 0.0
         return self.noise <= max(QUIET, LOUD[self.side] * tilt * abs(self.value))
-
-
-def _too_many_points(cumulants: Cumulants) -> CannotCertify:
-    return CannotCertify(
-        f"composing {cumulants.uses} steps needs a lattice of more than {MAX_POINTS} points to be "
-        "certified within memory; the Renyi bound still holds: ask for it with method='rdp'.",
-        uses=cumulants.uses,
-    )
 
 
 class ComposedLoss:
@@ -127,6 +120,11 @@ class ComposedLoss:
             return False
         at, _ = Convolution(terms, self.counts, self.side).delta(np.array([epsilon]))
         return bool(at[0] <= delta)
+
+    def rough_epsilon(self, delta: float, spare: float) -> float:
+        """The epsilon that a lattice which may cost `spare` proves; infinite where it proves none."""
+        value = self._solution(self._shared_spectrum(delta, spare), delta).value
+        return math.inf if math.isnan(value) else value
 
     def lean(self, delta: float) -> tuple[ComposedLoss, float]:
         """The composition without parts that hardly matter at `delta`, and the epsilon they add at most.
@@ -325,7 +323,7 @@ class ComposedLoss:
         start = max(math.floor((plan.low - origin) / step) - 1, first - 1)
         stop = min(math.ceil((plan.high - origin) / step) + 1, last + 2)
         if stop - start > 4 * MAX_POINTS:  # losses with steps of their own cannot be made coarser
-            raise _too_many_points(cumulants)
+            raise too_many_points(cumulants)
         size = fast_size(max(stop - start, 128))
         return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
 
@@ -346,7 +344,7 @@ class ComposedLoss:
         )
         fine = np.flatnonzero(costs <= eased)
         if not len(fine) and costs[0] > 0.05 * abs(plan.center) + 1e-3:
-            raise _too_many_points(cumulants)
+            raise too_many_points(cumulants)
         step = float(steps[fine[-1]] if len(fine) else steps[0])
         ranges = (loss_range(cumulants, i, plan.tilt) for i in range(len(self.parts)))
         widest = max(high - low for low, high in ranges)

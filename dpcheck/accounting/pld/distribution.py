@@ -16,6 +16,7 @@ from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.pld.build import supports
 from dpcheck.accounting.pld.composed import ComposedLoss
 from dpcheck.accounting.pld.measures import lower_hull
+from dpcheck.accounting.pld.reuse import raised
 from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.side import Side
 
@@ -84,9 +85,27 @@ def worse_epsilon(ways: Sequence[Sequence[tuple[Loss, int]]], delta: float, side
         spare = min(gap * SPARED, MOST_SPARED * abs(estimates[i]))
         one, added = composed[i]
         left = math.nextafter(found - added, 0.0) if added else found
-        if left < 0 or not one.within(left, delta, spare):
+        if left < 0 or not (
+            _surely_within(one, left, delta, spare) or one.within(left, delta, spare)
+        ):
             found = max(found, epsilon(i))
     return found
+
+
+def _surely_within(one: ComposedLoss, epsilon: float, delta: float, spare: float) -> bool:
+    """Whether a few steps more are proved to cost no more than `epsilon`: fewer then do not either."""
+    counts = tuple(raised(count) for count in one.counts)
+    # A power of two: most neighbours ask the same.
+    spare = 2.0 ** math.floor(math.log2(spare)) if spare > 0 else 0.0
+    return _more_steps(one.losses, counts, delta, spare) <= epsilon
+
+
+@lru_cache(maxsize=512)
+def _more_steps(
+    losses: tuple[Loss, ...], counts: tuple[int, ...], delta: float, spare: float
+) -> float:
+    parts = tuple(zip(losses, counts, strict=True))
+    return _composed(parts, Side.UPPER).rough_epsilon(delta, spare)
 
 
 def pld_delta(parts: Sequence[tuple[Loss, int]], epsilons: npt.ArrayLike, side: Side) -> Array:

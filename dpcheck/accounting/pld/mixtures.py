@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +19,8 @@ from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tails import laplace_masses, normal_masses
 
+# Cells times means that are computed in one call.
+AT_ONCE = 4096
 # Beyond this many standard deviations a normal tail underflows float64.
 REACH = 37.0
 
@@ -35,26 +37,22 @@ class Mixture:
         """The weight of the unshifted part."""
         return max(1.0 - math.fsum(self.weights), 0.0)
 
-    def masses(
-        self, cuts: Array, law: Callable[[Array, float], tuple[Array, Array]]
-    ) -> tuple[Array, Array]:
-        """(mass, error) between consecutive cuts."""
-        mass = np.zeros(len(cuts) - 1)
-        error = np.zeros(len(cuts) - 1)
+    def masses(self, parts: Mapping[float, tuple[Array, Array]]) -> tuple[Array, Array]:
+        """(mass, error) of cells, from those of the law at every mean."""
+        mass, error = np.zeros(1), np.zeros(1)
         for mean, weight in zip((0.0, *self.means), (self.base, *self.weights), strict=True):
             if weight > 0:
-                part, part_error = law(cuts, mean)
+                part, part_error = parts[mean]
                 mass, error = mass + weight * part, error + weight * part_error
                 if len(self.weights) > 1 and mean == 0.0:
                     error = error + 2 * UNIT * part  # 1 - sum w, where the sum is rounded
-        error = error + (4 + len(self.means)) * 2 * UNIT * mass + TINY
-        return mass, np.where(cuts[:-1] == cuts[1:], 0.0, error)
+        return mass, error + (4 + len(self.means)) * 2 * UNIT * mass + TINY
 
 
 class MixturePair(SmoothPair):
     """The loss log p - log q of two mixtures; subclasses know the law B."""
 
-    law: Callable[[Array, float], tuple[Array, Array]]
+    law: Callable[[Array, Array], tuple[Array, Array]]
 
     def __init__(self, p: Mixture, q: Mixture) -> None:
         self.p, self.q = p, q
@@ -70,20 +68,23 @@ class MixturePair(SmoothPair):
         terms = [self.exponent(x, mean) for mean in mixture.means]
         if len(terms) == 1 and mixture.weights[0] == 1.0:
             return terms[0]
-        largest = np.maximum(np.max([a for a, _, _ in terms], axis=0), 0.0)
+        largest = terms[0][0] if len(terms) == 1 else np.max([a for a, _, _ in terms], axis=0)
         # sum w (e^a - 1), scaled by e^-largest where that is large; no cancellation for small w.
-        shift = np.where(largest > 30.0, largest, 0.0)
+        large = float(largest.max(initial=0.0)) > 30.0
+        shift = np.where(largest > 30.0, largest, 0.0) if large else np.zeros(1)
         unscale = np.exp(-shift)
         value, error, slope = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
         for (a, a_error, a_slope), weight in zip(terms, mixture.weights, strict=True):
             grown = weight * np.exp(a - shift)
             small = weight * np.expm1(np.minimum(a, 30.0))
-            change = np.where(shift > 0, grown - weight * unscale, small)
+            change = np.where(shift > 0, grown - weight * unscale, small) if large else small
             value += change
             error += grown * (a_error + 2 * UNIT * np.abs(a)) + 2 * ELEMENTARY * np.abs(change)
             slope += grown * a_slope
         total = value + unscale
-        result = np.where(shift > 0, shift + np.log(np.maximum(total, TINY)), np.log1p(value))
+        result = np.log1p(value)
+        if large:
+            result = np.where(shift > 0, shift + np.log(np.maximum(total, TINY)), result)
         error += 2 * UNIT * (np.abs(value) + np.where(shift > 0, unscale, 0.0))
         error = error / np.maximum(total - error, TINY) + 2 * ELEMENTARY * np.abs(result)
         return result, error, slope / total
@@ -101,9 +102,16 @@ class MixturePair(SmoothPair):
         return p - q, p_slope - q_slope
 
     def masses(self, cuts: Array) -> tuple[Array, Array, Array, Array]:
-        """(p, error, q, error) between cuts, each mixture on its own."""
-        p, p_error = self.p.masses(cuts, type(self).law)
-        q, q_error = self.q.masses(cuts, type(self).law)
+        """(p, error, q, error) between cuts, from the masses of the law at every mean."""
+        means = tuple(dict.fromkeys((0.0, *self.p.means, *self.q.means)))
+        if len(cuts) * len(means) <= AT_ONCE:
+            found, errors = type(self).law(cuts, np.array(means)[:, None])
+            parts = dict(zip(means, zip(found, errors, strict=True), strict=True))
+        else:
+            parts = {mean: type(self).law(cuts, np.array(mean)) for mean in means}
+        (p, p_error), (q, q_error) = self.p.masses(parts), self.q.masses(parts)
+        empty = cuts[:-1] == cuts[1:]
+        p_error[empty], q_error[empty] = 0.0, 0.0
         return p, p_error, q, q_error
 
     def cut(self, levels: Array) -> Array:

@@ -49,6 +49,17 @@ def banded(count: int) -> int:
     return round(BAND ** round(math.log(count) / math.log(BAND)))
 
 
+def raised(count: int) -> int:
+    """The count or one at most 1/64 above it, the same for many neighbours that share its plan.
+
+    >>> raised(60), raised(1001), raised(1008)
+    (60, 1008, 1008)
+    """
+    unit = 1 << max(count.bit_length() - 7, 0)
+    more = -(-count // unit) * unit
+    return more if banded(more) == banded(count) else count
+
+
 @dataclass(frozen=True, slots=True)
 class TiltPlan:
     """The moments of a composition, the tilt for a delta, and the epsilon it is centred at."""
@@ -58,12 +69,17 @@ class TiltPlan:
     center: float
 
 
-@lru_cache(maxsize=512)
 def planned(
     losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, log_delta: int
 ) -> tuple[TiltPlan, Hashable]:
     """The plan of about this composition at delta = e^log_delta, and the key of its spectrum."""
-    counts = tuple(banded(count) for count in counts)
+    return _planned(losses, tuple(map(banded, counts)), side, log_delta)
+
+
+@lru_cache(maxsize=512)
+def _planned(
+    losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, log_delta: int
+) -> tuple[TiltPlan, Hashable]:
     rough = tuple(_rough(loss) for loss in losses)
     # Where rounding is all that tells the sides apart, they share a plan.
     shared = Side.UPPER if None not in rough else side

@@ -44,23 +44,31 @@ class SymmetricPair(LossPair):
         losses = np.concatenate((middle, -middle, [0.0]))
         return losses, np.log(np.concatenate((p, q, [rest])))
 
-    def upper(self, step: float, low: float, high: float) -> LatticeLoss:  # noqa: ARG002
-        """Positive cells from the tails, negative ones mirrored, the rest at 0."""
+    def upper(self, step: float, low: float, high: float) -> LatticeLoss:
+        """Positive cells from the tails, negative ones mirrored, the rest at 0.
+
+        From a positive `low` on, all that is below it is raised to the first point.
+        """
         lattice = Lattice(step)
-        index = lattice.covering(0.0, high)
+        index = lattice.covering(max(low, 0.0), high)
         a, a_error, b, b_error = self.tails(lattice.levels(index))
         error_p, error_q = a_error[:-1] + a_error[1:], b_error[:-1] + b_error[1:]
         p, q = np.maximum(a[:-1] - a[1:], 0.0), np.maximum(b[:-1] - b[1:], 0.0)
-        none = np.zeros(2 * len(p))
+        mirrored = slice(0, len(p) if low <= 0 else 0)
+        at = np.concatenate((index[:-1], -1 - index[:-1][mirrored]))
         cells = Cells(
-            np.concatenate((index[:-1], -1 - index[:-1])),
-            np.concatenate((p + error_p, q + error_q)) * (1 + 4 * UNIT),
-            np.maximum(np.concatenate((q - error_q, p - error_p)), 0.0) * (1 - 4 * UNIT),
-            none,
-            none,
+            at,
+            np.concatenate((p + error_p, (q + error_q)[mirrored])) * (1 + 4 * UNIT),
+            np.maximum(np.concatenate((q - error_q, (p - error_p)[mirrored])), 0.0)
+            * (1 - 4 * UNIT),
+            np.zeros(len(at)),
+            np.zeros(len(at)),
         )
         infinite = float(a[-1] + a_error[-1]) * (1 + 4 * UNIT)
         result = spread(lattice, cells, infinite)
+        if low > 0:
+            result.masses[0] += max(1.0 - float(a[0]) + float(a_error[0]) + 4 * UNIT, 0.0)
+            return result
         rest = 1.0 - float(a[0] + b[0]) + float(a_error[0] + b_error[0]) + 4 * UNIT
         result.masses[-result.first] += max(rest, 0.0)
         # Losses below the lattice are raised to its first point.

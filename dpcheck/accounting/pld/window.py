@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcheck.accounting.pld.pairs import LossPair
+from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import Array
 
@@ -23,6 +24,8 @@ OUTSIDE = -23.0
 RARE = 13.0
 # Nodes of the picture of one loss; more are merged.
 MOST_NODES = 1000
+# Points of the largest lattice.
+MAX_POINTS = 2**21
 # Tilts over the standard deviation, and slopes of Chernoff bounds, that are tried.
 _TILTS = np.geomspace(1e-3, 1e4, 72)
 _SLOPES, _SHARES = np.geomspace(0.02, 60.0, 36), np.geomspace(0.05, 1.0, 8)
@@ -190,6 +193,15 @@ def reach(cumulants: Cumulants, tilt: float) -> Reach:
         float(slopes[best_up]),
         mean,
         sd,
+    )
+
+
+def too_many_points(cumulants: Cumulants) -> CannotCertify:
+    """Why a composition is refused."""
+    return CannotCertify(
+        f"composing {cumulants.uses} steps needs a lattice of more than {MAX_POINTS} points to be "
+        "certified within memory; the Renyi bound still holds: ask for it with method='rdp'.",
+        uses=cumulants.uses,
     )
 
 

@@ -80,3 +80,21 @@ def test_a_distribution_that_says_nothing_does_not_end_the_search(monkeypatch):
     bound = dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.1) * 10, delta=1e-5)
     assert math.isfinite(bound.upper)
     assert bound.method.startswith("rdp")
+
+
+def test_answers_by_the_lattice_say_what_their_arithmetic_assumes():
+    def told(bound):
+        return any("IEEE 754" in text and "certified.md" in text for text in bound.assumes)
+
+    sampled, exact = dpcheck.SampledGaussian(1.0, 0.01) * 100, dpcheck.Gaussian(1.0) * 3
+    assert told(dpcheck.epsilon(sampled, delta=1e-5))
+    assert told(dpcheck.delta(sampled, epsilon=0.5))
+    assert told(dpcheck.tradeoff(sampled, 0.1))
+    assert told(dpcheck.epsilon(sampled | exact, delta=1e-9))
+    for bound in (
+        dpcheck.epsilon(exact, delta=1e-5),
+        dpcheck.delta(exact, epsilon=0.5),
+        dpcheck.tradeoff(exact, 0.1),
+        dpcheck.epsilon(dpcheck.PureDP(0.5) * 3),
+    ):
+        assert not told(bound)

@@ -1,6 +1,7 @@
 """Parameters at the ends of their ranges get an answer with lower <= upper or a dpcheck error."""
 
 import math
+import tracemalloc
 import warnings
 
 import mpmath
@@ -196,3 +197,20 @@ def test_a_small_pure_part_beside_a_large_gaussian_one_is_added():
     assert alone.lower <= both.upper <= alone.upper * (1 + 1e-4)
     few = dpcheck.epsilon(dpcheck.PureDP(small) * 50, delta=1e-5, adjacency="zero-out")
     assert 0 < few.lower <= few.upper <= 50 * small * (1 + 1e-12)
+
+
+def test_a_loss_far_from_0_next_to_integer_noise_takes_little_memory():
+    # Found by benchmarks/fuzz: all losses from 0 on were laid on the lattice of the integers.
+    steps = dpcheck.DiscreteGaussian(50.10095317403506, 8) * 14
+    event = dpcheck.FixedBatchGaussian(0.00909204959083336, 4557769, 3597) + steps
+    tracemalloc.start()
+    bound = dpcheck.epsilon(event, delta=1.2e-6, adjacency="replace-one")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 256 * 2**20
+    # The batch alone has delta rate F(y), y = 1 + (e^eps - 1)/rate, F the curve of N(mu, 1), mu = 2/sigma.
+    rate, mu = mp.mpf(3597) / 4557769, 2 / mp.mpf(0.00909204959083336)
+    y = 1 + mp.expm1(mp.mpf(bound.upper)) / rate
+    far = mp.log(y) / mu + mu / 2
+    assert rate * (mp.ncdf(mu - far) - y * mp.ncdf(-far)) <= 1.2e-6
+    assert bound.upper < mu**2 / 2 + 6 * mu

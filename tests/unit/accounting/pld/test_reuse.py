@@ -6,8 +6,9 @@ import pytest
 
 import dpcheck
 from dpcheck.accounting.losses import GaussianMixtureLoss
+from dpcheck.accounting.pld import distribution
 from dpcheck.accounting.pld.distribution import ComposedLoss, worse_epsilon
-from dpcheck.accounting.pld.reuse import KEPT, SPECTRA, Shelf, banded
+from dpcheck.accounting.pld.reuse import KEPT, SPECTRA, Shelf, banded, raised
 from dpcheck.numerics.side import Side
 
 LOSS = GaussianMixtureLoss((1.0,), (0.01,))
@@ -68,3 +69,20 @@ def test_the_shelf_keeps_within_its_limit():
         assert shelf.get(key, lambda: made) is made
     assert 0 < shelf._bytes <= KEPT
     assert len(shelf._kept) < 2000
+
+
+def test_a_loop_gets_the_answers_of_fresh_questions():
+    """What a spectrum remembers of earlier counts and deltas changes no digit of an answer."""
+    steps = [61, 62, 310, 311, 1500, 1501, 1502, 1520]
+    looped = {(n, delta): _asked(n, delta) for delta in (1e-5, 1.2e-5) for n in steps}
+    for question, answer in looped.items():
+        SPECTRA.clear()
+        distribution._more_steps.cache_clear()
+        distribution._composed.cache_clear()
+        assert _asked(*question) == answer
+
+
+def test_raised_counts_share_a_plan():
+    for count in range(1, 3000):
+        assert count <= raised(count) <= count * (1 + 1 / 64)
+        assert banded(raised(count)) == banded(count)

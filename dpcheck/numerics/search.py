@@ -1,0 +1,195 @@
+"""Which lattice points an epsilon lies between: a guess from four cumulants, then fewer and fewer points.
+
+Nothing here is certified and nothing needs to be: any two neighbours with certified values on the two sides
+of delta enclose an answer. The points that are tried depend on the question alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfcx
+
+from dpcheck.numerics.rounding import Array, Indices
+from dpcheck.numerics.side import Side
+
+# Guesses before the whole window is looked at.
+TRIES = 4
+# Windows of more points than this are looked at by sections.
+ALL_POINTS = 512
+SECTIONS = 8
+_ROOT, _HALF_PI, _LOG_ROOT = math.sqrt(0.5), math.sqrt(math.pi / 2), math.log(2 * math.pi) / 2
+
+Evaluate = Callable[[Indices], tuple[Array, Array]]
+
+
+@dataclass(frozen=True, slots=True)
+class Saddle:
+    """About log F(epsilon): Edgeworth's expansion of the tilted sum, from its first four cumulants."""
+
+    log_scale: float
+    tilt: float
+    mean: float
+    deviation: float
+    skewness: float
+    kurtosis: float
+
+    def raised(self, by: float) -> Saddle:
+        """The same with log F larger by so much."""
+        scale = self.log_scale + by
+        return Saddle(scale, self.tilt, self.mean, self.deviation, self.skewness, self.kurtosis)
+
+    def log_divergence(self, epsilon: float) -> tuple[float, float]:
+        """(log F, about its derivative): F = A - B with F' = -B, tails of the law under P and Q."""
+        t, s = self.tilt, self.deviation
+        x = min(max((epsilon - self.mean) / s, -20.0), 20.0)
+        p, q = self._tail(x, t * s), self._tail(x, (t + 1) * s)
+        if not 0 < q < p < math.inf:
+            p, q = (_HALF_PI * float(erfcx(_ROOT * (x + d))) for d in (t * s, (t + 1) * s))
+        gap = max(p - q, 1e-300)
+        return self.log_scale - t * epsilon - x * x / 2 + math.log(gap) - _LOG_ROOT, -q / gap
+
+    def _tail(self, x: float, decay: float) -> float:
+        """The integral of e^(-decay (y - x)) over y > x against the law, over the normal density at x.
+
+        By parts those of Hermite's polynomials are H_k(y) -> H_(k-1)(x) - decay times the one before.
+        """
+        square = x * x
+        plain = _HALF_PI * float(erfcx(_ROOT * (x + decay)))
+        third = square - 1 - decay * (x - decay * (1 - decay * plain))
+        fourth = x * (square - 3) - decay * third
+        sixth = x * (square * (square - 10) + 15)
+        sixth -= decay * (square * (square - 6) + 3 - decay * fourth)
+        bend = self.skewness / 6 * third + self.kurtosis / 24 * fourth
+        return plain + bend + self.skewness**2 / 72 * sixth
+
+    def epsilon(self, log_delta: float, start: float) -> float:
+        """Where log F is about `log_delta`, by Newton's steps."""
+        found = start
+        for _ in range(5):
+            value, slope = self.log_divergence(found)
+            move = (log_delta - value) / min(slope, -1e-300)
+            move = min(max(move, -4 * self.deviation), 4 * self.deviation)
+            found += move
+            if abs(move) < 1e-5 * self.deviation:
+                break
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The values at the points of a window, and the delta that is looked for among them.
+
+    Point k stands for origin + k step, and `constant` is the part of a value that no point can change.
+    """
+
+    evaluate: Evaluate
+    start: int
+    size: int
+    origin: float
+    step: float
+    delta: float
+    constant: float
+    side: Side
+
+    def sections(self) -> Indices:
+        """All points of a small window, a few over a large one."""
+        if self.size <= ALL_POINTS:
+            return self.start + np.arange(self.size)
+        return self.start + (self.size - 1) * np.arange(SECTIONS + 1) // SECTIONS
+
+    def bracket(self, known: dict[int, tuple[float, float]]) -> tuple[int, int] | None:
+        """The best of the known neighbours on the two sides of delta."""
+        order = sorted(known)
+        above = [known[k][0] > self.delta for k in order]
+        if self.side is Side.UPPER:
+            after = above.index(False) if False in above else 0
+        else:
+            after = len(above) - above[::-1].index(True) if True in above else 0
+        return (order[after - 1], order[after]) if 0 < after < len(order) else None
+
+
+def neighbours(
+    asked: Question, saddle: Saddle
+) -> tuple[int, dict[int, tuple[float, float]]] | None:
+    """(k, values with their noise): delta lies between those at k and k + 1; None: not in the window."""
+    known: dict[int, tuple[float, float]] = {}
+    tries, points = 0, _extrapolated(asked, saddle, known)
+    while True:
+        if not len(points):
+            tries, points = TRIES, asked.sections()
+        values, noises = asked.evaluate(points)
+        known |= dict(
+            zip(points.tolist(), zip(values.tolist(), noises.tolist(), strict=True), strict=True)
+        )
+        found = asked.bracket(known)
+        if found is None:
+            if tries >= TRIES:
+                return None
+            tries += 1
+            points = _extrapolated(asked, saddle, known) if tries < TRIES else points[:0]
+        elif found[1] - found[0] == 1:
+            return found[0], known
+        else:
+            points = _between(*found, known, asked.delta)
+
+
+def _extrapolated(
+    asked: Question, saddle: Saddle, known: dict[int, tuple[float, float]]
+) -> Indices:
+    """The points around where the guess crosses, corrected by the last value once there is one."""
+    nothing = np.zeros(0, dtype=np.int64)
+    if asked.delta <= asked.constant:
+        return nothing
+    wanted = math.log(asked.delta - asked.constant)
+    last, start = asked.start + asked.size - 1, saddle.mean
+    if known:
+        # The known values are all on one side of delta: the nearest is the nearest in value.
+        near = min(known, key=lambda k: abs(known[k][0] - asked.delta))
+        if known[near][0] <= asked.constant:
+            return nothing
+        start = asked.origin + near * asked.step
+        wanted += saddle.log_divergence(start)[0] - math.log(known[near][0] - asked.constant)
+    place = math.floor((saddle.epsilon(wanted, start) - asked.origin) / asked.step)
+    place = min(max(place, asked.start), last)
+    around = range(max(place - 1, asked.start), min(place + 2, last) + 1)
+    return np.array([k for k in around if k not in known], dtype=np.int64)
+
+
+def _between(low: int, high: int, values: dict[int, tuple[float, float]], delta: float) -> Indices:
+    """Points around where log delta, read as a parabola, crosses; and the middle, to be sure."""
+    guess = (low + high) // 2
+    if values[high][0] > 0:
+        logs = {k: math.log(value / delta) for k, (value, _) in values.items() if value > 0}
+        others = [k for k in logs if k not in (low, high)]
+        third = min(others, key=lambda k: abs(2 * k - low - high), default=None)
+        guess = math.floor(min(max(_crossing(logs, low, high, third), low), high))
+    # Nearer and further points, as far as the bracket is wide: most end up between two of them.
+    reach = max((high - low) // 64, 1)
+    around = {
+        guess - reach,
+        guess - 1,
+        guess,
+        guess + 1,
+        guess + 2,
+        guess + reach,
+        (low + high) // 2,
+    }
+    return np.array(sorted(k for k in around if low < k < high), dtype=np.int64)
+
+
+def _crossing(logs: dict[int, float], low: int, high: int, third: int | None) -> float:
+    """Where the parabola through three points is 0, from the line through two of them."""
+    slope = min((logs[high] - logs[low]) / (high - low), -1e-300)
+    guess = low - logs[low] / slope
+    if third is None:
+        return guess
+    bend = ((logs[third] - logs[high]) / (third - high) - slope) / (third - low)
+    for _ in range(3):
+        value = logs[low] + slope * (guess - low) + bend * (guess - low) * (guess - high)
+        guess -= value / min(slope + bend * (2 * guess - low - high), slope / 4)
+        guess = min(max(guess, low), high)
+    return guess
