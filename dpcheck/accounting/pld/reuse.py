@@ -31,7 +31,7 @@ from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Spectrum
 
 # Counts are planned in steps of this ratio; within it a window still fits.
-BAND = 1.05
+BAND = 1.08
 # Counts up to here are planned one by one.
 FEW = 20
 # Bytes of spectra that are kept.
@@ -42,7 +42,7 @@ def banded(count: int) -> int:
     """The count that a plan for `count` is made for, within a few percent.
 
     >>> banded(7), banded(1000), banded(1001)
-    (7, 1021, 1021)
+    (7, 1019, 1019)
     """
     if count <= FEW:
         return count
