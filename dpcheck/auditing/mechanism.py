@@ -152,7 +152,12 @@ def audited(
     coins, and combines what they prove. scores="independent" states that the scores of different
     canaries are independent given their coins, which proves much more; "any" supposes nothing.
     """
-    ways = [bool(neighbours), records is not None, canaries is not None]
+    pairs = (
+        ()
+        if none_given(neighbours)
+        else tuple(as_pairs(neighbours, count("rows_per_person", rows_per_person)))
+    )
+    ways = [bool(pairs), records is not None, canaries is not None]
     if sum(ways) != 1:
         raise InvalidParameter(
             "give one of neighbours=[(D, D2), ...], records=dpcheck.records(...), or canaries=m "
@@ -168,11 +173,7 @@ def audited(
         raise InvalidParameter(
             f'scores must be "any" or "independent", not {scores!r}.', name="scores"
         )
-    owned = count("rows_per_person", rows_per_person)
-    pairs = tuple(as_pairs(neighbours, owned)) if neighbours else ()
-    described = (
-        records if records is None or isinstance(records, Records) else infer_records(records)
-    )
+    described = None if records is None else as_records(records)
 
     def mark(function: F) -> F:
         shape = None if form is None else as_form(form)
@@ -187,6 +188,21 @@ def audited(
         return function
 
     return mark
+
+
+def as_records(records: Records | Data) -> Records:
+    """A description of a record, or one guessed from a table."""
+    return records if isinstance(records, Records) else infer_records(records)
+
+
+def none_given(neighbours: object) -> bool:
+    """Whether no pairs were given; anything but an empty list is looked at."""
+    return isinstance(neighbours, list | tuple) and not neighbours
+
+
+def is_audited(function: object) -> bool:
+    """Whether `@audited` says what it claims."""
+    return isinstance(getattr(function, _AUDITED, None), Declaration)
 
 
 def declaration(function: object) -> Declaration:
@@ -241,8 +257,22 @@ class OutputDensity:
 
 def as_pairs(neighbours: Sequence[Data], rows_per_person: int = 1) -> list[Pair]:
     """Pairs of datasets, checked."""
+    if isinstance(neighbours, Records):
+        raise InvalidParameter(
+            "neighbours are pairs of datasets; a description of a record is given as records=.",
+            name="neighbours",
+        )
+    if not isinstance(neighbours, list | tuple):
+        raise InvalidParameter(
+            f"neighbours must be a list of pairs of datasets, [(D, D2), ...], not "
+            f"{type(neighbours).__name__}.",
+            name="neighbours",
+        )
     if not neighbours:
-        raise NothingToAudit("no neighbouring datasets were given; pass neighbours=[(D, D2)].")
+        raise NothingToAudit(
+            "no neighbouring datasets were given; pass neighbours=[(D, D2)], or "
+            "records=dpcheck.records(...) to have them searched."
+        )
     pairs = []
     for index, item in enumerate(neighbours):
         if isinstance(item, Pair):

@@ -9,8 +9,8 @@ from dataclasses import replace
 from textwrap import indent
 
 from dpcheck.auditing.limits import Limits
-from dpcheck.auditing.mechanism import as_mechanism, as_pairs
-from dpcheck.auditing.pairs.checking import check_pairs
+from dpcheck.auditing.mechanism import Pair, as_mechanism, as_pairs, as_records, none_given
+from dpcheck.auditing.pairs.forms import as_form
 from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
@@ -18,19 +18,23 @@ from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.budget import Budget
 from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import InvalidParameter, Undecided
+from dpcheck.core.records import Records
 from dpcheck.core.validate import open_probability, positive
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 from dpcheck.session.claims import read_claim
 from dpcheck.session.script import origin_of_mechanism, render
+from dpcheck.session.targets import pairs_of
 
 
 def audit_function(
     mechanism: object,
     *,
     claim: Plain,
-    neighbours: Sequence[Data],
+    neighbours: Sequence[Data] = (),
+    records: Records | Data | None = None,
+    form: str | None = None,
     adjacency: Adjacency | str,
     confidence: float = 0.999,
     seed: int = 0,
@@ -41,14 +45,15 @@ def audit_function(
     runner: Runner | None = None,
     name: str | None = None,
 ) -> AuditEntry:
-    """Audit any callable against a claim on the given neighbours; the entry of a report."""
+    """Audit any callable against a claim, on given neighbours or on those found among `records`."""
     alpha = 1 - open_probability("confidence", confidence)
     target = as_mechanism(mechanism, timeout)
     stated = read_claim(claim, adjacency, "stated by the caller")
     label = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
-    pairs = as_pairs(neighbours)
-    notes = check_pairs(pairs, stated.adjacency)
-    plan = PartPlan(label, "as given", stated, target, pairs, notes=notes)
+    pairs, described = _pairs(neighbours, records)
+    shape = None if form is None else as_form(form)
+    found = pairs_of(pairs, described, shape, stated.adjacency)
+    plan = PartPlan(label, "as given", stated, target, pairs, **found)
     deadline = math.inf if time_limit is None else time.time() + positive("time_limit", time_limit)
     limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance, deadline=deadline)
     entry = audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
@@ -59,13 +64,25 @@ def audit_function(
     return replace(entry, witness=witness.extended(python=program) if program else witness)
 
 
+def _pairs(
+    neighbours: Sequence[Data], records: Records | Data | None
+) -> tuple[list[Pair], Records | None]:
+    if records is None:
+        return as_pairs(neighbours), None
+    if not none_given(neighbours):
+        raise InvalidParameter("give neighbours or records, not both.", name="records")
+    return [], as_records(records)
+
+
 def assert_private(
     mechanism: object,
     *,
     epsilon: float | None = None,
     delta: float = 0.0,
     claim: Plain = None,
-    neighbours: Sequence[Data],
+    neighbours: Sequence[Data] = (),
+    records: Records | Data | None = None,
+    form: str | None = None,
     adjacency: Adjacency | str,
     confidence: float = 0.999,
     seed: int = 0,
@@ -76,8 +93,10 @@ def assert_private(
 ) -> AuditEntry:
     """Raise AssertionError, with the witness, if the mechanism provably breaks its claim.
 
-    Give epsilon and delta, or `claim`, an event whose whole curve is tested. Raises Undecided when
-    the runs cannot tell. Returns the audit's entry otherwise.
+    Give epsilon and delta, or `claim`, an event whose whole curve is tested; and `neighbours`, pairs
+    of datasets, or `records`, a description of a record among which they are searched (passed in
+    `form`, as for `dpcheck.audited`). Raises Undecided when the runs cannot tell. Returns the audit's
+    entry otherwise.
 
     Guarantee: a mechanism that keeps its claim fails with probability at most 1 - confidence.
     """
@@ -85,6 +104,8 @@ def assert_private(
         mechanism,
         claim=one_claim(epsilon, delta, claim),
         neighbours=neighbours,
+        records=records,
+        form=form,
         adjacency=adjacency,
         confidence=confidence,
         seed=seed,

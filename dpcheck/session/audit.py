@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from dpcheck.auditing.mechanism import declaration, is_audited, none_given
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.data import Data, Output, Plain
 from dpcheck.core.errors import InvalidParameter
+from dpcheck.core.records import Records
 from dpcheck.execution.parallel import Workers
 from dpcheck.session.assertion import audit_function, one_claim
 from dpcheck.session.made import made
@@ -25,6 +27,8 @@ def audit(
     delta: float | None = None,
     claim: Plain = None,
     neighbours: Sequence[Data] = (),
+    records: Records | Data | None = None,
+    form: str | None = None,
     adjacency: Adjacency | str | None = None,
     variant: str | None = None,
     settings: Settings = (),
@@ -39,12 +43,14 @@ def audit(
 ) -> AuditReport:
     """Audit a registered algorithm, `file.py:function`, or a function on given neighbours.
 
-    A function needs `neighbours`, an `adjacency`, and epsilon (with delta) or `claim`.
+    A function needs an `adjacency`, epsilon (with delta) or `claim`, and `neighbours` or `records`, a
+    description of a record among which they are searched; one that is decorated with
+    `dpcheck.audited` says all of it itself.
 
     Guarantee: something that keeps its claim is violated with probability at most 1 - confidence.
     """
     if isinstance(target, str):
-        if neighbours or claim is not None:
+        if claim is not None or records is not None or not none_given(neighbours):
             raise InvalidParameter(
                 "a target given by name states its own claim and neighbours; pass the function "
                 "itself to give others.",
@@ -71,6 +77,18 @@ def audit(
         raise InvalidParameter(
             "variant, settings and floating_point are for targets given by name.", name="variant"
         )
+    if is_audited(target):
+        said = declaration(target)
+        if said.canaries is not None:
+            raise InvalidParameter(
+                "a training with canaries is audited by name: file.py:function.", name="target"
+            )
+        if claim is None and epsilon is None:
+            claim = said.claim
+        adjacency = adjacency or said.adjacency
+        if records is None and none_given(neighbours):
+            neighbours, records = said.neighbours, said.records
+            form = form or (None if said.form is None else str(said.form))
     if adjacency is None:
         raise InvalidParameter(
             "say under which adjacency the datasets are neighbours.", name="adjacency"
@@ -79,6 +97,8 @@ def audit(
         target,
         claim=one_claim(epsilon, delta or 0.0, claim),
         neighbours=neighbours,
+        records=records,
+        form=form,
         adjacency=adjacency,
         confidence=confidence,
         seed=seed,

@@ -34,7 +34,9 @@ def read_claim(value: Any, adjacency: Adjacency | str, source: str) -> Claim:
     if value is None:
         raise NothingToAudit("no claim was given; pass epsilon (and delta), or claim=an event.")
     raise InvalidParameter(
-        f"a claim is an event, a Budget or a number, got {value!r}.", name="claim"
+        "a claim is a number (epsilon), dpcheck.Budget(epsilon, delta) or an event such as "
+        f"dpcheck.Gaussian(noise_multiplier=2), not {value!r}.",
+        name="claim",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,12 @@ from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.mechanism import (
     Declaration,
     Mechanism,
+    Pair,
     as_mechanism,
     declaration,
 )
 from dpcheck.auditing.pairs.checking import check_pairs
-from dpcheck.auditing.pairs.forms import default_form
+from dpcheck.auditing.pairs.forms import Form, default_form
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.signatures import Adapted, fitted
@@ -29,7 +30,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import UnsupportedAdjacency
-from dpcheck.core.records import in_one_line
+from dpcheck.core.records import Records, in_one_line
 from dpcheck.execution import code
 from dpcheck.execution.imports import load
 from dpcheck.execution.references import Reference, parse
@@ -72,21 +73,22 @@ def plan_target(
         stated,
         mechanism,
         declared.neighbours,
-        **pairs_of(declared, stated.adjacency),
+        **pairs_of(declared.neighbours, declared.records, declared.form, stated.adjacency),
     )
     share = max(ends - time.time(), 1e-3) / 3
     longest = share if timeout is None else min(timeout, share)
     return with_proof(plan, reference, declared, longest), _digest(reference, declared)
 
 
-def pairs_of(declared: Declaration, adjacency: Adjacency) -> dict[str, Any]:
+def pairs_of(
+    neighbours: Sequence[Pair], records: Records | None, form: Form | None, adjacency: Adjacency
+) -> dict[str, Any]:
     """How a plan gets its pairs: checked if they are given, searched if records are described."""
-    if declared.records is None:
-        return {"notes": check_pairs(declared.neighbours, adjacency)}
-    form = declared.form or default_form()
+    if records is None:
+        return {"notes": check_pairs(neighbours, adjacency)}
     return {
-        "pair_search": PairSearch(declared.records, adjacency, form),
-        "notes": (f"neighbours were searched among {in_one_line(declared.records)}",),
+        "pair_search": PairSearch(records, adjacency, form or default_form()),
+        "notes": (f"neighbours were searched among {in_one_line(records)}",),
     }
 
 
