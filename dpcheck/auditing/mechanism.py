@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -262,19 +262,21 @@ def as_pairs(neighbours: Sequence[Data], rows_per_person: int = 1) -> list[Pair]
             "neighbours are pairs of datasets; a description of a record is given as records=.",
             name="neighbours",
         )
-    if not isinstance(neighbours, list | tuple):
+    tabular = isinstance(neighbours, str | bytes | Mapping) or hasattr(neighbours, "shape")
+    if tabular or not isinstance(neighbours, Iterable):
         raise InvalidParameter(
             f"neighbours must be a list of pairs of datasets, [(D, D2), ...], not "
             f"{type(neighbours).__name__}.",
             name="neighbours",
         )
-    if not neighbours:
+    given = list(neighbours)
+    if not given:
         raise NothingToAudit(
             "no neighbouring datasets were given; pass neighbours=[(D, D2)], or "
             "records=dpcheck.records(...) to have them searched."
         )
     pairs = []
-    for index, item in enumerate(neighbours):
+    for index, item in enumerate(given):
         if isinstance(item, Pair):
             pairs.append(item)
         elif isinstance(item, tuple | list) and len(item) == 2:

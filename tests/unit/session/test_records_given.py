@@ -47,6 +47,7 @@ def test_a_decorated_function_says_all_of_it_itself():
         ({"neighbours": AGES}, "given as records="),
         ({"neighbours": 5}, "a list of pairs"),
         ({"neighbours": np.zeros((3, 2))}, "a list of pairs"),
+        ({"neighbours": {"D": [1.0], "D2": [2.0]}}, "a list of pairs"),
         ({"neighbours": [1, 2]}, r"neighbours\[0\] must be a pair"),
         ({"neighbours": [([], [{"age": 1.0}])], "records": AGES}, "not both"),
         ({"records": AGES, "form": "xml"}, "unknown form"),
