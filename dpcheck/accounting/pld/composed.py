@@ -387,6 +387,8 @@ class ComposedLoss:
     def _certain_leak(self) -> float:
         """A lower bound on the probability of an infinite loss somewhere."""
         leaks = [(pair.certain_infinite, count) for pair, count in self.parts]
+        if not any(p for p, _ in leaks):
+            return 0.0
         total = -math.expm1(math.fsum(n * math.log1p(-p) for p, n in leaks if p < 1))
         return 1.0 if any(p >= 1 for p, _ in leaks) else total * (1 - 1e-12)
 

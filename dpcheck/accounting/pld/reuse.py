@@ -38,6 +38,7 @@ FEW = 20
 KEPT = 24 * 2**20
 
 
+@lru_cache(maxsize=4096)
 def banded(count: int) -> int:
     """The count that a plan for `count` is made for, within a few percent.
 
