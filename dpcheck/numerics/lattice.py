@@ -24,7 +24,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array, Indices
+
+# Some arrays of so many numbers are within a few hundred megabytes.
+MOST_POINTS = 2**22
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,17 @@ class Lattice:
         """Indices from at most `low` to at least `high`, two at least, none spare on lattice points."""
         near = 1e-9 * self.step
         first = self.below(low + near)
-        return np.arange(first, max(self.below(high - near), first) + 2)
+        last = max(self.below(high - near), first) + 1
+        self.affords(last - first)
+        return np.arange(first, last + 1)
+
+    def affords(self, points: int) -> None:
+        """Refuse to lay so many points, for memory's sake."""
+        if points > MOST_POINTS:
+            raise CannotCertify(
+                f"the losses need {points:.3g} lattice points at a step of {self.step:.3g}; the Renyi bound "
+                "may still hold: ask for it with method='rdp'."
+            )
 
     def nearest(self, loss: float) -> int:
         """The index of the point next to `loss`."""
@@ -167,6 +181,7 @@ def pool(
 
     first = int(at.min()) - 1
     size = int(at.max()) - first + 3
+    lattice.affords(size)
     at -= first
     # Sums at a point err by a unit of the gross mass per entry, and a few for each entry itself.
     units = (16 + 4 * int(np.bincount(at).max())) * UNIT

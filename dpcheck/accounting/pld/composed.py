@@ -322,7 +322,7 @@ class ComposedLoss:
         last = sum(count * (loss.first + len(loss.masses) - 1) for loss, count in losses)
         start = max(math.floor((plan.low - origin) / step) - 1, first - 1)
         stop = min(math.ceil((plan.high - origin) / step) + 1, last + 2)
-        if stop - start > 4 * MAX_POINTS:  # losses with steps of their own cannot be made coarser
+        if stop - start > 2 * MAX_POINTS:  # losses with steps of their own cannot be made coarser
             raise too_many_points(cumulants)
         size = fast_size(max(stop - start, 128))
         return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)

@@ -27,6 +27,8 @@ from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array, Indices
 from dpcheck.numerics.side import Side
 
 POINTS = 8000
+# Points to the largest loss of a part, at most; its masses beyond the range are next to nothing.
+FARTHEST = 64 * POINTS
 # log of the mass that is left out at either end.
 FAINT = -100.0
 LEAST = 1e-290
@@ -70,7 +72,8 @@ def measure(parts: Sequence[tuple[LossPair, int]], side: Side) -> Measure:
     offset = slack = infinite = 0.0
     for (pair, count), (_, _, seen, _) in zip(parts, cumulants.parts, strict=True):
         ends = max(float(seen.min()), low - high), min(float(seen.max()), high)
-        top = pair.top if math.isfinite(pair.top) else ends[1]
+        # Up to the largest loss where that is near; else what is beyond the end has infinite loss.
+        top = pair.top if pair.top - ends[0] <= FARTHEST * step else ends[1]
         found = pair.upper(step, ends[0], top) if side is Side.UPPER else pair.lower(step, *ends)
         repeated, lost = _power(_Law(found.first, found.masses, 0.0), count, side)
         total, more = (repeated, 0.0) if total is None else _joined(total, repeated, side)
@@ -229,6 +232,10 @@ def lower_hull(x: Array, y: Array) -> Indices:
 
 def _pair(p: Array, q: Array, error: float, rest: float, side: Side) -> AtomicPair:
     kept = (p > LEAST) & ((q > LEAST) | (q == 0))
+    if not kept.any():
+        raise CannotCertify(
+            "no outcome of a finite loss is left: all that is known is that neighbours may be told apart."
+        )
     if side is Side.UPPER:
         rest += float(np.sum(p[~kept])) * (1 + 1e-12) + LEAST
     return AtomicPair(Atoms(p[kept], q[kept], error), rest=rest)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.accounting.pld.steep import entries_at, find_end
-from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import (
     Cells,
     Lattice,
@@ -27,8 +26,6 @@ from dpcheck.numerics.lattice import (
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
 from dpcheck.numerics.side import Side
 
-# Atoms spread over more lattice points than this are refused, for memory's sake.
-MOST_POINTS = 2**25
 # Rounding of atoms' masses and losses, in units, times (1 + |loss|).
 ATOM_UNITS = 64
 # More atoms than this are merged before they are put on a lower lattice.
@@ -207,11 +204,7 @@ def upper_atoms(
     index, left, right = spread_atoms(lattice, p[kept], np.maximum(losses[kept], low))
     first = int(index.min())
     size = int(index.max()) - first + 2
-    if size > MOST_POINTS:
-        raise CannotCertify(
-            f"losses up to {float(losses[kept].max()):.3g} need {size:.3g} lattice points at a step of "
-            f"{lattice.step:.3g}; the Renyi bound may still hold: ask for it with method='rdp'."
-        )
+    lattice.affords(size)
     masses = np.zeros(size)
     masses += np.bincount(index - first, weights=left, minlength=size)
     masses += np.bincount(index - first + 1, weights=right, minlength=size)

@@ -6,6 +6,7 @@ Written as (1 + v)^t - 1 - t v with E_Q[v] = 0: for t > 1 and t < 0 every term i
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -78,13 +79,18 @@ def mixture_log_moments(
         total = float(log_sum_exp(t[0] * log_base - x**2 / 2)) + float(np.log(norm))
         return np.array([total + 1e-12 * (1 + abs(total))])
     v = w @ np.expm1(terms)
-    growth = t[:, None] * np.log1p(v)
+    # Near v = -1 the digits of 1 + v are those of the sum without the 1.
+    rest = max(1.0 - math.fsum(weights), 0.0)
+    near = v < -0.5
+    log_base = np.log1p(np.where(near, 0.0, v))
+    log_base[near] = np.log(np.maximum(rest + w @ np.exp(terms[:, near]), 1e-300))
+    growth = t[:, None] * log_base
     height = growth - x**2 / 2
     density = np.exp(-(x**2) / 2)
     tops = height.max(axis=1)
     # Where the power alone could overflow, its product with the density is formed first.
     steep = growth > 50.0
-    gentle = _bernoulli_excess(np.where(steep, 0.0, v), t[:, None])
+    gentle = _bernoulli_excess(np.where(steep, 0.0, v), np.where(steep, 0.0, growth), t[:, None])
     direct = np.exp(np.minimum(height, 400.0)) - density * (1 + t[:, None] * v)
     excess = np.where(steep, direct, gentle * density).sum(axis=1)
     # Far above 1, the 1 + t v that is subtracted is lost in rounding anyway.
@@ -121,7 +127,8 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
     if height.max() > 300.0:
         return float(log_sum_exp(height))
     v = rate * np.expm1(loss)
-    return float(np.log1p((_bernoulli_excess(v, exponent) * mass).sum()))
+    growth = exponent * np.log1p(v)
+    return float(np.log1p((_bernoulli_excess(v, growth, exponent) * mass).sum()))
 
 
 def _log_rest(weight: float) -> float:
@@ -186,11 +193,11 @@ def _excess_integral(shift: float, j: Floats, low: Floats, high: Floats) -> Floa
     return np.asarray(log_sum_exp(terms.reshape(len(j), -1)) + scale)
 
 
-def _bernoulli_excess(v: Floats, t: Floats | float) -> Floats:
-    """(1 + v)^t - 1 - t v without cancellation; v > -1."""
+def _bernoulli_excess(v: Floats, growth: Floats, t: Floats | float) -> Floats:
+    """(1 + v)^t - 1 - t v without cancellation, from growth = t log(1 + v)."""
     small = np.abs(v) < 0.1 / (1 + np.abs(t))
     with np.errstate(over="ignore"):
-        direct = np.expm1(t * np.log1p(np.where(small, 0.0, v))) - t * np.where(small, 0.0, v)
+        direct = np.expm1(np.where(small, 0.0, growth)) - t * np.where(small, 0.0, v)
     series = _binomial_tail(np.where(small, v, 0.0), t)
     return np.where(small, series, direct)
 

@@ -10,8 +10,10 @@ import pytest
 from mpmath import mp
 
 import dpcheck
-from dpcheck.core.errors import DpcheckError
+from dpcheck.accounting.renyi.moments import mixture_log_moments
+from dpcheck.core.errors import CannotCertify, DpcheckError
 from dpcheck.numerics.enclose import LARGEST
+from dpcheck.numerics.lattice import Lattice
 
 EXTREMES = {
     "zero mass on both sides": (dpcheck.FinitePair((0.5, 0.5, 0.0), (0.5, 0.5, 0.0)), 0.0, 1e-12),
@@ -214,3 +216,40 @@ def test_a_loss_far_from_0_next_to_integer_noise_takes_little_memory():
     far = mp.log(y) / mu + mu / 2
     assert rate * (mp.ncdf(mu - far) - y * mp.ncdf(-far)) <= 1.2e-6
     assert bound.upper < mu**2 / 2 + 6 * mu
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "size", "delta"),
+    [
+        ((0.164, 0.836), (1.0, 0.0), 9, 7e-98),
+        ((0.53, 0.0, 0.221, 0.15, 0.099), (0.08, 0.876, 0.041, 0.003, 0.0), 3, 0.0028),
+    ],
+)
+def test_a_group_that_is_told_apart_for_certain_is_unbounded(p, q, size, delta):
+    # Found by benchmarks/fuzz. An outcome that the neighbour never has is likelier than delta.
+    group = dpcheck.Grouped(dpcheck.FinitePair(p, q), size)
+    assert dpcheck.epsilon(group, delta=delta, adjacency="zero-out").upper == math.inf
+
+
+def test_a_sample_of_everybody_has_the_moments_of_the_whole():
+    # Found by benchmarks/fuzz: far left of the mean 1 + v underflowed, log1p(-1).
+    shift, orders = 4.003891377540587, (1.002, 1.0335, 2.0, 30.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = mixture_log_moments((shift,), (1.0,), orders)
+        back = mixture_log_moments((shift,), (1.0,), (-0.002, -1.0, -29.0))
+    for order, value in zip(orders, found, strict=True):  # log E e^(t (s x - s^2/2))
+        assert value == pytest.approx(order * (order - 1) * shift**2 / 2, rel=1e-10)
+    for order, value in zip((-0.002, -1.0, -29.0), back, strict=True):
+        assert value == pytest.approx(order * (order - 1) * shift**2 / 2, rel=1e-10)
+
+
+def test_a_largest_loss_far_beyond_the_rest_takes_little_memory():
+    # Found by benchmarks/fuzz: 200 million points up to a loss of 1e-3 among losses of 2e-8.
+    event = dpcheck.Grouped(dpcheck.TruncatedPoissonGaussian(729720.8, 0.00104, 495, 1), 5)
+    bound = dpcheck.epsilon(event, delta=2.6e-10, adjacency="add-remove")
+    # Five steps of at most mu = 1/sigma each, sampled or not: less than N(5 mu, 1).
+    whole = dpcheck.epsilon(dpcheck.GDP(5 / 729720.8), delta=2.6e-10).upper
+    assert 0 <= bound.lower <= bound.upper <= whole
+    with pytest.raises(CannotCertify, match="lattice points"):
+        Lattice(1e-12).covering(0.0, 1.0)
