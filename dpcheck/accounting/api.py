@@ -54,10 +54,9 @@ def epsilon(
     """
     relation, target = _resolve(event, adjacency), probability("delta", delta)
     chosen = best.accountants(method)
-    bounds = [
-        _assuming(profile, best.best_epsilon(profile, target, chosen))
-        for profile in profiles(event, relation)
-    ]
+    options = list(profiles(event, relation))
+    found = best.alternatives_epsilon(options, target, chosen)
+    bounds = [_assuming(profile, bound) for profile, bound in zip(options, found, strict=True)]
     question = partial(_explain, event, target, relation)
     return replace(_worst(bounds, relation), question=question)
 

@@ -64,6 +64,28 @@ def accountants(method: str = BEST) -> tuple[Accountant, ...]:
         ) from None
 
 
+def alternatives_epsilon(
+    profiles: Sequence[Profile], delta: float, chosen: Sequence[Accountant]
+) -> list[Bound]:
+    """`best_epsilon` of each; of one that cannot be the worst only an upper bound that is quick.
+
+    It cannot be where its Renyi bound is at most what is proved of another from below.
+    """
+    if len(profiles) < 2 or len(chosen) == 1:
+        return [best_epsilon(profile, delta, chosen) for profile in profiles]
+    renyi = ACCOUNTANTS[AccountingMethod.RENYI_OPTIMAL]
+    quick = [epsilon_upper(upper_side(profile), delta, renyi) for profile in profiles]
+    found: dict[int, Bound] = {}
+    proved = 0.0
+    for i in sorted(range(len(profiles)), key=lambda i: -quick[i]):
+        if quick[i] <= proved:
+            found[i] = Bound(0.0, quick[i], renyi.method.value)
+        else:
+            found[i] = best_epsilon(profiles[i], delta, chosen)
+            proved = max(proved, found[i].lower)
+    return [found[i] for i in range(len(profiles))]
+
+
 def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -> Bound:
     """Both sides of epsilon at `delta`; a single accountant asked by name gives no lower side."""
     side, known, alone = upper_side(profile), lower_side(profile), len(chosen) == 1

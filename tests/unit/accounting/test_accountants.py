@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import dpcheck
+from dpcheck.accounting.accountants import best
 from dpcheck.accounting.accountants.best import ACCOUNTANTS, METHODS, accountants
 from dpcheck.accounting.accountants.interface import AccountingMethod
 from dpcheck.accounting.calibrate import calibrate, calibrate_epochs, calibrate_noise
@@ -90,11 +91,39 @@ def test_answers_by_the_lattice_say_what_their_arithmetic_assumes():
     assert told(dpcheck.epsilon(sampled, delta=1e-5))
     assert told(dpcheck.delta(sampled, epsilon=0.5))
     assert told(dpcheck.tradeoff(sampled, 0.1))
-    assert told(dpcheck.epsilon(sampled | exact, delta=1e-9))
+    assert told(dpcheck.epsilon(sampled | dpcheck.Gaussian(30.0), delta=1e-9))
     for bound in (
         dpcheck.epsilon(exact, delta=1e-5),
+        dpcheck.epsilon(sampled | exact, delta=1e-9),  # decided without the lattice
         dpcheck.delta(exact, epsilon=0.5),
         dpcheck.tradeoff(exact, 0.1),
         dpcheck.epsilon(dpcheck.PureDP(0.5) * 3),
     ):
         assert not told(bound)
+
+
+def test_an_alternative_that_cannot_be_the_worst_takes_no_lattice(monkeypatch):
+    loud, quiet = dpcheck.SampledGaussian(0.8, 0.02) * 1500, dpcheck.SampledGaussian(4.0, 0.01) * 9
+    near = dpcheck.SampledGaussian(0.801, 0.02) * 1500
+    alone = [dpcheck.epsilon(event, delta=1e-6) for event in (loud, near)]
+    asked, ask = [], best.best_epsilon
+
+    def counted(*arguments):
+        asked.append(arguments)
+        return ask(*arguments)
+
+    monkeypatch.setattr(best, "best_epsilon", counted)
+    for event in (loud | quiet, quiet | loud):
+        asked.clear()
+        both = dpcheck.epsilon(event, delta=1e-6)
+        assert (both.lower, both.upper, both.method) == (
+            alone[0].lower,
+            alone[0].upper,
+            alone[0].method,
+        )
+        assert len(asked) == 1
+    asked.clear()
+    both = dpcheck.epsilon(near | loud, delta=1e-6)
+    assert both.upper == max(bound.upper for bound in alone)
+    assert both.lower == max(bound.lower for bound in alone)
+    assert len(asked) == 2  # too close to be told without
