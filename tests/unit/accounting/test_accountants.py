@@ -104,7 +104,7 @@ def test_answers_by_the_lattice_say_what_their_arithmetic_assumes():
 
 def test_an_alternative_that_cannot_be_the_worst_takes_no_lattice(monkeypatch):
     loud, quiet = dpcheck.SampledGaussian(0.8, 0.02) * 1500, dpcheck.SampledGaussian(4.0, 0.01) * 9
-    near = dpcheck.SampledGaussian(0.801, 0.02) * 1500
+    near = dpcheck.SampledGaussian(1.0, 0.03) * 1500
     alone = [dpcheck.epsilon(event, delta=1e-6) for event in (loud, near)]
     asked, ask = [], best.best_epsilon
 
