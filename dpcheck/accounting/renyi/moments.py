@@ -83,7 +83,11 @@ def mixture_log_moments(
     rest = max(1.0 - math.fsum(weights), 0.0)
     near = v < -0.5
     log_base = np.log1p(np.where(near, 0.0, v))
-    log_base[near] = np.log(np.maximum(rest + w @ np.exp(terms[:, near]), 1e-300))
+    base = rest + w @ np.exp(terms[:, near])
+    with np.errstate(
+        divide="ignore"
+    ):  # where it underflows a negative power is infinite: says nothing
+        log_base[near] = np.log(np.where(base > 1e-300, base, 0.0))
     growth = t[:, None] * log_base
     height = growth - x**2 / 2
     density = np.exp(-(x**2) / 2)

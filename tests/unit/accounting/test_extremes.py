@@ -253,3 +253,10 @@ def test_a_largest_loss_far_beyond_the_rest_takes_little_memory():
     assert 0 <= bound.lower <= bound.upper <= whole
     with pytest.raises(CannotCertify, match="lattice points"):
         Lattice(1e-12).covering(0.0, 1.0)
+
+
+def test_a_negative_moment_that_underflows_says_nothing_rather_than_too_little():
+    # t (t - 1) s^2 / 2 for a whole Gaussian; where e^(t s^2) leaves the range of floats, infinite.
+    for shift, order in ((6.0, -29.0), (30.0, -2.0), (20.0, -1.5)):
+        (found,) = mixture_log_moments((shift,), (1.0,), (order,))
+        assert found >= order * (order - 1) * shift**2 / 2 * (1 - 1e-10)
