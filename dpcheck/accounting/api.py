@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcheck.accounting.accountants import best
 from dpcheck.accounting.compose import Profile, profiles
-from dpcheck.accounting.losses import UnboundedLoss, reverse
+from dpcheck.accounting.losses import UnboundedLoss, reverse_parts
 from dpcheck.accounting.renyi.divergence import composed_renyi
 from dpcheck.accounting.renyi.lower import composed_renyi_lower
 from dpcheck.accounting.sides import lower_side, upper_side
@@ -111,8 +111,8 @@ def verify_epsilon(
                 "only compositions of Gaussian and Laplace steps can be verified by balls; ask "
                 "without verification, the bounds are certified all the same."
             )
-        backwards = tuple((reverse(loss), times) for loss, times in side.parts)
-        bounds += [pld_verify(way, target) for way in dict.fromkeys((side.parts, backwards))]
+        ways = dict.fromkeys((side.parts, reverse_parts(side.parts)))
+        bounds += [pld_verify(way, target) for way in ways]
     return _worst(bounds, relation)
 
 

@@ -212,7 +212,12 @@ def _expand(
         count = _multisets(len(options), times)
         if total * count > MOST_PROFILES:
             worst = LossBounds(_worst(options), None, failure=_failure(options))
-            ways.append([Counter({worst: times})])
+            found = [Counter({worst: times})]
+            if total * (1 + len(options)) <= MOST_PROFILES:
+                # The same choice every time is one of the ways, with a lower bound of its own.
+                found += [_times(option, times) for option in options]
+            total *= len(found)
+            ways.append(found)
             continue
         total *= count
         ways.append(
@@ -221,8 +226,8 @@ def _expand(
                 for picked in combinations_with_replacement(options, times)
             ]
         )
-    found = [sum(combination, Counter(fixed)) for combination in product(*ways)]
-    return _undominated([_canonical(profile) for profile in found])
+    seen = [sum(combination, Counter(fixed)) for combination in product(*ways)]
+    return _undominated([_canonical(profile) for profile in seen])
 
 
 def _times(profile: Profile, times: int) -> Counter[LossBounds]:

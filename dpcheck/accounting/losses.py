@@ -317,4 +317,11 @@ def reverse(loss: Loss) -> Loss:
         return replace(loss, inner=reverse(loss.inner))
     if isinstance(loss, CoinLoss):
         return CoinLoss(tuple((share, reverse(option)) for share, option in loss.options))
+    if isinstance(loss, WorstLoss):
+        return WorstLoss(tuple(reverse_parts(option) for option in loss.options))
     return loss
+
+
+def reverse_parts(parts: Parts) -> Parts:
+    """A composition with P and Q swapped in every part."""
+    return tuple((reverse(loss), times) for loss, times in parts)

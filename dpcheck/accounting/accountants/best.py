@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -15,7 +16,7 @@ from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiClassic, RenyiImproved, RenyiOptimal
 from dpcheck.accounting.accountants.variation import VariationAccountant
 from dpcheck.accounting.compose import Profile
-from dpcheck.accounting.losses import BoundedLoss
+from dpcheck.accounting.losses import BoundedLoss, LossBounds
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import UnknownName
@@ -40,6 +41,8 @@ BEST = "best"
 EXACT = 1e-10
 # A distribution this close to it is not either: no other accountant sees more of the loss.
 CLOSE, CLOSE_ABSOLUTE = 2e-3, 2e-6
+# So many alternatives are tried all at once before they are tried one by one.
+MANY = 3
 # The optimal composition of so many mechanisms takes no time.
 QUICK = 4
 _ALIASES = {"rdp": AccountingMethod.RENYI_OPTIMAL.value}
@@ -69,21 +72,40 @@ def alternatives_epsilon(
 ) -> list[Bound]:
     """`best_epsilon` of each; of one that cannot be the worst only an upper bound that is quick.
 
-    It cannot be where its Renyi bound is at most what is proved of another from below.
+    It cannot be where its Renyi bound is at most what is proved of another from below. Many that are left
+    are bounded at once, by a composition that contains each of them, where that costs next to nothing.
     """
     if len(profiles) < 2 or len(chosen) == 1:
         return [best_epsilon(profile, delta, chosen) for profile in profiles]
     renyi = ACCOUNTANTS[AccountingMethod.RENYI_OPTIMAL]
     quick = [epsilon_upper(upper_side(profile), delta, renyi) for profile in profiles]
     found: dict[int, Bound] = {}
-    proved = 0.0
-    for i in sorted(range(len(profiles)), key=lambda i: -quick[i]):
+    left = sorted(range(len(profiles)), key=lambda i: -quick[i])
+    while left:
+        worst = max((bound.upper for bound in found.values()), default=math.inf)
+        proved = max((bound.lower for bound in found.values()), default=0.0)
+        i = left.pop(0)
         if quick[i] <= proved:
             found[i] = Bound(0.0, quick[i], renyi.method.value)
-        else:
-            found[i] = best_epsilon(profiles[i], delta, chosen)
-            proved = max(proved, found[i].lower)
+            continue
+        if len(found) == 1 and len(left) >= MANY - 1 and math.isfinite(worst):
+            all_ = _containing([profiles[k] for k in (i, *left)])
+            if epsilon_upper(upper_side(all_), delta, renyi) <= max(quick) * (1 + CLOSE):
+                together = best_epsilon(all_, delta, chosen)
+                if together.upper <= worst * (1 + CLOSE):
+                    found |= dict.fromkeys((i, *left), replace(together, lower=0.0))
+                    break
+        found[i] = best_epsilon(profiles[i], delta, chosen)
     return [found[i] for i in range(len(profiles))]
+
+
+def _containing(profiles: Sequence[Profile]) -> Profile:
+    """A composition that has every part of each of these, so that none of them costs more."""
+    most: dict[LossBounds, int] = {}
+    for profile in profiles:
+        for bounds, times in profile:
+            most[bounds] = max(most.get(bounds, 0), times)
+    return tuple(sorted(most.items(), key=repr))
 
 
 def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -> Bound:

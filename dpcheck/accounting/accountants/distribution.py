@@ -127,8 +127,7 @@ def _worse_delta(ways: list[Parts], epsilon: float, side: Side) -> float:
 
 def _ways(parts: Parts) -> Iterable[Parts]:
     """The composition in both directions; one where they are the same."""
-    backwards = tuple((losses.reverse(loss), times) for loss, times in parts)
-    return dict.fromkeys((parts, backwards))
+    return dict.fromkeys((parts, losses.reverse_parts(parts)))
 
 
 def _without_negligible(parts: Parts) -> tuple[Parts, float]:
@@ -150,9 +149,9 @@ def _without_negligible(parts: Parts) -> tuple[Parts, float]:
 
 
 def _without_choices(parts: Parts) -> Iterable[tuple[Loss, int]]:
-    """Every option of a choice at once: costs more, but is one composition."""
+    """Every option of a choice that has no pair of its own at once: costs more, but is one composition."""
     for loss, times in parts:
-        if isinstance(loss, losses.WorstLoss):
+        if isinstance(loss, losses.WorstLoss) and not supports(loss, Side.UPPER):
             for option in loss.options:
                 yield from ((inner, count * times) for inner, count in _without_choices(option))
         else:

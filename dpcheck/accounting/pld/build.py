@@ -31,6 +31,7 @@ from dpcheck.accounting.losses import (
     SampledLoss,
     WithoutReplacementLoss,
     WithReplacementLoss,
+    WorstLoss,
     reverse,
 )
 from dpcheck.accounting.pld.allocation import AllocationPair
@@ -82,6 +83,9 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
         return side is Side.UPPER and loss.size <= LARGEST_GROUP and supports(loss.inner)
     if isinstance(loss, CoinLoss):
         return side is Side.UPPER and all(supports(option) for _, option in loss.options)
+    if isinstance(loss, WorstLoss):
+        parts = [part for option in loss.options for part, _ in option]
+        return side is Side.UPPER and all(supports(part) for part in parts)
     return isinstance(
         loss,
         GaussianLoss
@@ -177,7 +181,7 @@ def _built(loss: Loss, side: Side) -> LossPair:
         loss, AllocationLoss | WithoutReplacementLoss | WithReplacementLoss | ReplacedSampleLoss
     ):
         return _sampled_batch(loss, side)
-    if isinstance(loss, SampledLoss | GroupedLoss):
+    if isinstance(loss, SampledLoss | GroupedLoss | WorstLoss):
         return _changed(loss, side)
     if isinstance(loss, RevealedSizeLoss):
         return revealed_size_pair(loss.mu, loss.rate, loss.rows, backwards=loss.backwards)
@@ -186,8 +190,13 @@ def _built(loss: Loss, side: Side) -> LossPair:
     return _atomic(loss)
 
 
-def _changed(loss: SampledLoss | GroupedLoss, side: Side) -> LossPair:
-    """Sampling or a group, from the whole measure of what is inside."""
+def _changed(loss: SampledLoss | GroupedLoss | WorstLoss, side: Side) -> LossPair:
+    """Sampling, a group or a choice, from the whole measures of what is inside."""
+    if isinstance(loss, WorstLoss):
+        # No test of any option has more power than the pair made of the best tests of all of them, so that
+        # pair dominates each, and dominating pairs compose [Zhu2022, Theorem 10].
+        options = [[(build(part, side), times) for part, times in way] for way in loss.options]
+        return group_pair([measure(option, side) for option in options if option], 1)
     if isinstance(loss, GroupedLoss):
         ways = (loss.inner, reverse(loss.inner)) if loss.mixed else (loss.inner,)
         found = [measure([(build(way, side), 1)], side) for way in dict.fromkeys(ways)]

@@ -128,11 +128,15 @@ class Cumulants:
 
 
 def _thinned(losses: Array, logs: Array) -> tuple[Array, Array]:
-    """At most MOST_NODES nodes: neighbours merged at their mean, which many uses add up; the ends kept."""
+    """A few times MOST_NODES nodes: neighbours merged at their mean, which many uses add up; the ends and
+    large masses kept.
+    """
     every = -(-len(losses) // MOST_NODES)
     if every == 1:
         return losses, logs
-    starts = np.arange(0, len(losses), every)
+    large = np.flatnonzero(logs > -math.log(MOST_NODES))
+    starts = np.union1d(np.arange(0, len(losses), every), np.append(large, large + 1))
+    starts = starts[starts < len(losses)]
     total = np.logaddexp.reduceat(logs, starts)
     known = np.where(np.isfinite(total), total, 0.0)
     share = np.exp(logs - np.repeat(known, np.diff(np.append(starts, len(losses)))))

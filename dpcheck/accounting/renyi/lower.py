@@ -103,7 +103,7 @@ def composed_renyi_lower(parts: Parts, orders: Floats) -> Floats:
 
     Guarantee: never above it: divergences of independent pairs add in each direction.
     """
-    backwards = tuple((losses.reverse(loss), times) for loss, times in parts)
+    backwards = losses.reverse_parts(parts)
     totals = []
     for way in (parts, backwards):
         total = np.zeros_like(orders)
