@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -57,8 +58,7 @@ def epsilon(
     options = list(profiles(event, relation))
     found = best.alternatives_epsilon(options, target, chosen)
     bounds = [_assuming(profile, bound) for profile, bound in zip(options, found, strict=True)]
-    question = partial(_explain, event, target, relation)
-    return replace(_worst(bounds, relation), question=question)
+    return _worst(bounds, relation, partial(_explain, event, target, relation))
 
 
 def _explain(event: Event, delta: float, adjacency: Adjacency) -> object:
@@ -187,11 +187,13 @@ def _assuming(profile: Profile, bound: Bound) -> Bound:
     return replace(bound, assumes=(*found, RANDOMNESS, *bound.assumes))
 
 
-def _worst(bounds: list[Bound], adjacency: Adjacency) -> Bound:
+def _worst(
+    bounds: list[Bound], adjacency: Adjacency, question: Callable[[], object] | None = None
+) -> Bound:
     """The most expensive alternative: the largest upper bound, and the largest lower one."""
     if not bounds:
-        return Bound(0.0, 0.0, "empty", adjacency)
+        return Bound(0.0, 0.0, "empty", adjacency, (), question)
     top = max(bounds, key=lambda bound: bound.upper)
     lower = max(bound.lower for bound in bounds)
     assumes = tuple(dict.fromkeys(text for bound in bounds for text in bound.assumes))
-    return Bound(lower, top.upper, top.method, adjacency, assumes)
+    return Bound(lower, top.upper, top.method, adjacency, assumes, question)

@@ -12,11 +12,11 @@ from functools import lru_cache
 
 import numpy.typing as npt
 
-from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.pld.build import supports
 from dpcheck.accounting.pld.composed import ComposedLoss
 from dpcheck.accounting.pld.measures import lower_hull
-from dpcheck.accounting.pld.reuse import raised
+from dpcheck.accounting.pld.reuse import banded, raised
 from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.side import Side
 
@@ -59,37 +59,49 @@ def pld_epsilon(parts: Sequence[tuple[Loss, int]], delta: float, side: Side) -> 
     return compose(parts, side).epsilon(delta)
 
 
-def worse_epsilon(ways: Sequence[Sequence[tuple[Loss, int]]], delta: float, side: Side) -> float:
+def worse_epsilon(ways: Sequence[Parts], delta: float, side: Side) -> float:
     """epsilon(delta) of the worse of several directions, certified on `side`.
 
     Above, a direction that is estimated to cost less is proved to by a coarser lattice. Below, any one
     direction is a bound; the others are asked only where the estimates are too close to tell.
     """
-    composed = [compose(way, side).lean(delta) for way in ways]
-    estimates = [one.estimate(delta) for one, _ in composed] if len(composed) > 1 else [0.0]
-    order = sorted(range(len(composed)), key=lambda i: -estimates[i])
-
-    def epsilon(i: int) -> float:
-        one, added = composed[i]
-        return math.nextafter(one.epsilon(delta) + added, math.inf) if added else one.epsilon(delta)
-
-    found = epsilon(order[0])
+    if len(ways) == 1:
+        return _epsilon(ways[0], delta, side)
+    estimates = _estimates(tuple(map(_banded, ways)), side, round(math.log(delta)))
+    order = sorted(range(len(ways)), key=lambda i: -estimates[i])
+    found = _epsilon(ways[order[0]], delta, side)
     for i in order[1:]:
         if math.isinf(found):
             break
         gap = estimates[order[0]] - estimates[i]
         if side is Side.LOWER:
-            if gap <= CLOSE * abs(estimates[i]) or found <= 0:
-                found = max(found, epsilon(i))
+            if not gap > CLOSE * abs(estimates[i]) or found <= 0:
+                found = max(found, _epsilon(ways[i], delta, side))
             continue
         spare = min(gap * SPARED, MOST_SPARED * abs(estimates[i]))
-        one, added = composed[i]
+        one, added = compose(ways[i], side).lean(delta)
         left = math.nextafter(found - added, 0.0) if added else found
         if left < 0 or not (
             _surely_within(one, left, delta, spare) or one.within(left, delta, spare)
         ):
-            found = max(found, epsilon(i))
+            found = max(found, _epsilon(ways[i], delta, side))
     return found
+
+
+def _epsilon(way: Parts, delta: float, side: Side) -> float:
+    one, added = compose(way, side).lean(delta)
+    return math.nextafter(one.epsilon(delta) + added, math.inf) if added else one.epsilon(delta)
+
+
+def _banded(way: Parts) -> Parts:
+    return tuple((loss, banded(count)) for loss, count in way)
+
+
+@lru_cache(maxsize=512)
+def _estimates(ways: tuple[Parts, ...], side: Side, log_delta: int) -> list[float]:
+    """About epsilon of each direction near this delta; for planning only."""
+    delta = math.exp(min(log_delta, -1e-3))
+    return [compose(way, side).lean(delta)[0].estimate(delta) for way in ways]
 
 
 def _surely_within(one: ComposedLoss, epsilon: float, delta: float, spare: float) -> bool:
