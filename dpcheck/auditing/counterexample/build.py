@@ -202,7 +202,7 @@ def _shrunk(
 ) -> tuple[Pair, Parts, int]:
     """The smallest pair on which the game is still won, where playing it a few times is cheap."""
     calls = sum(part.size for side in seen for part in side)
-    cost = limits.pace.needs(2 * _ATTEMPTS * calls)
+    cost = limits.pace.at_best().needs(2 * _ATTEMPTS * calls)
     most = max(64, calls)
     if cost is None or cost > min(_CHEAP, limits.seconds_left / 4) or most * _ATTEMPTS > left:
         return pair, seen, 0
@@ -231,7 +231,7 @@ def _shrunk(
 
 def _affordable(limits: Limits, most: int) -> int:
     """Calls that may be made to confirm a rule: few of slow ones."""
-    fitting = limits.pace.within(min(_CONFIRMING, limits.seconds_left / 2))
+    fitting = limits.pace.at_best().within(min(_CONFIRMING, limits.seconds_left / 2))
     return max(_FEWEST, most if fitting is None else min(max(_TELLING, most), fitting))
 
 
@@ -239,7 +239,7 @@ def _telling(finding: Finding, limits: Limits) -> int:
     """Calls that show about how large a leak is, where it was refuted by few and they are quick."""
     if finding.method not in (Method.GUESSING_GAME, Method.NAMED_EVENT):
         return 0
-    seconds = limits.pace.needs(_TELLING)
+    seconds = limits.pace.at_best().needs(_TELLING)
     return 0 if seconds is None or seconds > min(_QUICK, limits.seconds_left / 4) else _TELLING
 
 
