@@ -152,3 +152,78 @@ def test_what_the_accountant_assumes_is_said():
     assumes = " ".join(engine.accountant.bound(1e-5).assumes)
     assert "Poisson sampling" in assumes
     assert "divisor" in assumes
+
+
+def _count_in_lightning(guard, folder, steps, checkpoint=None):
+    """A few steps on made-up rows, without noise: only the counting is looked at."""
+    import lightning.pytorch as pl
+
+    from dpcheck.integrations.guards.lightning import BudgetCallback
+
+    class Line(pl.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(2, 1)
+
+        def training_step(self, batch, _):
+            return self.layer(batch[0]).mean()
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.1)
+
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(torch.randn(8, 2)), batch_size=1
+    )
+    trainer = pl.Trainer(
+        max_steps=steps, accelerator="cpu", logger=False, default_root_dir=folder,
+        enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+        callbacks=[BudgetCallback(guard)],
+    )  # fmt: skip
+    trainer.fit(Line(), loader, ckpt_path=checkpoint)
+    return trainer
+
+
+def eighths():
+    """Eight steps fit."""
+    return BudgetGuard(dpcheck.PureDP(0.125), dpcheck.Budget(1.0), adjacency="add-remove")
+
+
+def test_lightning_goes_on_with_the_steps_of_its_checkpoint(tmp_path):
+    trainer = _count_in_lightning(eighths(), tmp_path, 5)
+    trainer.save_checkpoint(tmp_path / "kept.ckpt")
+    guard = eighths()
+    again = _count_in_lightning(guard, tmp_path, 50, tmp_path / "kept.ckpt")
+    assert (guard.steps, again.global_step) == (8, 8)  # three more, not eight
+    other = BudgetGuard(dpcheck.PureDP(0.2), dpcheck.Budget(1.0), adjacency="add-remove")
+    with pytest.raises(dpcheck.DpcheckError, match="counted for"):
+        _count_in_lightning(other, tmp_path, 50, tmp_path / "kept.ckpt")
+
+
+def test_the_trainer_goes_on_with_the_steps_of_its_checkpoint(tmp_path):
+    from transformers import Trainer, TrainingArguments
+
+    from dpcheck.integrations.guards.huggingface import BudgetCallback
+
+    class Line(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(2, 1)
+
+        def forward(self, rows):
+            return {"loss": self.layer(rows).mean()}
+
+    table = [{"rows": torch.randn(2)} for _ in range(8)]
+
+    def train(guard, steps, resume):
+        options = TrainingArguments(
+            str(tmp_path), max_steps=steps, save_steps=5, per_device_train_batch_size=1,
+            report_to=[], use_cpu=True, disable_tqdm=True, remove_unused_columns=False,
+        )  # fmt: skip
+        Trainer(Line(), options, train_dataset=table, callbacks=[BudgetCallback(guard)]).train(
+            resume_from_checkpoint=resume
+        )
+
+    train(eighths(), 5, resume=False)
+    guard = eighths()
+    train(guard, 50, resume=True)
+    assert guard.steps == 8

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dpcheck.accounting.api import epsilon
 from dpcheck.accounting.calibrate import calibrate_steps
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import BudgetExceeded
+from dpcheck.core.errors import BudgetExceeded, InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.core.validate import count
 
@@ -63,6 +63,32 @@ class BudgetGuard:
         self.steps += 1
         if self.log and (self.steps % self.log_every == 0 or self.left == 0):
             self.record()
+
+    def resume(self, steps: int) -> None:
+        """Count at least so many steps: those made before this guard was, by the run that goes on here."""
+        self.steps = max(self.steps, count("steps", steps, at_least=0))
+
+    def state_dict(self) -> dict[str, object]:
+        """What to keep beside a checkpoint: the steps made, and what they were counted for."""
+        return {"steps": self.steps, **self._terms()}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on with the steps of a checkpoint; refused if they were of another kind.
+
+        Guarantee: never counts fewer steps than before.
+        """
+        mine = self._terms()
+        theirs = {name: state.get(name) for name in mine}
+        if theirs != mine:
+            raise InvalidParameter(
+                f"the checkpoint's steps were counted for {theirs}, this guard is for {mine}; make the guard "
+                "with the same event, budget and adjacency, or account a change of plan with a ledger."
+            )
+        self.resume(count("steps", state.get("steps"), at_least=0))
+
+    def _terms(self) -> dict[str, object]:
+        budget = [self.budget.epsilon, self.budget.delta]
+        return {"event": repr(self.event), "budget": budget, "adjacency": str(self.adjacency)}
 
     def epsilon(self, delta: float | None = None) -> Bound:
         """What the steps so far spend, certified on both sides, at the budget's delta."""

@@ -24,7 +24,8 @@ class BudgetCallback(TrainerCallback):  # type: ignore[misc]  # untyped base
     def on_train_begin(
         self, args: Foreign, state: Foreign, control: Foreign, **_: Foreign
     ) -> Foreign:
-        """Nothing to train without a budget."""
+        """A run that goes on from a checkpoint has made its steps; nothing is left without a budget."""
+        self.guard.resume(state.global_step)
         control.should_training_stop = self.guard.left <= 0
         return control
 

@@ -21,6 +21,19 @@ class BudgetCallback(Callback):  # type: ignore[misc]  # untyped base
     def __init__(self, guard: BudgetGuard, *, counts: bool = True) -> None:
         self.guard, self.counts = guard, counts
 
+    def on_train_start(self, trainer: Foreign, pl_module: Foreign) -> None:
+        """A run that goes on from a checkpoint has made its steps; none is left without a budget."""
+        self.guard.resume(trainer.global_step)
+        trainer.should_stop = trainer.should_stop or self.guard.left <= 0
+
+    def state_dict(self) -> dict[str, object]:
+        """What Lightning keeps in its checkpoints."""
+        return self.guard.state_dict()
+
+    def load_state_dict(self, state_dict: Foreign) -> None:
+        """Go on where the checkpoint was written."""
+        self.guard.load_state_dict(state_dict)
+
     def on_before_optimizer_step(
         self, trainer: Foreign, pl_module: Foreign, optimizer: Foreign
     ) -> None:
