@@ -11,14 +11,14 @@ import numpy as np
 
 from dpcheck.accounting.accountants import best
 from dpcheck.accounting.compose import Profile, profiles
-from dpcheck.accounting.losses import UnboundedLoss, reverse_parts
+from dpcheck.accounting.losses import UnboundedLoss
 from dpcheck.accounting.renyi.divergence import composed_renyi
 from dpcheck.accounting.renyi.lower import composed_renyi_lower
 from dpcheck.accounting.sides import lower_side, upper_side
 from dpcheck.accounting.tradeoff import best_tradeoff
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.bound import Bound
-from dpcheck.core.errors import CannotCertify, InvalidParameter
+from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event, natural_adjacency
 from dpcheck.core.validate import finite, non_negative, probability
 
@@ -96,24 +96,15 @@ def epsilon_lower(event: Event, *, delta: float, adjacency: Adjacency | str | No
 def verify_epsilon(
     event: Event, *, delta: float, adjacency: Adjacency | str | None = None
 ) -> Bound:
-    """`epsilon` by the PLD, proved a second time in ball arithmetic; seconds to a minute.
+    """`epsilon` by the PLD, proved a second time in ball arithmetic; seconds to minutes.
 
-    Guarantee: raises CannotCertify unless a slow, independent proof confirms both sides.
+    Guarantee: raises CannotCertify unless a slow, independent proof confirms the upper side; `lower` is 0
+    where none confirms it.
     """
-    from dpcheck.accounting.pld.verify import pld_verify
+    from dpcheck.accounting.verification import verified
 
     relation, target = _resolve(event, adjacency), probability("delta", delta)
-    bounds = []
-    for profile in profiles(event, relation):
-        side = upper_side(profile)
-        if side.leak or side.failure or not side.parts:
-            raise CannotCertify(
-                "only compositions of Gaussian and Laplace steps can be verified by balls; ask "
-                "without verification, the bounds are certified all the same."
-            )
-        ways = dict.fromkeys((side.parts, reverse_parts(side.parts)))
-        bounds += [pld_verify(way, target) for way in ways]
-    return _worst(bounds, relation)
+    return _worst([verified(profile, target) for profile in profiles(event, relation)], relation)
 
 
 def delta(event: Event, *, epsilon: float, adjacency: Adjacency | str | None = None) -> Bound:

@@ -127,7 +127,7 @@ def command(
             click.echo(f"\n{_claim_line(answer, claim)}")
     if verify:
         with Progress() as progress:
-            progress.stage("proving it again in ball arithmetic: seconds to a minute")
+            progress.stage("proving it again in ball arithmetic: seconds to minutes")
             again = verify_epsilon(event, delta=delta, adjacency=relation)
         click.echo(
             f"verified in ball arithmetic: epsilon in [{again.lower:.6g}, {again.upper:.6g}]",

@@ -85,7 +85,7 @@ def test_the_answer_is_verified_by_balls(dpcheck):
     shown = dpcheck(*few, "--delta", "1e-4", "--verify")
     assert shown.returncode == 0, shown.stderr
     assert "verified in ball arithmetic" in shown.stderr
-    refused = dpcheck("account", "pure-dp", "--eps", "1", "--delta", "1e-5", "--verify")
+    refused = dpcheck("account", "zcdp", "--set", "rho=0.1", "--delta", "1e-5", "--verify")
     assert refused.returncode == 2
     assert "DPC202" in refused.stderr
 

@@ -111,7 +111,7 @@ def _containing(profiles: Sequence[Profile]) -> Profile:
 def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -> Bound:
     """Both sides of epsilon at `delta`; a single accountant asked by name gives no lower side."""
     side, known, alone = upper_side(profile), lower_side(profile), len(chosen) == 1
-    room = 1.0 if alone else _room_below(known, delta)
+    room = 1.0 if alone else room_below(known, delta)
     lowers = {"leak": math.inf if room < 0 else 0.0}
     uppers: dict[str, float] = {}
     for accountant in _in_turn(chosen, side):
@@ -200,13 +200,13 @@ def delta_upper(side: OneSide, epsilon: float, accountant: Accountant) -> float:
 
 def epsilon_lower(side: OneSide, delta: float) -> float:
     """The best lower bound on epsilon; parts that have none are left out."""
-    room = _room_below(side, delta)
+    room = room_below(side, delta)
     if room < 0:
         return math.inf
     return 0.0 if room >= 1 else max(a.epsilon_lower(side.parts, room) for a in accountants())
 
 
-def _room_below(side: OneSide, delta: float) -> float:
+def room_below(side: OneSide, delta: float) -> float:
     """What of `delta` is left beside the leak, rounded up; -1 where the leak is larger."""
     if not side.leak:
         return delta

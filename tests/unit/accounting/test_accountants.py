@@ -14,7 +14,7 @@ from dpcheck.accounting.calibrate import calibrate, calibrate_epochs, calibrate_
 from dpcheck.core.errors import InvalidParameter, UnknownName
 
 ROOT = Path(dpcheck.__file__).parent
-DOORS = {"dpcheck.accounting.pld.distribution", "dpcheck.accounting.pld.verify"}
+DOORS = {"dpcheck.accounting.pld.distribution", "dpcheck.accounting.pld.verify.proof"}
 
 
 def test_every_method_has_its_accountant():
