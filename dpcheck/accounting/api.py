@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -20,6 +21,7 @@ from dpcheck.core.bound import Bound
 from dpcheck.core.errors import CannotCertify, InvalidParameter
 from dpcheck.core.events.event import Event, natural_adjacency
 from dpcheck.core.validate import finite, non_negative, probability
+from dpcheck.numerics.enclose import enclose
 
 RANDOMNESS = (
     "noise is drawn from the stated continuous or integer distribution, not a float sampler"
@@ -171,7 +173,7 @@ def tradeoff(event: Event, fpr: float, *, adjacency: Adjacency | str | None = No
         _assuming(profile, best_tradeoff(profile, alpha)) for profile in profiles(event, relation)
     ]
     if not bounds:
-        return Bound(1 - alpha, 1 - alpha, "empty", relation)
+        return Bound(*enclose(1 - Fraction(alpha)), "empty", relation)
     # A person may be in any of the compositions: the least of the lower and of the upper bounds.
     worst = min(bounds, key=lambda bound: bound.lower)
     upper = min(bound.upper for bound in bounds)

@@ -172,7 +172,9 @@ def delta_upper(side: OneSide, epsilon: float, accountant: Accountant) -> float:
         plain = accountant.delta(side.parts, epsilon) if usable else 1.0
     total = side.leak + (1 - side.leak) * Fraction(plain)
     if side.failure:
-        total += Fraction((1 + math.exp(min(epsilon, 700.0))) * side.failure * (1 + 1e-12))
+        if epsilon > 700:
+            return 1.0
+        total += Fraction((1 + math.exp(epsilon)) * side.failure * (1 + 1e-12))
     return min(1.0, enclose(total)[1])
 
 

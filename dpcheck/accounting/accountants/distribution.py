@@ -145,7 +145,8 @@ def _without_negligible(parts: Parts) -> tuple[Parts, float]:
         elif largest > NEGLIGIBLE:
             kept.append((loss, times))
         elif largest > 0:
-            negligible = math.nextafter(negligible + largest, math.inf)
+            # `times` as a float, the product and the sum: three roundings, two steps.
+            negligible = math.nextafter(negligible + math.nextafter(largest, math.inf), math.inf)
     return tuple(kept), negligible
 
 

@@ -87,8 +87,9 @@ def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:
         return math.inf, math.inf
     if gdp_delta(mu, 0.0)[1] <= delta:
         return 0.0, 0.0
-    if math.isinf(mu * mu):  # the median loss is beyond the largest float
-        return (LARGEST if delta < 0.5 else 0.0), math.inf
+    if math.isinf(mu * mu):
+        # The median loss mu^2/2 is at least half of the largest float; delta(mu^2/2) > 1/2 - 1/mu.
+        return (LARGEST / 2 if delta < 0.5 else 0.0), math.inf
     # The loss is N(mu^2/2, mu^2), so delta(eps) <= exp(-(eps/mu - mu/2)^2/2): 3 roundings, and 6 of the root.
     middle, reach = mu * mu / 2, mu * math.sqrt(2 * math.log(1 / delta))
     low, high = 0.0, (middle + reach) * (1 + 16 * UNIT)
