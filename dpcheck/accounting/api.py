@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from dpcheck.accounting.accountants import best
+from dpcheck.accounting.accountants.distribution import PLAIN_ARITHMETIC
 from dpcheck.accounting.compose import Profile, profiles
 from dpcheck.accounting.losses import UnboundedLoss, reverse
 from dpcheck.accounting.renyi.divergence import composed_renyi
@@ -154,7 +155,8 @@ def rdp(event: Event, order: float, *, adjacency: Adjacency | str | None = None)
         finite_cost = not side.leak and not side.failure
         upper = float(composed_renyi(side.parts, orders)[0]) if finite_cost else math.inf
         lower = math.inf if known.leak else float(composed_renyi_lower(known.parts, orders)[0])
-        bounds.append(_assuming(profile, Bound(min(lower, upper), upper, "rdp")))
+        found = Bound(min(lower, upper), upper, "rdp", assumes=(PLAIN_ARITHMETIC,))
+        bounds.append(_assuming(profile, found))
     return _worst(bounds, relation)
 
 

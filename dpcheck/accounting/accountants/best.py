@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from dpcheck.accounting.accountants.distribution import ARITHMETIC, DistributionAccountant
+from dpcheck.accounting.accountants.distribution import (
+    ARITHMETIC,
+    PLAIN_ARITHMETIC,
+    DistributionAccountant,
+)
 from dpcheck.accounting.accountants.gaussian import GaussianAccountant
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.optimal import OptimalAccountant, response_epsilon
@@ -42,6 +46,15 @@ EXACT = 1e-10
 CLOSE, CLOSE_ABSOLUTE = 2e-3, 2e-6
 # The optimal composition of so many mechanisms takes no time.
 QUICK = 4
+# Accountants whose upper bounds rest on floats, but on no transform.
+_PLAIN = frozenset(
+    (
+        AccountingMethod.VARIATION.value,
+        AccountingMethod.RENYI_CLASSIC.value,
+        AccountingMethod.RENYI_IMPROVED.value,
+        AccountingMethod.RENYI_OPTIMAL.value,
+    )
+)
 _ALIASES = {"rdp": AccountingMethod.RENYI_OPTIMAL.value}
 
 
@@ -79,7 +92,7 @@ def alternatives_epsilon(
     proved = 0.0
     for i in sorted(range(len(profiles)), key=lambda i: -quick[i]):
         if quick[i] <= proved:
-            found[i] = Bound(0.0, quick[i], renyi.method.value)
+            found[i] = Bound(0.0, quick[i], renyi.method.value, assumes=(PLAIN_ARITHMETIC,))
         else:
             found[i] = best_epsilon(profiles[i], delta, chosen)
             proved = max(proved, found[i].lower)
@@ -205,8 +218,12 @@ def _summarised(uppers: Mapping[str, float], lowers: Mapping[str, float]) -> Bou
     method = min(uppers, key=lambda name: uppers[name])
     proof = max(lowers, key=lambda name: lowers[name])
     upper, lower = uppers[method], lowers[proof]
-    used = AccountingMethod.DISTRIBUTION.value in (method, proof)
+    used: tuple[str, ...] = ()
+    if AccountingMethod.DISTRIBUTION.value in (method, proof):
+        used = (ARITHMETIC,)
+    elif method in _PLAIN:
+        used = (PLAIN_ARITHMETIC,)
     if math.isinf(upper):
         method = "unbounded"
     # Both are proved, so they can cross only by the last digit of an exact value.
-    return Bound(min(lower, upper), upper, method, assumes=(ARITHMETIC,) if used else ())
+    return Bound(min(lower, upper), upper, method, assumes=used)

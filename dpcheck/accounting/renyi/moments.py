@@ -76,13 +76,14 @@ def mixture_log_moments(
     norm = step / np.sqrt(2 * np.pi)
     # 1 - sum w, rounded once however little it is: negative powers are as large as it is small.
     rest = max(math.fsum((1.0, *(-weight for weight in weights))), 0.0)
-    slip = _slip(t, float(np.abs(terms).max()), float(np.abs(x).max()), len(s))
-    if terms.max() > 690.0 and len(t) > 1:
+    top, half = float(terms.max()), x**2 / 2
+    slip = _slip(t, max(top, -float(terms.min())), max(-float(x[0]), float(x[-1])), len(s))
+    if top > 690.0 and len(t) > 1:
         return _one_by_one(shifts, weights, exponents)
-    if terms.max() > 690.0:  # too steep for plain numbers; digits near 1 are lost
+    if top > 690.0:  # too steep for plain numbers; digits near 1 are lost
         log_terms = np.logaddexp.reduce(np.log(w)[:, None] + terms, axis=0)
         log_base = np.logaddexp(math.log(rest) if rest > 0 else -math.inf, log_terms)
-        total = float(log_sum_exp(t[0] * log_base - x**2 / 2)) + float(np.log(norm))
+        total = float(log_sum_exp(t[0] * log_base - half)) + float(np.log(norm))
         return np.array([total]), slip + 1e-12 * (1 + abs(total))
     v = w @ np.expm1(terms)
     # Near v = -1 the digits of 1 + v are those of the sum without the 1.
@@ -94,19 +95,23 @@ def mixture_log_moments(
     ):  # where it underflows a negative power is infinite: says nothing
         log_base[near] = np.log(np.where(base > 1e-300, base, 0.0))
     growth = t[:, None] * log_base
-    height = growth - x**2 / 2
-    density = np.exp(-(x**2) / 2)
+    height = growth - half
+    density = np.exp(-half)
     tops = height.max(axis=1)
     # Where the power alone could overflow, its product with the density is formed first.
     steep = growth > 50.0
     gentle = _bernoulli_excess(np.where(steep, 0.0, v), np.where(steep, 0.0, log_base), t[:, None])
-    direct = np.exp(np.minimum(height, 400.0)) - density * (1 + t[:, None] * v)
-    if lowest > 0 and (t < 2).any():  # as in `_bernoulli_excess`
-        more = t[:, None] - 1
-        with np.errstate(over="ignore"):
-            grown = np.exp(log_base - x**2 / 2) * np.expm1(np.minimum(more * log_base, 700.0))
-        direct = np.where(t[:, None] < 2, grown - density * (more * v), direct)
-    excess = np.where(steep, direct, gentle * density).sum(axis=1)
+    excess = gentle * density
+    if steep.any():
+        direct = np.exp(np.minimum(height, 400.0)) - density * (1 + t[:, None] * v)
+        little = (t > 1) & (t < 2)
+        if little.any():  # as in `_bernoulli_excess`
+            more = t[little, None] - 1
+            with np.errstate(over="ignore"):
+                grown = np.exp(log_base - half) * np.expm1(np.minimum(more * log_base, 700.0))
+            direct[little] = grown - density * (more * v)
+        excess = np.where(steep, direct, excess)
+    excess = excess.sum(axis=1)
     # Far above 1, the 1 + t v that is subtracted is lost in rounding anyway.
     result: Floats = np.log1p(norm * np.where(tops > 300.0, 0.0, excess))
     for row in np.flatnonzero(tops > 300.0):
@@ -250,11 +255,15 @@ def _bernoulli_excess(v: Floats, log_base: Floats, t: Floats | float) -> Floats:
     """
     small = np.abs(v) < 0.1 / (1 + np.abs(t))
     logs, plain = np.where(small, 0.0, log_base), np.where(small, 0.0, v)
+    low = np.asarray((t > 1) & (np.asarray(t) < 2))
     with np.errstate(over="ignore"):
-        direct = np.expm1(t * logs) - t * plain
-        if np.any((t > 1) & (np.asarray(t) < 2)):
-            gained = (1 + plain) * np.expm1(np.minimum((t - 1) * logs, 700.0)) - (t - 1) * plain
-            direct = np.where((t > 1) & (np.asarray(t) < 2), gained, direct)
+        if low.all():
+            direct = (1 + plain) * np.expm1((t - 1) * logs) - (t - 1) * plain
+        else:
+            direct = np.expm1(t * logs) - t * plain
+            if low.any():
+                gained = (1 + plain) * np.expm1((t - 1) * logs) - (t - 1) * plain
+                direct = np.where(low, gained, direct)
     series = _binomial_tail(np.where(small, v, 0.0), t)
     return np.where(small, series, direct)
 

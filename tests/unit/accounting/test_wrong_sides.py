@@ -203,3 +203,11 @@ def test_gauss_legendre_nodes_and_weights():
         assert abs(root - arb(float(node))) < 4 * UNIT
         # numpy's weights are right within 1e-12, a hundredth of RELATIVE_ERROR.
         assert abs(true_weight / arb(float(weight)) - 1) < 1e-12
+
+
+def test_renyi_answers_say_what_their_arithmetic_assumes():
+    event = dpcheck.SampledGaussian(1.0, 0.01) * 100
+    for bound in (dpcheck.epsilon(event, delta=1e-5, method="rdp"), dpcheck.rdp(event, 8.0)):
+        assert any("elementary functions" in text for text in bound.assumes)
+    exact = dpcheck.epsilon(dpcheck.Gaussian(1.0), delta=1e-5)
+    assert not any("elementary functions" in text for text in exact.assumes)
