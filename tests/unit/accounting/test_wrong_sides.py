@@ -16,7 +16,9 @@ from dpcheck.accounting.accountants.gaussian import gdp_epsilon
 from dpcheck.accounting.accountants.interface import AccountingMethod
 from dpcheck.accounting.accountants.pure import composed_largest_loss, largest_loss
 from dpcheck.accounting.curves import from_curve
+from dpcheck.accounting.pld.build import build
 from dpcheck.accounting.pld.distribution import pld_epsilon
+from dpcheck.accounting.pld.pairs import ATOM_UNITS
 from dpcheck.accounting.renyi.divergence import composed_renyi, renyi
 from dpcheck.accounting.renyi.lower import composed_renyi_lower, renyi_lower
 from dpcheck.accounting.renyi.moments import _NODES, _WEIGHTS, mixture_log_moments
@@ -99,6 +101,19 @@ def test_a_lower_lattice_sees_what_the_weights_leave():
     rest = 1 - sum(map(Fraction, weights))
     loss = losses.GaussianMixtureLoss((10.0, 15.0, 20.0), weights, backwards=True)
     assert pld_epsilon([(loss, 1)], 1e-5, Side.LOWER) <= -math.log(rest) + 1e-9
+
+
+@pytest.mark.parametrize(("ratio", "rate"), [(30.0, 1 - 2.0**-53), (12.0, 0.99999), (3.0, 0.9)])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_atoms_of_sampled_laplace_noise_at_rates_next_to_one(ratio, rate, backwards):
+    pair = build(losses.SampledLaplaceLoss(ratio, rate, backwards), Side.UPPER)
+    with mpmath.workdps(60):
+        r, q = mpmath.mpf(ratio), mpmath.mpf(rate)
+        ends = [mpmath.log(1 - q + q * mpmath.exp(sign * r)) for sign in (-1, 1)]
+        for found, true in zip(
+            pair.atoms.known, sorted(-x if backwards else x for x in ends), strict=True
+        ):
+            assert abs(mpmath.mpf(float(found)) - true) <= ATOM_UNITS * UNIT * (1 + abs(true))
 
 
 def test_probabilities_above_one_are_scaled_to_both_sides():
