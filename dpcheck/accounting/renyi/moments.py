@@ -175,7 +175,9 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> tuple[floa
         total = float(log_sum_exp(exponent * log_base + np.log(np.maximum(mass, 1e-320))))
         return total, 1e-12 * (1 + abs(total) + abs(exponent) * ratio)
     v = rate * np.expm1(loss)
-    log_base = np.log1p(v)
+    near = v < -0.5  # as for the normal law
+    log_base = np.log1p(np.where(near, 0.0, v))
+    log_base[near] = np.log((1.0 - rate) + rate * np.exp(loss[near]))
     height = exponent * log_base + np.log(mass)
     if height.max() > 300.0:
         value = float(log_sum_exp(height))

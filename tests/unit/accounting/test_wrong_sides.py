@@ -21,7 +21,12 @@ from dpcheck.accounting.pld.distribution import pld_epsilon
 from dpcheck.accounting.pld.pairs import ATOM_UNITS
 from dpcheck.accounting.renyi.divergence import composed_renyi, renyi
 from dpcheck.accounting.renyi.lower import composed_renyi_lower, renyi_lower
-from dpcheck.accounting.renyi.moments import _NODES, _WEIGHTS, mixture_log_moments
+from dpcheck.accounting.renyi.moments import (
+    _NODES,
+    _WEIGHTS,
+    laplace_log_moment,
+    mixture_log_moments,
+)
 from dpcheck.accounting.sides import OneSide
 from dpcheck.numerics.rounding import UNIT
 from dpcheck.numerics.side import Side
@@ -93,6 +98,30 @@ def test_divergences_at_orders_next_to_one_and_of_steep_shifts(shifts, weights, 
     at = np.array([order])
     truth = true_moment(shifts, weights, order) / (mpmath.mpf(order) - 1)
     assert renyi_lower(loss, at)[0] <= truth <= renyi(loss, at)[0]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "rate", "exponent"),
+    [
+        (40.0, 1 - 2.0**-53, -1.0),
+        (36.0, 1 - 2.0**-53, -2.0),
+        (20.0, 0.3, 1 + 1e-9),
+        (1.0, 0.1, -1e-9),
+    ],
+)
+def test_laplace_moments_at_rates_next_to_one_and_orders_next_to_one(ratio, rate, exponent):
+    with mpmath.workdps(45):
+        r, q, t = mpmath.mpf(ratio), mpmath.mpf(rate), mpmath.mpf(exponent)
+
+        def excess(loss):
+            v = q * mpmath.expm1(loss)
+            return (1 + v) ** t - 1 - t * v
+
+        pieces = mpmath.linspace(0, r, int(ratio) + 2)
+        middle = mpmath.quad(lambda x: mpmath.exp(-x) / 2 * excess(2 * x - r), pieces)
+        truth = mpmath.log1p(middle + mpmath.exp(-r) / 2 * excess(r) + excess(-r) / 2)
+        found, error = laplace_log_moment(ratio, rate, exponent)
+        assert abs(mpmath.mpf(found) - truth) <= error <= 2e-10 * found
 
 
 def test_a_lower_lattice_sees_what_the_weights_leave():
