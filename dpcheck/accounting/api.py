@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
 from dpcheck.accounting.accountants import best
+from dpcheck.accounting.accountants.distribution import PLAIN_ARITHMETIC
 from dpcheck.accounting.compose import Profile, profiles
 from dpcheck.accounting.losses import UnboundedLoss
 from dpcheck.accounting.renyi.divergence import composed_renyi
@@ -21,6 +23,7 @@ from dpcheck.core.bound import Bound
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event, natural_adjacency
 from dpcheck.core.validate import finite, non_negative, probability
+from dpcheck.numerics.enclose import enclose
 
 RANDOMNESS = (
     "noise is drawn from the stated continuous or integer distribution, not a float sampler"
@@ -143,7 +146,8 @@ def rdp(event: Event, order: float, *, adjacency: Adjacency | str | None = None)
         finite_cost = not side.leak and not side.failure
         upper = float(composed_renyi(side.parts, orders)[0]) if finite_cost else math.inf
         lower = math.inf if known.leak else float(composed_renyi_lower(known.parts, orders)[0])
-        bounds.append(_assuming(profile, Bound(min(lower, upper), upper, "rdp")))
+        found = Bound(min(lower, upper), upper, "rdp", assumes=(PLAIN_ARITHMETIC,))
+        bounds.append(_assuming(profile, found))
     return _worst(bounds, relation)
 
 
@@ -162,7 +166,7 @@ def tradeoff(event: Event, fpr: float, *, adjacency: Adjacency | str | None = No
         _assuming(profile, best_tradeoff(profile, alpha)) for profile in profiles(event, relation)
     ]
     if not bounds:
-        return Bound(1 - alpha, 1 - alpha, "empty", relation)
+        return Bound(*enclose(1 - Fraction(alpha)), "empty", relation)
     # A person may be in any of the compositions: the least of the lower and of the upper bounds.
     worst = min(bounds, key=lambda bound: bound.lower)
     upper = min(bound.upper for bound in bounds)

@@ -253,19 +253,21 @@ def _(event: training.MixtureGaussian, adjacency: Adjacency, group: int = 1) -> 
     noise_multiplier = Fraction(event.noise_multiplier)
     ends = [enclose(Fraction(c) / noise_multiplier) for c, _ in drawn]
     below, above = tuple(low for low, _ in ends), tuple(high for _, high in ends)
-    total = math.fsum(p for _, p in drawn)
-    weights = tuple(p / total for _, p in drawn) if total > 1 else tuple(p for _, p in drawn)
+    total = max(sum(Fraction(p) for _, p in drawn), Fraction(1))
+    # More weight on what is drawn dominates less. Probabilities of up to 1 in all are taken as they are.
+    shares = [enclose(Fraction(p) / total) for _, p in drawn]
+    fewer, weights = tuple(low for low, _ in shares), tuple(high for _, high in shares)
     if len(drawn) == 1 and weights[0] == 1:
         scale = 2 if adjacency is Adjacency.REPLACE_ONE else 1
         return LossBounds(GaussianLoss(scale * above[0]), GaussianLoss(scale * below[0]))
     if adjacency is not Adjacency.REPLACE_ONE:
-        return LossBounds(GaussianMixtureLoss(above, weights), GaussianMixtureLoss(below, weights))
+        return LossBounds(GaussianMixtureLoss(above, weights), GaussianMixtureLoss(below, fewer))
     if 1 - math.fsum(weights) < _LEAST_REST:
         widest = GaussianLoss(2 * max(above))
         return LossBounds(widest, None)
     return LossBounds(
         OppositeMixtureLoss(above, weights, binomial=False),
-        OppositeMixtureLoss(below, weights, binomial=False),
+        OppositeMixtureLoss(below, fewer, binomial=False),
     )
 
 

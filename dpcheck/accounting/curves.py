@@ -14,8 +14,9 @@ from dpcheck.accounting.sides import upper_side
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import CannotCertify
 from dpcheck.core.events.event import Event
-from dpcheck.numerics.rounding import Array
+from dpcheck.numerics.rounding import UNIT, Array
 from dpcheck.numerics.side import Side
+from dpcheck.numerics.tilted import divergences
 
 # A curve is followed to where its delta is below this; the rest counts as infinite loss.
 LAST_DELTA = 1e-15
@@ -83,9 +84,11 @@ def from_curve(step: float, first: int, deltas: Array) -> LatticeMasses:
     masses = np.zeros(len(deltas))
     masses[at - 1] = np.maximum(np.diff(slopes), 0.0) * x[at]
     infinite = float(values[-1])
-    # Differences of slopes lose digits: raise everything until no value lies below what was asked.
-    above = np.cumsum(masses[::-1])[::-1]
-    beyond = np.cumsum((masses / y)[::-1])[::-1]
-    reached = infinite + above - y * beyond
-    short = max(float(np.max(deltas / np.maximum(reached, 1e-300))), 1.0) * (1 + 1e-12)
+    # Differences of slopes lose digits: raise everything until no value lies below what was asked, at no
+    # point of the lattice and not at y = 0. The sums are of positive terms, 32 units a point as in `profile`.
+    reached = infinite + divergences(masses, 0.0, step)
+    short = max(float(np.max(deltas / np.maximum(reached, 1e-300))), 1.0)
+    short = max(short, 1 / (infinite + float(np.sum(masses)))) * (
+        1 + 1e-12 + 32 * UNIT * len(masses)
+    )
     return first, (masses * short).tolist(), infinite * short

@@ -7,7 +7,11 @@ import math
 import numpy as np
 
 from dpcheck.accounting.accountants.best import ACCOUNTANTS, delta_upper
-from dpcheck.accounting.accountants.distribution import ARITHMETIC, tradeoff_by_pld
+from dpcheck.accounting.accountants.distribution import (
+    ARITHMETIC,
+    PLAIN_ARITHMETIC,
+    tradeoff_by_pld,
+)
 from dpcheck.accounting.accountants.gaussian import gaussian_mu, gdp_false_negatives
 from dpcheck.accounting.accountants.interface import AccountingMethod
 from dpcheck.accounting.compose import Profile
@@ -43,7 +47,7 @@ def best_tradeoff(profile: Profile, false_positives: float) -> Bound:
         least, method = _by_deltas(above, false_positives), "epsilon-delta"
     upper = max(least, 1 - false_positives if most is None else most)
     used = method == AccountingMethod.DISTRIBUTION.value or most is not None
-    return Bound(least, upper, method, assumes=(ARITHMETIC,) if used else ())
+    return Bound(least, upper, method, assumes=(ARITHMETIC if used else PLAIN_ARITHMETIC,))
 
 
 def _by_deltas(side: OneSide, false_positives: float) -> float:

@@ -11,6 +11,8 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
 
+from flint import arb
+
 from dpcheck.accounting.losses import (
     BoundedLoss,
     BoundedRangeLoss,
@@ -32,6 +34,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidEvent, UnsupportedAdjacency
 from dpcheck.core.events import guarantee, noise, training
 from dpcheck.core.events.event import Event
+from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.enclose import enclose, enclose_root
 
 
@@ -133,11 +136,12 @@ def _(event: noise.RandomizedResponse, adjacency: Adjacency, group: int = 1) -> 
 
 def _log(ratio: Fraction) -> tuple[float, float]:
     """Floats below and above log(ratio), ratio >= 1."""
-    near = math.log1p(float(ratio - 1))
-    if near == 0.0:
-        return 0.0, math.ulp(0.0) if ratio > 1 else 0.0
-    slack = 4 * math.ulp(near)  # log1p and the conversion are within 2 steps together
-    return max(0.0, near - slack), near + slack
+    if ratio == 1:
+        return 0.0, 0.0
+    with precision(128):
+        rest = ratio - 1
+        ball = (arb(rest.numerator) / arb(rest.denominator)).log1p()
+        return max(0.0, below(ball)), above(ball)
 
 
 @worst_case.register
@@ -183,7 +187,7 @@ def _(event: guarantee.ApproxDP, adjacency: Adjacency, group: int = 1) -> LossBo
     else:
         growth = math.fsum(math.exp(i * event.epsilon) for i in range(steps))
     # An exponent of up to 700 errs by as many units, 1e-12 is 9,000.
-    delta = event.delta * growth * (1 + 1e-12)
+    delta = math.nextafter(event.delta * growth * (1 + 1e-12), math.inf) if event.delta else 0.0
     if delta >= 1:
         return LossBounds(UnboundedLoss(f"delta of a group of {steps} exceeds 1"), attained)
     return LossBounds(ResponseLoss(_scaled(event.epsilon, steps)[1], delta), attained)

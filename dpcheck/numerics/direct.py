@@ -42,7 +42,8 @@ def low_frequencies(laws: Sequence[tuple[Array, int]], size: int, flat: float) -
         strength = sum(count * _pair_strength(x, distance) for x, count in laws) * (1 - 1e-9)
         if 2 * strength <= flat:
             break
-        angle = math.acos(1 - flat / strength) * (1 + 1e-9)
+        # 1 - cos = 2 sin^2 of half the angle: right within a few units, however small it is.
+        angle = 2 * math.asin(math.sqrt(flat / (2 * strength))) * (1 + 1e-9)
         if distance > 1 and angle + 2 * before > 2 * math.pi:
             break
         reached = min(angle / distance, reached if reached is not None else math.pi)

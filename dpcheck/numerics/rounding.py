@@ -1,7 +1,7 @@
 """The floating-point error model that every certified sum in this package is inflated by.
 
 `UNIT` is the unit roundoff of float64. numpy's elementary functions err by at most a few units in
-the last place (measured against ball arithmetic in tests/unit/test_numerics_rounding.py, at most
+the last place (measured against ball arithmetic in tests/unit/numerics/test_tails.py, at most
 2); `ELEMENTARY` allows 8.
 """
 

@@ -175,7 +175,7 @@ class Convolution:
 
     def profile(self) -> Profile:
         """All points at once, by two recursions; upper bounds made to fall, lower ones too."""
-        body = _divergences(self.law(), self.window.tilt, self.step)
+        body = divergences(self.law(), self.window.tilt, self.step)
         allowance = self._error * _weight_norm(self.window.tilt, self.step, self.window.size)
         points = np.arange(self.window.start, self.window.start + self.window.size)
         # A step of the first recursion adds 8 + 1 + 1 + 1 units (e^x, its exponent, product, sum), of the
@@ -212,7 +212,8 @@ class Convolution:
         # (e^ahead - 1) / (e^step - 1), without overflow for steps of any size.
         share = np.exp(ahead - step) * np.expm1(-ahead) / np.expm1(-step)
         # The share errs by the rounding of the difference; moving it is sound in one direction only.
-        guard = 4 * UNIT * (1 + (np.abs(epsilons) + np.abs(left)) / step) + ELEMENTARY
+        # Three functions and as many operations: below 4 ELEMENTARY.
+        guard = 4 * UNIT * (1 + (np.abs(epsilons) + np.abs(left)) / step) + 4 * ELEMENTARY
         noise = np.where(inside, noises[where[: len(at)]], 1.0)
         if self.side is Side.UPPER:
             value = low + (high - low) * np.clip(share - guard, 0.0, 1.0)
@@ -355,7 +356,7 @@ def _largest_weight(t: float) -> float:
     return 1.01 * math.exp(-t * math.log1p(1 / t)) / (t + 1) if t > 0 else 1.01
 
 
-def _divergences(v: Array, t: float, step: float) -> Array:
+def divergences(v: Array, t: float, step: float) -> Array:
     """sum_{j>k} v_j e^{-t (j-k) h} (1 - e^{-(j-k) h}) for every k, by two positive recursions."""
     decay = math.exp(-t * step)
     later = _decaying_sums(np.ascontiguousarray(v[::-1]), decay)

@@ -8,7 +8,11 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from dpcheck.accounting.accountants.distribution import ARITHMETIC, DistributionAccountant
+from dpcheck.accounting.accountants.distribution import (
+    ARITHMETIC,
+    PLAIN_ARITHMETIC,
+    DistributionAccountant,
+)
 from dpcheck.accounting.accountants.gaussian import GaussianAccountant
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.optimal import OptimalAccountant, response_epsilon
@@ -45,6 +49,15 @@ CLOSE, CLOSE_ABSOLUTE = 2e-3, 2e-6
 MANY = 3
 # The optimal composition of so many mechanisms takes no time.
 QUICK = 4
+# Accountants whose upper bounds rest on floats, but on no transform.
+_PLAIN = frozenset(
+    (
+        AccountingMethod.VARIATION.value,
+        AccountingMethod.RENYI_CLASSIC.value,
+        AccountingMethod.RENYI_IMPROVED.value,
+        AccountingMethod.RENYI_OPTIMAL.value,
+    )
+)
 _ALIASES = {"rdp": AccountingMethod.RENYI_OPTIMAL.value}
 
 
@@ -86,7 +99,7 @@ def alternatives_epsilon(
         proved = max((bound.lower for bound in found.values()), default=0.0)
         i = left.pop(0)
         if quick[i] <= proved:
-            found[i] = Bound(0.0, quick[i], renyi.method.value)
+            found[i] = Bound(0.0, quick[i], renyi.method.value, assumes=(PLAIN_ARITHMETIC,))
             continue
         if len(found) == 1 and len(left) >= MANY - 1 and math.isfinite(worst):
             all_ = _containing([profiles[k] for k in (i, *left)])
@@ -194,7 +207,9 @@ def delta_upper(side: OneSide, epsilon: float, accountant: Accountant) -> float:
         plain = accountant.delta(side.parts, epsilon) if usable else 1.0
     total = side.leak + (1 - side.leak) * Fraction(plain)
     if side.failure:
-        total += Fraction((1 + math.exp(min(epsilon, 700.0))) * side.failure * (1 + 1e-12))
+        if epsilon > 700:
+            return 1.0
+        total += Fraction((1 + math.exp(epsilon)) * side.failure * (1 + 1e-12))
     return min(1.0, enclose(total)[1])
 
 
@@ -225,8 +240,12 @@ def _summarised(uppers: Mapping[str, float], lowers: Mapping[str, float]) -> Bou
     method = min(uppers, key=lambda name: uppers[name])
     proof = max(lowers, key=lambda name: lowers[name])
     upper, lower = uppers[method], lowers[proof]
-    used = AccountingMethod.DISTRIBUTION.value in (method, proof)
+    used: tuple[str, ...] = ()
+    if AccountingMethod.DISTRIBUTION.value in (method, proof):
+        used = (ARITHMETIC,)
+    elif method in _PLAIN:
+        used = (PLAIN_ARITHMETIC,)
     if math.isinf(upper):
         method = "unbounded"
     # Both are proved, so they can cross only by the last digit of an exact value.
-    return Bound(min(lower, upper), upper, method, assumes=(ARITHMETIC,) if used else ())
+    return Bound(min(lower, upper), upper, method, assumes=used)

@@ -14,7 +14,7 @@ from flint import arb
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.losses import GaussianLoss, Parts
 from dpcheck.numerics.balls import above, below, precision
-from dpcheck.numerics.enclose import LARGEST, enclose_root
+from dpcheck.numerics.enclose import enclose, enclose_root
 from dpcheck.numerics.rounding import UNIT
 
 
@@ -87,8 +87,10 @@ def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:
         return math.inf, math.inf
     if gdp_delta(mu, 0.0)[1] <= delta:
         return 0.0, 0.0
-    if math.isinf(mu * mu):  # the median loss is beyond the largest float
-        return (LARGEST if delta < 0.5 else 0.0), math.inf
+    if math.isinf(mu * mu):
+        # At the median loss mu^2/2 delta is above 1/2 - 1/mu, and no float lies between that and 1/2.
+        known = delta < 0.5 and math.isfinite(mu)
+        return enclose(Fraction(mu) ** 2 / 2)[0] if known else 0.0, math.inf
     # The loss is N(mu^2/2, mu^2), so delta(eps) <= exp(-(eps/mu - mu/2)^2/2): 3 roundings, and 6 of the root.
     middle, reach = mu * mu / 2, mu * math.sqrt(2 * math.log(1 / delta))
     low, high = 0.0, (middle + reach) * (1 + 16 * UNIT)

@@ -13,6 +13,7 @@ from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.numerics.balls import above, below, precision
+from dpcheck.numerics.enclose import enclose
 
 
 @singledispatch
@@ -31,9 +32,7 @@ def _(loss: losses.LaplaceLoss) -> tuple[float, float]:
 
 @largest_loss.register
 def _(loss: losses.DiscreteLaplaceLoss) -> tuple[float, float]:
-    exact = Fraction(loss.shift) / Fraction(loss.scale)
-    near = float(exact)
-    return math.nextafter(near, 0.0), math.nextafter(near, math.inf)
+    return enclose(Fraction(loss.shift) / Fraction(loss.scale))
 
 
 @largest_loss.register
@@ -123,7 +122,9 @@ def _(loss: losses.SampledLoss) -> tuple[float, float]:
         return (math.inf if math.isinf(lower) else 0.0), math.inf
     with precision(80):
         least = -(1 + arb(loss.rate) * (-arb(lower)).expm1()).log()
-        most = (1 + arb(loss.rate) * arb(min(upper, 1e8)).expm1()).log()
+        if upper > 1e8:  # sampling never costs more; balls of e^upper would fill the memory
+            return max(below(least), 0.0), upper
+        most = (1 + arb(loss.rate) * arb(upper).expm1()).log()
         return max(below(least), 0.0), above(most)
 
 
@@ -137,7 +138,9 @@ def _(loss: losses.WorstLoss) -> tuple[float, float]:
 def _(loss: losses.SelectedLoss) -> tuple[float, float]:
     # [Papernot2022] Corollary 3: (2 + shape) eps, or [Liu2019]'s 3 eps for geometric stopping.
     lower, upper = composed_largest_loss(loss.inner)
-    return lower, math.nextafter((2 + loss.shape) * upper, math.inf)
+    if math.isinf(upper):
+        return lower, upper
+    return lower, enclose((2 + Fraction(loss.shape)) * Fraction(upper))[1]
 
 
 def composed_largest_loss(parts: Parts) -> tuple[float, float]:
@@ -148,12 +151,19 @@ def composed_largest_loss(parts: Parts) -> tuple[float, float]:
         if math.isinf(upper):
             return (math.inf, math.inf) if math.isinf(lower) else (lower, math.inf)
         low, high = low + Fraction(lower) * times, high + Fraction(upper) * times
-    down, up = float(low), float(high)
+    down, up = _near(low), _near(high)
     # Exact sums rounded once: step outward only where the float is on the wrong side.
     return (
-        down if Fraction(down) <= low else math.nextafter(down, 0.0),
-        up if Fraction(up) >= high else math.nextafter(up, math.inf),
+        down if math.isfinite(down) and Fraction(down) <= low else math.nextafter(down, 0.0),
+        up if math.isinf(up) or Fraction(up) >= high else math.nextafter(up, math.inf),
     )
+
+
+def _near(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf
 
 
 class PureAccountant(Accountant):

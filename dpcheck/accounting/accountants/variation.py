@@ -14,6 +14,7 @@ from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
+from dpcheck.numerics.rounding import TINY
 
 # 1/sqrt(2 pi), the largest density of the normal law, rounded up.
 _NORMAL_PEAK = 0.3990
@@ -83,7 +84,8 @@ def composed_variation(parts: Parts) -> float:
 
 
 def _rounded(terms: Iterable[float]) -> float:
-    return min(math.fsum(terms) * _ROUND_UP, 1.0)
+    # TINY: a product may have underflowed, and at delta = 0 that would say that nothing is spent.
+    return min(math.fsum(terms) * _ROUND_UP + TINY, 1.0)
 
 
 class VariationAccountant(Accountant):

@@ -259,7 +259,8 @@ def _atomic(loss: Loss) -> LossPair:
         # Losses are +-eps, and 0 where an answer may say nothing.
         span = (1 if loss.neutral else 2) * loss.epsilon if loss.epsilon > 0 else None
         known = np.array([math.inf, loss.epsilon, -loss.epsilon, 0.0])
-        return AtomicPair(Atoms(p, q, 16 * UNIT, known), span=span)
+        # 1 + e^-x errs by 5 units, e^-x by 8, and up to 5 roundings follow: at most 18.
+        return AtomicPair(Atoms(p, q, 24 * UNIT, known), span=span)
     if isinstance(loss, FiniteLoss):
         p, q = np.array(loss.p), np.array(loss.q)
         lack = 1.0 - math.fsum(loss.p)
@@ -315,8 +316,8 @@ def _discrete_laplace(scale: float, shift: int) -> LossPair:
             shift=shift,
         )
     inner = np.arange(1, shift, dtype=np.float64)
-    center = math.tanh(1 / (2 * scale))
     end = 1 / (1 + math.exp(-1 / scale))
+    center = -math.expm1(-1 / scale) * end  # tanh(1/(2 scale))
     far = end * math.exp(-shift / scale)
     p = np.concatenate(([far], center * np.exp((inner - shift) / scale), [end]))
     q = np.concatenate(([end], center * np.exp(-inner / scale), [far]))
@@ -332,7 +333,9 @@ def merged(parts: Sequence[tuple[Loss, int]], side: Side) -> list[tuple[Loss, in
     squares: list[float] = []
     for loss, count in parts:
         if isinstance(loss, GaussianLoss):
-            squares.append(count * (loss.mu * loss.mu))
+            squares.append(
+                count * loss.mu * loss.mu
+            )  # in this order only what is nothing underflows
         elif count > 0:
             counts[loss] = counts.get(loss, 0) + count
     if math.fsum(squares) > 0:

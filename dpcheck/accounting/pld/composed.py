@@ -246,13 +246,13 @@ class ComposedLoss:
         rates = np.asarray(fpr, dtype=np.float64)
         if not self.parts:
             return 1.0 - rates
-        if self._plain is None:
-            self._plain = self._whole_profile()
-        y = np.exp(np.clip(self._plain.epsilons, -700.0, 700.0))
-        deltas = self._plain.deltas
-        flat = rates.ravel()
-        # The lattice curve is piecewise linear in y, so the supremum is at one of its points.
-        best = np.array([float(np.max(1.0 - deltas - y * a)) for a in flat]).reshape(rates.shape)
+        self._plain = self._plain or self._whole_profile()
+        y, deltas = np.exp(np.clip(self._plain.epsilons, -700.0, 700.0)), self._plain.deltas
+        if self.side is Side.UPPER:  # too small a y proves too much
+            y[self._plain.epsilons > 700.0] = math.inf
+        # The curve is piecewise linear in y: the supremum is at one of its points.
+        lost = (y * a if a > 0 else np.zeros(1) for a in rates.ravel())
+        best = np.array([float(np.max(1.0 - deltas - each)) for each in lost]).reshape(rates.shape)
         if self.side is Side.UPPER:
             return np.asarray(np.clip(best - 16 * UNIT, 0.0, 1.0))
         # Left of the lattice delta >= 1 - y and delta >= its first value; right of it y is larger.
@@ -264,8 +264,7 @@ class ComposedLoss:
     def drawn(self) -> tuple[Array, Array] | None:
         """(losses, density) of the composed law, hardly tilted; for drawing, not certified."""
         tilt = float(self.everything.grid[0])
-        terms = self._spectrum(self.everything, tilt)
-        if terms is None:
+        if (terms := self._spectrum(self.everything, tilt)) is None:
             return None
         composed = Convolution(terms, self.counts, self.side)
         points = composed.window.start + np.arange(composed.window.size)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from dpcheck.accounting.pld.pairs import Atoms, SmoothPair
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
@@ -34,8 +35,8 @@ class Mixture:
 
     @property
     def base(self) -> float:
-        """The weight of the unshifted part."""
-        return max(1.0 - math.fsum(self.weights), 0.0)
+        """The weight of the unshifted part, rounded once: its digits count where it is next to nothing."""
+        return max(math.fsum((1.0, *(-weight for weight in self.weights))), 0.0)
 
     def masses(self, parts: Mapping[float, tuple[Array, Array]]) -> tuple[Array, Array]:
         """(mass, error) of cells, from those of the law at every mean."""
@@ -82,10 +83,14 @@ class MixturePair(SmoothPair):
             error += grown * (a_error + 2 * UNIT * np.abs(a)) + 2 * ELEMENTARY * np.abs(change)
             slope += grown * a_slope
         total = value + unscale
-        result = np.log1p(value)
+        error += 2 * UNIT * (np.abs(value) + np.where(shift > 0, unscale, 0.0))
+        near = (value < -0.5) & (shift <= 0)
+        if near.any():  # the digits of 1 + value are those of the sum without the 1
+            total[near], error[near] = _sum_near(mixture, terms, near)
+        result = np.log1p(np.where(near, 0.0, value))
+        result[near] = np.log(np.maximum(total[near], TINY))
         if large:
             result = np.where(shift > 0, shift + np.log(np.maximum(total, TINY)), result)
-        error += 2 * UNIT * (np.abs(value) + np.where(shift > 0, unscale, 0.0))
         error = error / np.maximum(total - error, TINY) + 2 * ELEMENTARY * np.abs(result)
         return result, error, slope / total
 
@@ -170,6 +175,20 @@ class MixturePair(SmoothPair):
             return -sign * math.inf
         limit = math.log(fading.base) * sign
         return limit - sign * 8 * UNIT * (1 + abs(limit)) / fading.base
+
+
+def _sum_near(
+    mixture: Mixture, terms: Sequence[tuple[Array, Array, Array]], at: npt.NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """(base + sum w e^a, error) of positive terms; where it underflows nothing is known."""
+    total = np.full(int(np.count_nonzero(at)), mixture.base)
+    error = np.zeros_like(total)
+    for (a, a_error, _), weight in zip(terms, mixture.weights, strict=True):
+        grown = weight * np.exp(a[at])
+        total += grown
+        error += grown * (a_error[at] + 2 * UNIT * np.abs(a[at]))
+    error += (2 * ELEMENTARY + 2 * UNIT * len(terms)) * total
+    return total, np.where(total > 1e-290, error, math.inf)
 
 
 def _around(means: Sequence[float], spacing: float) -> Array:

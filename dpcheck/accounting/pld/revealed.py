@@ -40,7 +40,7 @@ def revealed_size_pair(mu: float, rate: float, rows: int, *, backwards: bool) ->
     sizes = np.arange(first, last + 1, dtype=np.float64)
     weights = binomial_masses(sizes, others, rate)
     # The size may be `rows` itself only with the record: all of that mass is lost.
-    lost = BEYOND + rate**rows * (1 + 1e-12)
+    lost = BEYOND + math.exp(rows * math.log(rate)) * (1 + 1e-12)
     stride = -(-len(sizes) // GROUPS)
     p_parts, loss_parts = [], []
     for start in range(0, len(sizes), stride):

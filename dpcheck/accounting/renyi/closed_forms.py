@@ -20,7 +20,7 @@ def concentration(parts: Parts) -> float | None:
     total = 0.0
     for loss, times in parts:
         if type(loss) is losses.GaussianLoss:
-            total += times * (loss.mu * loss.mu) / 2  # ** raises where this is infinite
+            total += times * loss.mu * loss.mu / 2  # ** raises where this is infinite
         elif type(loss) is losses.ConcentratedLoss and not loss.offset:
             total += times * loss.rho
         else:

@@ -9,14 +9,16 @@ import math
 from functools import singledispatch
 
 import numpy as np
+from flint import arb
 
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.renyi.moments import (
     LEAST_WEIGHT,
-    RELATIVE_ERROR,
     Floats,
+    exp_beyond_first,
+    half_square,
     laplace_log_moment,
     log_sum_exp,
     mixture_log_moments,
@@ -27,6 +29,7 @@ from dpcheck.accounting.renyi.sampled import (
     without_replacement_moment,
 )
 from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.balls import above, precision
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tails import binomial_masses, binomial_tail
 
@@ -45,7 +48,7 @@ def renyi(loss: Loss, orders: Floats) -> Floats:
 
 @renyi.register
 def _(loss: losses.GaussianLoss, orders: Floats) -> Floats:
-    return orders * (loss.mu * loss.mu) / 2 * _ROUND_UP  # [Mironov2017] Proposition 7
+    return half_square(orders, loss.mu) * _ROUND_UP  # [Mironov2017] Proposition 7
 
 
 @renyi.register
@@ -53,21 +56,11 @@ def _(loss: losses.LaplaceLoss, orders: Floats) -> Floats:
     # [Mironov2017] Proposition 6, with its first-order terms, which cancel, left out.
     a, r = orders, loss.ratio
     with np.errstate(over="ignore"):
-        excess = a * _exp_beyond_first((a - 1) * r) + (a - 1) * _exp_beyond_first(-a * r)
+        excess = a * exp_beyond_first((a - 1) * r) + (a - 1) * exp_beyond_first(-a * r)
         small = np.log1p(excess / (2 * a - 1))
     large = (a - 1) * r + np.log(a / (2 * a - 1)) + np.log1p((a - 1) / a * np.exp((1 - 2 * a) * r))
     moment = np.where((a - 1) * r > 600, large, small)
     return np.minimum(moment / (a - 1), r) * _ROUND_UP * (1 + 1e-12)
-
-
-def _exp_beyond_first(x: Floats) -> Floats:
-    """e^x - 1 - x, accurate near 0."""
-    near = np.abs(x) < 0.1
-    y = np.where(near, x, 0.0)
-    series = np.zeros_like(y)
-    for j in range(12, 2, -1):
-        series = y / j * (1 + series)
-    return np.where(near, y**2 / 2 * (1 + series), np.expm1(x) - x)
 
 
 @renyi.register
@@ -92,7 +85,7 @@ def _(loss: losses.BoundedLoss, orders: Floats) -> Floats:
 def _(loss: losses.BoundedRangeLoss, orders: Floats) -> Floats:
     a, e = orders, loss.epsilon
     concentrated = (
-        a * e**2 / 8 * (1 + 1e-12)
+        half_square(a, e) / 4 * (1 + 1e-12)
     )  # [Cesar2021] Lemma 3.2: a range of eps is eps^2/8-zCDP
     if e < 1e-3:
         return concentrated
@@ -166,10 +159,11 @@ def discrete_laplace_moment(
     ends = [(a - 1) * s / scale - share, -a * s / scale - share]
     if s > 1:
         inner = s * k + np.log(-np.expm1((1 - s) * k)) - k - np.log(-np.expm1(-k))
-        ends.append(inner - a * s / scale + math.log(math.tanh(1 / (2 * scale))))
+        centre = math.log(-math.expm1(-1 / scale)) - math.log1p(math.exp(-1 / scale))
+        ends.append(inner - a * s / scale + centre)
     moment = log_sum_exp(np.stack(ends, axis=-1))
-    # Exponents err by 10 units of themselves, four logarithms of 1e-16 or more by 8 units of 37 each.
-    return moment, 1e-14 * (16 + orders * s / scale)
+    # Exponents err by 10 units of themselves, logarithms, of 1/scale or more, by 8.
+    return moment, 1e-14 * (16 + abs(math.log(scale)) + orders * s / scale)
 
 
 @renyi.register
@@ -186,7 +180,14 @@ def finite_moment(loss: losses.FiniteLoss, orders: Floats) -> tuple[Floats, Floa
     """(log E_Q (P/Q)^a, bound on its error) of two tables with the same support."""
     p, q = np.asarray(loss.p), np.asarray(loss.q)
     p, q = p[p > 0], q[p > 0]
+    # Right within 20 units of itself, however small the masses: p - q is exact where they are close.
+    with np.errstate(over="ignore", under="ignore"):
+        quotient = p / q
+    close = (quotient > 0.5) & (quotient < 2.0)
+    far = ~close & (quotient > 1e-300) & np.isfinite(quotient)
     ratio = np.log(p) - np.log(q)
+    ratio[close] = np.log1p((p[close] - q[close]) / q[close])
+    ratio[far] = np.log(quotient[far])
     moment = log_sum_exp(orders[:, None] * ratio + np.log(q))
     return moment, 1e-13 * (1 + np.abs(ratio).max() * orders)
 
@@ -197,25 +198,24 @@ def _(loss: losses.GaussianMixtureLoss, orders: Floats) -> Floats:
     weights, total = loss.weights, math.fsum(loss.weights)
     if 0 < total < LEAST_WEIGHT:
         weights = tuple(weight * (LEAST_WEIGHT / total * (1 + 1e-12)) for weight in weights)
-    moments = mixture_log_moments(loss.shifts, weights, tuple(orders.tolist()))
+    moments = np.add(*mixture_log_moments(loss.shifts, weights, tuple(orders.tolist())))
     if len(loss.shifts) > 1:
         back = mixture_log_moments(loss.shifts, weights, tuple((1 - orders).tolist()))
-        moments = np.maximum(moments, back)
+        moments = np.maximum(moments, np.add(*back))
     if not np.isfinite(moments).all():  # too long a sum
         moments = np.where(np.isfinite(moments), moments, _convex_mixture_moments(loss, orders))
-    return moments / (orders - 1) * (1 + RELATIVE_ERROR)
+    return np.asarray(moments / (orders - 1) * _ROUND_UP)
 
 
 def _convex_mixture_moments(loss: losses.GaussianMixtureLoss, orders: Floats) -> Floats:
-    """log((1-w) + sum_j w_j e^{a (a-1) s_j^2/2}), w = sum_j w_j: x^a is convex, so the mixture's moment
-    is at most the mixture of the moments; the other direction is at most (1-a) log(1-w).
+    """log((1-w) + sum_j w_j e^{a (a-1) s_j^2/2}), w = sum_j w_j: x^a and x^(1-a) are convex, so the mixture's
+    moments, of either direction, are at most the mixture of the moments.
     """
     shifts, weights = np.asarray(loss.shifts), np.asarray(loss.weights)
     rest = max(1 - math.fsum(loss.weights), 1e-300)
     terms = np.log(weights) + (orders * (orders - 1) / 2)[:, None] * shifts**2
-    forward = np.logaddexp(math.log(rest), log_sum_exp(terms))
-    backward = -(orders - 1) * math.log(rest)
-    return np.maximum(np.maximum(forward, backward), 0.0) * (1 + 1e-12) + 1e-12
+    moment = np.logaddexp(math.log(rest), log_sum_exp(terms))
+    return np.maximum(moment, 0.0) * (1 + 1e-12) + 1e-12
 
 
 @renyi.register
@@ -223,9 +223,9 @@ def _(loss: losses.SampledLaplaceLoss, orders: Floats) -> Floats:
     result = np.full_like(orders, largest_loss(loss)[1])  # no divergence exceeds the largest loss
     for i, a in enumerate(orders):
         if a * loss.ratio < 1000:  # beyond, the divergence is the largest loss but for 1/order
-            forward = laplace_log_moment(loss.ratio, loss.rate, a)
-            backward = laplace_log_moment(loss.ratio, loss.rate, 1 - a)
-            result[i] = min(result[i], max(forward, backward) / (a - 1) * (1 + RELATIVE_ERROR))
+            forward = sum(laplace_log_moment(loss.ratio, loss.rate, a))
+            backward = sum(laplace_log_moment(loss.ratio, loss.rate, 1 - a))
+            result[i] = min(result[i], max(forward, backward) / (a - 1) * _ROUND_UP)
     return result
 
 
@@ -275,8 +275,8 @@ def _drawn_once(loss: losses.OppositeMixtureLoss) -> float:
     """The sampling rate of a group's records, from the weight of none being drawn, rounded up."""
     if len(loss.weights) == 1:
         return loss.weights[0]
-    none = 1 - math.fsum(loss.weights)
-    return min(1.0, -math.expm1(math.log(none) / len(loss.weights)) * (1 + 1e-12))
+    none = math.log1p(-math.fsum(loss.weights))  # at least 1/4 of the time: few units of it
+    return min(1.0, -math.expm1(none / len(loss.weights)) * (1 + 1e-12))
 
 
 def renyi_of_mixed_shifts(shifts: Floats, weights: Floats, orders: Floats) -> Floats:
@@ -346,10 +346,18 @@ def _(loss: losses.SelectedLoss, orders: Floats) -> Floats:
     others = 1 + np.geomspace(0.05, 4000.0, 120)
     penalty = np.min(
         (1 + eta) * (1 - 1 / others) * composed_renyi(loss.inner, others)
-        + (1 + eta) * math.log(1 / gamma) / others
+        - (1 + eta) * math.log(gamma) / others
     )
-    runs = expected_runs(eta, gamma)
-    return composed_renyi(loss.inner, orders) + penalty + math.log(runs) / (orders - 1)
+    runs = _log_expected_runs(eta, gamma)
+    return (composed_renyi(loss.inner, orders) + penalty + runs / (orders - 1)) * _ROUND_UP
+
+
+def _log_expected_runs(eta: float, gamma: float) -> float:
+    """log of `expected_runs`, rounded up: next to gamma = 1 its formula loses all digits."""
+    with precision(320):
+        shape, stop = arb(eta), arb(gamma)
+        rare = 1 - (shape * stop.log()).exp() if eta else -stop.log()
+        return max(above(((shape if eta else arb(1)) * (1 - stop) / (stop * rare)).log()), 0.0)
 
 
 def expected_runs(eta: float, gamma: float) -> float:
@@ -369,7 +377,7 @@ def _(loss: losses.RevealedSizeLoss, orders: Floats) -> Floats:
 def _(loss: losses.AllocationLoss, orders: Floats) -> Floats:
     # Quasi-convex in each argument [VanErven2014, Theorem 13]: a mixture of single steps is no worse
     # than one of them, in both directions.
-    return orders * loss.mu**2 / 2 * _ROUND_UP
+    return half_square(orders, loss.mu) * _ROUND_UP
 
 
 @renyi.register

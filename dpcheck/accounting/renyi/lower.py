@@ -14,20 +14,20 @@ import numpy as np
 from dpcheck.accounting import losses
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.renyi.divergence import (
+    LEAST_DIVERGENCE,
     discrete_gaussian_divergence,
     discrete_laplace_moment,
     finite_moment,
     renyi,
 )
 from dpcheck.accounting.renyi.moments import (
-    RELATIVE_ERROR,
     Floats,
     laplace_log_moment,
     mixture_log_moments,
 )
 from dpcheck.numerics.side import Side
 
-# Closed forms err by less than this, the sums and integrals of `moments` by RELATIVE_ERROR.
+# Closed forms, and the quotients of moments that come with their own error, err by less than this.
 _ROUND_DOWN = 1 - 1e-11
 
 
@@ -77,9 +77,10 @@ def _(loss: losses.FiniteLoss, orders: Floats) -> Floats:
 @renyi_lower.register
 def _(loss: losses.GaussianMixtureLoss, orders: Floats) -> Floats:
     exponents = 1 - orders if loss.backwards else orders
-    moments = mixture_log_moments(loss.shifts, loss.weights, tuple(exponents.tolist()))
-    moments = np.where(np.isfinite(moments), moments, 0.0)  # unknown
-    return np.maximum(moments / (orders - 1) * (1 - 2 * RELATIVE_ERROR), 0.0)
+    moments, errors = mixture_log_moments(loss.shifts, loss.weights, tuple(exponents.tolist()))
+    known = np.isfinite(moments) & np.isfinite(errors)
+    least = np.where(known, moments, 0.0) - np.where(known, errors, 0.0)
+    return np.maximum(least / (orders - 1) * _ROUND_DOWN, 0.0)
 
 
 @renyi_lower.register
@@ -88,8 +89,8 @@ def _(loss: losses.SampledLaplaceLoss, orders: Floats) -> Floats:
     for i, a in enumerate(orders):
         if a * loss.ratio < 1000:
             exponent = 1 - a if loss.backwards else a
-            moment = laplace_log_moment(loss.ratio, loss.rate, exponent)
-            result[i] = max(moment / (a - 1) * (1 - 2 * RELATIVE_ERROR), 0.0)
+            moment, error = laplace_log_moment(loss.ratio, loss.rate, exponent)
+            result[i] = max((moment - error) / (a - 1) * _ROUND_DOWN, 0.0)
     return result
 
 
@@ -108,6 +109,8 @@ def composed_renyi_lower(parts: Parts, orders: Floats) -> Floats:
     for way in (parts, backwards):
         total = np.zeros_like(orders)
         for loss, times in way:
-            total += times * renyi_lower(loss, orders)
+            found = renyi_lower(loss, orders)
+            # Below, digits may be lost to underflow.
+            total += times * np.where(found < LEAST_DIVERGENCE, 0.0, found)
         totals.append(total * (1 - 1e-14 * len(parts)))
     return np.maximum(*totals)

@@ -1,4 +1,4 @@
-"""log E_Q[(P/Q)^t] of sampled mechanisms, to about 1e-11 relative, also when it is tiny.
+"""log E_Q[(P/Q)^t] of sampled mechanisms with a bound on its error, also when it is tiny.
 
 Written as (1 + v)^t - 1 - t v with E_Q[v] = 0: for t > 1 and t < 0 every term is non-negative
 (Bernoulli), so nothing cancels in the sum and a cost of 1e-20 keeps its digits.
@@ -12,10 +12,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck.numerics.rounding import UNIT
+
 Floats = NDArray[np.float64]
 
-# Relative error of what this module returns: at most 1e-13 per term from exp of numbers up to 700,
-# and a few hundred terms of one sign. Callers inflate by this.
+# Relative error of the sum of terms but for their exponents (`_slip`): quadrature below 2e-11; a term loses a
+# factor of at most 130 to cancellation (`_bernoulli_excess`), 4e-13; a pairwise sum 64 units.
 RELATIVE_ERROR = 1e-10
 
 # Smaller weights are raised to this: the divergence from Q of (1-w) Q + w M, and back, is convex in w and 0
@@ -37,16 +39,21 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 @lru_cache(maxsize=2048)  # searches over steps and budgets ask for the same orders again
 def mixture_log_moments(
     shifts: tuple[float, ...], weights: tuple[float, ...], exponents: tuple[float, ...]
-) -> Floats:
-    """log E_{x~N(0,1)} (1 + sum_j w_j (e^{s_j x - s_j^2/2} - 1))^t, for all t > 1 or all t < 0.
+) -> tuple[Floats, Floats]:
+    """(log E_{x~N(0,1)} (1 + sum_j w_j (e^{s_j x - s_j^2/2} - 1))^t, error), for all t > 1 or all t < 0.
+
+    The weights are exact; where they add up to more than 1 what they leave is 0.
 
     The trapezoidal rule on the line. With b below the distance of the nearest singularity its
     relative error is at most 2 e^{b^2/2} / (e^{2 pi b/h} - 1) times the growth of the integrand on
     the shifted line; h is chosen to make that below 2 e^-75 times the growth. Of the power itself it is at
-    most e, which is enough where the excess over 1 + t v is above 1e-20. Below, |(1+z)^t - 1 - t z| is at
-    most t^2 |z|^2 max(|1+z|^(t-2), 1) and |z|^2 = v^2 + 2 w^2 e^a (1 - cos s b). The second term averages to
-    at most w s^2 b^2 (1 + 1e-20), the excess is at least w^2 s^2/2: a growth of 2 b^2/w <= 300/w, so that
-    the relative error is below 1e-11 for w >= 1e-19 (`LEAST_WEIGHT`).
+    most e, which is enough where the excess over 1 + t v is above 1e-20. Below, by Taylor's theorem
+    |(1+z)^t - 1 - t z| is at most |t (t-1)|/2 |z|^2 times the largest |1 + theta z|^(t-2), 0 <= theta <= 1
+    (for 1 < t < 2, where 1 + z may be 0, at most 30 (t-1) |z|^2): t next to 0 or 1 changes nothing. Of one
+    shift |z|^2 = v^2 + 2 w^2 e^a (1 - cos s b) <= v^2 + w^2 e^a s^2 b^2. Where v < 1/t or e^a < 2 the second
+    term times (1+v)^(t-2) averages to at most e w^2 s^2 b^2, against an excess of at least
+    t (t-1) w^2 s^2/4; where e^a >= 2 it is at most 2 s^2 b^2 v^2. With s b <= pi and b <= 12 that is a
+    growth below 1e4, of n shifts n times it.
     Reference: [Trefethen2014] Theorem 5.1; [Mironov2019] Theorem 4 for the divergence.
     """
     s, w, t = np.asarray(shifts), np.asarray(weights), np.asarray(exponents)
@@ -63,24 +70,23 @@ def mixture_log_moments(
     low = -13.0 + min(lowest, 0.0) * widest
     high = 13.0 + max(float(t.max()), 1.0) * widest
     if (high - low) / step * len(s) > MOST_TERMS:
-        if len(t) > 1:
-            return np.array([mixture_log_moments(shifts, weights, (p,))[0] for p in exponents])
-        return np.full(1, np.inf)  # says nothing
+        return _one_by_one(shifts, weights, exponents)
     x = np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step
     terms = s[:, None] * x - s[:, None] ** 2 / 2
     norm = step / np.sqrt(2 * np.pi)
-    if (
-        terms.max() > 690.0 and len(t) > 1
-    ):  # the widest exponent must not cost the others their digits
-        return np.array([mixture_log_moments(shifts, weights, (p,))[0] for p in exponents])
-    if terms.max() > 690.0:  # too steep for plain numbers; digits near 1 are lost, so round up
+    # 1 - sum w, rounded once however little it is: negative powers are as large as it is small.
+    rest = max(math.fsum((1.0, *(-weight for weight in weights))), 0.0)
+    top, half = float(terms.max()), x**2 / 2
+    slip = _slip(t, max(top, -float(terms.min())), max(-float(x[0]), float(x[-1])), len(s))
+    if top > 690.0 and len(t) > 1:
+        return _one_by_one(shifts, weights, exponents)
+    if top > 690.0:  # too steep for plain numbers; digits near 1 are lost
         log_terms = np.logaddexp.reduce(np.log(w)[:, None] + terms, axis=0)
-        log_base = np.logaddexp(_log_rest(float(w.sum())), log_terms)
-        total = float(log_sum_exp(t[0] * log_base - x**2 / 2)) + float(np.log(norm))
-        return np.array([total + 1e-12 * (1 + abs(total))])
+        log_base = np.logaddexp(math.log(rest) if rest > 0 else -math.inf, log_terms)
+        total = float(log_sum_exp(t[0] * log_base - half)) + float(np.log(norm))
+        return np.array([total]), slip + 1e-12 * (1 + abs(total))
     v = w @ np.expm1(terms)
     # Near v = -1 the digits of 1 + v are those of the sum without the 1.
-    rest = max(1.0 - math.fsum(weights), 0.0)
     near = v < -0.5
     log_base = np.log1p(np.where(near, 0.0, v))
     base = rest + w @ np.exp(terms[:, near])
@@ -89,24 +95,63 @@ def mixture_log_moments(
     ):  # where it underflows a negative power is infinite: says nothing
         log_base[near] = np.log(np.where(base > 1e-300, base, 0.0))
     growth = t[:, None] * log_base
-    height = growth - x**2 / 2
-    density = np.exp(-(x**2) / 2)
+    height = growth - half
+    density = np.exp(-half)
     tops = height.max(axis=1)
     # Where the power alone could overflow, its product with the density is formed first.
     steep = growth > 50.0
-    gentle = _bernoulli_excess(np.where(steep, 0.0, v), np.where(steep, 0.0, growth), t[:, None])
-    direct = np.exp(np.minimum(height, 400.0)) - density * (1 + t[:, None] * v)
-    excess = np.where(steep, direct, gentle * density).sum(axis=1)
+    gentle = _bernoulli_excess(np.where(steep, 0.0, v), np.where(steep, 0.0, log_base), t[:, None])
+    excess = gentle * density
+    if steep.any():
+        direct = np.exp(np.minimum(height, 400.0)) - density * (1 + t[:, None] * v)
+        little = (t > 1) & (t < 2)
+        if little.any():  # as in `_bernoulli_excess`
+            more = t[little, None] - 1
+            with np.errstate(over="ignore"):
+                grown = np.exp(log_base - half) * np.expm1(np.minimum(more * log_base, 700.0))
+            direct[little] = grown - density * (more * v)
+        excess = np.where(steep, direct, excess)
+    excess = excess.sum(axis=1)
     # Far above 1, the 1 + t v that is subtracted is lost in rounding anyway.
     result: Floats = np.log1p(norm * np.where(tops > 300.0, 0.0, excess))
     for row in np.flatnonzero(tops > 300.0):
         result[row] = log_sum_exp(height[row]) + np.log(norm)
-    return result
+    return result, _error(result, slip)
+
+
+def _one_by_one(
+    shifts: tuple[float, ...], weights: tuple[float, ...], exponents: tuple[float, ...]
+) -> tuple[Floats, Floats]:
+    """Each exponent alone: the widest must not cost the others their digits, or their sum."""
+    if len(exponents) == 1:
+        return np.full(1, np.inf), np.zeros(1)  # says nothing
+    found = [mixture_log_moments(shifts, weights, (t,)) for t in exponents]
+    return np.array([value[0] for value, _ in found]), np.array([error[0] for _, error in found])
+
+
+def _slip(t: Floats, steepest: float, furthest: float, shifts: int) -> Floats:
+    """A bound on the rounding of t log(1+v) - x^2/2 with all |s x - s^2/2| <= A, |x| <= X, in itself.
+
+    A node errs by a unit, s x - s^2/2 by 4 units of A, each w (e^a - 1) by these and 10 more, their sum by
+    one a shift; relative to 1 + v three times that, since |1 + v| >= 1/2 or its digits are those of the sum
+    of positive terms; the logarithm, at most A, by 8 of itself, the product by one, x^2/2 by 3. Together
+    |t| (12 A + 30 + 3 n + 9 A) + 2 X^2 units; 24 pays for what underflows, too.
+    """
+    return np.asarray(UNIT * (np.abs(t) * (24 * steepest + 40 + 4 * shifts) + 2 * furthest**2))
+
+
+def _error(value: Floats, slip: Floats) -> Floats:
+    """The error of log(1 + y) = value if y is right within RELATIVE_ERROR and a factor e^slip.
+
+    y/(1+y) <= min(1, log(1+y)); the logarithm and its argument err by few units of the value.
+    """
+    grown = np.expm1(np.minimum(slip, 1.0)) if float(slip.max()) < 1 else np.full_like(slip, np.inf)
+    return np.asarray(RELATIVE_ERROR * np.abs(value) + grown * np.minimum(1.0, np.abs(value)))
 
 
 @lru_cache(maxsize=8192)
-def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
-    """log E_{x~Laplace(0,1)} (1 + q (e^{|x| - |x-r|} - 1))^t, for t > 1 or t < 0.
+def laplace_log_moment(ratio: float, rate: float, exponent: float) -> tuple[float, float]:
+    """(log E_{x~Laplace(0,1)} (1 + q (e^{|x| - |x-r|} - 1))^t, error), for t > 1 or t < 0.
 
     The two tails have constant loss; the part between is done by Gauss-Legendre with 24 nodes on panels of
     half-length h <= 2/(1 + 2|t|). The integrand is analytic while |Im x| < pi/2, where 1 + v = 0. Error of a
@@ -123,16 +168,22 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> float:
     inner_mass = 0.5 * np.exp(-x) * half[:, None] * _WEIGHTS
     loss = np.concatenate([(2 * x - ratio).ravel(), [ratio, -ratio]])
     mass = np.concatenate([inner_mass.ravel(), [0.5 * np.exp(-ratio), 0.5]])
-    if ratio > STEEPEST:  # too steep for plain numbers; digits near 1 are lost, so round up
+    # As for the normal law: no loss is above the ratio, and log(mass) stands for x^2/2.
+    slip = _slip(np.array([exponent]), ratio, math.sqrt(ratio + 40), 1)
+    if ratio > STEEPEST:  # too steep for plain numbers; digits near 1 are lost
         log_base = np.logaddexp(_log_rest(rate), np.log(rate) + loss)
         total = float(log_sum_exp(exponent * log_base + np.log(np.maximum(mass, 1e-320))))
-        return total + 1e-12 * (1 + abs(total) + abs(exponent) * ratio)
-    height = exponent * np.log1p(rate * np.expm1(loss)) + np.log(mass)
-    if height.max() > 300.0:
-        return float(log_sum_exp(height))
+        return total, 1e-12 * (1 + abs(total) + abs(exponent) * ratio)
     v = rate * np.expm1(loss)
-    growth = exponent * np.log1p(v)
-    return float(np.log1p((_bernoulli_excess(v, growth, exponent) * mass).sum()))
+    near = v < -0.5  # as for the normal law
+    log_base = np.log1p(np.where(near, 0.0, v))
+    log_base[near] = np.log((1.0 - rate) + rate * np.exp(loss[near]))
+    height = exponent * log_base + np.log(mass)
+    if height.max() > 300.0:
+        value = float(log_sum_exp(height))
+    else:
+        value = float(np.log1p((_bernoulli_excess(v, log_base, exponent) * mass).sum()))
+    return value, float(_error(np.array([value]), slip)[0])
 
 
 def _log_rest(weight: float) -> float:
@@ -179,8 +230,10 @@ def _excess_table(shift: float, most: int) -> tuple[Floats, Floats]:
         j * shift + root + _BEYOND,
     )
     below = _excess_integral(shift, j, -root - _BEYOND, np.full_like(j, min(centre, _BEYOND)))
-    # Exponents are differences of numbers of about this size.
-    slip = RELATIVE_ERROR + 4e-15 * j * shift * (j * shift + root + _BEYOND)
+    # Exponents are differences of numbers of about this size; log(e^y - 1) is about log(shift) next to 0.
+    slip = RELATIVE_ERROR + 4e-15 * j * (
+        shift * (j * shift + root + _BEYOND) + abs(math.log(shift))
+    )
     return above + slip, np.logaddexp(above, below) + slip
 
 
@@ -197,11 +250,22 @@ def _excess_integral(shift: float, j: Floats, low: Floats, high: Floats) -> Floa
     return np.asarray(log_sum_exp(terms.reshape(len(j), -1)) + scale)
 
 
-def _bernoulli_excess(v: Floats, growth: Floats, t: Floats | float) -> Floats:
-    """(1 + v)^t - 1 - t v without cancellation, from growth = t log(1 + v)."""
+def _bernoulli_excess(v: Floats, log_base: Floats, t: Floats | float) -> Floats:
+    """(1 + v)^t - 1 - t v from log(1 + v); at most a factor of 130 is lost to cancellation.
+
+    For 1 < t < 2 it is (1 + v) ((1 + v)^(t-1) - 1) - (t-1) v: both parts fall with t - 1, as the excess does.
+    """
     small = np.abs(v) < 0.1 / (1 + np.abs(t))
+    logs, plain = np.where(small, 0.0, log_base), np.where(small, 0.0, v)
+    low = np.asarray((t > 1) & (np.asarray(t) < 2))
     with np.errstate(over="ignore"):
-        direct = np.expm1(np.where(small, 0.0, growth)) - t * np.where(small, 0.0, v)
+        if low.all():
+            direct = (1 + plain) * np.expm1((t - 1) * logs) - (t - 1) * plain
+        else:
+            direct = np.expm1(t * logs) - t * plain
+            if low.any():
+                gained = (1 + plain) * np.expm1((t - 1) * logs) - (t - 1) * plain
+                direct = np.where(low, gained, direct)
     series = _binomial_tail(np.where(small, v, 0.0), t)
     return np.where(small, series, direct)
 
@@ -213,7 +277,23 @@ def _binomial_tail(v: Floats, t: Floats | float) -> Floats:
         total *= v
         total *= (t - j + 1) / j
         total += 1
-    return t * (t - 1) / 2 * v**2 * total
+    return (t * v) * ((t - 1) * v) / 2 * total
+
+
+def exp_beyond_first(x: Floats) -> Floats:
+    """e^x - 1 - x, accurate near 0."""
+    near = np.abs(x) < 0.1
+    y = np.where(near, x, 0.0)
+    series = np.zeros_like(y)
+    for j in range(12, 2, -1):
+        series = y / j * (1 + series)
+    return np.where(near, y**2 / 2 * (1 + series), np.expm1(x) - x)
+
+
+def half_square(orders: Floats, mu: float) -> Floats:
+    """orders mu^2/2, in an order in which nothing underflows that a large order brings back."""
+    with np.errstate(over="ignore"):
+        return np.asarray(orders * mu * mu / 2)
 
 
 def log_sum_exp(values: Floats) -> Floats:

@@ -58,8 +58,11 @@ def _binomial_moment(order: int, q: float, log_t: Floats) -> float:
     """log(1 + sum_{j>=2} C(order, j) q^j t_j)."""
     j = np.arange(2, order + 1, dtype=float)
     total = float(log_sum_exp(_log_choose(order) + j * math.log(q) + log_t))
-    # Exponents are sums of logarithms, each within 10 units of itself: at most order log(order) in all.
-    slack = 1e-14 * (1 + order * math.log(order))
+    # Exponents are sums of logarithms and of squares, each within 10 units of itself; 1e-14 is 90.
+    sizes = order * (math.log(order) - math.log(q)) + float(
+        np.abs(log_t).max(where=np.isfinite(log_t), initial=0.0)
+    )
+    slack = 1e-14 * (1 + sizes)
     return float(np.log1p(np.exp(total)) if total < 30 else np.logaddexp(0.0, total)) * (
         1 + 1e-13
     ) + float(slack * min(1.0, math.exp(min(total, 0.0))))

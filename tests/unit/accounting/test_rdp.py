@@ -23,7 +23,7 @@ from dpcheck.core.errors import TheoremConditionViolated, UnknownName
 
 
 def mixture_log_moment(shifts, weights, exponent):
-    return float(mixture_log_moments(shifts, weights, (exponent,))[0])
+    return float(mixture_log_moments(shifts, weights, (exponent,))[0][0])
 
 
 def gaussian_moment(shifts, weights, exponent):
@@ -65,7 +65,7 @@ def test_mixture_moment_keeps_its_digits_when_tiny():
 
 
 def test_moments_together_are_moments_alone():
-    together = mixture_log_moments((0.7,), (0.02,), (1.01, 1.7, 9.0, 300.0, 4000.0))
+    together, _ = mixture_log_moments((0.7,), (0.02,), (1.01, 1.7, 9.0, 300.0, 4000.0))
     alone = [mixture_log_moment((0.7,), (0.02,), t) for t in (1.01, 1.7, 9.0, 300.0, 4000.0)]
     np.testing.assert_allclose(together, alone, rtol=1e-12)
 
@@ -91,7 +91,7 @@ def test_laplace_moment_matches_quadrature(seed):
         tails = (1 + rate * mpmath.expm1(-ratio)) ** power / 2
         tails += mpmath.exp(-ratio) / 2 * (1 + rate * mpmath.expm1(ratio)) ** power
         expected = float(mpmath.log(middle + tails))
-    assert laplace_log_moment(r, q, t) == pytest.approx(expected, rel=1e-11)
+    assert laplace_log_moment(r, q, t)[0] == pytest.approx(expected, rel=1e-11)
 
 
 ORDERS = np.array([1.05, 1.7, 2.0, 4.5, 16.0])
