@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from peers.pld_events import WORDS, asked_of_dpcheck, google_answer
 from peers.pld_workloads import CURVE, TRUNCATED, Work
 
 Answer = tuple[float | None, float]
@@ -17,6 +18,8 @@ def dpcheck_event(work: Work):
     """The event and the adjacency it is asked under."""
     import dpcheck
 
+    if work.kind in WORDS:
+        return asked_of_dpcheck(work)
     made: dict[str, Callable[[], object]] = {
         "gaussian": lambda: (
             dpcheck.SampledGaussian(work.noise, work.rate)
@@ -53,6 +56,9 @@ def dpcheck_epsilon(works: list[Work], delta: float) -> Answer:
 
 
 def google_epsilon(works: list[Work], delta: float) -> Answer:
+    if works[0].kind in WORDS:
+        (work,) = works
+        return None, google_answer(work, delta)
     return None, float(_google(works).get_epsilon_for_delta(delta))
 
 
