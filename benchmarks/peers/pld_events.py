@@ -44,15 +44,15 @@ class _Composed:
 
 
 def _repeated(event: Any, work: Work) -> Any:
-    from dp_accounting import SelfComposedDpEvent
+    from dp_accounting.dp_event import SelfComposedDpEvent
 
     return SelfComposedDpEvent(event, work.steps)
 
 
 def _inner(work: Work) -> tuple[Any, Any]:
     """What is run again and again: dpcheck's event and dp-accounting's."""
-    import dp_accounting as dp
     import dpcheck
+    from dp_accounting import dp_event as dp
 
     if work.kind == "best of Laplace runs":
         return dpcheck.Laplace(work.noise), dp.LaplaceDpEvent(work.noise)
@@ -67,7 +67,7 @@ def _inner(work: Work) -> tuple[Any, Any]:
 
 
 def _selected_event(work: Work) -> Any:
-    import dp_accounting as dp
+    from dp_accounting import dp_event as dp
 
     mean, shape = work.more
     return dp.RepeatAndSelectDpEvent(_inner(work)[1], mean, shape)
@@ -87,7 +87,7 @@ def _mixture(work: Work) -> Asked:
 
 
 def _google_mixture(work: Work) -> Any:
-    from dp_accounting import MixtureOfGaussiansDpEvent as Mixture
+    from dp_accounting.dp_event import MixtureOfGaussiansDpEvent as Mixture
 
     half = len(work.more) // 2
     chances = [*work.more[half:], 1 - sum(work.more[half:])]
@@ -107,9 +107,11 @@ def _google_integer_noise(work: Work) -> Any:
 
     moved = int(work.more[0]) if work.more else 1
     if "Laplace" in work.kind:
-        one = pld.from_discrete_laplace_mechanism(1 / work.noise, moved, sampling_prob=work.rate)
+        make, noise = pld.from_discrete_laplace_mechanism, 1 / work.noise
     else:
-        one = pld.from_discrete_gaussian_mechanism(work.noise, moved, sampling_prob=work.rate)
+        make, noise = pld.from_discrete_gaussian_mechanism, work.noise
+    # Where it samples, its other construction is tighter, and its own choice where it does not.
+    one = make(noise, moved, sampling_prob=work.rate, use_connect_dots=work.rate < 1)
     return _Composed(one.self_compose(work.steps))
 
 
@@ -129,19 +131,14 @@ def _answer_or_none(work: Work) -> Asked:
 
 
 def _google_answer(work: Work) -> Any:
-    from dp_accounting import RandomizedResponseDpEvent as Response
-
-    relation = "REPLACE_SPECIAL" if "special" in work.kind else "REPLACE_ONE"
-    one = Response(work.noise, int(work.more[0]))
-    if relation == "REPLACE_ONE":
-        return _google_repeated_answer(work)
-    return _distribution(_repeated(one, work), relation)
-
-
-def _google_repeated_answer(work: Work) -> Any:
+    """By the constructor: its accountant composes an answer once, whatever the count says (0.6.0)."""
+    from dp_accounting import NeighboringRelation
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    one = pld.from_randomized_response(work.noise, int(work.more[0]))
+    special = "special" in work.kind
+    relation = NeighboringRelation.REPLACE_SPECIAL if special else NeighboringRelation.REPLACE_ONE
+    kinds = int(work.more[0])
+    one = pld.from_randomized_response(work.noise, kinds, neighboring_relation=relation)
     return _Composed(one.self_compose(work.steps))
 
 
@@ -189,7 +186,7 @@ def _truncated(work: Work) -> Asked:
 
 
 def _google_truncated(work: Work) -> Any:
-    from dp_accounting import TruncatedSubsampledGaussianDpEvent as Truncated
+    from dp_accounting.dp_event import TruncatedSubsampledGaussianDpEvent as Truncated
 
     rows, batch = map(int, work.more)
     event = _repeated(Truncated(rows, work.rate, batch, work.noise), work)
@@ -201,20 +198,24 @@ def _several(work: Work) -> Asked:
     import dpcheck
 
     other = work.more[0]
-    event = {
-        "Gaussian and Laplace": dpcheck.Gaussian(work.noise) + dpcheck.Laplace(other),
-        "sampled Gaussian and Laplace": dpcheck.SampledGaussian(work.noise, work.rate)
-        + dpcheck.SampledLaplace(other, work.rate),
-        "sampled Gaussian and discrete Laplace": dpcheck.SampledGaussian(work.noise, work.rate)
-        + dpcheck.DiscreteLaplace(other),
-        "Gaussian and randomized response": dpcheck.Gaussian(work.noise)
-        + dpcheck.RandomizedResponse(other, 4),
+    if work.kind == "Gaussian and randomized response":
+        answer = dpcheck.RandomizedResponse(other, 4)
+        return dpcheck.Gaussian(work.noise) + answer, "replace-one"
+    gaussian = (
+        dpcheck.SampledGaussian(work.noise, work.rate)
+        if work.rate < 1
+        else dpcheck.Gaussian(work.noise)
+    )
+    second = {
+        "Gaussian and Laplace": dpcheck.Laplace(other),
+        "sampled Gaussian and Laplace": dpcheck.SampledLaplace(other, work.rate),
+        "sampled Gaussian and discrete Laplace": dpcheck.DiscreteLaplace(other),
     }[work.kind]
-    return event, "replace-one" if "response" in work.kind else "add-remove"
+    return gaussian + second, "add-remove"
 
 
 def _google_several(work: Work) -> Any:
-    import dp_accounting as dp
+    from dp_accounting import dp_event as dp
 
     other = work.more[0]
     gaussian, laplace = dp.GaussianDpEvent(work.noise), dp.LaplaceDpEvent(other)
@@ -227,7 +228,7 @@ def _google_several(work: Work) -> Any:
     parts = {
         "Gaussian and Laplace": [gaussian, laplace],
         "sampled Gaussian and Laplace": [drawn, dp.PoissonSampledDpEvent(work.rate, laplace)],
-        "sampled Gaussian and discrete Laplace": [drawn, dp.DiscreteLaplaceDpEvent(1 / other)],
+        "sampled Gaussian and discrete Laplace": [drawn, dp.DiscreteLaplaceDpEvent(1 / other, 1)],
     }[work.kind]
     return _distribution(_repeated(dp.ComposedDpEvent(parts), work))
 
@@ -240,7 +241,7 @@ def _drawn_together(work: Work) -> Asked:
 
 
 def _google_drawn_together(work: Work) -> Any:
-    import dp_accounting as dp
+    from dp_accounting import dp_event as dp
 
     inner = dp.ComposedDpEvent([dp.GaussianDpEvent(noise) for noise in work.more])
     return _renyi(_repeated(dp.PoissonSampledDpEvent(work.rate, inner), work))
@@ -253,7 +254,7 @@ def _fixed(work: Work) -> Asked:
 
 
 def _google_fixed(work: Work) -> Any:
-    import dp_accounting as dp
+    from dp_accounting import dp_event as dp
 
     rows, batch = map(int, work.more)
     step = dp.SampledWithoutReplacementDpEvent(rows, batch, dp.GaussianDpEvent(work.noise / 2))
@@ -268,7 +269,7 @@ def _trees(work: Work) -> Asked:
 
 
 def _google_trees(work: Work) -> Any:
-    import dp_accounting as dp
+    from dp_accounting import dp_event as dp
 
     counts = [int(steps) for steps in work.more]
     event = dp.SingleEpochTreeAggregationDpEvent(work.noise, counts)
@@ -282,7 +283,7 @@ def _concentrated(work: Work) -> Asked:
 
 
 def _google_concentrated(work: Work) -> Any:
-    import dp_accounting as dp
+    from dp_accounting import dp_event as dp
 
     return _renyi(_repeated(dp.ZCDpEvent(work.noise, work.more[0]), work))
 
@@ -294,7 +295,7 @@ def _laplace_replaced(work: Work) -> Asked:
 
 
 def _google_laplace_replaced(work: Work) -> Any:
-    import dp_accounting as dp
+    from dp_accounting import dp_event as dp
 
     return _renyi(_repeated(dp.LaplaceDpEvent(work.noise / 2), work), "REPLACE_ONE")
 
@@ -306,7 +307,7 @@ def _zeroed(work: Work) -> Asked:
 
 
 def _google_zeroed(work: Work) -> Any:
-    import dp_accounting as dp
+    from dp_accounting import dp_event as dp
 
     step = dp.PoissonSampledDpEvent(work.rate, dp.GaussianDpEvent(work.noise))
     return _distribution(_repeated(step, work), "REPLACE_SPECIAL")

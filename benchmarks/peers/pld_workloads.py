@@ -92,8 +92,8 @@ WORKLOADS = [
     # Number of answers.
     Work("randomized response of several", 0.5, 1.0, 50, 1e-5, (10,)),
     Work("randomized response of several", 0.9, 1.0, 500, 1e-6, (100,)),
-    Work("randomized response, special", 0.5, 1.0, 1, 1e-5, (2,)),
-    Work("randomized response, special", 0.8, 1.0, 1, 1e-3, (10,)),
+    Work("randomized response, special", 0.5, 1.0, 30, 1e-5, (2,)),
+    Work("randomized response, special", 0.8, 1.0, 200, 1e-6, (10,)),
     # The delta of each.
     Work("approximate", 0.1, 1.0, 100, 1e-5, (1e-8,)),
     Work("approximate", 0.01, 1.0, 10_000, 1e-6, (1e-11,)),

@@ -6,9 +6,11 @@ each is done here once. The result does not depend on how the tree was written.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
 
@@ -51,6 +53,7 @@ from dpcheck.core.events.training import (
     SampledGaussian,
     SampledLaplace,
 )
+from dpcheck.numerics.enclose import enclose_root
 
 Profile = tuple[tuple[LossBounds, int], ...]
 
@@ -152,11 +155,21 @@ def _branches(node: Parallel) -> list[Event]:
 
 
 def _sampled(node: Sampled, task: _Task) -> tuple[LossBounds, ...]:
-    """What each composition one person can see inside costs on a sample; exact where the inside is one
-    step of Gaussian or Laplace noise.
+    """What each composition one person can see inside costs on a sample; exact where the inside is
+    Gaussian noise, any number of times, or Laplace noise once.
     """
-    if node.rate == 1 or isinstance(node.event, Gaussian | Laplace):
-        leaf = node.event if node.rate == 1 else _sampled_noise(node.event, node.rate)
+    together = _gaussians_together(node.event) if node.rate < 1 else None
+    if together is not None:
+        # The sum is rounded: less noise above, more below.
+        least, most = (
+            _worst_case(SampledGaussian(sigma, node.rate), task.adjacency, task.group)
+            for sigma in together
+        )
+        return (replace(least, lower=most.lower),)
+    if node.rate == 1 or isinstance(node.event, Laplace):
+        leaf = node.event
+        if isinstance(leaf, Laplace) and node.rate < 1:
+            leaf = SampledLaplace(leaf.noise_multiplier, node.rate)
         found = profiles(leaf, task.adjacency, task.group, task.stated)
         if all(len(profile) == 1 and profile[0][1] == 1 for profile in found):
             return tuple(profile[0][0] for profile in found)
@@ -178,11 +191,27 @@ def _sampled(node: Sampled, task: _Task) -> tuple[LossBounds, ...]:
     return tuple(result)
 
 
-def _sampled_noise(event: Event, rate: float) -> Event:
-    if isinstance(event, Gaussian):
-        return SampledGaussian(event.noise_multiplier, rate)
-    assert isinstance(event, Laplace)
-    return SampledLaplace(event.noise_multiplier, rate)
+def _gaussians_together(event: Event) -> tuple[float, float] | None:
+    """Around the noise of one Gaussian answer that tells as much as all of `event`; None for other events.
+
+    Answers with noise sigma_i about the same people are their mean, weighted by 1/sigma_i^2, and what does
+    not depend on the data: one answer with 1/sigma^2 = sum 1/sigma_i^2.
+    """
+    total, stack = Fraction(0), [(event, 1)]
+    while stack:
+        node, times = stack.pop()
+        if isinstance(node, Sequential):
+            stack += [(inner, times) for inner in node.events]
+        elif isinstance(node, Repeated):
+            stack.append((node.event, times * node.times))
+        elif isinstance(node, Gaussian):
+            total += times / Fraction(node.noise_multiplier) ** 2
+        else:
+            return None
+    if not total:
+        return None
+    least, most = enclose_root(1 / total)
+    return (least, most) if 0 < least and most < math.inf else None
 
 
 def _selected(node: RandomStopping, task: _Task) -> LossBounds:
