@@ -9,6 +9,7 @@ half of dpcheck's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -49,34 +50,51 @@ def _repeated(event: Any, work: Work) -> Any:
     return SelfComposedDpEvent(event, work.steps)
 
 
-def _inner(work: Work) -> tuple[Any, Any]:
-    """What is run again and again: dpcheck's event and dp-accounting's."""
+def _inner(work: Work) -> Any:
+    """What is run again and again, as dpcheck's event."""
     import dpcheck
-    from dp_accounting import dp_event as dp
 
     if work.kind == "best of Laplace runs":
-        return dpcheck.Laplace(work.noise), dp.LaplaceDpEvent(work.noise)
+        return dpcheck.Laplace(work.noise)
     if work.kind == "best of zCDP runs":
-        return dpcheck.ZCDP(work.noise), dp.ZCDpEvent(work.noise)
+        return dpcheck.ZCDP(work.noise)
     if work.rate == 1:
-        made = dpcheck.Gaussian(work.noise) * work.steps
-        return made, dp.SelfComposedDpEvent(dp.GaussianDpEvent(work.noise), work.steps)
-    step = dp.PoissonSampledDpEvent(work.rate, dp.GaussianDpEvent(work.noise))
-    made = dpcheck.SampledGaussian(work.noise, work.rate) * work.steps
-    return made, dp.SelfComposedDpEvent(step, work.steps)
+        return dpcheck.Gaussian(work.noise) * work.steps
+    return dpcheck.SampledGaussian(work.noise, work.rate) * work.steps
 
 
-def _selected_event(work: Work) -> Any:
+def _google_selected(work: Work) -> Any:
     from dp_accounting import dp_event as dp
 
-    mean, shape = work.more
-    return dp.RepeatAndSelectDpEvent(_inner(work)[1], mean, shape)
+    event: Any = dp.GaussianDpEvent(work.noise)
+    if work.kind == "best of Laplace runs":
+        event = dp.LaplaceDpEvent(work.noise)
+    elif work.kind == "best of zCDP runs":
+        event = dp.ZCDpEvent(work.noise)
+    elif work.rate < 1:
+        event = dp.PoissonSampledDpEvent(work.rate, event)
+    return _renyi(dp.RepeatAndSelectDpEvent(_repeated(event, work), *work.more))
 
 
 def _selected(work: Work) -> Asked:
-    from dpcheck.integrations.dp_accounting import from_dp_event
+    import dpcheck
 
-    return from_dp_event(_selected_event(work)), "add-remove"
+    mean, shape = work.more
+    if math.isinf(shape):
+        return dpcheck.PoissonStopping(_inner(work), mean), "add-remove"
+    return dpcheck.RandomStopping(_inner(work), shape, _stop(mean, shape)), "add-remove"
+
+
+def _stop(mean: float, shape: float) -> float:
+    """The stopping parameter of a mean number of runs, which falls as it rises."""
+    from dpcheck.accounting.renyi.divergence import expected_runs
+
+    low, high = -60.0, -1e-9
+    for _ in range(60):
+        middle = (low + high) / 2
+        more = expected_runs(shape, math.exp(middle)) > mean
+        low, high = (middle, high) if more else (low, middle)
+    return math.exp(low)
 
 
 def _mixture(work: Work) -> Asked:
@@ -164,8 +182,6 @@ def _tables(work: Work) -> Asked:
 
 
 def _google_tables(work: Work) -> Any:
-    import math
-
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     half = len(work.more) // 2
@@ -314,7 +330,7 @@ def _google_zeroed(work: Work) -> Any:
 
 
 Words = tuple[Callable[[Work], Asked], Callable[[Work], Any]]
-_SELECTED: Words = (_selected, lambda work: _renyi(_selected_event(work)))
+_SELECTED: Words = (_selected, _google_selected)
 _SEVERAL: Words = (_several, _google_several)
 _INTEGER: Words = (_integer_noise, _google_integer_noise)
 WORDS: dict[str, Words] = {

@@ -16,6 +16,7 @@ from itertools import combinations_with_replacement, product
 
 from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
 from dpcheck.accounting.losses import (
+    NO_LOSS,
     BoundedLoss,
     BoundedRangeLoss,
     ConcentratedLoss,
@@ -25,6 +26,7 @@ from dpcheck.accounting.losses import (
     LaplaceLoss,
     Loss,
     LossBounds,
+    PoissonSelectedLoss,
     ResponseLoss,
     SampledLoss,
     SelectedLoss,
@@ -40,6 +42,7 @@ from dpcheck.core.events.event import (
     Grouped,
     Moved,
     Parallel,
+    PoissonStopping,
     RandomStopping,
     Repeated,
     Sampled,
@@ -126,8 +129,9 @@ def profiles(
                 for profile in profiles(branch, task.adjacency, task.group, task.stated)
             ]
             choices[_undominated(options)] += times
-        elif isinstance(node, RandomStopping):
-            fixed[_selected(node, task)] += times
+        elif isinstance(node, RandomStopping | PoissonStopping):
+            for bounds, runs in _selected(node, task):
+                fixed[bounds] += runs * times
         elif isinstance(node, Sampled):
             choices[tuple(((found, 1),) for found in _sampled(node, task))] += times
         else:
@@ -214,16 +218,25 @@ def _gaussians_together(event: Event) -> tuple[float, float] | None:
     return (least, most) if 0 < least and most < math.inf else None
 
 
-def _selected(node: RandomStopping, task: _Task) -> LossBounds:
+def _selected(node: RandomStopping | PoissonStopping, task: _Task) -> Profile:
+    """The selection from above; from below what one run costs, where there is always one.
+
+    Below: where all runs score alike the first is released, an ordinary run.
+    """
     options = profiles(node.event, task.adjacency, task.group, task.stated)
     inner: tuple[tuple[Loss, int], ...] = ((_worst(options), 1),)
     if len(options) == 1:
         inner = tuple((bounds.upper, times) for bounds, times in options[0])
-    failure = max(sum(b.failure * t for b, t in option) for option in options)
-    if failure:
+    if _failure(options):
         reason = "selection over runs that may fail with positive probability is not accounted"
-        return LossBounds(UnboundedLoss(reason), None)
-    return LossBounds(SelectedLoss(inner, node.shape, node.stop), None)
+        return ((LossBounds(UnboundedLoss(reason), None), 1),)
+    assumes = tuple(dict.fromkeys(text for o in options for b, _ in o for text in b.assumes))
+    if isinstance(node, PoissonStopping):
+        return ((LossBounds(PoissonSelectedLoss(inner, node.mean), None, assumes=assumes), 1),)
+    upper = LossBounds(SelectedLoss(inner, node.shape, node.stop), None, assumes=assumes)
+    runs = options[0] if len(options) == 1 else ()
+    lower = tuple((LossBounds(NO_LOSS, b.lower), times) for b, times in runs if b.lower is not None)
+    return ((upper, 1), *lower)
 
 
 def _expand(

@@ -50,6 +50,8 @@ def to_dp_event(event: Event) -> Foreign:
             return dp.PoissonSampledDpEvent(rate, to_dp_event(inner))
         case combine.RandomStopping(inner, shape, stop):
             return dp.RepeatAndSelectDpEvent(to_dp_event(inner), expected_runs(shape, stop), shape)
+        case combine.PoissonStopping(inner, mean):
+            return dp.RepeatAndSelectDpEvent(to_dp_event(inner), mean, math.inf)
         case guarantee.ZCDP(rho, None, xi):
             return dp.ZCDpEvent(rho, xi)
         case guarantee.NotPrivate():
@@ -206,9 +208,7 @@ def _drawn(event: Foreign) -> Event:
 def _selected(event: Foreign) -> Event:
     """The best of a random number of runs, by the mean of that number instead of its stopping parameter."""
     if math.isinf(event.shape):
-        raise InvalidEvent(
-            "dpcheck has no bound for a Poisson number of runs (shape infinite); use a finite shape."
-        )
+        return combine.PoissonStopping(from_dp_event(event.event), event.mean)
     if event.mean <= 1:
         raise InvalidEvent("RepeatAndSelectDpEvent with a mean of 1 run or less selects nothing.")
     # The mean falls from infinity to 1 as the stopping parameter rises from 0 to 1.

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import math
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 import numpy as np
 
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
+from dpcheck.accounting.renyi.conversion import best_order
 from dpcheck.accounting.renyi.moments import (
     LEAST_WEIGHT,
     RELATIVE_ERROR,
@@ -341,22 +342,51 @@ def _(loss: losses.WorstLoss, orders: Floats) -> Floats:
 
 @renyi.register
 def _(loss: losses.SelectedLoss, orders: Floats) -> Floats:
-    """[Papernot2022] Theorem 2, at a second order that is optimised over a grid (any is valid)."""
-    eta, gamma = loss.shape, loss.stop
-    others = 1 + np.geomspace(0.05, 4000.0, 120)
-    penalty = np.min(
-        (1 + eta) * (1 - 1 / others) * composed_renyi(loss.inner, others)
-        + (1 + eta) * math.log(1 / gamma) / others
-    )
-    runs = expected_runs(eta, gamma)
-    return composed_renyi(loss.inner, orders) + penalty + math.log(runs) / (orders - 1)
+    """[Papernot2022] Theorem 2."""
+    runs = expected_runs(loss.shape, loss.stop) * (1 + 1e-12)
+    selecting = _cost_of_selecting(loss) * (1 + 1e-12)
+    return composed_renyi(loss.inner, orders) + selecting + math.log(runs) / (orders - 1)
+
+
+@lru_cache(maxsize=64)
+def _cost_of_selecting(loss: losses.SelectedLoss) -> float:
+    """(1 + shape) ((1 - 1/a) D_a + log(1/stop)/a) at the best order a; any is valid.
+
+    (a-1) D_a is convex in a, so that this has one minimum.
+    """
+    room = math.log(1 / loss.stop)
+    known = math.inf
+
+    def cost(orders: Floats, divergences: Floats) -> Floats:
+        return (1 - 1 / orders) * divergences + room / orders
+
+    def curve(orders: Floats) -> Floats:
+        nonlocal known
+        found = composed_renyi(loss.inner, orders)
+        known = min(known, float(cost(orders, found).min()))
+        return found
+
+    # Beyond an order of 2 the cost is at least half the divergence, which grows.
+    return (1 + loss.shape) * best_order(curve, cost, lambda d: d / 2 > known).value
 
 
 def expected_runs(eta: float, gamma: float) -> float:
     """Mean of the truncated negative binomial distribution [Papernot2022, Definition 1]."""
     if eta == 0:
         return (1 / gamma - 1) / math.log(1 / gamma)
-    return float(eta * (1 - gamma) / (gamma * (1 - gamma**eta)))
+    return eta * (1 - gamma) / (gamma * -math.expm1(eta * math.log(gamma)))
+
+
+@renyi.register
+def _(loss: losses.PoissonSelectedLoss, orders: Floats) -> Floats:
+    """[Papernot2022] Theorem 6: D_a + mean delta(log(1 + 1/(a-1))) + log(mean)/(a-1), delta of one run."""
+    from dpcheck.accounting.accountants.selected import curve_above  # it asks all accountants
+
+    one = curve_above(loss.inner, (1 / (orders - 1)) * (1 - 1e-15))
+    moved = composed_renyi(loss.inner, orders) + loss.mean * one * (1 + 1e-14)
+    total = moved + math.log(loss.mean) / (orders - 1)
+    # Terms of both signs, each right within a few units of itself.
+    return np.asarray(total + 1e-14 * (moved + abs(math.log(loss.mean)) / (orders - 1)))
 
 
 @renyi.register
