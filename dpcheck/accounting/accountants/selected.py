@@ -29,12 +29,12 @@ from dpcheck.accounting.accountants.interface import Accountant, AccountingMetho
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiOptimal
 from dpcheck.accounting.accountants.variation import composed_variation
-from dpcheck.accounting.losses import Parts, SelectedLoss
+from dpcheck.accounting.losses import LaplaceLoss, Parts, SelectedLoss
 from dpcheck.accounting.renyi.divergence import expected_runs
 from dpcheck.numerics.rounding import Array
 
 # Costs of selection are searched for until the two terms of their maximum are this close, so many times.
-BALANCED, TRIES = 5e-3, 4
+BALANCED, TRIES = 2e-2, 4
 # Sums, products and logarithms below err by a few units each; this is 4,500 of them.
 _ROUND_UP = 1 + 1e-12
 
@@ -151,6 +151,9 @@ def _corners(parts: Parts) -> tuple[Array, Array]:
     points = np.log1p(corners) * (1 - 4e-16)  # never beyond the corner
     if gaussian_mu(parts):
         found = np.array([GaussianAccountant().delta(parts, point) for point in points.tolist()])
+    elif len(parts) == parts[0][1] == 1 and isinstance(parts[0][0], LaplaceLoss):
+        # 1 - e^{(eps - r)/2} up to the largest loss r: see `pld.mixtures.LaplacePair`.
+        found = -np.expm1((points - parts[0][0].ratio) / 2) * _ROUND_UP
     elif DistributionAccountant().supports(parts):
         found = DistributionAccountant().deltas(parts, points)
     else:
