@@ -130,8 +130,7 @@ def profiles(
             ]
             choices[_undominated(options)] += times
         elif isinstance(node, RandomStopping | PoissonStopping):
-            for bounds, runs in _selected(node, task):
-                fixed[bounds] += runs * times
+            fixed.update(_selected(node, task))
         elif isinstance(node, Sampled):
             choices[tuple(((found, 1),) for found in _sampled(node, task))] += times
         else:
@@ -215,10 +214,10 @@ def _gaussians_together(event: Event) -> tuple[float, float] | None:
     if not total:
         return None
     least, most = enclose_root(1 / total)
-    return (least, most) if 0 < least and most < math.inf else None
+    return (least, most) if least > 0 and most < math.inf else None
 
 
-def _selected(node: RandomStopping | PoissonStopping, task: _Task) -> Profile:
+def _selected(node: RandomStopping | PoissonStopping, task: _Task) -> Counter[LossBounds]:
     """The selection from above; from below what one run costs, where there is always one.
 
     Below: where all runs score alike the first is released, an ordinary run.
@@ -229,14 +228,17 @@ def _selected(node: RandomStopping | PoissonStopping, task: _Task) -> Profile:
         inner = tuple((bounds.upper, times) for bounds, times in options[0])
     if _failure(options):
         reason = "selection over runs that may fail with positive probability is not accounted"
-        return ((LossBounds(UnboundedLoss(reason), None), 1),)
+        return Counter({LossBounds(UnboundedLoss(reason), None): task.times})
     assumes = tuple(dict.fromkeys(text for o in options for b, _ in o for text in b.assumes))
     if isinstance(node, PoissonStopping):
-        return ((LossBounds(PoissonSelectedLoss(inner, node.mean), None, assumes=assumes), 1),)
+        drawn = LossBounds(PoissonSelectedLoss(inner, node.mean), None, assumes=assumes)
+        return Counter({drawn: task.times})
     upper = LossBounds(SelectedLoss(inner, node.shape, node.stop), None, assumes=assumes)
-    runs = options[0] if len(options) == 1 else ()
-    lower = tuple((LossBounds(NO_LOSS, b.lower), times) for b, times in runs if b.lower is not None)
-    return ((upper, 1), *lower)
+    found = Counter({upper: task.times})
+    for bounds, times in options[0] if len(options) == 1 else ():
+        if bounds.lower is not None:
+            found[LossBounds(NO_LOSS, bounds.lower)] += times * task.times
+    return found
 
 
 def _expand(

@@ -1,7 +1,7 @@
 """The best of a random number of runs, from the privacy curve of one run.
 
 With f the generating function of the number of runs and x_P, x_Q the chances that a run is better than an
-outcome y, that outcome is released with density f'(1 - x_P) P(y), or f'(1 - x_Q) Q(y) [Papernot2022, Lemma 7].
+outcome y, that outcome is released with density f'(1 - x_P) P(y) or f'(1 - x_Q) Q(y) [Papernot2022, Lemma 7].
 f' is largest at 1, where it is the mean m. For a truncated negative binomial f'(1 - x) is proportional to
 (g + (1-g) x)^-(1+shape), g the stopping parameter. One run is (e, d)-DP, so x_Q <= e^e x_P + d, and
 

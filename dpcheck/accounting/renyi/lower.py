@@ -13,12 +13,12 @@ import numpy as np
 
 from dpcheck.accounting import losses
 from dpcheck.accounting.losses import Loss, Parts
-from dpcheck.accounting.renyi.divergence import (
+from dpcheck.accounting.renyi.discrete import (
     discrete_gaussian_divergence,
     discrete_laplace_moment,
     finite_moment,
-    renyi,
 )
+from dpcheck.accounting.renyi.divergence import renyi
 from dpcheck.accounting.renyi.moments import (
     RELATIVE_ERROR,
     Floats,
