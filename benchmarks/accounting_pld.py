@@ -31,8 +31,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from peers.coverage import uncovered
 from peers.pld_answers import EPSILON, Answer, NotOffered, dpcheck_curve, google_curve
-from peers.pld_coverage import uncovered
 from peers.pld_workloads import CURVE, GROUPS, WORKLOADS, Work
 
 MODULES = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class Work:
     """One composition: a kind of mechanism, its noise (or flip probability), rate, steps and delta.
 
-    `more` is what the kind needs beside that: see `pld_events`.
+    `more` is what the kind needs beside that: see `peers.events`.
     """
 
     kind: str

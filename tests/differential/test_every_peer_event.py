@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("dp_accounting")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
+from peers.coverage import CONSTRUCTORS, EVENTS, REASONS, uncovered
+from peers.events import WORDS
 from peers.pld_answers import EPSILON
-from peers.pld_coverage import CONSTRUCTORS, EVENTS, REASONS, uncovered
-from peers.pld_events import WORDS
 from peers.pld_workloads import WORKLOADS
 
 # dp-accounting takes many seconds for a mixture of Gaussians.

@@ -125,8 +125,9 @@ def test_selection_keeps_its_mean_for_every_shape() -> None:
     for shape in (-0.5, 0.0, 0.5, 1.0, 3.0):
         back = to_dp_event(from_dp_event(dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 20.0, shape)))
         assert back.mean == pytest.approx(20.0)
-    with pytest.raises(InvalidEvent, match="Poisson number"):
-        from_dp_event(dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 20.0, math.inf))
+    poisson = dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 20.0, math.inf)
+    assert from_dp_event(poisson) == dpcheck.PoissonStopping(from_dp_event(GAUSSIAN), 20.0)
+    assert to_dp_event(from_dp_event(poisson)) == poisson
 
 
 def test_newer_kinds_are_known_by_name() -> None:
