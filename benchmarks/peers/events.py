@@ -280,7 +280,9 @@ def _google_fixed(work: Work) -> Any:
 def _trees(work: Work) -> Asked:
     import dpcheck
 
-    trees = [dpcheck.TreeAggregation(work.noise, int(steps)) for steps in work.more]
+    # dp-accounting counts the nodes whose steps are all done: those of the largest power of 2 within them.
+    done = [1 << (int(steps).bit_length() - 1) for steps in work.more]
+    trees = [dpcheck.TreeAggregation(work.noise, steps) for steps in done]
     return trees[0] if len(trees) == 1 else dpcheck.Parallel(tuple(trees)), "zero-out"
 
 
