@@ -212,7 +212,8 @@ def _summarised(uppers: Mapping[str, float], lowers: Mapping[str, float]) -> Bou
     method = min(uppers, key=lambda name: uppers[name])
     proof = max(lowers, key=lambda name: lowers[name])
     upper, lower = uppers[method], lowers[proof]
-    used = AccountingMethod.DISTRIBUTION.value in (method, proof)
+    by_lattice = {AccountingMethod.DISTRIBUTION.value, AccountingMethod.SELECTION.value}
+    used = not by_lattice.isdisjoint((method, proof))
     if math.isinf(upper):
         method = "unbounded"
     # Both are proved, so they can cross only by the last digit of an exact value.
