@@ -31,6 +31,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from peers.coverage import uncovered
 from peers.pld_answers import EPSILON, Answer, NotOffered, dpcheck_curve, google_curve
 from peers.pld_workloads import CURVE, GROUPS, WORKLOADS, Work
 
@@ -291,6 +292,8 @@ def main() -> None:
     tools = [t for t in options.tools.split(",") if importlib.util.find_spec(MODULES[t])]
     print(f"python {platform.python_version()}, {platform.machine()}, one thread, CPU seconds")
     print(f"tools: {', '.join(tools)}")
+    if "google" in tools and uncovered():
+        raise SystemExit(f"dp-accounting has what no row accounts: {', '.join(uncovered())}")
     rows = [int(row) for row in options.rows.split(",") if row] or range(len(WORKLOADS))
     summary = Summary()
     for start in range(0, len(rows), CHUNK):

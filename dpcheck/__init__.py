@@ -44,6 +44,7 @@ _DEFINED_IN = {
         "Event",
         "Grouped",
         "Parallel",
+        "PoissonStopping",
         "RandomStopping",
         "Repeated",
         "Sampled",
@@ -140,6 +141,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.event import Event as Event
     from dpcheck.core.events.event import Grouped as Grouped
     from dpcheck.core.events.event import Parallel as Parallel
+    from dpcheck.core.events.event import PoissonStopping as PoissonStopping
     from dpcheck.core.events.event import RandomStopping as RandomStopping
     from dpcheck.core.events.event import Repeated as Repeated
     from dpcheck.core.events.event import Sampled as Sampled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from peers.events import WORDS, asked_of_dpcheck, google_answer
 from peers.pld_workloads import CURVE, TRUNCATED, Work
 
 Answer = tuple[float | None, float]
@@ -17,6 +18,8 @@ def dpcheck_event(work: Work):
     """The event and the adjacency it is asked under."""
     import dpcheck
 
+    if work.kind in WORDS:
+        return asked_of_dpcheck(work)
     made: dict[str, Callable[[], object]] = {
         "gaussian": lambda: (
             dpcheck.SampledGaussian(work.noise, work.rate)
@@ -53,6 +56,9 @@ def dpcheck_epsilon(works: list[Work], delta: float) -> Answer:
 
 
 def google_epsilon(works: list[Work], delta: float) -> Answer:
+    if works[0].kind in WORDS:
+        (work,) = works
+        return None, google_answer(work, delta)
     return None, float(_google(works).get_epsilon_for_delta(delta))
 
 
@@ -99,16 +105,34 @@ def _only_gaussian(works: list[Work]) -> None:
 def prv_epsilon(works: list[Work], delta: float) -> Answer:
     import prv_accountant as prv
 
-    _only_gaussian(works)
-    counts = [work.steps for work in works]
+    found = [(mechanism, work.steps) for work in works for mechanism in _prv_mechanisms(work)]
+    counts = [steps for _, steps in found]
     accountant = prv.PRVAccountant(
-        prvs=[prv.PoissonSubsampledGaussianMechanism(w.rate, w.noise) for w in works],
+        prvs=[mechanism for mechanism, _ in found],
         max_self_compositions=counts,
         eps_error=0.01,
         delta_error=delta / 1000,
     )
     low, _, high = accountant.compute_epsilon(delta, counts)
     return float(low), float(high)
+
+
+def _prv_mechanisms(work: Work) -> list:
+    """Its mechanisms: all that prv_accountant.privacy_random_variables has."""
+    import prv_accountant as prv
+    from prv_accountant.privacy_random_variables import approximate_dp
+
+    if work.kind == "gaussian":
+        return [prv.PoissonSubsampledGaussianMechanism(work.rate, work.noise)]
+    if work.kind == "laplace" and work.rate == 1:
+        return [prv.LaplaceMechanism(1 / work.noise)]
+    if work.kind == "pure":
+        return [prv.PureDPMechanism(work.noise)]
+    if work.kind == "approximate":
+        return [approximate_dp.ApproximateDPMechanism(work.noise, work.more[0])]
+    if work.kind == "Gaussian and Laplace":
+        return [prv.GaussianMechanism(work.noise), prv.LaplaceMechanism(1 / work.more[0])]
+    raise NotOffered
 
 
 def opacus_epsilon(works: list[Work], delta: float) -> Answer:

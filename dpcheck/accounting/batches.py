@@ -136,10 +136,10 @@ def _(event: training.FixedBatchGaussian, adjacency: Adjacency, group: int = 1) 
     upper: Loss = WithoutReplacementLoss(2 * high, rate_high)
     if group > 1:
         upper = GroupedLoss(upper, group)
-    # All other records contribute 0: what is left is the mixture on the line.
-    lower: Loss = OppositeMixtureLoss((low,), (rate_low,))
-    if adjacency is Adjacency.ZERO_OUT:
-        lower = GaussianMixtureLoss((low,), (rate_low,))
+    # All other records contribute 0: what is left is the mixture on the line. Replaced, it is more to see
+    # where all others are like the replacement and the record is opposite: 2C wherever it is drawn.
+    far = low if adjacency is Adjacency.ZERO_OUT else 2 * low
+    lower = GaussianMixtureLoss((far,), (rate_low,))
     return LossBounds(upper, lower)
 
 
@@ -218,7 +218,8 @@ def _(event: training.WithReplacementGaussian, adjacency: Adjacency, group: int 
     upper: Loss = WithReplacementLoss(2 * high, event.rows, event.batch)
     if group > 1:
         upper = GroupedLoss(upper, group)
-    # All other records contribute 0: the mixture over how often x is drawn; rare ones are left out.
+    # The mixture over how often x is drawn, rare ones left out. All other records contribute 0; replaced,
+    # all are like the replacement and opposite to x, which counts 2C wherever it is drawn.
     share = Fraction(1, event.rows)
     weights = [
         math.comb(event.batch, j) * share**j * (1 - share) ** (event.batch - j)
@@ -226,10 +227,8 @@ def _(event: training.WithReplacementGaussian, adjacency: Adjacency, group: int 
     ]
     below = tuple(enclose(Fraction(low) * j)[0] for j in range(1, len(weights) + 1))
     near = tuple(enclose(weight)[0] for weight in weights)
-    if adjacency is Adjacency.ZERO_OUT:
-        return LossBounds(upper, GaussianMixtureLoss(below, near))
-    opposite = OppositeMixtureLoss(below, near, binomial=False)
-    return LossBounds(upper, opposite if 1 - math.fsum(near) >= _LEAST_REST else None)
+    far = 1 if adjacency is Adjacency.ZERO_OUT else 2
+    return LossBounds(upper, GaussianMixtureLoss(tuple(far * shift for shift in below), near))
 
 
 @worst_case.register

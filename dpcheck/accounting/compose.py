@@ -6,14 +6,17 @@ each is done here once. The result does not depend on how the tree was written.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
 
 from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
 from dpcheck.accounting.losses import (
+    NO_LOSS,
     BoundedLoss,
     BoundedRangeLoss,
     ConcentratedLoss,
@@ -23,6 +26,7 @@ from dpcheck.accounting.losses import (
     LaplaceLoss,
     Loss,
     LossBounds,
+    PoissonSelectedLoss,
     ResponseLoss,
     SampledLoss,
     SelectedLoss,
@@ -38,6 +42,7 @@ from dpcheck.core.events.event import (
     Grouped,
     Moved,
     Parallel,
+    PoissonStopping,
     RandomStopping,
     Repeated,
     Sampled,
@@ -51,6 +56,7 @@ from dpcheck.core.events.training import (
     SampledGaussian,
     SampledLaplace,
 )
+from dpcheck.numerics.enclose import enclose_root
 
 Profile = tuple[tuple[LossBounds, int], ...]
 
@@ -123,8 +129,8 @@ def profiles(
                 for profile in profiles(branch, task.adjacency, task.group, task.stated)
             ]
             choices[_undominated(options)] += times
-        elif isinstance(node, RandomStopping):
-            fixed[_selected(node, task)] += times
+        elif isinstance(node, RandomStopping | PoissonStopping):
+            fixed.update(_selected(node, task))
         elif isinstance(node, Sampled):
             choices[tuple(((found, 1),) for found in _sampled(node, task))] += times
         else:
@@ -152,11 +158,21 @@ def _branches(node: Parallel) -> list[Event]:
 
 
 def _sampled(node: Sampled, task: _Task) -> tuple[LossBounds, ...]:
-    """What each composition one person can see inside costs on a sample; exact where the inside is one
-    step of Gaussian or Laplace noise.
+    """What each composition one person can see inside costs on a sample; exact where the inside is
+    Gaussian noise, any number of times, or Laplace noise once.
     """
-    if node.rate == 1 or isinstance(node.event, Gaussian | Laplace):
-        leaf = node.event if node.rate == 1 else _sampled_noise(node.event, node.rate)
+    together = _gaussians_together(node.event) if node.rate < 1 else None
+    if together is not None:
+        # The sum is rounded: less noise above, more below.
+        (((least, _),),), (((most, _),),) = (
+            profiles(SampledGaussian(sigma, node.rate), task.adjacency, task.group, task.stated)
+            for sigma in together
+        )
+        return (replace(least, lower=most.lower),)
+    if node.rate == 1 or isinstance(node.event, Laplace):
+        leaf = node.event
+        if isinstance(leaf, Laplace) and node.rate < 1:
+            leaf = SampledLaplace(leaf.noise_multiplier, node.rate)
         found = profiles(leaf, task.adjacency, task.group, task.stated)
         if all(len(profile) == 1 and profile[0][1] == 1 for profile in found):
             return tuple(profile[0][0] for profile in found)
@@ -178,23 +194,51 @@ def _sampled(node: Sampled, task: _Task) -> tuple[LossBounds, ...]:
     return tuple(result)
 
 
-def _sampled_noise(event: Event, rate: float) -> Event:
-    if isinstance(event, Gaussian):
-        return SampledGaussian(event.noise_multiplier, rate)
-    assert isinstance(event, Laplace)
-    return SampledLaplace(event.noise_multiplier, rate)
+def _gaussians_together(event: Event) -> tuple[float, float] | None:
+    """Around the noise of one Gaussian answer that tells as much as all of `event`; None for other events.
+
+    Answers with noise sigma_i about the same people are their mean, weighted by 1/sigma_i^2, and what does
+    not depend on the data: one answer with 1/sigma^2 = sum 1/sigma_i^2.
+    """
+    total, stack = Fraction(0), [(event, 1)]
+    while stack:
+        node, times = stack.pop()
+        if isinstance(node, Sequential):
+            stack += [(inner, times) for inner in node.events]
+        elif isinstance(node, Repeated):
+            stack.append((node.event, times * node.times))
+        elif isinstance(node, Gaussian):
+            total += times / Fraction(node.noise_multiplier) ** 2
+        else:
+            return None
+    if not total:
+        return None
+    least, most = enclose_root(1 / total)
+    return (least, most) if least > 0 and most < math.inf else None
 
 
-def _selected(node: RandomStopping, task: _Task) -> LossBounds:
+def _selected(node: RandomStopping | PoissonStopping, task: _Task) -> Counter[LossBounds]:
+    """The selection from above; from below what one run costs, where there is always one.
+
+    Below: where all runs score alike the first is released, an ordinary run.
+    """
     options = profiles(node.event, task.adjacency, task.group, task.stated)
     inner: tuple[tuple[Loss, int], ...] = ((_worst(options), 1),)
     if len(options) == 1:
         inner = tuple((bounds.upper, times) for bounds, times in options[0])
-    failure = max(sum(b.failure * t for b, t in option) for option in options)
-    if failure:
+    if _failure(options):
         reason = "selection over runs that may fail with positive probability is not accounted"
-        return LossBounds(UnboundedLoss(reason), None)
-    return LossBounds(SelectedLoss(inner, node.shape, node.stop), None)
+        return Counter({LossBounds(UnboundedLoss(reason), None): task.times})
+    assumes = tuple(dict.fromkeys(text for o in options for b, _ in o for text in b.assumes))
+    if isinstance(node, PoissonStopping):
+        drawn = LossBounds(PoissonSelectedLoss(inner, node.mean), None, assumes=assumes)
+        return Counter({drawn: task.times})
+    upper = LossBounds(SelectedLoss(inner, node.shape, node.stop), None, assumes=assumes)
+    found = Counter({upper: task.times})
+    for bounds, times in options[0] if len(options) == 1 else ():
+        if bounds.lower is not None:
+            found[LossBounds(NO_LOSS, bounds.lower)] += times * task.times
+    return found
 
 
 def _expand(

@@ -32,6 +32,10 @@ class GaussianLoss(Loss):
     mu: float
 
 
+# Nothing is seen.
+NO_LOSS = GaussianLoss(0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class LaplaceLoss(Loss):
     """P = Laplace(ratio, 1), Q = Laplace(0, 1); ratio is sensitivity over scale."""
@@ -274,6 +278,14 @@ class SelectedLoss(Loss):
     inner: Parts
     shape: float
     stop: float
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSelectedLoss(Loss):
+    """The best of K runs of a composition, K Poisson; nothing where K is 0."""
+
+    inner: Parts
+    mean: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcheck.accounting.compose import Profile
-from dpcheck.accounting.losses import Loss, Parts, ResponseLoss
+from dpcheck.accounting.losses import NO_LOSS, Loss, Parts, ResponseLoss
 from dpcheck.numerics.side import Side
 
 
@@ -46,7 +46,7 @@ def _without_leaks(parts: Iterable[tuple[Loss, int]], failure: float, side: Side
         if isinstance(loss, ResponseLoss) and loss.delta > 0:
             safe *= _no_leak(loss.delta, times, side)
             loss = replace(loss, delta=0.0)
-        if times:
+        if times and loss != NO_LOSS:
             kept[loss] += times
     return OneSide(tuple(kept.items()), 1 - safe, failure)
 

@@ -45,6 +45,7 @@ _LABELS = {
     "rdp-improved": "RDP improved",
     "rdp-optimal": "RDP optimal",
     "pld": "privacy-loss distribution",
+    "selection": "selection, from one run",
 }
 
 

@@ -44,12 +44,14 @@ def to_dp_event(event: Event) -> Foreign:
         case combine.Repeated(inner, times):
             return dp.SelfComposedDpEvent(to_dp_event(inner), times)
         case combine.Parallel(events) if _one_epoch(events) is not None:
-            counts = [getattr(tree, "steps") for tree in events]  # noqa: B009 - trees, as was checked
+            counts = [_filled(getattr(tree, "steps")) for tree in events]  # noqa: B009 - trees, as was checked
             return dp.SingleEpochTreeAggregationDpEvent(_one_epoch(events), counts)
         case combine.Sampled(inner, rate):
             return dp.PoissonSampledDpEvent(rate, to_dp_event(inner))
         case combine.RandomStopping(inner, shape, stop):
             return dp.RepeatAndSelectDpEvent(to_dp_event(inner), expected_runs(shape, stop), shape)
+        case combine.PoissonStopping(inner, mean):
+            return dp.RepeatAndSelectDpEvent(to_dp_event(inner), mean, math.inf)
         case guarantee.ZCDP(rho, None, xi):
             return dp.ZCDpEvent(rho, xi)
         case guarantee.NotPrivate():
@@ -84,8 +86,14 @@ def _noise_to_dp_event(event: Event) -> Foreign:
                 sigma, [*contributions, 0.0], [*probabilities, rest]
             )
         case training.TreeAggregation(sigma, steps, 1, _):
-            return dp.SingleEpochTreeAggregationDpEvent(sigma, steps)
+            return dp.SingleEpochTreeAggregationDpEvent(sigma, _filled(steps))
     raise InvalidEvent(f"dp-accounting has no event for {type(event).__name__}.")
+
+
+def _filled(steps: int) -> int:
+    """The steps of a complete tree over so many: dp-accounting counts only nodes whose steps are all done,
+    dpcheck all of the tree."""
+    return 1 << (steps - 1).bit_length()
 
 
 def _one_epoch(events: tuple[Event, ...]) -> float | None:
@@ -158,8 +166,10 @@ def _noise_from_dp_event(event: Foreign) -> Event:
         case dp.SingleEpochTreeAggregationDpEvent():
             counts = event.step_counts
             trees = [counts] if isinstance(counts, int) else list(counts)
-            # A record is in one of the trees, at one of its steps.
-            parts = tuple(training.TreeAggregation(event.noise_multiplier, n) for n in trees)
+            # A record is in one of the trees, at one of its steps, and in the nodes whose steps are all done:
+            # as many as in a tree over the largest power of 2 within them.
+            done = [1 << (n.bit_length() - 1) for n in trees]
+            parts = tuple(training.TreeAggregation(event.noise_multiplier, n) for n in done)
             return parts[0] if len(parts) == 1 else combine.Parallel(parts)
     return _newer(event)
 
@@ -206,9 +216,7 @@ def _drawn(event: Foreign) -> Event:
 def _selected(event: Foreign) -> Event:
     """The best of a random number of runs, by the mean of that number instead of its stopping parameter."""
     if math.isinf(event.shape):
-        raise InvalidEvent(
-            "dpcheck has no bound for a Poisson number of runs (shape infinite); use a finite shape."
-        )
+        return combine.PoissonStopping(from_dp_event(event.event), event.mean)
     if event.mean <= 1:
         raise InvalidEvent("RepeatAndSelectDpEvent with a mean of 1 run or less selects nothing.")
     # The mean falls from infinity to 1 as the stopping parameter rises from 0 to 1.

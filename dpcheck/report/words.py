@@ -23,6 +23,7 @@ _ACCOUNTANTS = {
     "rdp-improved": "Renyi accounting, improved conversion",
     "rdp-optimal": "Renyi accounting, optimal conversion",
     "pld": "a certified privacy-loss distribution",
+    "selection": "the curve of one run, and what selecting adds",
 }
 _ONE_PERSON = {
     Adjacency.REPLACE_ONE: "which of two records is a person's",

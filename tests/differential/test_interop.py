@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import dp_accounting
 import pytest
-from dp_accounting import dp_event
+from dp_accounting import NeighboringRelation, dp_event
 from dp_accounting.pld import privacy_loss_distribution as peer
+from dp_accounting.rdp import RdpAccountant
 
 import dpcheck
 from dpcheck.core.errors import CannotCertify, InvalidEvent, InvalidParameter
@@ -125,8 +126,23 @@ def test_selection_keeps_its_mean_for_every_shape() -> None:
     for shape in (-0.5, 0.0, 0.5, 1.0, 3.0):
         back = to_dp_event(from_dp_event(dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 20.0, shape)))
         assert back.mean == pytest.approx(20.0)
-    with pytest.raises(InvalidEvent, match="Poisson number"):
-        from_dp_event(dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 20.0, math.inf))
+    poisson = dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 20.0, math.inf)
+    assert from_dp_event(poisson) == dpcheck.PoissonStopping(from_dp_event(GAUSSIAN), 20.0)
+    assert to_dp_event(from_dp_event(poisson)) == poisson
+
+
+def test_trees_that_are_not_full_keep_their_nodes() -> None:
+    """dp-accounting counts the complete nodes above a leaf, dpcheck those of the whole tree."""
+    for steps in (1, 2, 3, 5, 7, 8, 1000, 1024):
+        complete = sum(1 for level in range(12) if 2**level <= steps)
+        given = from_dp_event(dp_event.SingleEpochTreeAggregationDpEvent(1.0, steps))
+        found = dpcheck.rdp(given, order=2.0, adjacency="zero-out")
+        assert found.upper == pytest.approx(complete)
+        whole = dpcheck.TreeAggregation(1.0, steps)
+        accountant = RdpAccountant([2.0], NeighboringRelation.REPLACE_SPECIAL)
+        accountant.compose(to_dp_event(whole))
+        ours = dpcheck.rdp(whole, order=2.0, adjacency="zero-out").upper
+        assert accountant.rdp[0] == pytest.approx(ours)
 
 
 def test_newer_kinds_are_known_by_name() -> None:

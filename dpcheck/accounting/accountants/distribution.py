@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
+import numpy as np
+
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.gaussian import gaussian_mu
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
@@ -58,6 +60,19 @@ class DistributionAccountant(Accountant):
         return _worse_direction(
             kept, Side.UPPER, lambda ways, side: _worse_delta(ways, point, side), 1.0
         )
+
+    def deltas(self, parts: Parts, epsilons: Array) -> Array:
+        """The least certified delta at each epsilon."""
+        kept, negligible = _without_negligible(parts)
+        kept = tuple(_without_choices(kept))
+        points = np.nextafter(epsilons - negligible, -math.inf)
+        if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):
+            return np.ones_like(points)
+        try:
+            found = [compose_pld(way, Side.UPPER).delta(points) for way in _ways(kept)]
+        except CannotCertify:
+            return np.ones_like(points)
+        return np.asarray(np.max(found, axis=0))
 
     def epsilon_lower(self, parts: Parts, delta: float) -> float:
         """The largest certified epsilon of the parts that have a lower lattice."""

@@ -25,6 +25,7 @@ class AccountingMethod(StrEnum):
     RENYI_IMPROVED = "rdp-improved"
     RENYI_OPTIMAL = "rdp-optimal"
     DISTRIBUTION = "pld"
+    SELECTION = "selection"
 
 
 class Accountant(ABC):

@@ -143,6 +143,14 @@ def _(loss: losses.SelectedLoss) -> tuple[float, float]:
     return lower, enclose((2 + Fraction(loss.shape)) * Fraction(upper))[1]
 
 
+@largest_loss.register
+def _(loss: losses.PoissonSelectedLoss) -> tuple[float, float]:
+    # f'(F_P)/f'(F_Q) = e^{mean (F_P - F_Q)} beside the ratio of one run (see `selected`), and F_P - F_Q is at
+    # most the total variation, tanh(eps/2) [Kairouz2017, Theorem 3.1].
+    lower, upper = composed_largest_loss(loss.inner)
+    return lower, math.nextafter(upper + loss.mean * math.tanh(upper / 2) * (1 + 1e-12), math.inf)
+
+
 def composed_largest_loss(parts: Parts) -> tuple[float, float]:
     """Suprema of independent losses add, so basic composition is exact at delta = 0."""
     low = high = Fraction(0)

@@ -37,7 +37,7 @@ from dpcheck.accounting.losses import (
 from dpcheck.accounting.pld.allocation import AllocationPair
 from dpcheck.accounting.pld.coin import CoinPair
 from dpcheck.accounting.pld.densities import density_pair
-from dpcheck.accounting.pld.measures import group_pair, measure, sampled_pair
+from dpcheck.accounting.pld.measures import group_pair, measure, sampled_atoms, sampled_pair
 from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
 from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, LossPair, common_span
 from dpcheck.accounting.pld.revealed import revealed_size_pair
@@ -139,6 +139,10 @@ _SIDELESS = (
 )
 
 
+# Pairs whose outcomes are listed but for what no float can hold, alike under P and Q.
+_LISTED = (DiscreteGaussianLoss, DiscreteLaplaceLoss)
+
+
 def build(loss: Loss, side: Side) -> LossPair:
     """The pair of a supported loss.
 
@@ -205,6 +209,9 @@ def _changed(loss: SampledLoss | GroupedLoss | WorstLoss, side: Side) -> LossPai
         (build(reverse(part) if loss.backwards else part, side), times)
         for part, times in loss.inner
     ]
+    (first, _), (one, times) = loss.inner[0], inner[0]
+    if len(inner) == times == 1 and isinstance(first, _LISTED) and isinstance(one, AtomicPair):
+        return sampled_atoms(one, loss.rate, backwards=loss.backwards)
     return sampled_pair(measure(inner, side), loss.rate, side, backwards=loss.backwards)
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, LossPair
+from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, LossPair, common_span
 from dpcheck.accounting.pld.window import Cumulants
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
@@ -183,6 +183,25 @@ def sampled_pair(inner: Measure, rate: float, side: Side, *, backwards: bool) ->
         p, q = np.append(p, infinite * (1 - 1e-9)), np.append(q, 0.0)
         infinite = 0.0
     return _pair(p, q, error, infinite * (1 + 4 * UNIT), side)
+
+
+def sampled_atoms(inner: AtomicPair, rate: float, *, backwards: bool) -> AtomicPair:
+    """`inner`, used once, on a Poisson sample, outcome by outcome: the reference keeps its mass q, the other
+    has (1-rate) q + rate p.
+
+    `inner` lists all outcomes but for `rest`, a bound on the mass of the others under P and under Q; it is
+    the reversed pair where `backwards`.
+    """
+    reference, other = inner.atoms.p, inner.atoms.q
+    if not backwards:
+        reference, other = other, reference
+    # Two products, a difference and a sum of what errs by `error` each.
+    drawn = (1 - rate) * reference + rate * other
+    p, q = (reference, drawn) if backwards else (drawn, reference)
+    kept = (p > LEAST) & (q > LEAST)
+    rest = inner.rest + float(np.sum(p[~kept])) * (1 + 1e-12) + (0.0 if kept.all() else LEAST)
+    atoms = Atoms(p[kept], q[kept], inner.atoms.error + 8 * UNIT)
+    return AtomicPair(atoms, rest, common_span(atoms.losses()))
 
 
 def group_pair(inner: Sequence[Measure], size: int) -> AtomicPair:

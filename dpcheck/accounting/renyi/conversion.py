@@ -130,7 +130,7 @@ _SCAN: Floats = 1 + 0.002 * _RATIO ** np.arange(56, dtype=np.float64)
 _CHUNK = 7
 
 
-def _best_order(
+def best_order(
     divergences: Curve, cost: Callable[[Floats, Floats], Floats], enough: Callable[[float], bool]
 ) -> Converted:
     """Minimise cost(order, divergence) over orders in (1, inf): a growing scan, then zooming in.
@@ -198,7 +198,7 @@ def rdp_epsilon(
     # moment e^{(a-1)D} is small; then it is searched for on its own.
     wanted = conversion is Conversion.OPTIMAL
     first = improved if wanted else _FORMULAS[conversion]
-    best = _best_order(divergences, lambda a, d: first(a, d, delta), enough)
+    best = best_order(divergences, lambda a, d: first(a, d, delta), enough)
     if not math.isfinite(best.value):
         return best
     if not wanted:
@@ -210,7 +210,7 @@ def rdp_epsilon(
     found = optimal(near, curve(near), delta)
     orders = [float(near[int(found.argmin())])]
     if float(found.min()) < best.value - 1e-4 * abs(best.value):
-        search = _best_order(divergences, lambda a, d: optimal(a, d, delta, zooms=2), enough)
+        search = best_order(divergences, lambda a, d: optimal(a, d, delta, zooms=2), enough)
         orders.append(search.order)
     proofs = [_proved(curve, order, delta, Conversion.OPTIMAL) for order in orders]
     proofs.append(_proved(curve, best.order, delta, Conversion.IMPROVED))
@@ -277,7 +277,7 @@ def rdp_delta(curve: Curve, epsilon: float) -> Converted:
         return (orders - 1) * (d - epsilon + np.log1p(-1 / orders)) - np.log(orders)
 
     # Once D exceeds epsilon by log 2 the exponent grows with the order.
-    best = _best_order(curve, log_delta, lambda d: math.isfinite(d) and d > epsilon + 0.7)
+    best = best_order(curve, log_delta, lambda d: math.isfinite(d) and d > epsilon + 0.7)
     if not math.isfinite(best.value):
         return Converted(1.0, best.order)
     divergence = float(curve(np.array([best.order]))[0])

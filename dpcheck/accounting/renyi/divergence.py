@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 import numpy as np
 from flint import arb
@@ -14,6 +14,12 @@ from flint import arb
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
+from dpcheck.accounting.renyi.conversion import best_order
+from dpcheck.accounting.renyi.discrete import (
+    discrete_gaussian_divergence,
+    discrete_laplace_moment,
+    finite_moment,
+)
 from dpcheck.accounting.renyi.moments import (
     LEAST_WEIGHT,
     Floats,
@@ -106,64 +112,11 @@ def _(loss: losses.DiscreteGaussianLoss, orders: Floats) -> Floats:
     return discrete_gaussian_divergence(loss, orders, Side.UPPER)
 
 
-# From this scale on the masses of shifted noise add up to the same number within e^-78.
-_SMOOTH_SCALE = 2.0
-
-
-def discrete_gaussian_divergence(
-    loss: losses.DiscreteGaussianLoss, orders: Floats, side: Side
-) -> Floats:
-    """a s^2/(2 scale^2) + log(theta(a s)/theta(0))/(a-1), theta(c) = sum_x e^{-(x-c)^2/(2 scale^2)}.
-
-    Completing the square; theta(c) <= theta(0), equal for whole c, is [Canonne2020] Proposition 5. By
-    Poisson summation theta(c)/theta(0) >= 1 - 5 e^{-2 pi^2 scale^2}, which is 1 for large scales.
-
-    >>> wide = losses.DiscreteGaussianLoss(0.4, 1)
-    >>> round(float(discrete_gaussian_divergence(wide, np.array([1.5]), Side.UPPER)[0]), 6)
-    4.346687
-    """
-    gaussian = orders * (loss.shift / loss.scale) ** 2 / 2
-    sign = 1.0 if side is Side.UPPER else -1.0
-    if loss.scale >= _SMOOTH_SCALE or loss.shift == 0:
-        return np.asarray(gaussian * (1 + sign * 1e-14))
-    fraction = np.remainder(orders * loss.shift, 1.0)
-    reach = math.ceil(10 * loss.scale) + 2
-    x = np.arange(-reach, reach + 1, dtype=np.float64)
-    inverse = 1 / (2 * loss.scale**2)
-    moved = log_sum_exp(-((x - fraction[:, None]) ** 2) * inverse)
-    ratio = np.minimum(moved - log_sum_exp(-(x**2) * inverse), 0.0)
-    # Exponents up to the size of the ratio err by a few units of it, the fraction by one of a s.
-    rounding = 1e-14 * (1 + np.abs(ratio) + (1 + orders * loss.shift) * inverse)
-    total = gaussian * (1 + sign * 1e-14)
-    if side is Side.UPPER:
-        return np.minimum(total, total + (ratio + rounding) / (orders - 1))
-    return np.maximum(total + (ratio - rounding) / (orders - 1), 0.0)
-
-
 @renyi.register
 def _(loss: losses.DiscreteLaplaceLoss, orders: Floats) -> Floats:
     moment, rounding = discrete_laplace_moment(loss, orders)
     largest = loss.shift / loss.scale * _ROUND_UP
     return np.clip((moment + rounding) / (orders - 1), 0.0, largest)
-
-
-def discrete_laplace_moment(
-    loss: losses.DiscreteLaplaceLoss, orders: Floats
-) -> tuple[Floats, Floats]:
-    """(log E_Q (P/Q)^a, bound on its error); the pair is its own mirror image."""
-    # The loss is (2x - s)/scale between the two supports' centres, constant outside; between them the
-    # terms d^x e^{a (2x - s)/scale} are a geometric series with ratio e^k.
-    a, s, scale = orders, loss.shift, loss.scale
-    k = (2 * a - 1) / scale
-    share = np.log1p(math.exp(-1 / scale))
-    ends = [(a - 1) * s / scale - share, -a * s / scale - share]
-    if s > 1:
-        inner = s * k + np.log(-np.expm1((1 - s) * k)) - k - np.log(-np.expm1(-k))
-        centre = math.log(-math.expm1(-1 / scale)) - math.log1p(math.exp(-1 / scale))
-        ends.append(inner - a * s / scale + centre)
-    moment = log_sum_exp(np.stack(ends, axis=-1))
-    # Exponents err by 10 units of themselves, logarithms, of 1/scale or more, by 8.
-    return moment, 1e-14 * (16 + abs(math.log(scale)) + orders * s / scale)
 
 
 @renyi.register
@@ -174,22 +127,6 @@ def _(loss: losses.FiniteLoss, orders: Floats) -> Floats:
     backward, _ = finite_moment(losses.FiniteLoss(loss.q, loss.p), orders)
     moment: Floats = np.maximum(np.maximum(forward, backward), 0.0)
     return np.asarray((moment + rounding) / (orders - 1))
-
-
-def finite_moment(loss: losses.FiniteLoss, orders: Floats) -> tuple[Floats, Floats]:
-    """(log E_Q (P/Q)^a, bound on its error) of two tables with the same support."""
-    p, q = np.asarray(loss.p), np.asarray(loss.q)
-    p, q = p[p > 0], q[p > 0]
-    # Right within 20 units of itself, however small the masses: p - q is exact where they are close.
-    with np.errstate(over="ignore", under="ignore"):
-        quotient = p / q
-    close = (quotient > 0.5) & (quotient < 2.0)
-    far = ~close & (quotient > 1e-300) & np.isfinite(quotient)
-    ratio = np.log(p) - np.log(q)
-    ratio[close] = np.log1p((p[close] - q[close]) / q[close])
-    ratio[far] = np.log(quotient[far])
-    moment = log_sum_exp(orders[:, None] * ratio + np.log(q))
-    return moment, 1e-13 * (1 + np.abs(ratio).max() * orders)
 
 
 @renyi.register
@@ -341,18 +278,36 @@ def _(loss: losses.WorstLoss, orders: Floats) -> Floats:
 
 @renyi.register
 def _(loss: losses.SelectedLoss, orders: Floats) -> Floats:
-    """[Papernot2022] Theorem 2, at a second order that is optimised over a grid (any is valid)."""
-    eta, gamma = loss.shape, loss.stop
-    others = 1 + np.geomspace(0.05, 4000.0, 120)
-    penalty = np.min(
-        (1 + eta) * (1 - 1 / others) * composed_renyi(loss.inner, others)
-        - (1 + eta) * math.log(gamma) / others
-    )
-    runs = _log_expected_runs(eta, gamma)
-    return (composed_renyi(loss.inner, orders) + penalty + runs / (orders - 1)) * _ROUND_UP
+    """[Papernot2022] Theorem 2."""
+    selecting = _cost_of_selecting(loss) * (1 + 1e-12)
+    runs = log_expected_runs(loss.shape, loss.stop)
+    return (composed_renyi(loss.inner, orders) + selecting + runs / (orders - 1)) * _ROUND_UP
 
 
-def _log_expected_runs(eta: float, gamma: float) -> float:
+@lru_cache(maxsize=64)
+def _cost_of_selecting(loss: losses.SelectedLoss) -> float:
+    """(1 + shape) ((1 - 1/a) D_a + log(1/stop)/a) at the best order a; any is valid.
+
+    (a-1) D_a is convex in a, so that this has one minimum.
+    """
+    room = -math.log(loss.stop)
+    known = math.inf
+
+    def cost(orders: Floats, divergences: Floats) -> Floats:
+        return (1 - 1 / orders) * divergences + room / orders
+
+    def curve(orders: Floats) -> Floats:
+        nonlocal known
+        found = composed_renyi(loss.inner, orders)
+        known = min(known, float(cost(orders, found).min()))
+        return found
+
+    # Beyond an order of 2 the cost is at least half the divergence, which grows.
+    return (1 + loss.shape) * best_order(curve, cost, lambda d: d / 2 > known).value
+
+
+@lru_cache(maxsize=256)
+def log_expected_runs(eta: float, gamma: float) -> float:
     """log of `expected_runs`, rounded up: next to gamma = 1 its formula loses all digits."""
     with precision(320):
         shape, stop = arb(eta), arb(gamma)
@@ -364,7 +319,19 @@ def expected_runs(eta: float, gamma: float) -> float:
     """Mean of the truncated negative binomial distribution [Papernot2022, Definition 1]."""
     if eta == 0:
         return (1 / gamma - 1) / math.log(1 / gamma)
-    return float(eta * (1 - gamma) / (gamma * (1 - gamma**eta)))
+    return eta * (1 - gamma) / (gamma * -math.expm1(eta * math.log(gamma)))
+
+
+@renyi.register
+def _(loss: losses.PoissonSelectedLoss, orders: Floats) -> Floats:
+    """[Papernot2022] Theorem 6: D_a + mean delta(log(1 + 1/(a-1))) + log(mean)/(a-1), delta of one run."""
+    from dpcheck.accounting.accountants.selected import curve_above  # it asks all accountants
+
+    one = curve_above(loss.inner, (1 / (orders - 1)) * (1 - 1e-15))
+    moved = composed_renyi(loss.inner, orders) + loss.mean * one * (1 + 1e-14)
+    total = moved + math.log(loss.mean) / (orders - 1)
+    # Terms of both signs, each right within a few units of itself.
+    return np.asarray(total + 1e-14 * (moved + abs(math.log(loss.mean)) / (orders - 1)))
 
 
 @renyi.register

@@ -13,13 +13,12 @@ import numpy as np
 
 from dpcheck.accounting import losses
 from dpcheck.accounting.losses import Loss, Parts
-from dpcheck.accounting.renyi.divergence import (
-    LEAST_DIVERGENCE,
+from dpcheck.accounting.renyi.discrete import (
     discrete_gaussian_divergence,
     discrete_laplace_moment,
     finite_moment,
-    renyi,
 )
+from dpcheck.accounting.renyi.divergence import LEAST_DIVERGENCE, renyi
 from dpcheck.accounting.renyi.moments import (
     Floats,
     laplace_log_moment,

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.validate import count, finite, open_probability, rate
+from dpcheck.core.validate import count, finite, open_probability, positive, rate
 
 
 class Event:
@@ -158,11 +158,30 @@ class RandomStopping(Event):
             raise InvalidParameter(f"shape must be above -1, got {self.shape:g}.", name="shape")
 
 
+@dataclass(frozen=True, slots=True)
+class PoissonStopping(Event):
+    """Run the event a Poisson number of times on the same people, release only the best run.
+
+    `mean` is the mean number of runs; where there is none, nothing is released.
+    """
+
+    event: Event
+    mean: float
+    natural: ClassVar[Adjacency | None] = None
+
+    def __post_init__(self) -> None:
+        _check_events((self.event,))
+        object.__setattr__(self, "mean", positive("mean", self.mean))
+
+
+_AROUND = (Repeated, Under, Moved, Grouped, Sampled, RandomStopping, PoissonStopping)
+
+
 def children(event: Event) -> tuple[Event, ...]:
     """The events directly inside a combination; empty for a leaf."""
     if isinstance(event, Sequential | Parallel):
         return event.events
-    if isinstance(event, Repeated | Under | Moved | Grouped | Sampled | RandomStopping):
+    if isinstance(event, _AROUND):
         return (event.event,)
     return ()
 

@@ -29,6 +29,7 @@ def test_every_method_has_its_accountant():
         "rdp-improved",
         "rdp-optimal",
         "pld",
+        "selection",
     )
 
 

@@ -159,7 +159,7 @@ def test_where_only_an_upper_bound_is_known_the_lower_side_is_trivial():
     bound = dpcheck.rdp(dpcheck.ObjectivePerturbation(0.95, 100, 0.1), order=2.0)
     assert bound.lower == 0 < bound.upper
     assert dpcheck.rdp(dpcheck.ExponentialMechanism(1.0) * 3, order=2.0).lower < 1e-3 + 3 / 4
-    stopped = dpcheck.rdp(dpcheck.RandomStopping(dpcheck.PureDP(0.1), 1.0, 0.5), order=4.0)
+    stopped = dpcheck.rdp(dpcheck.PoissonStopping(dpcheck.PureDP(0.1), 2.0), order=4.0)
     assert stopped.lower == 0 < stopped.upper
 
 

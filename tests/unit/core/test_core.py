@@ -57,6 +57,7 @@ EXAMPLES = {
     "Grouped": dpcheck.Grouped(dpcheck.Gaussian(1.0), 3),
     "Sampled": dpcheck.Sampled(dpcheck.PureDP(0.5) * 2, 0.1),
     "RandomStopping": dpcheck.RandomStopping(dpcheck.PureDP(0.1), 1.0, 0.1),
+    "PoissonStopping": dpcheck.PoissonStopping(dpcheck.PureDP(0.1), 10.0),
 }
 
 
@@ -110,6 +111,7 @@ def test_operators_build_the_tree_they_say():
         lambda: dpcheck.NotPrivate(" "),
         lambda: dpcheck.ObjectivePerturbation(1.0, 100, 0.1, -0.1),
         lambda: dpcheck.RandomStopping(dpcheck.PureDP(1.0), -1.0, 0.5),
+        lambda: dpcheck.PoissonStopping(dpcheck.PureDP(1.0), 0.0),
         lambda: dpcheck.PureDP(1.0) * -1,
         lambda: dpcheck.Grouped(3, 2),
     ],
