@@ -152,8 +152,9 @@ class RenyiFilter:
         """Most of delta for the order at which most releases of `cost` fit."""
         if self.order is not None:
             return certify_order(self.order, aim.epsilon, aim.delta)
-        hedge = ANNOUNCED if aim.announced else SURPRISED
-        return certify(cost, aim.epsilon, aim.delta, hedge)
+        if aim.announced:
+            return certify(cost, aim.epsilon, aim.delta, ANNOUNCED)
+        return certify(cost, aim.epsilon, aim.delta, SURPRISED, waits=True)
 
     def _earlier(self, total: Floats, order: float) -> tuple[Mixture, Floats]:
         """What ledgers of earlier versions began with."""
