@@ -223,10 +223,10 @@ def _certify(
 def _open(cost: Floats, place: int, epsilon: float, delta: float) -> tuple[Pairs, Pairs]:
     """(choices, gates) for `delta`, where waiting is worth it; see `deferral`."""
     (alone,) = limits(ORDERS[[place]], epsilon, np.array([delta])).tolist()
-    (classic,) = one_order(ORDERS[[place]], epsilon, delta).tolist()
-    if not classic > _CLASSIC * alone:  # what waits has C = 0
+    classic = one_order(ORDERS, epsilon, delta)
+    if not classic[place] > _CLASSIC * alone:  # what waits has C = 0
         return _NONE
-    found = defer(ORDERS, cost, place, (float(ORDERS[place]) - 1) * classic)
+    found = defer(ORDERS, cost, place, classic)
     if found is None:
         return _NONE
     orders = ORDERS[list(found.places)]

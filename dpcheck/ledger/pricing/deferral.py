@@ -42,9 +42,10 @@ _OFFERS = (
     (0.005, 4.0, _WIDE),
     (0.01, 2.0, _WIDE),
     (0.015, 1.0, _WIDE),
-    (0.02, 1.0, _WIDE + _NARROW),
+    (0.018, 1.0, _WIDE + _NARROW),
 )
 _MOST = 0.4
+_LEAST = 0.1  # orders with less of the favoured limit are not worth a choice
 _ROUNDING = 1e-12
 
 
@@ -68,12 +69,15 @@ def price(low: float, high: float, at_high: float, at_two: float) -> float:
     return found * (1 + _ROUNDING)
 
 
-def defer(orders: Floats, cost: Floats, favoured: int, exponent: float) -> Deferral | None:
+def defer(orders: Floats, cost: Floats, favoured: int, limits: Floats) -> Deferral | None:
     """The widest choice around `favoured` that is worth its price, if a first event of `cost` leaves one.
 
-    `exponent` is s times the limit at the favoured order: a factor kappa costs log(kappa) of it.
+    `limits` are those of all of delta, order by order. A factor kappa takes log(kappa) from s times
+    the limit.
     """
     steps = orders - 1
+    exponent = float(steps[favoured] * limits[favoured])
+    useful = np.isfinite(cost) & (limits > _LEAST * limits[favoured])
     two = int(np.searchsorted(steps, 1.0))  # order 2, or the next above, whose divergence is larger
     for part, least, ranges in _OFFERS:
         factor = math.exp(min(_MOST, part * exponent))
@@ -81,7 +85,7 @@ def defer(orders: Floats, cost: Floats, favoured: int, exponent: float) -> Defer
             near = (steps >= steps[favoured] / below * 0.999) & (
                 steps <= steps[favoured] * above * 1.001
             )
-            places = np.flatnonzero(near & np.isfinite(cost))
+            places = np.flatnonzero(near & useful)
             if len(places) < 2 or not np.isfinite(cost[two]):
                 continue
             ends = float(steps[places[0]]), float(steps[places[-1]])
@@ -89,8 +93,9 @@ def defer(orders: Floats, cost: Floats, favoured: int, exponent: float) -> Defer
             copies = _copies(ends, high, low, factor)
             if copies >= least:
                 gates = ((int(places[-1]), copies * high), (two, copies * low))
-                assert price(*ends, gates[0][1], gates[1][1]) <= factor
-                return Deferral(tuple(places.tolist()), gates, factor)
+                return Deferral(
+                    tuple(places.tolist()), gates, price(*ends, gates[0][1], gates[1][1])
+                )
     return None
 
 
