@@ -109,13 +109,17 @@ def gained(growth, delta, orders, prefix):
     for order in orders:
         spent = max((p**order * q ** (1 - order)).sum(), (q**order * p ** (1 - order)).sum())
         coins.append(best_coin(order, growth, delta, float(spent)))
-    return sum(max(0.0, *(a * x - growth * b * y for x, y in coins)) for a, b in zip(p, q, strict=True))
+    return sum(
+        max(0.0, *(a * x - growth * b * y for x, y in coins)) for a, b in zip(p, q, strict=True)
+    )
 
 
 def gates_of(prefix, order):
     p, q = (np.array(masses) for masses in prefix)
     both = [(p, q), (q, p)]
-    return [max(math.log((a**o * b ** (1 - o)).sum()) / (o - 1) for a, b in both) for o in (order, 2.0)]
+    return [
+        max(math.log((a**o * b ** (1 - o)).sum()) / (o - 1) for a, b in both) for o in (order, 2.0)
+    ]
 
 
 WEAK = [

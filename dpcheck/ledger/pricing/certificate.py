@@ -51,6 +51,7 @@ _BELOW, _ABOVE = (3, 6, 9, 12, 15, 18, 24, 30), (6, 15)  # places in ORDERS away
 _FALL, _SHARE_BELOW = 0.75, 0.85
 
 _ROUNDING = 1e-12
+_MOST_EPSILON = 1e100
 _CLASSIC = 0.98  # C = 0 is good enough from this part of the lossless limit on
 _NONE: tuple[Pairs, Pairs] = ((), ())
 _CONSTANTS = np.concatenate([[-80.0], np.linspace(-16.0, 16.0, 33)])  # log(C / delta) to begin with
@@ -91,7 +92,9 @@ class Certificate:
         ends = ends - (self.epsilon - epsilon)
         spent = divergences[places]
         with np.errstate(divide="ignore", invalid="ignore"):
-            fits = np.where(spent > 0, np.where(np.isfinite(spent), ends / spent, -math.inf), math.inf)
+            fits = np.where(
+                spent > 0, np.where(np.isfinite(spent), ends / spent, -math.inf), math.inf
+            )
         order, limit = self.choices[int(fits.argmax())]
         return Certificate(order, self.epsilon, _with(self.limits, order, limit))
 
@@ -159,6 +162,8 @@ def limits(orders: Floats, epsilon: float, deltas: Floats) -> Floats:
             whole = np.where(left > 0, np.log(left), -math.inf) + log_delta - log_a
         return np.asarray((whole - _ROUNDING * (1 + np.abs(log_a) + np.abs(log_delta))) / s)
 
+    if epsilon > _MOST_EPSILON:  # no release needs it, and exponents would overflow
+        return np.full(len(orders), -math.inf)
     tried = np.array([limit(np.full(len(orders), above)) for above in _CONSTANTS])
     best = tried.argmax(axis=0)
     low = _CONSTANTS[np.maximum(best - 1, 0)]
@@ -213,7 +218,9 @@ def _certify(
     place = best_order(np.array(cost), epsilon, delta)
     shares = shared(place, hedge)
     favoured = float(ORDERS[place])
-    choices, gates = _open(np.array(cost), place, epsilon, shares[place] * delta) if waits else _NONE
+    choices, gates = (
+        _open(np.array(cost), place, epsilon, shares[place] * delta) if waits else _NONE
+    )
     used = sorted(at for at in shares if at != place or not choices)
     found = limits(ORDERS[used], epsilon, np.array([shares[at] * delta for at in used]))
     pairs = tuple(zip(ORDERS[used].tolist(), found.tolist(), strict=True))

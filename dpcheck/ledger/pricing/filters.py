@@ -336,7 +336,7 @@ def choose_filter(budget: Budget, name: str | None = None, order: float | None =
     """
     if name is None:
         name = "pure" if budget.delta == 0 else "loop" if order is None else "rdp"
-    if name not in FILTERS:
+    if not isinstance(name, str) or name not in FILTERS:
         raise UnknownName(f"unknown filter {name!r}; use one of {', '.join(FILTERS)}.", value=name)
     if order is not None and name in _WITHOUT_ORDER:
         raise InvalidParameter(f"the {name} filter has no order; leave order out.", name="order")
