@@ -158,7 +158,8 @@ def _alternating(
 def mixed_table(rows: list[Schedule]) -> Iterator[str]:
     yield (
         "| schedule | rdp | rdp, told | default | default, told | order before | classic | "
-        "by hindsight | classic | over order before: rdp, told, default told | over hindsight: the same, default |"
+        "by hindsight | classic | over order before: rdp, told, default told | "
+        "over hindsight: the same, default |"
     )
     yield "|---" * 11 + "|"
     over: list[list[float]] = []
