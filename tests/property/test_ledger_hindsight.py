@@ -5,14 +5,16 @@ are rational and e^epsilon is a whole number, so that every number below is exac
 """
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
 
 from dpcheck import Budget, BudgetExceeded, FinitePair, Ledger
-from dpcheck.ledger.pricing.certificate import ORDERS, certify, one_order
+from dpcheck.ledger.pricing.certificate import ORDERS, SURPRISED, certify, one_order
 from dpcheck.ledger.pricing.deferral import defer, price
 
 Coin = tuple[Fraction, Fraction]
@@ -172,3 +174,71 @@ def test_what_a_ledger_leaves_open_is_what_its_gates_are_priced_at():
     whole = one_order(np.array(steps) + 1, epsilon, 0.9 * delta / kappa)
     assert (np.array([limit for _, limit in fixed.choices]) <= whole).all()
     assert defer(ORDERS, np.full(len(ORDERS), 0.5), 50, one_order(ORDERS, epsilon, delta)) is None
+
+
+# The best adversary against the whole rule: gates, choice, hedges. ----------------------------------
+
+
+def response(cost):
+    """Divergences of a randomized response at all orders."""
+    p = 1 / (1 + math.exp(-cost))
+    up, down = ORDERS * math.log(p), ORDERS * math.log1p(-p)
+    forth, back = up - down + math.log1p(-p), down - up + math.log(p)
+    return np.logaddexp(forth, back) / (ORDERS - 1)
+
+
+def best_delta(epsilon, costs, begun, most):
+    """The largest delta of an adversary that sees every output, chooses from `costs` and stops.
+
+    It makes at most `most` of each release. Where the order is to be chosen it may take any, which
+    is more than a ledger lets it do.
+    """
+    divergences = [response(cost) for cost in costs]
+    place = {float(order): number for number, order in enumerate(ORDERS)}
+
+    @cache
+    def total_of(counts):
+        return sum(n * d for n, d in zip(counts, divergences, strict=True))
+
+    @cache
+    def after(fixed, counts):
+        """The certificates it may go on with, if it makes these releases in all."""
+        total = total_of(counts)
+        found = [fixed]
+        if fixed.settled(total, epsilon) is not fixed:
+            found = [
+                replace(fixed, limits=(*fixed.limits, c), choices=(), gates=())
+                for c in fixed.choices
+            ]
+        return [f for f in found if any(total[place[a]] <= end for a, end in f.limits + f.choices)]
+
+    @cache
+    def value(loss, counts, fixed):
+        best = max(0.0, -math.expm1(min(0.0, epsilon - loss)))
+        for which, cost in enumerate(costs):
+            if counts[which] == most[which]:
+                continue
+            more = (*counts[:which], counts[which] + 1, *counts[which + 1 :])
+            up = 1 / (1 + math.exp(-cost))
+            for found in after(fixed, more):
+                gained = up * value(round(loss + cost, 9), more, found)
+                gained += (1 - up) * value(round(loss - cost, 9), more, found)
+                best = max(best, gained)
+        return best
+
+    return value(0.0, (0,) * len(costs), begun)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "costs", "most"),
+    [
+        (2.0, 1e-3, (0.02, 0.25), (2, 80)),
+        (2.0, 1e-2, (0.02, 0.3, 0.9), (1, 24, 4)),
+        (1.0, 1e-2, (0.01, 0.15, 0.5), (1, 60, 6)),
+    ],
+)
+def test_no_strategy_beats_an_order_that_waits(epsilon, delta, costs, most):
+    begun = certify(response(costs[0]), epsilon, delta, SURPRISED, waits=True)
+    assert begun.choices
+    found = best_delta(epsilon, costs, begun, most)
+    assert delta / 20 < found <= delta
