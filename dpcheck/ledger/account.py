@@ -20,7 +20,7 @@ can fail outright does so with at most its own share, so the shares add up to de
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from dpcheck.core.budget import Budget
@@ -117,6 +117,15 @@ class Account:
             reserve=self.reserve,
             announced=announced,
         )
+
+    def settled(self, allocation: Allocation, total: Cost) -> Allocation:
+        """The same, with the filter's order chosen if `total` leaves no more time for that."""
+        if not allocation.certificate.choices:
+            return allocation
+        left = float_below(literal(self.budget.epsilon) - self.planned()[0])
+        fixed = allocation.certificate.settled(total.divergences, left)
+        same = fixed is allocation.certificate
+        return allocation if same else replace(allocation, certificate=fixed)
 
     def failing(self, total: Cost, planned_delta: Decimal) -> Decimal:
         """The delta used by what can fail outright."""

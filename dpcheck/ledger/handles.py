@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import InvalidParameter
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from dpcheck.ledger.spending import Prepaid
 
 _FORBIDDEN = frozenset("/[]")
+_UNPRINTABLE = frozenset(
+    {"Cc", "Cs", "Zl", "Zp"}
+)  # they would break a report's lines, or its printing
 
 
 class Dataset:
@@ -103,9 +107,21 @@ def checked_name(what: str, value: object) -> str:
     """A name that can stand in a path, or InvalidParameter."""
     if not isinstance(value, str) or not value.strip() or _FORBIDDEN & set(value):
         raise InvalidParameter(
-            f"the {what} must be a name without / [ ], got {value!r}.", name=what, value=value
+            f"the {what} must be a name without / [ ], got {brief(value)}.", name=what, value=value
+        )
+    if any(category(letter) in _UNPRINTABLE for letter in value):
+        raise InvalidParameter(
+            f"the {what} must have no line breaks or control characters, got {brief(value)}.",
+            name=what,
+            value=value,
         )
     return value
+
+
+def brief(value: object) -> str:
+    """What somebody passed, on one line of an error."""
+    text = repr(value)
+    return text if len(text) <= 80 and "\n" not in text else f"a {type(value).__name__}"
 
 
 class Plan:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from types import TracebackType
 from typing import NoReturn
 
 from dpcheck.core.adjacency import Adjacency
@@ -19,17 +17,17 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event
 from dpcheck.core.validate import count, probability
-from dpcheck.ledger.handles import Dataset, Plan, checked_name
+from dpcheck.ledger.handles import Dataset, Plan, brief, checked_name
 from dpcheck.ledger.plans import declare_plan
 from dpcheck.ledger.provenance import SplitKind
 from dpcheck.ledger.queries import Reader, how_many
 from dpcheck.ledger.report import Remaining, Report
-from dpcheck.ledger.rows import check_rows
+from dpcheck.ledger.rows import check_rows, rows_per_unit, too_deep
 from dpcheck.ledger.spending import FromDataset, FromPlan, Spending
 from dpcheck.ledger.state import DatasetSpec, State, Terms
 from dpcheck.ledger.statements.written import Answers, Said, written
 from dpcheck.ledger.storage.entries import DatasetDeclared, Entry, OverlapDeclared, SplitDeclared
-from dpcheck.ledger.storage.file import FileJournal
+from dpcheck.ledger.storage.file import FileJournal, as_path
 from dpcheck.ledger.storage.terms import check_agreement, make_terms, read_terms, write_terms
 
 __all__ = ["Dataset", "Ledger", "Plan", "Remaining", "Report"]
@@ -95,7 +93,7 @@ class Ledger:
         wanted = None
         if budget is not None and adjacency is not None:
             wanted = write_terms(make_terms(budget, adjacency, filter, order, reserve, expect))
-        journal = FileJournal(Path(path), wanted)
+        journal = FileJournal(as_path(path), wanted)
         try:
             terms = read_terms(journal.terms)
             given = {"budget": budget, "adjacency": adjacency, "filter": filter, "order": order}
@@ -128,7 +126,7 @@ class Ledger:
         if budget is not None and not isinstance(budget, Budget):
             raise InvalidParameter(f"budget must be a Budget, got {budget!r}.", value=budget)
         rows = None if rows is None else count("rows", rows)
-        most = count("max_rows_per_unit", max_rows_per_unit)
+        most = rows_per_unit(max_rows_per_unit)
         name, unit = checked_name("dataset name", name), checked_name("unit", unit)
         spec = DatasetSpec(name, rows, budget, unit, most)
         with self._spending.transaction() as transaction:
@@ -203,12 +201,19 @@ class Ledger:
         if type(times) is not int or times < 1:
             times = count("times", times)
         with self._spending.lock:
-            if isinstance(dataset, Dataset) and dataset.ledger is self:
-                prepaid = dataset.prepaid.get(event)
-                if prepaid is not None and prepaid.left >= times:
-                    prepaid.left -= times
-                    return
-            self._spending.take(FromDataset(self._checked(dataset, event)), event, times)
+            try:
+                if (
+                    isinstance(dataset, Dataset)
+                    and dataset.ledger is self
+                    and isinstance(event, Event)
+                ):
+                    prepaid = dataset.prepaid.get(event)
+                    if prepaid is not None and prepaid.left >= times:
+                        prepaid.left -= times
+                        return
+                self._spending.take(FromDataset(self._checked(dataset, event)), event, times)
+            except RecursionError:
+                raise too_deep() from None
 
     def steps(self, dataset: object, event: Event) -> Iterator[int]:
         """Number the releases of `event` that the budget bears: `for step in ledger.steps(...)`.
@@ -310,7 +315,7 @@ class Ledger:
             return reader.remaining(None if path is None else state.nodes[path])
 
     def how_many(self, dataset: object, event: Event) -> int:
-        """How many more releases of `event` `spend` would accept, at most 10^12."""
+        """How many more releases of `event` `spend` would accept at once, at most 10^12."""
         path = self._checked(dataset, event)
         self._spending.give_back()
         with self._reader() as (_, state):
@@ -358,7 +363,7 @@ class Ledger:
     def _path(self, dataset: object) -> str:
         if not isinstance(dataset, Dataset) or dataset.ledger is not self:
             raise LedgerMisuse(
-                f"{dataset!r} is not a dataset of this ledger; make one with ledger.dataset()."
+                f"{brief(dataset)} is not a dataset of this ledger; make one with ledger.dataset()."
             )
         return dataset.name
 
@@ -371,7 +376,7 @@ class Ledger:
     def _checked(self, dataset: object, event: object) -> str:
         path = self._path(dataset)
         if not isinstance(event, Event):
-            raise InvalidParameter(f"expected an event, got {event!r}.", value=event)
+            raise InvalidParameter(f"expected an event, got {brief(event)}.", value=event)
         if isinstance(dataset, Dataset) and dataset.rows is not None:
             check_rows(event, dataset.rows, path)
         return path
@@ -383,12 +388,7 @@ class Ledger:
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce__(self) -> NoReturn:

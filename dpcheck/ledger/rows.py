@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dpcheck.core.errors import LedgerMisuse
+from dpcheck.core.errors import InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event, Parallel, children
+from dpcheck.core.validate import count
+
+_MOST_PER_UNIT = 10_000  # what a release costs is computed for every number up to it
 
 
 def check_rows(event: Event, rows: int, path: str) -> None:
@@ -40,3 +43,24 @@ def _most_rows(event: Event) -> int:
         return sum(_most_rows(branch) for branch in event.events)
     own = getattr(event, "rows", None) or 0
     return max([own, *(_most_rows(inner) for inner in children(event))])
+
+
+def rows_per_unit(value: object) -> int:
+    """How many rows one unit may own, or InvalidParameter."""
+    most = count("max_rows_per_unit", value)
+    if most > _MOST_PER_UNIT:
+        raise InvalidParameter(
+            f"max_rows_per_unit must be at most {_MOST_PER_UNIT}, got {most}: bound how many rows of "
+            "one unit are used, for example by sampling them, before anything is released.",
+            name="max_rows_per_unit",
+            value=most,
+        )
+    return most
+
+
+def too_deep() -> InvalidParameter:
+    """The error for an event that Python cannot follow to its end."""
+    return InvalidParameter(
+        "this event is nested too deeply; write event * n for n repetitions, and "
+        "Sequential((a, b, ...)) for many events instead of a + b + ..."
+    )

@@ -201,8 +201,13 @@ class State:
         changed = proposed(node, event, times, price)[-1][1][root.views[0]]
         one = price(first, root.views[0])
         announced = first == self.terms.expect
-        divided = [a.allocation_for(root, first, one, announced) for a in self.accounts_of(root)]
-        return Proposal(self, root, first, changed, divided)
+        accounts = self.accounts_of(root)
+        totals = [account.total_with(root, first, changed) for account in accounts]
+        divided = [
+            account.settled(account.allocation_for(root, first, one, announced), total)
+            for account, total in zip(accounts, totals, strict=True)
+        ]
+        return Proposal(accounts, totals, divided)
 
     def count(self, node: Node, event: Event, times: int) -> None:
         """More releases of `event`, or fewer that were counted ahead; totals follow."""
@@ -259,28 +264,24 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A dataset with some releases more."""
+    """A dataset with some releases more: what its accounts would bear, and how delta is divided then."""
 
-    state: State
-    root: Node
-    first: Event
-    cost: Cost
+    accounts: list[Account]
+    totals: list[Cost]
     allocations: list[Allocation]
 
     def refused_by(self) -> tuple[Account, Allocation, Cost] | None:
         """The first account that cannot bear it, and the total it cannot bear."""
-        accounts = self.state.accounts_of(self.root)
-        for account, allocation in zip(accounts, self.allocations, strict=True):
-            total = account.total_with(self.root, self.first, self.cost)
+        rows = zip(self.accounts, self.allocations, self.totals, strict=True)
+        for account, allocation, total in rows:
             if not account.accepts(total, allocation):
                 return account, allocation, total
         return None
 
     def new_allocations(self) -> list[tuple[Account, Allocation]]:
         """Those that would be decided now."""
-        accounts = self.state.accounts_of(self.root)
-        pairs = zip(accounts, self.allocations, strict=True)
-        return [(account, found) for account, found in pairs if account.allocation is None]
+        pairs = zip(self.accounts, self.allocations, strict=True)
+        return [(account, found) for account, found in pairs if account.allocation is not found]
 
 
 def _together(events: list[Event]) -> Event | None:

@@ -39,6 +39,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcheck.ledger.pricing.costs import Floats
+from dpcheck.ledger.pricing.deferral import Pairs, defer
 
 Integers = npt.NDArray[np.int_]
 ORDERS: Floats = 1 + np.geomspace(0.1, 511.0, 111)
@@ -50,6 +51,9 @@ _BELOW, _ABOVE = (3, 6, 9, 12, 15, 18, 24, 30), (6, 15)  # places in ORDERS away
 _FALL, _SHARE_BELOW = 0.75, 0.85
 
 _ROUNDING = 1e-12
+_MOST_EPSILON = 1e100
+_CLASSIC = 0.98  # C = 0 is good enough from this part of the lossless limit on
+_NONE: tuple[Pairs, Pairs] = ((), ())
 _CONSTANTS = np.concatenate([[-80.0], np.linspace(-16.0, 16.0, 33)])  # log(C / delta) to begin with
 
 
@@ -57,18 +61,42 @@ _CONSTANTS = np.concatenate([[-80.0], np.linspace(-16.0, 16.0, 33)])  # log(C / 
 class Certificate:
     """The favoured order, and for each order in use the largest divergence that proves `epsilon`.
 
-    Without `limits` it is what earlier versions wrote: weights around the favoured order.
+    While all divergences are within `gates`, one of `choices` may still be added to the `limits`; see
+    `deferral`. Without `limits` it is what earlier versions wrote: weights around the favoured order.
     """
 
     order: float
     epsilon: float = 0.0
-    limits: tuple[tuple[float, float], ...] = ()
+    limits: Pairs = ()
+    choices: Pairs = ()
+    gates: Pairs = ()
 
     def readable(self) -> bool:
         """Whether its orders are those that are added up."""
-        used = [order for order, _ in self.limits]
+        used = [order for order, _ in (*self.limits, *self.choices, *self.gates)]
         known = all(np.abs(ORDERS / order - 1).min() < 1e-13 for order in used)
-        return known or used == [self.order]
+        return (known or used == [self.order]) and bool(self.choices) == bool(self.gates)
+
+    def settled(self, divergences: Floats, epsilon: float) -> Certificate:
+        """Itself, or what is left of it once `divergences` would be beyond the gates.
+
+        Then the order is chosen at which most of what has come so far would fit in `epsilon`, before
+        the release that goes beyond.
+        """
+        if not self.choices:
+            return self
+        places, ends = _arrays(self.gates)
+        if bool((divergences[places] <= ends).all()):
+            return self
+        places, ends = _arrays(self.choices)
+        ends = ends - (self.epsilon - epsilon)
+        spent = divergences[places]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fits = np.where(
+                spent > 0, np.where(np.isfinite(spent), ends / spent, -math.inf), math.inf
+            )
+        order, limit = self.choices[int(fits.argmax())]
+        return Certificate(order, self.epsilon, _with(self.limits, order, limit))
 
     def lowest(self, orders: Floats, divergences: Floats) -> float:
         """The epsilon at which the first order would be at its limit.
@@ -76,17 +104,29 @@ class Certificate:
         Guarantee: proved, at any moment, where it is at most the certificate's epsilon. Above, limits
         are moved along with epsilon: exact for C = 0, and near it otherwise.
         """
-        places, ends = _arrays(self, len(orders) == 1)
+        if self.choices:
+            fixed = self.settled(divergences, self.epsilon)
+            if fixed is not self:
+                return fixed.lowest(orders, divergences)
+        places, ends = _arrays(self.limits + self.choices)
+        if len(orders) == 1:
+            places = np.zeros(1, dtype=np.int_)
         return self.epsilon + float((divergences[places] - ends).min())
 
 
+def _with(limits: Pairs, order: float, limit: float) -> Pairs:
+    """The limits with one more, in order; an order that has two is held to the larger one."""
+    known = dict(limits)
+    known[order] = max(limit, known.get(order, limit))
+    return tuple(sorted(known.items()))
+
+
 @lru_cache(maxsize=256)
-def _arrays(fixed: Certificate, alone: bool) -> tuple[Integers, Floats]:
-    """Where the divergences of its orders are, and their limits."""
-    used = np.array([order for order, _ in fixed.limits])
+def _arrays(pairs: Pairs) -> tuple[Integers, Floats]:
+    """Where the divergences of some orders are, and their limits."""
+    used = np.array([order for order, _ in pairs])
     places = np.abs(ORDERS[:, None] - used).argmin(axis=0)
-    ends = np.array([limit for _, limit in fixed.limits])
-    return np.zeros(1, dtype=np.int_) if alone else places, ends
+    return places, np.array([limit for _, limit in pairs])
 
 
 def limits(orders: Floats, epsilon: float, deltas: Floats) -> Floats:
@@ -122,6 +162,8 @@ def limits(orders: Floats, epsilon: float, deltas: Floats) -> Floats:
             whole = np.where(left > 0, np.log(left), -math.inf) + log_delta - log_a
         return np.asarray((whole - _ROUNDING * (1 + np.abs(log_a) + np.abs(log_delta))) / s)
 
+    if epsilon > _MOST_EPSILON:  # no release needs it, and exponents would overflow
+        return np.full(len(orders), -math.inf)
     tried = np.array([limit(np.full(len(orders), above)) for above in _CONSTANTS])
     best = tried.argmax(axis=0)
     low = _CONSTANTS[np.maximum(best - 1, 0)]
@@ -160,21 +202,59 @@ def shared(place: int, hedge: float) -> dict[int, float]:
     return {place: 1 - hedge} | {at: hedge * weight / whole for at, weight in raw.items()}
 
 
-def certify(cost: Floats, epsilon: float, delta: float, hedge: float) -> Certificate:
-    """A certificate for releases most of which are of `cost`."""
+def certify(
+    cost: Floats, epsilon: float, delta: float, hedge: float, waits: bool = False
+) -> Certificate:
+    """A certificate for releases most of which are of `cost`, or begin with it if the choice `waits`."""
     if delta <= 0 or epsilon < 0:
         return Certificate(2.0)
-    return _certify(tuple(cost.tolist()), epsilon, delta, hedge)
+    return _certify(tuple(cost.tolist()), epsilon, delta, hedge, waits)
 
 
 @lru_cache(maxsize=256)
-def _certify(cost: tuple[float, ...], epsilon: float, delta: float, hedge: float) -> Certificate:
+def _certify(
+    cost: tuple[float, ...], epsilon: float, delta: float, hedge: float, waits: bool
+) -> Certificate:
     place = best_order(np.array(cost), epsilon, delta)
     shares = shared(place, hedge)
-    used = sorted(shares)
+    favoured = float(ORDERS[place])
+    choices, gates = (
+        _open(np.array(cost), place, epsilon, shares[place] * delta) if waits else _NONE
+    )
+    used = sorted(at for at in shares if at != place or not choices)
     found = limits(ORDERS[used], epsilon, np.array([shares[at] * delta for at in used]))
-    pairs = zip(ORDERS[used].tolist(), found.tolist(), strict=True)
-    return Certificate(float(ORDERS[place]), epsilon, tuple(pairs))
+    pairs = tuple(zip(ORDERS[used].tolist(), found.tolist(), strict=True))
+    return Certificate(favoured, epsilon, pairs, choices, gates)
+
+
+def _open(cost: Floats, place: int, epsilon: float, delta: float) -> tuple[Pairs, Pairs]:
+    """(choices, gates) for `delta`, where waiting is worth it; see `deferral`."""
+    (alone,) = limits(ORDERS[[place]], epsilon, np.array([delta])).tolist()
+    classic = one_order(ORDERS, epsilon, delta)
+    if not classic[place] > _CLASSIC * alone:  # what waits has C = 0
+        return _NONE
+    found = defer(ORDERS, cost, place, classic)
+    if found is None:
+        return _NONE
+    orders = ORDERS[list(found.places)]
+    ends = one_order(orders, epsilon, delta / found.factor * (1 - _ROUNDING))
+    gates = tuple((float(ORDERS[at]), most) for at, most in found.gates)
+    return tuple(zip(orders.tolist(), ends.tolist(), strict=True)), gates
+
+
+def one_order(orders: Floats, epsilon: float, delta: float) -> Floats:
+    """The largest divergence that proves (epsilon, delta)-DP, order by order, with C = 0.
+
+    delta <= e^{(a-1)(D - epsilon)} (1 - 1/a)^a / (a - 1) solved for D. It is linear in epsilon,
+    which is what lets `epsilon` be lowered after seeing outputs (late plans).
+
+    Guarantee: never above the true limit. Reference: [Canonne2020] Proposition 12.
+
+    >>> round(float(one_order(np.array([8.0]), 3.0, 1e-5)[0]), 4)
+    1.7859
+    """
+    bought = -np.log1p(-1 / orders) + (math.log(delta) + np.log(orders)) / (orders - 1)
+    return np.asarray(epsilon + bought - _ROUNDING * (1 + epsilon + np.abs(bought)))
 
 
 def certify_order(order: float, epsilon: float, delta: float) -> Certificate:

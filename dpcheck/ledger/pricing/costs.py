@@ -152,12 +152,14 @@ def scaled(cost: Cost, times: int | Decimal) -> Cost:
     if times == 0:
         return nothing(len(cost.divergences))
     count, multiply = Decimal(times), UP.multiply
+    with np.errstate(over="ignore"):  # infinite is at or above the truth
+        divergences = cost[4] * as_float(count)
     return Cost(
         multiply(cost[0], count),
         multiply(cost[1], count),
         multiply(cost[2], count),
         tuple(multiply(repeats, count) for repeats in cost[3]),
-        above(cost[4] * as_float(count)),
+        above(divergences),
     )
 
 

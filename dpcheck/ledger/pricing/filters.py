@@ -152,8 +152,9 @@ class RenyiFilter:
         """Most of delta for the order at which most releases of `cost` fit."""
         if self.order is not None:
             return certify_order(self.order, aim.epsilon, aim.delta)
-        hedge = ANNOUNCED if aim.announced else SURPRISED
-        return certify(cost, aim.epsilon, aim.delta, hedge)
+        if aim.announced:
+            return certify(cost, aim.epsilon, aim.delta, ANNOUNCED)
+        return certify(cost, aim.epsilon, aim.delta, SURPRISED, waits=True)
 
     def _earlier(self, total: Floats, order: float) -> tuple[Mixture, Floats]:
         """What ledgers of earlier versions began with."""
@@ -335,7 +336,7 @@ def choose_filter(budget: Budget, name: str | None = None, order: float | None =
     """
     if name is None:
         name = "pure" if budget.delta == 0 else "loop" if order is None else "rdp"
-    if name not in FILTERS:
+    if not isinstance(name, str) or name not in FILTERS:
         raise UnknownName(f"unknown filter {name!r}; use one of {', '.join(FILTERS)}.", value=name)
     if order is not None and name in _WITHOUT_ORDER:
         raise InvalidParameter(f"the {name} filter has no order; leave order out.", name="order")

@@ -23,7 +23,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpcheck.ledger.pricing.certificate import ORDERS
+from dpcheck.ledger.pricing.certificate import ORDERS, one_order
 from dpcheck.ledger.pricing.costs import Floats
 
 SOME: Floats = ORDERS[::2]  # neighbours add up, so every other order is enough
@@ -33,21 +33,6 @@ FAVOURED, FALL = 0.6, 0.75
 
 # The formulas below are a handful of elementary functions of numbers up to about 1e3.
 _ROUNDING = 1e-12
-
-
-def one_order(orders: Floats, epsilon: float, delta: float) -> Floats:
-    """The largest divergence that proves (epsilon, delta)-DP, order by order.
-
-    delta <= e^{(a-1)(D - epsilon)} (1 - 1/a)^a / (a - 1) solved for D. It is linear in epsilon,
-    which is what lets `epsilon` be lowered after seeing outputs (late plans).
-
-    Guarantee: never above the true limit. Reference: [Canonne2020] Proposition 12.
-
-    >>> round(float(one_order(np.array([8.0]), 3.0, 1e-5)[0]), 4)
-    1.7859
-    """
-    bought = -np.log1p(-1 / orders) + (math.log(delta) + np.log(orders)) / (orders - 1)
-    return np.asarray(epsilon + bought - _ROUNDING * (1 + epsilon + np.abs(bought)))
 
 
 class Mixture:

@@ -16,11 +16,13 @@ from dpcheck.core.events.serialize import from_dict, to_dict
 from dpcheck.ledger.account import Batch
 from dpcheck.ledger.pricing.allocation import Allocation
 from dpcheck.ledger.pricing.certificate import Certificate
+from dpcheck.ledger.pricing.deferral import Pairs
 from dpcheck.ledger.pricing.loop import kinds
 from dpcheck.ledger.provenance import SplitKind
 from dpcheck.ledger.state import DatasetSpec, PlanState, State
 
 Fields = dict[str, object]
+_OPEN = "shares, order open"
 _SHARES = ("planned", "failing", "odometer", "loop", "filter")
 
 
@@ -177,15 +179,29 @@ class OverlapDeclared:
 
 def _certificate(fields: Fields) -> Certificate:
     """Without limits in ledgers of earlier versions, whose filter goes on as it began."""
-    pairs = cast("list[tuple[float, float]]", fields.get("limits", []))
+
+    def pairs(name: str) -> Pairs:
+        found = cast("list[tuple[float, float]]", fields.get(name, []))
+        return tuple((float(order), float(limit)) for order, limit in found)
+
     found = Certificate(
         cast(float, fields["order"]),
         cast(float, fields.get("epsilon", 0.0)),
-        tuple((float(order), float(limit)) for order, limit in pairs),
+        pairs("limits"),
+        pairs("choices"),
+        pairs("gates"),
     )
     if not found.readable():
         raise ValueError("it adds up divergences of other orders")
     return found
+
+
+def _to_choose(fixed: Certificate) -> Fields:
+    """Under a kind of its own: who does not know it would not choose in time, and refuses it."""
+    if not fixed.choices:
+        return {}
+    named = {"choices": fixed.choices, "gates": fixed.gates}
+    return {"kind": _OPEN, **{name: [list(p) for p in pairs] for name, pairs in named.items()}}
 
 
 @_readable(
@@ -203,7 +219,7 @@ def _certificate(fields: Fields) -> Certificate:
 )
 @dataclass(frozen=True, slots=True)
 class DeltaDivided:
-    """How an account divided delta with its first release."""
+    """How an account divided delta with its first release, or then chose an order of its filter."""
 
     account: str
     allocation: Allocation
@@ -225,12 +241,13 @@ class DeltaDivided:
             "order": found.certificate.order,
             "epsilon": found.certificate.epsilon,
             "limits": [list(pair) for pair in found.certificate.limits],
+            **_to_choose(found.certificate),
             **{share: str(getattr(found, share)) for share in _SHARES},
         }
 
 
 # As earlier versions wrote it; they do not know the new kind, and so refuse what they cannot enforce.
-_READERS["division"] = _READERS["shares"]
+_READERS["division"] = _READERS[_OPEN] = _READERS["shares"]
 
 
 @_readable(

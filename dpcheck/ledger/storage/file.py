@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from dpcheck.core.errors import LedgerBroken, LedgerMisuse, LedgerOutdated
+from dpcheck.core.errors import InvalidParameter, LedgerBroken, LedgerMisuse, LedgerOutdated
 from dpcheck.ledger.storage.entries import Entry, Fields, from_fields, to_fields
 
 WAIT_SECONDS = 60.0
@@ -73,7 +73,7 @@ class FileJournal:
 
     def __init__(self, path: Path, terms: Fields | None) -> None:
         self.path = path
-        if not path.exists():
+        if not _exists(path):
             if terms is None:
                 raise LedgerMisuse(
                     f"there is no ledger at {path}; pass budget= and adjacency= to start one.",
@@ -254,6 +254,25 @@ class FileJournal:
                 f"cannot write to the ledger {self.path} ({error}); nothing was spent.",
                 path=str(self.path),
             ) from None
+
+
+def as_path(path: object) -> Path:
+    """The path of a file, or InvalidParameter."""
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise InvalidParameter(f"expected the path of a file, got {path!r}.", name="path")
+    return Path(path)
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is a file; LedgerMisuse where there can be none."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError) as error:  # a name too long, a folder that is a file, a zero byte
+        why = error.strerror if isinstance(error, OSError) else error
+        raise LedgerMisuse(f"there can be no ledger at {str(path)[:80]!r}: {why}.") from None
+    return True
 
 
 def _write(file: int, data: bytes, offset: int) -> None:

@@ -186,7 +186,9 @@ def test_what_reveals_nothing_or_all_is_certified_as_for_a_gaussian():
     ledger.spend(data, PureDP(0.0))
     other = Ledger(Budget(1.0, 1e-5), "add-remove", filter="rdp")
     first = other.how_many(other.dataset("d"), Gaussian(50.0))
-    assert ledger.how_many(data, Gaussian(50.0)) == first > 100
+    # The choice of an order has waited for free: nothing was revealed.
+    assert first <= ledger.how_many(data, Gaussian(50.0)) <= 1.03 * first
+    assert first > 100
 
 
 def test_a_certificate_of_other_orders_is_not_read():
@@ -226,7 +228,7 @@ def test_an_announced_schedule_gets_nearly_what_a_fixed_one_would_in_any_order()
     shuffled.spend(data, STEP, times=2 * bundles)
     with pytest.raises(BudgetExceeded):
         shuffled.spend(data, OTHER)
-    assert done > 3 * alternating(Ledger(budget, "add-remove"), [STEP, OTHER, STEP])
+    assert done > 2 * alternating(Ledger(budget, "add-remove"), [STEP, OTHER, STEP])
 
 
 def test_other_proportions_than_announced_end_with_the_first_kind_that_is_used_up():
@@ -249,8 +251,8 @@ def test_the_filter_follows_what_was_announced_and_holds_without_it():
         alternating(Ledger(budget, "add-remove", filter="rdp", expect=expect), [STEP, OTHER])
         for expect in (None, STEP, STEP + OTHER)
     ]
-    assert found[2] > 200 > 100 > found[0]
-    assert found[1] < found[2]
+    assert found[2] > found[0] > 0.9 * found[2]  # the order waited for the second event
+    assert found[1] < 100 < 200 < found[2]  # it did not where only the first was announced
     # A first release that was not announced is what the loop repeats.
     ledger = Ledger(budget, "add-remove", expect=STEP)
     assert ledger.how_many(ledger.dataset("d"), OTHER) == (
@@ -286,7 +288,8 @@ def test_limits_are_kept_and_those_of_other_orders_are_refused():
 def test_what_earlier_versions_wrote_goes_on_with_its_weights():
     fields = {**written_shares(), "kind": "division"}
     fields["order"] = float(SOME[20])
-    del fields["limits"], fields["epsilon"]
+    for name in ("limits", "epsilon", "choices", "gates"):
+        fields.pop(name, None)
     fixed = from_fields(fields).allocation.certificate
     assert fixed == Certificate(float(SOME[20]))
     mixture, rule = favouring(float(SOME[20])), RenyiFilter()

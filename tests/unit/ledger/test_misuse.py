@@ -4,10 +4,12 @@ import copy
 import math
 import pickle
 
+import numpy as np
 import pytest
 
 from dpcheck import (
     Budget,
+    BudgetExceeded,
     Ledger,
     PureDP,
 )
@@ -85,3 +87,56 @@ def test_plans_of_very_many_parts_by_key_cost_no_less_than_the_two_worst():
         ledger.plan(part, PureDP(0.1 + number * 0.01))
     bound = ledger.epsilon()
     assert 0.48 + 0.49 <= bound.upper <= 2 * 0.49 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        (None, "expected the path"),
+        (3, "expected the path"),
+        ("", "expected the path"),
+        ("a\0b", "no ledger at"),
+        ("x" * 300, "no ledger at"),
+    ],
+)
+def test_where_there_can_be_no_ledger(path, words):
+    with pytest.raises(DpcheckError, match=words) as caught:
+        Ledger.open(path, Budget(1.0, 1e-6), "add-remove")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\0", "\ud800", "a\u2028b"])
+def test_a_name_that_would_break_a_report(name):
+    with pytest.raises(DpcheckError, match="line breaks"):
+        Ledger(Budget(1.0), "add-remove").dataset(name)
+    Ledger(Budget(1.0), "add-remove").dataset("患者 🧑‍⚕️")
+
+
+def test_what_is_no_event_or_no_dataset_is_said_on_one_line():
+    ledger = Ledger(Budget(1.0), "add-remove")
+    data = ledger.dataset("d")
+    deep = PureDP(1e-9)
+    for _ in range(3000):
+        deep = deep + PureDP(1e-9)
+    for call, words in (
+        (lambda: ledger.spend(data, [PureDP(0.1)]), "expected an event"),
+        (lambda: ledger.spend(np.zeros((9, 9)), PureDP(0.1)), "a ndarray is not a dataset"),
+        (lambda: ledger.spend(data, deep), "nested too deeply"),
+        (lambda: ledger.dataset("p", unit="p", max_rows_per_unit=10**6), "at most 10000"),
+        (lambda: Ledger(Budget(1.0, 1e-6), "add-remove", filter=["rdp"]), "unknown filter"),
+    ):
+        with pytest.raises(DpcheckError, match=words) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+    assert ledger.epsilon().upper == 0
+
+
+@pytest.mark.filterwarnings("error")
+def test_budgets_and_costs_beyond_all_exponents():
+    for budget in (Budget(1e308, 1e-5), Budget(1.0, 5e-324), Budget(1e-300, 1e-300)):
+        ledger = Ledger(budget, "add-remove", filter="rdp")
+        data = ledger.dataset("d")
+        ledger.spend(data, PureDP(budget.epsilon))
+        assert ledger.epsilon(delta=budget.delta).upper == budget.epsilon
+        with pytest.raises(BudgetExceeded):
+            ledger.spend(data, PureDP(1e308), times=10)
