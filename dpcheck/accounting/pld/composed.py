@@ -37,7 +37,9 @@ from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Spectrum, Window, spectrum
 from dpcheck.numerics.tilted import Convolution, Profile
 
-EASY_POINTS = 2**19
+# Lattices of more points than this are given less accuracy, this share of epsilon: any, and those of lone
+# atoms from below.
+EASED, EASED_ATOMS = (2**19, 2.5e-4), (2**17, 9e-4)
 FEW = 100
 STEEPEST = 12.0
 # Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
@@ -311,7 +313,8 @@ class ComposedLoss:
             # Masses that fall steeply next to an atom need cells that show it.
             for _ in range(FINER):
                 large = 3 * (plan.high - plan.low) > step * MAX_POINTS
-                if large or moved_down(losses) <= self._allowed(plan) or tilt * step < FINEST:
+                most = 1.5 * float(self._allowed(plan, step))
+                if large or tilt * step < FINEST or moved_down(losses) <= most:
                     break
                 step /= 3
                 losses = self._lattice_losses(cumulants, step, tilt)
@@ -327,7 +330,6 @@ class ComposedLoss:
         return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
 
     def _step(self, cumulants: Cumulants, plan: Reach, spare: float) -> float:
-        allowed = max(self._allowed(plan), spare)
         width = plan.high - plan.low
         most = MAX_POINTS if self.side is Side.UPPER else MAX_POINTS // 2
         finest, coarsest = width / most * 1.01, min(width, 1.0)
@@ -337,11 +339,8 @@ class ComposedLoss:
         # The worst point of a cell counts when few losses are added.
         costs = costs * (1 + 2 / cumulants.uses)
         costs = costs * (1 + plan.tilt * steps)
-        # Large lattices are given less accuracy, still within 3e-4.
-        eased = np.where(
-            width / steps > EASY_POINTS, max(allowed, 2.5e-4 * abs(plan.center)), allowed
-        )
-        fine = np.flatnonzero(costs <= eased)
+        allowed = max(float(self._allowed(plan, width)), spare)
+        fine = np.flatnonzero(costs <= np.maximum(self._allowed(plan, steps), spare))
         if not len(fine) and costs[0] > 0.05 * abs(plan.center) + 1e-3:
             raise too_many_points(cumulants)
         step = float(steps[fine[-1]] if len(fine) else steps[0])
@@ -361,10 +360,14 @@ class ComposedLoss:
                 step = fitted
         return step
 
-    def _allowed(self, plan: Reach) -> float:
+    def _allowed(self, plan: Reach, step: Array | float) -> Array:
         """The epsilon the lattice may cost."""
         relative, absolute = ACCURACY[self.side]
-        return relative * abs(plan.center) + absolute
+        lone = self.side is Side.LOWER and any(pair.loose_atoms for pair, _ in self.parts)
+        points, share = EASED_ATOMS if lone else EASED
+        eased = max(relative, share)
+        large = plan.high - plan.low > points * np.asarray(step)
+        return np.where(large, eased, relative) * abs(plan.center) + absolute
 
     def _lattice_losses(
         self, cumulants: Cumulants, step: float, tilt: float

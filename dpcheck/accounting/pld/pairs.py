@@ -76,6 +76,10 @@ class LossPair(ABC):
     def nodes(self) -> tuple[Array, Array]:
         """(losses, log P-masses) of a coarse picture, for planning only."""
 
+    def loose(self, steps: Array) -> Array:
+        """P-mass that a lattice of each step has no neighbours for to merge with, for planning only."""
+        return np.full_like(steps, self.loose_atoms)
+
     def single_epsilon(self, delta: float, side: Side) -> float | None:  # noqa: ARG002
         """epsilon at `delta` > 0 of one use, certified on `side`; None where only the lattice knows."""
         return None
@@ -324,6 +328,17 @@ class AtomicPair(LossPair):
         self.certain_infinite = float(np.sum(atoms.p[losses == math.inf])) * (1 - 1e-12)
         infinite = rest > 0 or bool((atoms.p[losses == math.inf] > 0).any())
         self.top = math.inf if infinite else float(losses[atoms.p > 0].max())
+
+    def loose(self, steps: Array) -> Array:
+        """Atoms whose neighbours are further away than a step."""
+        losses, logs = self.nodes()
+        order = np.argsort(losses)
+        gaps = np.diff(losses[order], prepend=-math.inf, append=math.inf)
+        alone, masses = np.minimum(gaps[:-1], gaps[1:]), np.exp(logs[order])
+        by_gap = np.argsort(alone)
+        within = np.concatenate(([0.0], np.cumsum(masses[by_gap])))
+        found = within[-1] - within[np.searchsorted(alone[by_gap], steps, side="right")]
+        return np.asarray(np.minimum(found, self.loose_atoms))
 
     def single_epsilon(self, delta: float, side: Side) -> float | None:
         """No lattice is needed for one use: see `atoms_epsilon`."""
