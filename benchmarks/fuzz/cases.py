@@ -10,7 +10,15 @@ import numpy as np
 
 import dpcheck
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.events.event import Event, Grouped, Moved, RandomStopping, Under
+from dpcheck.core.events.event import (
+    Event,
+    Grouped,
+    Moved,
+    PoissonStopping,
+    RandomStopping,
+    Sampled,
+    Under,
+)
 
 ADJACENCIES = tuple(Adjacency)
 
@@ -102,6 +110,36 @@ def _truncated(draw: Draw) -> Event:
     return dpcheck.TruncatedPoissonGaussian(draw.noise(), rate, rows, batch)
 
 
+def _with_replacement(draw: Draw) -> Event:
+    rows = draw.whole(2, 1e6)
+    return dpcheck.WithReplacementGaussian(draw.noise(), rows, draw.whole(1, min(rows, 1e4)))
+
+
+def _mixture(draw: Draw) -> Event:
+    size = int(draw.rng.integers(1, 4))
+    shifts = tuple(draw.log(1e-2, 10.0) for _ in range(size))
+    return dpcheck.MixtureGaussian(draw.noise(), shifts, tuple(draw.rate() / size for _ in shifts))
+
+
+def _matrix(draw: Draw) -> Event:
+    size = int(draw.rng.integers(1, 7))
+    rows = np.tril(draw.rng.uniform(0.0, 1.0, (size, size))) + np.eye(size)
+    strategy = tuple(tuple(map(float, row)) for row in rows)
+    separation = int(draw.rng.integers(1, size + 1))
+    rate = draw.rate() if draw.chance(0.3) else None
+    return dpcheck.MatrixMechanism(
+        draw.noise(), strategy, draw.whole(1, 3), separation, sampling_rate=rate
+    )
+
+
+def _distribution(draw: Draw) -> Event:
+    masses = draw.rng.dirichlet(np.full(int(draw.rng.integers(2, 30)), 0.5))
+    tail = draw.log(1e-30, 1e-3) if draw.chance(0.3) else 0.0
+    first = int(draw.rng.integers(-20, 10))
+    shares = tuple(float(mass) * (1 - tail) for mass in masses)
+    return dpcheck.LossDistribution(draw.log(1e-4, 1.0), first, shares, tail)
+
+
 LEAVES: dict[str, Callable[[Draw], Event]] = {
     "Gaussian": lambda d: dpcheck.Gaussian(d.noise()),
     "Laplace": lambda d: dpcheck.Laplace(d.noise()),
@@ -127,8 +165,26 @@ LEAVES: dict[str, Callable[[Draw], Event]] = {
     "OutputPerturbation": lambda d: dpcheck.OutputPerturbation(d.log(1e-3, 1e3), d.log(1e-3, 1e2)),
     "PureDP": lambda d: dpcheck.PureDP(d.epsilon()),
     "ApproxDP": lambda d: dpcheck.ApproxDP(d.epsilon(), d.log(1e-30, 1e-2)),
-    "ZCDP": lambda d: dpcheck.ZCDP(d.log(1e-12, 10.0)),
+    "ZCDP": lambda d: dpcheck.ZCDP(
+        d.log(1e-12, 10.0), xi=d.log(1e-9, 1.0) if d.chance(0.3) else 0.0
+    ),
     "GDP": lambda d: dpcheck.GDP(d.log(1e-11, 30.0)),
+    "ReportNoisyMax": lambda d: dpcheck.ReportNoisyMax(
+        d.noise(), str(d.pick(("laplace", "exponential", "gumbel"))), d.chance(0.5)
+    ),
+    "PermuteAndFlip": lambda d: dpcheck.PermuteAndFlip(d.epsilon()),
+    "AboveThreshold": lambda d: dpcheck.AboveThreshold(
+        d.noise(), d.noise(), d.whole(1, 20), d.chance(0.5)
+    ),
+    "ShuffledReports": lambda d: dpcheck.ShuffledReports(d.log(1e-3, 8.0), d.whole(2, 1e5)),
+    "WithReplacementGaussian": _with_replacement,
+    "MixtureGaussian": _mixture,
+    "RealisedBatchGaussian": lambda d: dpcheck.RealisedBatchGaussian(
+        d.noise(), d.rate(), d.whole(2, 1e5)
+    ),
+    "MatrixMechanism": _matrix,
+    "LossDistribution": _distribution,
+    "NotPrivate": lambda _: dpcheck.NotPrivate("said so"),
 }
 
 
@@ -138,7 +194,7 @@ def leaf(draw: Draw) -> Event:
 
 
 def wrapped(draw: Draw, event: Event) -> Event:
-    """The event as it is, or seen by a group, stated under a relation, chosen, or stopped at random."""
+    """The event as it is, or seen by a group, stated under a relation, chosen, sampled, or stopped."""
     kind = int(draw.rng.integers(40))
     if kind == 0:
         return Under(draw.pick(ADJACENCIES), event)
@@ -150,6 +206,10 @@ def wrapped(draw: Draw, event: Event) -> Event:
         return event | leaf(draw)
     if kind == 4:
         return Moved(event)
+    if kind == 5:
+        return Sampled(event, draw.rate())
+    if kind == 6:
+        return PoissonStopping(event, draw.log(0.1, 1e4))
     return event
 
 
