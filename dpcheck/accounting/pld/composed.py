@@ -22,6 +22,7 @@ from dpcheck.accounting.pld.window import (
     Cumulants,
     Reach,
     aligned_part,
+    allowed_cost,
     loss_range,
     moved_down,
     reach,
@@ -37,9 +38,6 @@ from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Spectrum, Window, spectrum
 from dpcheck.numerics.tilted import Convolution, Profile
 
-# Lattices of more points than this are given less accuracy, this share of epsilon: any, and those of lone
-# atoms from below.
-EASED, EASED_ATOMS = (2**19, 2.5e-4), (2**17, 9e-4)
 FEW = 100
 STEEPEST = 12.0
 # Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
@@ -362,12 +360,8 @@ class ComposedLoss:
 
     def _allowed(self, plan: Reach, step: Array | float) -> Array:
         """The epsilon the lattice may cost."""
-        relative, absolute = ACCURACY[self.side]
         lone = self.side is Side.LOWER and any(pair.loose_atoms for pair, _ in self.parts)
-        points, share = EASED_ATOMS if lone else EASED
-        eased = max(relative, share)
-        large = plan.high - plan.low > points * np.asarray(step)
-        return np.where(large, eased, relative) * abs(plan.center) + absolute
+        return allowed_cost(plan, step, ACCURACY[self.side], lone=lone)
 
     def _lattice_losses(
         self, cumulants: Cumulants, step: float, tilt: float

@@ -225,6 +225,20 @@ def smallest(shifts: Array, room: float) -> list[int]:
     return [int(i) for i in order[np.cumsum(shifts[order]) <= room]]
 
 
+# Lattices of more points than this are given less accuracy, this share of epsilon: any, and those of lone
+# atoms from below.
+EASED, EASED_ATOMS = (2**19, 2.5e-4), (2**17, 9e-4)
+
+
+def allowed_cost(
+    plan: Reach, step: Array | float, accuracy: tuple[float, float], *, lone: bool
+) -> Array:
+    """The epsilon that a lattice of each step may cost, for a relative and an absolute accuracy."""
+    (relative, absolute), (points, share) = accuracy, EASED_ATOMS if lone else EASED
+    large = plan.high - plan.low > points * np.asarray(step)
+    return np.where(large, max(relative, share), relative) * abs(plan.center) + absolute
+
+
 def spread_cost(
     cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool, finest: float
 ) -> Array:
