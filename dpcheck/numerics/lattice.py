@@ -174,7 +174,8 @@ def pool(
     p = np.where(over >= 0, p, 0.0)
     # On a point but for rounding: ask for no help.
     over = np.where(over <= p * (4 * slack + 3e-7 * h + 128 * UNIT), 0.0, over)
-    from_left = np.maximum(over, 0.0) * ((1 - 2 * ELEMENTARY) / np.expm1(h))
+    with np.errstate(over="ignore"):  # nothing helps across a step beyond all floats
+        from_left = np.maximum(over, 0.0) * ((1 - 2 * ELEMENTARY) / np.expm1(h))
     under = np.maximum(-_excess(lattice, at + 1, p, q, slack), 0.0)
     from_right = under * ((1 + 2 * ELEMENTARY) / -np.expm1(-h))
     left = np.where((where - at < 0.5) | (at >= last), 1.0, 0.0)

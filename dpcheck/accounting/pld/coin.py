@@ -42,19 +42,22 @@ class CoinPair(LossPair):
 
     def upper(self, step: float, low: float, high: float) -> LatticeLoss:
         """The weighted sum of the options' measures."""
-        built = [(share, pair.upper(step, low, high)) for share, pair in self.options]
-        first = min(loss.first for _, loss in built)
-        last = max(loss.first + len(loss.masses) for _, loss in built)
-        masses, infinite = np.zeros(last - first), 0.0
-        for share, loss in built:
-            if loss.lattice.offset != built[0][1].lattice.offset:
+        lattice, first, masses, infinite = None, 0, np.zeros(0), 0.0
+        for share, pair in self.options:  # one after the other: each may have millions of points
+            loss = pair.upper(step, low, high)
+            if lattice is None:
+                lattice, first = loss.lattice, loss.first
+            elif loss.lattice.offset != lattice.offset:
                 raise CannotCertify("the options of a coin do not share a lattice.")
-            masses[loss.first - first : loss.first - first + len(loss.masses)] += (
-                share * loss.masses
-            )
+            start = min(first, loss.first)
+            stop = max(first + len(masses), loss.first + len(loss.masses))
+            masses = np.pad(masses, (first - start, stop - first - len(masses)))
+            first, at = start, loss.first - start
+            masses[at : at + len(loss.masses)] += share * loss.masses
             infinite += share * loss.infinite
-        inflate = 1 + 4 * UNIT * (1 + len(built))
-        return LatticeLoss(built[0][1].lattice, first, masses * inflate, infinite * inflate)
+        assert lattice is not None
+        inflate = 1 + 4 * UNIT * (1 + len(self.options))
+        return LatticeLoss(lattice, first, masses * inflate, infinite * inflate)
 
     def lower(self, step: float, low: float, high: float) -> LatticeLoss:  # noqa: ARG002
         """Not known."""

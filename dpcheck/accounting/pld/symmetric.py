@@ -98,13 +98,11 @@ class WithoutReplacementPair(SymmetricPair):
     def tails(self, levels: Array) -> tuple[Array, Array, Array, Array]:
         """(A, error, B, error): see the class."""
         logs, slip = _inner(levels, self.rate)
-        found = [_normal_tails(logs, slip, shift) for shift in self.shifts]
-        a, a_error, b, b_error = (
-            sum((share * tail for share, tail in zip(self.shares, tails, strict=True)), start)
-            for tails, start in zip(
-                zip(*found, strict=True), [np.zeros_like(logs)] * 4, strict=True
-            )
-        )
+        total = [np.zeros_like(logs) for _ in range(4)]
+        for share, shift in zip(self.shares, self.shifts, strict=True):
+            for sum_, tail in zip(total, _normal_tails(logs, slip, shift), strict=True):
+                sum_ += share * tail
+        a, a_error, b, b_error = total
         p = (1 - self.rate) * b + self.rate * a + self.beyond
         p_error = (1 - self.rate) * b_error + self.rate * a_error
         rounding = (8 + 4 * len(self.shifts)) * UNIT

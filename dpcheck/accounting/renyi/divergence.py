@@ -99,8 +99,10 @@ def _(loss: losses.BoundedRangeLoss, orders: Floats) -> Floats:
     # Any t gives a divergence some such pair has; the stationary one is the largest.
     log_small = -e + np.log(-np.expm1((1 - a) * e))
     t = np.log((a - 1) / a) + np.log(-np.expm1(-a * e)) - log_small
-    heads = -np.expm1(t - e) / -np.expm1(-e) * np.exp(-t)
-    moment: Floats = np.logaddexp(a * t + np.log(heads), a * (t - e) + np.log1p(-heads))
+    # In logarithms: of a large t nothing is left of e^-t, but of e^((a-1) t).
+    log_heads = np.log(-np.expm1(t - e)) - np.log(-np.expm1(-e)) - t
+    tails = np.log1p(-np.exp(log_heads))
+    moment: Floats = np.logaddexp(a * t + log_heads, a * (t - e) + tails)
     # Exponents of up to a e err by 6 units of themselves, the logarithms beside them by 100; 1e-13 is 900.
     # The moment is stationary at t, so that the rounding of t does not matter.
     moment = moment + 1e-13 * (1 + a * e)

@@ -10,6 +10,9 @@ import pytest
 from mpmath import mp
 
 import dpcheck
+from dpcheck.accounting.pld.coin import CoinPair
+from dpcheck.accounting.pld.mixtures import Mixture, NormalPair
+from dpcheck.accounting.pld.symmetric import WithoutReplacementPair
 from dpcheck.accounting.renyi.moments import mixture_log_moments
 from dpcheck.core.errors import CannotCertify, DpcheckError
 from dpcheck.numerics.enclose import LARGEST
@@ -260,3 +263,38 @@ def test_a_negative_moment_that_underflows_says_nothing_rather_than_too_little()
     for shift, order in ((6.0, -29.0), (30.0, -2.0), (20.0, -1.5)):
         (found,), _ = mixture_log_moments((shift,), (1.0,), (order,))
         assert found >= order * (order - 1) * shift**2 / 2 * (1 - 1e-10)
+
+
+@pytest.mark.parametrize("epsilon", [50.0, 744.0, 800.0, 3000.0])
+@pytest.mark.parametrize("order", [1.01, 2.0, 30.0])
+def test_a_wide_range_of_losses_has_its_divergence(epsilon, order):
+    # Found by benchmarks/fuzz: beyond 745 e^-t underflowed, and the divergence of 800 at order 2 was 1e-290.
+    # Losses t and t - epsilon with E_Q e^L = 1, the worst t by search, at 60 digits.
+    found = dpcheck.rdp(dpcheck.ExponentialMechanism(epsilon), order=order).upper
+    with mpmath.workdps(60):
+        e, a = mpmath.mpf(epsilon), mpmath.mpf(order)
+
+        def divergence(t):
+            share = (1 - mpmath.exp(t - e)) / (mpmath.exp(t) - mpmath.exp(t - e))
+            moment = share * mpmath.exp(a * t) + (1 - share) * mpmath.exp(a * (t - e))
+            return mpmath.log(moment) / (a - 1)
+
+        truth = max(divergence(e - gap) for gap in mpmath.linspace("0.001", 10, 400))
+    assert truth <= found <= float(truth) * (1 + 1e-3) + 1e-3
+
+
+def test_many_shifts_and_options_take_turns_in_memory():
+    # Found by benchmarks/fuzz: the tails of all shifts, and the measures of all options, were kept at once.
+    levels = np.linspace(0.0, 5.0, 50_000)
+    shifts = tuple(0.1 * k for k in range(1, 61))
+    many = WithoutReplacementPair(shifts, (1e-3,) * len(shifts))
+    coin = CoinPair([(1 / 60, NormalPair(Mixture((0.5,), (0.1,)), Mixture()))] * 60)
+    for work, arrays in (
+        (lambda: many.tails(levels), 40),
+        (lambda: coin.upper(1e-4, 0.0, 5.0), 80),
+    ):
+        tracemalloc.start()
+        work()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < arrays * levels.nbytes
