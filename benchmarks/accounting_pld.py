@@ -221,6 +221,7 @@ class Summary:
         self.ratios: dict[int, float] = {}
         self.instant: dict[int, float] = {}
         self.looser: list[int] = []
+        self.peer_looser: set[int] = set()
         self.gaps: dict[int, float] = {}
         self.memory = 0.0
 
@@ -235,6 +236,8 @@ class Summary:
             held[row] = peer["seconds"] / ours["seconds"]
         if "upper" in peer and ours["upper"] > peer["upper"] * (1 + 1e-4):
             self.looser.append(row)
+        if "upper" in peer and peer["upper"] > ours["upper"] * 1.01:
+            self.peer_looser.add(row)
 
     def show(self) -> None:
         """Print them."""
@@ -244,6 +247,11 @@ class Summary:
             print(f"median over the workloads: {median:.1f}x; target 15: {_met(median >= 15)}")
             print(f"least: {least:.1f}x; target 5: {_met(least >= 5)}")
             print("  each: " + ", ".join(f"{row}: {r:.1f}" for row, r in self.ratios.items()))
+            alike = [r for row, r in self.ratios.items() if row not in self.peer_looser]
+            print(f"  least where dp-accounting's bound is within 1%: {min(alike, default=0):.1f}x")
+            below = [row for row, r in self.ratios.items() if r < 5]
+            looser = [row for row in below if row in self.peer_looser]
+            print(f"  below 5x: rows {below or 'none'}, with a looser bound: {looser or 'none'}")
             short = ", ".join(f"{row}: {r:.2f}" for row, r in self.instant.items())
             print(
                 f"  dp-accounting below {1e3 * INSTANT:g} ms, not held against the factor: {short or 'none'}"
