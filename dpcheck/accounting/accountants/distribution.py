@@ -61,15 +61,15 @@ class DistributionAccountant(Accountant):
             kept, Side.UPPER, lambda ways, side: _worse_delta(ways, point, side), 1.0
         )
 
-    def deltas(self, parts: Parts, epsilons: Array) -> Array:
-        """The least certified delta at each epsilon."""
+    def deltas(self, parts: Parts, epsilons: Array, faint: float = 0.0) -> Array:
+        """The least certified delta at each epsilon; beyond a `faint` one no less than that."""
         kept, negligible = _without_negligible(parts)
         kept = tuple(_without_choices(kept))
         points = np.nextafter(epsilons - negligible, -math.inf)
         if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):
             return np.ones_like(points)
         try:
-            found = [compose_pld(way, Side.UPPER).delta(points) for way in _ways(kept)]
+            found = [compose_pld(way, Side.UPPER).delta(points, faint) for way in _ways(kept)]
         except CannotCertify:
             return np.ones_like(points)
         return np.asarray(np.max(found, axis=0))

@@ -136,8 +136,8 @@ def _curve(mu: float, epsilon: float) -> float:
     return max(math.erfc(-near / math.sqrt(2)) / 2 - tail, 0.0)
 
 
-# So many points of a curve are asked at once, until one is below the second.
-_AT_ONCE, _FAINT = 17, 1e-40
+# A curve is followed to where it is below this.
+_FAINT = 1e-40
 # Ratios e^eps, less 1, at which the curve of one run is asked.
 _CORNERS: Array = np.concatenate(([0.0], np.geomspace(1e-3, 100.0, 101)))
 
@@ -149,18 +149,6 @@ def curve_above(parts: Parts, excess: Array) -> Array:
     last it is no larger than there.
     """
     return np.asarray(np.interp(excess, *_corners(parts)) * _ROUND_UP)
-
-
-def _falling(parts: Parts, points: Array) -> Array:
-    """delta at increasing epsilons, some at a time; beyond a faint one it is no larger than there."""
-    found = np.zeros_like(points)
-    for start in range(0, len(points), _AT_ONCE):
-        some = slice(start, start + _AT_ONCE)
-        found[some] = DistributionAccountant().deltas(parts, points[some])
-        if found[some][-1] < _FAINT:
-            found[start + _AT_ONCE :] = found[some][-1]
-            break
-    return found
 
 
 @lru_cache(maxsize=64)
@@ -177,7 +165,7 @@ def _corners(parts: Parts) -> tuple[Array, Array]:
         # 1 - e^{(eps - r)/2} up to the largest loss r: see `pld.mixtures.LaplacePair`.
         found = -np.expm1((points - parts[0][0].ratio) / 2) * _ROUND_UP
     elif DistributionAccountant().supports(parts):
-        found = _falling(parts, points)
+        found = DistributionAccountant().deltas(parts, points, faint=_FAINT)
     else:
         found = np.array([_delta(parts, point) for point in points.tolist()])
     found = np.minimum(found, composed_variation(parts))
