@@ -211,7 +211,7 @@ class ComposedLoss:
         return list(zip(losses, self.counts, strict=True)), solution.terms.placed(self.counts)
 
     def delta(self, epsilons: npt.ArrayLike, faint: float = 0.0) -> Array:
-        """The divergence at each epsilon (any sign), on this object's side; above, beyond a `faint` one that."""
+        """The divergence at each epsilon (any sign), on this side; above, beyond a `faint` one that."""
         wanted = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
         if not self.parts:
             return np.maximum(-np.expm1(np.minimum(wanted, 0.0)), 0.0)
