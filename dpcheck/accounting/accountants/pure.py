@@ -148,7 +148,8 @@ def _(loss: losses.PoissonSelectedLoss) -> tuple[float, float]:
     # f'(F_P)/f'(F_Q) = e^{mean (F_P - F_Q)} beside the ratio of one run (see `selected`), and F_P - F_Q is at
     # most the total variation, tanh(eps/2) [Kairouz2017, Theorem 3.1].
     lower, upper = composed_largest_loss(loss.inner)
-    return lower, math.nextafter(upper + loss.mean * math.tanh(upper / 2) * (1 + 1e-12), math.inf)
+    apart = -math.expm1(-upper) / (1 + math.exp(-upper))
+    return lower, math.nextafter(upper + loss.mean * apart * (1 + 1e-12), math.inf)
 
 
 def composed_largest_loss(parts: Parts) -> tuple[float, float]:

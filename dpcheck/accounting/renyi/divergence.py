@@ -326,14 +326,19 @@ def expected_runs(eta: float, gamma: float) -> float:
 
 @renyi.register
 def _(loss: losses.PoissonSelectedLoss, orders: Floats) -> Floats:
-    """[Papernot2022] Theorem 6: D_a + mean delta(log(1 + 1/(a-1))) + log(mean)/(a-1), delta of one run."""
+    """log(e^-mean + mean e^{(a-1) (D_a + mean delta)})/(a-1), delta that of one run at log(1 + 1/(a-1)).
+
+    [Papernot2022] Theorem 6 for what is released; with e^-mean nothing is, under P and Q alike.
+    """
     from dpcheck.accounting.accountants.selected import curve_above  # it asks all accountants
 
     one = curve_above(loss.inner, (1 / (orders - 1)) * (1 - 1e-15))
     moved = composed_renyi(loss.inner, orders) + loss.mean * one * (1 + 1e-14)
-    total = moved + math.log(loss.mean) / (orders - 1)
+    released = (orders - 1) * moved + math.log(loss.mean)
+    total = np.logaddexp(-loss.mean, released)
     # Terms of both signs, each right within a few units of itself.
-    return np.asarray(total + 1e-14 * (moved + abs(math.log(loss.mean)) / (orders - 1)))
+    rounding = 1e-14 * (1 + (orders - 1) * moved + abs(math.log(loss.mean)) + loss.mean)
+    return np.asarray(np.maximum(total + rounding, 0.0) / (orders - 1) * _ROUND_UP)
 
 
 @renyi.register

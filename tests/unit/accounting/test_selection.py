@@ -138,3 +138,19 @@ def test_lines_between_the_corners_are_above_the_curve(loss):
             inner = 1 + (y - 1) / rate  # sampling: [Balle2018]
             exact = rate * max(1 - math.exp((math.log(inner) - r) / 2), 0.0)
         assert exact <= value <= exact * 1.02 + 1e-6
+
+
+@pytest.mark.parametrize("mean", [0.01, 0.5, 1.0, 3.0])
+def test_a_poisson_number_of_runs_counts_that_there_may_be_none(mean):
+    """A coin of two faces, the second better, by hand: without e^-mean few runs cost less than 0."""
+    p, q, order = (0.7, 0.3), (0.4, 0.6), 3.0
+
+    def law(table):  # e^-mean, then the best is the first face or the second
+        none, below = math.exp(-mean), math.exp(-mean * table[1])
+        return (none, below - none, 1 - below)
+
+    event = dpcheck.PoissonStopping(dpcheck.FinitePair(p, q), mean)
+    found = dpcheck.rdp(event, order=order, adjacency="add-remove").upper
+    for one, two in ((p, q), (q, p)):
+        moment = sum(a**order / b ** (order - 1) for a, b in zip(law(one), law(two), strict=True))
+        assert math.log(moment) / (order - 1) <= found
