@@ -44,6 +44,16 @@ def runs(name: str) -> list[dict[str, Any]]:
     return kept if isinstance(kept, list) else [kept]
 
 
+def started() -> str:
+    """A few digits that tell two machines of one kind apart: of the system's start, where it tells."""
+    identity = Path("/proc/sys/kernel/random/boot_id")
+    return identity.read_text().strip()[:6] if identity.exists() else ""
+
+
+def _where(run: dict[str, Any]) -> tuple[str, ...]:
+    return run["machine"], run.get("started", ""), run["date"]
+
+
 def record(name: str, arguments: tuple[str, ...]) -> None:
     command = [sys.executable, "-W", "ignore", str(HERE / f"{name}.py"), *arguments]
     began = time.perf_counter()
@@ -57,11 +67,10 @@ def record(name: str, arguments: tuple[str, ...]) -> None:
         "seconds": round(time.perf_counter() - began, 1),
         "output": shown.stdout.splitlines(),
         **stamp("dp-accounting"),
+        "started": started(),
     }
     # The last run of each machine on each day is kept.
-    others = [
-        old for old in runs(name) if (old["machine"], old["date"]) != (run["machine"], run["date"])
-    ]
+    others = [old for old in runs(name) if _where(old) != _where(run)]
     path_of(name).write_text(json.dumps([run, *others], indent=1) + "\n", encoding="utf-8")
     print(f"{name}: exit {shown.returncode}, {run['seconds']} s", flush=True)
 

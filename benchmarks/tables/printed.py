@@ -33,10 +33,13 @@ def render() -> dict[str, str]:
                 versions = ", ".join(f"{n} {v}" for n, v in sorted(kept["versions"].items()))
                 printed = "\n".join(kept["output"])
                 title = f"## {name.split('/')[-1]}"
+                machine = kept["machine"]
+                if kept.get("started"):
+                    machine += f", started as {kept['started']}"
                 parts += [
-                    f"{title}, {kept['date']}, {kept['machine']}" if earlier else title,
+                    f"{title}, {kept['date']}, {machine}" if earlier else title,
                     f"```console\n$ {kept['command']}\n{printed}\n```",
-                    f"Exit code {kept['exit']}. {kept['machine']}. {versions}. {kept['date']}.",
+                    f"Exit code {kept['exit']}. {machine}. {versions}. {kept['date']}.",
                 ]
         if len(parts) > 2:
             pages[page] = "\n\n".join(parts) + "\n"
