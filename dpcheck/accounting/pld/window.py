@@ -245,8 +245,8 @@ def spread_cost(
     """About how much epsilon the lattice costs at each step h, none of them below `finest`.
 
     Upper: (t+1)/2 sum n E (L-a)(b-L), h^2/6 for a smooth law; a bulk narrower than a cell, aligned
-    with the lattice, costs |L - anchor| h only. Merged half cells cost half of it, but lone atoms off
-    the lattice have to be moved down by h/2 on average.
+    with the lattice, costs |L - anchor| h only. Merged half cells cost half of it, and lone atoms off
+    the lattice what `LossPair.merging` says.
     """
     cost = np.zeros_like(steps)
     aligned = aligned_part(cumulants)
@@ -258,7 +258,7 @@ def spread_cost(
         cell = np.minimum(steps[:, None] ** 2 / 6, away * steps[:, None])
         cost += count * (cell @ weight) * (tilt + 1) / (4 if merged else 2)
         if merged and part != aligned:
-            cost += count * pair.loose(steps) * steps / 2
+            cost += count * pair.merging(steps, tilt)
     return cost
 
 
