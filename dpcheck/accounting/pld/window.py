@@ -237,8 +237,8 @@ def smallest(shifts: Array, room: float) -> list[int]:
 
 
 # Lattices of more points than this are given less accuracy, this share of epsilon: any, and those of lone
-# atoms from below.
-EASED, EASED_ATOMS = (2**19, 2.5e-4), (2**17, 9e-4)
+# atoms from below. Of these, lattices of few points are given more, a quarter of the share.
+EASED, EASED_ATOMS, FEW_POINTS = (2**19, 2.5e-4), (2**17, 9e-4), 2**14
 
 
 def allowed_cost(
@@ -246,8 +246,11 @@ def allowed_cost(
 ) -> Array:
     """The epsilon that a lattice of each step may cost, for a relative and an absolute accuracy."""
     (relative, absolute), (points, share) = accuracy, EASED_ATOMS if lone else EASED
-    large = plan.high - plan.low > points * np.asarray(step)
-    return np.where(large, max(relative, share), relative) * abs(plan.center) + absolute
+    needed = (plan.high - plan.low) / np.asarray(step)
+    shares = np.where(needed > points, max(relative, share), relative)
+    if lone:
+        shares = np.where(needed <= FEW_POINTS, relative / 4, shares)
+    return np.asarray(shares * abs(plan.center) + absolute)
 
 
 def spread_cost(
