@@ -235,10 +235,11 @@ def _(event: training.TreeAggregation, adjacency: Adjacency, group: int = 1) -> 
     levels = (event.steps - 1).bit_length() + 1
     scale = Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier)
     most = sum(_most_squares(takes, -(-(2**level) // apart)) for level in range(levels))
-    some = max(
-        sum(_squares(first, apart, takes, level) for level in range(levels))
-        for first in _first_steps(event.steps, apart, takes)
-    )
+    some = 0
+    for first in _first_steps(event.steps, apart, takes):
+        some = max(some, sum(_squares(first, apart, takes, level) for level in range(levels)))
+        if some == most:  # no start moves more
+            break
     return LossBounds(
         GaussianLoss(enclose_root(most * scale**2)[1]),
         GaussianLoss(enclose_root(some * scale**2)[0]),

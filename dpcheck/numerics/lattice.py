@@ -11,10 +11,12 @@ rounding is harmless as long as it goes the right way.
   chord lies above ("connect the dots" [Doroshenko2022]).
 - `pool` (lower): any set of outcomes may be merged into one, (p - y q)+ <= F. To put a merged
   (p, q) with u = p - e^l q at the lattice point l exactly: if u > 0 it is merged with
-  D <= u / (e^h - 1) of the mass at l - h, if u < 0 with D >= -u / (1 - e^{-h}) of the mass at
-  l + h. By subadditivity of (.)+, (p - y q)+ >= (p + D)(1 - y e^{-l})+ - D (1 - y e^{-l'})+ for each
+  D <= u / (e^(l - l') - 1) of the mass at a point l' < l, if u < 0 with
+  D >= -u / (1 - e^-(l' - l)) of the mass at a point l' > l; then p + D >= e^l (q + D e^-l'). By
+  subadditivity of (.)+, (p - y q)+ >= (p + D)(1 - y e^{-l})+ - D (1 - y e^{-l'})+ for each
   entry on its own, so the sum over entries holds whatever their order; only the final masses must
-  not be negative, which `pool` repairs by moving entries down (always sound).
+  not be negative, which `pool` repairs by moving entries down (always sound). An entry at a distance d
+  from l costs about as much as a variance of d (l - l'), so the nearest point with mass helps.
 """
 
 from __future__ import annotations
@@ -153,8 +155,8 @@ def pool(
 ) -> LatticeLoss:
     """The lower lattice measure of merged outcomes: p at or below the truth, q at or above it.
 
-    Each entry lies between two points. A share `left` of it is put at the left one, helped by
-    mass one step further left, the rest at the right one, helped from one step further right; the
+    Each entry lies between two points. A share `left` of it is put at the left one, helped by the
+    next mass further left, the rest at the right one, helped by the next mass further right; the
     nearer point first, the other where that help is not there. Losses above the last point of
     `span` go to it, losses below its first are dropped.
     """
@@ -174,42 +176,57 @@ def pool(
     p = np.where(over >= 0, p, 0.0)
     # On a point but for rounding: ask for no help.
     over = np.where(over <= p * (4 * slack + 3e-7 * h + 128 * UNIT), 0.0, over)
-    with np.errstate(over="ignore"):  # nothing helps across a step beyond all floats
-        from_left = np.maximum(over, 0.0) * ((1 - 2 * ELEMENTARY) / np.expm1(h))
     under = np.maximum(-_excess(lattice, at + 1, p, q, slack), 0.0)
-    from_right = under * ((1 + 2 * ELEMENTARY) / -np.expm1(-h))
-    left = np.where((where - at < 0.5) | (at >= last), 1.0, 0.0)
+    left = np.where(where - at < 0.5, 1.0, 0.0)
+    # Nothing is left of the first cell, or right of the last one, that could help.
+    left[(at == at.min()) & (over > 0)] = 0.0
+    left[at == at.max()] = 1.0
+    before, after = _helpers(at, left)
+    lone = after == at + 1
+    left[lone] = 1.0  # and stays: what nothing helps may not go up
+    # A distance that is rounded once moves its expm1 by 1 + distance units relatively.
+    far = np.maximum(at - before, 1) * h
+    with np.errstate(over="ignore"):  # nothing helps across a distance beyond all floats
+        from_left = over * ((1 - 2 * ELEMENTARY - 4 * UNIT * far) / np.expm1(far))
+    from_left = np.where(before < at, np.maximum(from_left, 0.0), 0.0)
+    far = np.maximum(after - at - 1, 1) * h
+    from_right = np.where(lone, 0.0, under * ((1 + 2 * ELEMENTARY) / -np.expm1(-far)))
 
-    first = int(at.min()) - 1
-    size = int(at.max()) - first + 3
+    first = int(before.min())
+    size = int(after.max()) - first + 1
     lattice.affords(size)
-    at -= first
+    at, before, after = at - first, before - first, after - first
     # Sums at a point err by a unit of the gross mass per entry, and a few for each entry itself.
-    units = (16 + 4 * int(np.bincount(at).max())) * UNIT
+    crowd = max(int(np.bincount(points).max()) for points in (at, before, after))
+    units = (16 + 4 * crowd) * UNIT
     for turn in range(80):
         stay, go = left * from_left, (1 - left) * from_right
-        needed_left = np.bincount(at - 1, weights=stay, minlength=size)
-        needed_right = np.bincount(at + 2, weights=go, minlength=size)
+        needed = _summed(before, stay, size) + _summed(after, go, size)
         masses = _summed(at, left * p + stay, size) + _summed(at + 1, (1 - left) * p + go, size)
-        masses = masses * (1 - units) - (needed_left + needed_right) * (1 + units)
-        if turn and masses.min() >= 0:
+        masses = masses * (1 - units) - needed * (1 + units)
+        if masses.min() >= 0:
             break
         # Meet a little less than what is there, so that rounding cannot undo it.
-        needed = needed_left + needed_right
         lack = np.minimum(masses, 0.0)  # never more than what is needed there
         met = np.maximum(1 + lack * (1 + 1e-9) / np.maximum(needed, 1e-305) - 1e-12, 0.0)
         met = np.where(masses < 0, np.minimum(met, 1.0), 1.0)
-        lefts, rights = left * met[at - 1], (1 - left) * met[at + 2]
-        if turn < 6:
-            left = np.where(left * from_left > 0, lefts, left) + (1 - left - rights) * (
-                from_right > 0
-            )
-        else:
-            from_left = from_left * met[at - 1]
-            left = left + (1 - left - rights) * (from_right > 0)
+        lefts, rights = left * met[before], (1 - left) * met[after]
+        # What is not met goes to the other point at first, then down.
+        stays = lone | (turn >= 6)
+        from_left = np.where(stays, from_left * met[before], from_left)
+        left = np.where(stays | (stay == 0), left, lefts) + (1 - left - rights) * (from_right > 0)
     else:
         masses = _summed(at, p, size) * (1 - units)
     return LatticeLoss(lattice, first, np.maximum(masses, 0.0), infinite, slack)
+
+
+def _helpers(at: Indices, left: Array) -> tuple[Indices, Indices]:
+    """The nearest points with mass below `at` and above `at` + 1; these themselves where there are none."""
+    points = np.unique(np.where(left > 0, at, at + 1))
+    below, above = np.searchsorted(points, at), np.searchsorted(points, at + 1, side="right")
+    before = np.where(below > 0, points[below - 1], at)
+    after = np.where(above < len(points), points[np.minimum(above, len(points) - 1)], at + 1)
+    return before, after
 
 
 def _summed(at: Indices, weights: Array, size: int) -> Array:

@@ -85,7 +85,8 @@ def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:
         return 0.0, 0.0
     if delta == 0:
         return math.inf, math.inf
-    if gdp_delta(mu, 0.0)[1] <= delta:
+    # Well below what erf says of delta(0) there is nothing to prove: 0 is a lower bound anyway.
+    if delta > 0.999 * math.erf(mu / math.sqrt(8.0)) and gdp_delta(mu, 0.0)[1] <= delta:
         return 0.0, 0.0
     if math.isinf(mu * mu):
         # At the median loss mu^2/2 delta is above 1/2 - 1/mu, and no float lies between that and 1/2.
@@ -111,19 +112,25 @@ def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:
 
 
 def _likely_epsilon(mu: float, delta: float, high: float) -> float:
-    """About epsilon, in floating point: halving on log delta."""
+    """About epsilon, in floating point: Newton's method on log delta, halving where it leaves the bracket.
+
+    The derivative of delta is -e^epsilon Phi(-mu/2 - epsilon/mu).
+    """
     from scipy.special import log_ndtr
 
-    low, wanted = 0.0, math.log(delta)
+    low, wanted, at = 0.0, math.log(delta), high / 2
     for _ in range(54):
-        middle = (low + high) / 2
-        near = float(log_ndtr(mu / 2 - middle / mu))
-        far = middle + float(log_ndtr(-mu / 2 - middle / mu))
-        if far < near and near + math.log(-math.expm1(far - near)) > wanted:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+        near = float(log_ndtr(mu / 2 - at / mu))
+        far = at + float(log_ndtr(-mu / 2 - at / mu))
+        over, step = -1.0, 0.0
+        if far < near:
+            found = near + math.log(-math.expm1(far - near))
+            over, step = found - wanted, (found - wanted) * math.exp(min(found - far, 700.0))
+        low, high = (at, high) if over > 0 else (low, at)
+        if high - low <= 1e-15 * high or 0 < abs(step) <= 1e-15 * at:
+            break
+        at = at + step if step and low < at + step < high else (low + high) / 2
+    return at
 
 
 def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float]:

@@ -21,8 +21,8 @@ from dpcheck.accounting.pld.window import (
     MAX_POINTS,
     Cumulants,
     Reach,
-    aligned_part,
     allowed_cost,
+    fitted,
     loss_range,
     moved_down,
     reach,
@@ -336,31 +336,22 @@ class ComposedLoss:
         most = MAX_POINTS if self.side is Side.UPPER else MAX_POINTS // 2
         finest, coarsest = width / most * 1.01, min(width, 1.0)
         steps = finest * (coarsest / finest) ** _HUNDREDTHS
-        merging = self.side is Side.LOWER
-        costs = spread_cost(cumulants, plan.tilt, steps, merged=merging, finest=width / most)
-        # The worst point of a cell counts when few losses are added.
-        costs = costs * (1 + 2 / cumulants.uses)
-        costs = costs * (1 + plan.tilt * steps)
-        allowed = max(float(self._allowed(plan, width)), spare)
-        fine = np.flatnonzero(costs <= np.maximum(self._allowed(plan, steps), spare))
-        if not len(fine) and costs[0] > 0.05 * abs(plan.center) + 1e-3:
-            raise too_many_points(cumulants)
-        step = float(steps[fine[-1]] if len(fine) else steps[0])
         ranges = (loss_range(cumulants, i, plan.tilt) for i in range(len(self.parts)))
         widest = max(high - low for low, high in ranges)
         if cumulants.uses <= FEW:
             # Little averaging over the cell then, and a fine lattice costs nothing.
-            step = min(step, max(width / 2000, allowed / 2, widest / 200_000))
-        step = max(step, widest / most)
-        aligned = aligned_part(cumulants)
-        if aligned is not None:
-            pair = self.parts[aligned][0]
-            span = pair.span if pair.span is not None else step
-            wanted = span if pair.exact and len(self.parts) == 1 else min(step, span)
-            fitted = span / max(math.ceil(span / wanted * (1 - 1e-9)), 1)
-            if max(width, widest) / fitted <= most:
-                step = fitted
-        return step
+            allowed = max(float(self._allowed(plan, width)), spare)
+            steps = np.minimum(steps, max(width / 2000, allowed / 2, widest / 200_000))
+        laid = fitted(cumulants, steps, max(width, widest) / most)
+        merged = laid if self.side is Side.LOWER else None
+        costs = spread_cost(cumulants, plan.tilt, steps, merged=merged, finest=width / most)
+        # The worst point of a cell counts when few losses are added.
+        costs = costs * (1 + 2 / cumulants.uses)
+        costs = costs * (1 + plan.tilt * steps)
+        fine = np.flatnonzero(costs <= np.maximum(self._allowed(plan, steps), spare))
+        if not len(fine) and costs[0] > 0.05 * abs(plan.center) + 1e-3:
+            raise too_many_points(cumulants)
+        return max(float(laid[fine[-1] if len(fine) else 0]), widest / most)
 
     def _allowed(self, plan: Reach, step: Array | float) -> Array:
         """The epsilon the lattice may cost."""

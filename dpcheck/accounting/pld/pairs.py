@@ -30,6 +30,8 @@ from dpcheck.numerics.side import Side
 ATOM_UNITS = 64
 # More atoms than this are merged before they are put on a lower lattice.
 CROWDED = 4096
+# So many of the atoms that matter most are looked at to choose a step.
+FEW_ATOMS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,9 @@ class LossPair(ABC):
     def nodes(self) -> tuple[Array, Array]:
         """(losses, log P-masses) of a coarse picture, for planning only."""
 
-    def loose(self, steps: Array) -> Array:
-        """P-mass that a lattice of each step has no neighbours for to merge with, for planning only."""
-        return np.full_like(steps, self.loose_atoms)
+    def merging(self, steps: Array, tilt: float) -> Array:  # noqa: ARG002
+        """About the loss that atoms off a lower lattice of each step give away a use, for planning only."""
+        return self.loose_atoms * steps / 2
 
     def single_epsilon(self, delta: float, side: Side) -> float | None:  # noqa: ARG002
         """epsilon at `delta` > 0 of one use, certified on `side`; None where only the lattice knows."""
@@ -329,16 +331,26 @@ class AtomicPair(LossPair):
         infinite = rest > 0 or bool((atoms.p[losses == math.inf] > 0).any())
         self.top = math.inf if infinite else float(losses[atoms.p > 0].max())
 
-    def loose(self, steps: Array) -> Array:
-        """Atoms whose neighbours are further away than a step."""
-        losses, logs = self.nodes()
-        order = np.argsort(losses)
-        gaps = np.diff(losses[order], prepend=-math.inf, append=math.inf)
-        alone, masses = np.minimum(gaps[:-1], gaps[1:]), np.exp(logs[order])
-        by_gap = np.argsort(alone)
-        within = np.concatenate(([0.0], np.cumsum(masses[by_gap])))
-        found = within[-1] - within[np.searchsorted(alone[by_gap], steps, side="right")]
-        return np.asarray(np.minimum(found, self.loose_atoms))
+    def merging(self, steps: Array, tilt: float) -> Array:
+        """Atoms further from others than a step go to the nearer point (the first up, the last down), at the
+        cost of a variance that grows with the distance to the atom that helps, or of the move itself.
+        """
+        found, logs = self.nodes()
+        if not len(found):
+            return np.zeros_like(steps)
+        losses, of = np.unique(found, return_inverse=True)
+        exponents = logs + tilt * found
+        weights = np.bincount(of, weights=np.exp(exponents - exponents.max()))
+        gaps = np.diff(losses, prepend=-math.inf, append=math.inf)
+        alone = np.minimum(gaps[:-1], gaps[1:])
+        costs = weights * np.minimum(alone * (tilt + 1) / 2, 1.0)
+        few = np.argsort(costs)[-FEW_ATOMS:]  # in place of all
+        at = (losses[few] - self.anchor) / steps[:, None]
+        up, down = (1e-9 - at) % 1.0, (1e-9 + at) % 1.0
+        moved = np.where(few == 0, up, np.where(few == len(losses) - 1, down, np.minimum(up, down)))
+        moved = np.where(alone[few] > steps[:, None], moved, 0.0)
+        share = np.sum(costs) / (np.sum(costs[few]) * np.sum(weights))
+        return np.asarray(steps * (moved @ costs[few]) * share)
 
     def single_epsilon(self, delta: float, side: Side) -> float | None:
         """No lattice is needed for one use: see `atoms_epsilon`."""

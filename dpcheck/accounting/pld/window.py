@@ -219,6 +219,17 @@ def aligned_part(cumulants: Cumulants) -> int | None:
     return best if stakes[best] > 0 else None
 
 
+def fitted(cumulants: Cumulants, steps: Array, least: float) -> Array:
+    """Each step made to divide the span of the aligned part, unless that takes it below `least`."""
+    aligned = aligned_part(cumulants)
+    pair = None if aligned is None else cumulants.parts[aligned][0]
+    if pair is None or pair.span is None:
+        return steps
+    wanted = np.full_like(steps, pair.span) if pair.exact and len(cumulants.parts) == 1 else steps
+    found = pair.span / np.maximum(np.ceil(pair.span / wanted * (1 - 1e-9)), 1.0)
+    return np.where(found >= least, found, steps)
+
+
 def smallest(shifts: Array, room: float) -> list[int]:
     """The parts of smallest shifts that together stay within `room`."""
     order = np.argsort(shifts)
@@ -226,8 +237,8 @@ def smallest(shifts: Array, room: float) -> list[int]:
 
 
 # Lattices of more points than this are given less accuracy, this share of epsilon: any, and those of lone
-# atoms from below.
-EASED, EASED_ATOMS = (2**19, 2.5e-4), (2**17, 9e-4)
+# atoms from below. Of these, lattices of few points are given more, a quarter of the share.
+EASED, EASED_ATOMS, FEW_POINTS = (2**19, 2.5e-4), (2**17, 9e-4), 2**14
 
 
 def allowed_cost(
@@ -235,18 +246,21 @@ def allowed_cost(
 ) -> Array:
     """The epsilon that a lattice of each step may cost, for a relative and an absolute accuracy."""
     (relative, absolute), (points, share) = accuracy, EASED_ATOMS if lone else EASED
-    large = plan.high - plan.low > points * np.asarray(step)
-    return np.where(large, max(relative, share), relative) * abs(plan.center) + absolute
+    needed = (plan.high - plan.low) / np.asarray(step)
+    shares = np.where(needed > points, max(relative, share), relative)
+    if lone:
+        shares = np.where(needed <= FEW_POINTS, relative / 4, shares)
+    return np.asarray(shares * abs(plan.center) + absolute)
 
 
 def spread_cost(
-    cumulants: Cumulants, tilt: float, steps: Array, *, merged: bool, finest: float
+    cumulants: Cumulants, tilt: float, steps: Array, *, merged: Array | None, finest: float
 ) -> Array:
     """About how much epsilon the lattice costs at each step h, none of them below `finest`.
 
     Upper: (t+1)/2 sum n E (L-a)(b-L), h^2/6 for a smooth law; a bulk narrower than a cell, aligned
-    with the lattice, costs |L - anchor| h only. Merged half cells cost half of it, but lone atoms off
-    the lattice have to be moved down by h/2 on average.
+    with the lattice, costs |L - anchor| h only. Merged half cells (`merged`: below, the steps
+    they would be laid with) cost half of it, and lone atoms what `LossPair.merging` says.
     """
     cost = np.zeros_like(steps)
     aligned = aligned_part(cumulants)
@@ -256,9 +270,9 @@ def spread_cost(
         weight = np.exp(logs + tilt * losses - _log_sum(logs + tilt * losses))
         away = np.abs(losses - pair.anchor)
         cell = np.minimum(steps[:, None] ** 2 / 6, away * steps[:, None])
-        cost += count * (cell @ weight) * (tilt + 1) / (4 if merged else 2)
-        if merged and part != aligned:
-            cost += count * pair.loose(steps) * steps / 2
+        cost += count * (cell @ weight) * (tilt + 1) / (2 if merged is None else 4)
+        if merged is not None and part != aligned:
+            cost += count * pair.merging(merged, tilt)
     return cost
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -96,6 +97,71 @@ def test_pool_drops_what_it_cannot_place_and_keeps_the_rest() -> None:
     # One atom between two points and no help: moved down to the lower one.
     assert lonely.levels[lonely.masses > 0] == pytest.approx([0.3])
     assert float(lonely.masses.sum()) == pytest.approx(1.0)
+
+
+def _table(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Masses of a few outcomes, some crowded and some far apart, heavy and faint ones."""
+    count = int(rng.integers(1, 12))
+    q = rng.dirichlet(np.full(count, rng.choice([0.2, 1.0, 20.0]))) + 1e-12
+    return q * np.exp(rng.normal(0.0, rng.choice([0.01, 0.1, 1.0, 3.0]), count)), q
+
+
+def _surely_below(loss: LatticeLoss, p: np.ndarray, q: np.ndarray) -> bool:
+    """Whether the lattice curve is nowhere above sum (p - y q)+, in 50 digits.
+
+    The one is convex and the other linear between its kinks p/q, so these, 0 and far right decide.
+    """
+    assert (loss.masses >= 0).all()
+    with mpmath.workdps(50):
+        at = np.flatnonzero(loss.masses)
+        step, offset = mpmath.mpf(loss.lattice.step), mpmath.mpf(loss.lattice.offset)
+        ratios = [mpmath.exp(-offset - (loss.first + int(k)) * step) for k in at]
+        masses = [mpmath.mpf(m) for m in loss.masses[at].tolist()]
+        more, less = ([mpmath.mpf(x) for x in table.tolist()] for table in (p, q))
+        for y in [mpmath.mpf(0), *(a / b for a, b in zip(more, less, strict=True))]:
+            true = sum(max(a - y * b, 0) for a, b in zip(more, less, strict=True))
+            if sum(m * max(1 - y * r, 0) for m, r in zip(masses, ratios, strict=True)) > true:
+                return False
+        top = max(a / b for a, b in zip(more, less, strict=True))
+        return all(top * r >= 1 for r in ratios)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_pool_is_nowhere_above_its_table(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        p, q = _table(rng)
+        losses = np.log(p / q)
+        anchor = float(losses[int(np.argmax(p))]) if rng.random() < 0.5 else 0.0
+        step = float(10 ** rng.uniform(-2.5, 0.3)) * max(float(np.std(losses)), 0.05)
+        lattice = Lattice(step, anchor)
+        span = lattice.below(float(losses.min())) - 1, lattice.below(float(losses.max())) + 1
+        assert _surely_below(pool(lattice, p, q, span, 0.0, 0.0), p, q)
+        cut = span[0], max(span[0], span[1] - int(rng.integers(0, 4)))
+        assert _surely_below(pool(lattice, p, q, cut, 0.0, 0.0), p, q)
+
+
+def test_a_table_on_the_wrong_side_is_found() -> None:
+    lattice = Lattice(0.1)
+    raised = LatticeLoss(lattice, 4, np.array([1.0]))
+    p, q = np.array([1.0]), np.array([np.exp(-0.35)])
+    assert not _surely_below(raised, p, q)
+
+
+@pytest.mark.parametrize("step", [0.03, 0.01, 0.003])
+def test_outcomes_far_apart_help_each_other(step: float) -> None:
+    # Ratios 0.25 apart, none but the middle one on the lattice: each is moved by about a quarter of a step,
+    # and what it loses its neighbour gains, so the mean ratio stays and the lost divergence is of the order
+    # of step times distance; moving all of them down would lose a whole step of Q-mass.
+    levels = np.array([-0.52, -0.249, 0.0, 0.2471, 0.5133])
+    q = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
+    p = q * np.exp(levels)
+    found = pool(Lattice(step), p, q, (-1000, 1000), 0.0, 0.0)
+    assert float(np.sum(found.masses)) == pytest.approx(float(p.sum()), rel=1e-9)
+    assert float(found.masses @ np.exp(-found.levels)) == pytest.approx(1.0, rel=1e-9)
+    for y in np.exp(levels).tolist():
+        true = float(np.sum(np.maximum(p - y * q, 0.0)))
+        assert 0.0 <= true - _lattice_curve(found, y) + 1e-15 <= 0.1 * step
 
 
 def test_common_span() -> None:
