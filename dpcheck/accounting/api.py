@@ -146,7 +146,8 @@ def rdp(event: Event, order: float, *, adjacency: Adjacency | str | None = None)
         finite_cost = not side.leak and not side.failure
         upper = float(composed_renyi(side.parts, orders)[0]) if finite_cost else math.inf
         lower = math.inf if known.leak else float(composed_renyi_lower(known.parts, orders)[0])
-        found = Bound(min(lower, upper), upper, "rdp", assumes=(PLAIN_ARITHMETIC,))
+        lower = best.agreed(lower, upper, "its lower side", "rdp")
+        found = Bound(lower, upper, "rdp", assumes=(PLAIN_ARITHMETIC,))
         bounds.append(_assuming(profile, found))
     return _worst(bounds, relation)
 

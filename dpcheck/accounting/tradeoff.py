@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpcheck.accounting.accountants.best import ACCOUNTANTS, delta_upper
+from dpcheck.accounting.accountants.best import ACCOUNTANTS, agreed, delta_upper
 from dpcheck.accounting.accountants.distribution import (
     ARITHMETIC,
     PLAIN_ARITHMETIC,
@@ -45,7 +45,8 @@ def best_tradeoff(profile: Profile, false_positives: float) -> Bound:
     method = AccountingMethod.DISTRIBUTION.value
     if least is None:
         least, method = _by_deltas(above, false_positives), "epsilon-delta"
-    upper = max(least, 1 - false_positives if most is None else most)
+    upper = 1 - false_positives if most is None else most
+    least = agreed(least, upper, method, "its upper side")
     used = method == AccountingMethod.DISTRIBUTION.value or most is not None
     return Bound(least, upper, method, assumes=(ARITHMETIC if used else PLAIN_ARITHMETIC,))
 

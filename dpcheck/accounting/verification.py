@@ -34,7 +34,7 @@ def verified(profile: Profile, delta: float) -> Bound:
             lower = max(verified_epsilon(way, room, Side.LOWER) for way in _ways(known.parts))
         except CannotCertify:
             lower = 0.0
-    return Bound(min(lower, upper), upper, METHOD)
+    return Bound(best.agreed(lower, upper, "its lower side", METHOD), upper, METHOD)
 
 
 def _upper(side: OneSide, delta: float) -> float:

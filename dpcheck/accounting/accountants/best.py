@@ -24,7 +24,7 @@ from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.losses import BoundedLoss, LossBounds, WithoutReplacementLoss
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
-from dpcheck.core.errors import UnknownName
+from dpcheck.core.errors import CannotCertify, UnknownName
 from dpcheck.numerics.enclose import enclose
 
 ACCOUNTANTS: Mapping[AccountingMethod, Accountant] = {
@@ -47,6 +47,8 @@ BEST = "best"
 EXACT = 1e-10
 # A distribution this close to it is not either: no other accountant sees more of the loss.
 CLOSE, CLOSE_ABSOLUTE = 2e-3, 2e-6
+# Sides that cross by more than this are no rounding.
+CROSSED, CROSSED_ABSOLUTE = 1e-9, 1e-14
 # So many alternatives are tried all at once before they are tried one by one.
 MANY = 3
 # The optimal composition of so many mechanisms takes no time.
@@ -258,5 +260,18 @@ def _summarised(uppers: Mapping[str, float], lowers: Mapping[str, float]) -> Bou
         used = (PLAIN_ARITHMETIC,)
     if math.isinf(upper):
         method = "unbounded"
-    # Both are proved, so they can cross only by the last digit of an exact value.
-    return Bound(min(lower, upper), upper, method, assumes=used)
+    return Bound(agreed(lower, upper, proof, method), upper, method, assumes=used)
+
+
+def agreed(lower: float, upper: float, proof: str, method: str) -> float:
+    """The lower side, at most the upper one. Both are proved, so they cross by the last digits or not at all.
+
+    >>> agreed(1.0 + 1e-12, 1.0, "pld", "rdp")
+    1.0
+    """
+    if lower > upper * (1 + CROSSED) + CROSSED_ABSOLUTE:
+        raise CannotCertify(
+            f"two proofs contradict each other: at least {lower:.17g} by {proof}, at most {upper:.17g} by "
+            f"{method}. One of them is a mistake in dpcheck: trust neither, and please report the event."
+        )
+    return min(lower, upper)

@@ -1,0 +1,39 @@
+"""Two proofs that contradict each other are refused, not reconciled."""
+
+from __future__ import annotations
+
+import pytest
+
+import dpcheck
+from dpcheck.accounting import tradeoff
+from dpcheck.accounting.accountants.distribution import DistributionAccountant
+from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.side import Side
+
+
+def test_a_lower_side_above_the_upper_one_is_refused(monkeypatch):
+    true = dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.01) * 100, delta=1e-5)
+    monkeypatch.setattr(DistributionAccountant, "epsilon_lower", lambda *_: true.upper * (1 + 1e-6))
+    with pytest.raises(CannotCertify, match=r"contradict each other.*by pld.*report"):
+        dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.01) * 100, delta=1e-5)
+
+
+def test_the_same_of_a_delta(monkeypatch):
+    monkeypatch.setattr(DistributionAccountant, "delta_lower", lambda *_: 0.9)
+    with pytest.raises(CannotCertify, match="contradict each other: at least 0.9"):
+        dpcheck.delta(dpcheck.SampledGaussian(1.0, 0.01), epsilon=1.0)
+
+
+def test_the_same_of_a_trade_off(monkeypatch):
+    monkeypatch.setattr(
+        tradeoff, "tradeoff_by_pld", lambda _side, _rate, bound: 0.9 if bound is Side.LOWER else 0.8
+    )
+    with pytest.raises(CannotCertify, match="contradict each other"):
+        dpcheck.tradeoff(dpcheck.SampledGaussian(1.0, 0.01), 0.05)
+
+
+def test_sides_that_cross_by_their_last_digits_are_one_number(monkeypatch):
+    exact = dpcheck.epsilon(dpcheck.PureDP(0.5) * 3).upper
+    monkeypatch.setattr(DistributionAccountant, "epsilon_lower", lambda *_: exact * (1 + 1e-12))
+    found = dpcheck.epsilon(dpcheck.PureDP(0.5) * 3, delta=1e-300)
+    assert found.lower <= found.upper
