@@ -170,10 +170,13 @@ class ComposedLoss:
         best = self._solution(self._shared_spectrum(delta), delta)
         if best.quiet:
             return best
-        if math.isnan(best.value):
-            best = replace(best, value=math.inf if self.side is Side.UPPER else -math.inf)
         cumulants = Cumulants(self.parts, math.log(delta))
         tilt = cumulants.tilt_for_delta(delta)
+        if math.isnan(best.value):
+            best = replace(best, value=math.inf if self.side is Side.UPPER else -math.inf)
+        elif best.terms is not None:  # a better place than the plan's, unless it is the same one
+            better, used = cumulants.tilt_for_epsilon(best.value), best.terms.window.tilt
+            tilt = better if abs(better - used) > 0.01 * used else tilt
         for _ in range(TRIES):
             found = self._solution(self._spectrum(cumulants, tilt), delta)
             if not math.isnan(found.value):

@@ -203,6 +203,20 @@ def _around(means: Sequence[float], spacing: float) -> Array:
     return np.concatenate(pieces)
 
 
+def _about_log_ratio(mixture: Mixture, x: float) -> float:
+    """About the log of a mixture of normal laws over N(0, 1), for planning only."""
+    base = mixture.base
+    terms = [
+        (mean * x - mean * mean / 2, weight)
+        for mean, weight in zip(mixture.means, mixture.weights, strict=True)
+    ]
+    largest = max([a for a, _ in terms] + [0.0] * (base > 0))
+    if largest < 30.0 and base > 0.5:  # next to 1: without cancellation
+        return math.log1p(math.fsum(weight * math.expm1(a) for a, weight in terms))
+    grown = [weight * math.exp(a - largest) for a, weight in terms]
+    return largest + math.log(math.fsum(grown) + (base * math.exp(-largest) if base else 0.0))
+
+
 class NormalPair(MixturePair):
     """B = N(0, 1)."""
 
@@ -214,7 +228,7 @@ class NormalPair(MixturePair):
         center = 0.0
         if p.weights and max(p.weights) > p.base:
             center = p.means[int(np.argmax(p.weights))]
-        self.anchor = float(self.loss(np.array([center]))[0][0])
+        self.anchor = _about_log_ratio(p, center) - _about_log_ratio(q, center)
 
     def exponent(self, x: Array, mean: float) -> tuple[Array, Array, Array]:
         """(log ratio, error, slope) of this law."""
@@ -252,14 +266,14 @@ class LaplacePair(MixturePair):
         means = (0.0, *p.means, *q.means)
         self.ends = (min(means), max(means))
         outer = self.masses(np.array([-math.inf, self.ends[0], self.ends[1], math.inf]))
-        ends = [0, 2]
+        ends, at_ends = [0, 2], self.loss(np.array(self.ends))[0]
         self.atoms = Atoms(
             outer[0][ends],
             outer[2][ends],
             UNIT * (48 + 2 * (self.ends[1] - self.ends[0])),
-            self.loss(np.array(self.ends))[0],
+            at_ends,
         )
-        bottom, top = (float(value) for value in self.loss(np.array(self.ends))[0])
+        bottom, top = at_ends.tolist()
         self.top, self.anchor = top, top
         self.span = top - bottom if top > bottom else None
         self.loose_atoms = float(self.atoms.p[0])
@@ -293,5 +307,5 @@ class LaplacePair(MixturePair):
         cuts = np.linspace(*self.ends, 257)
         p, _, _, _ = self.masses(cuts)
         middle = self.slope((cuts[1:] + cuts[:-1]) / 2)[0]
-        losses = np.concatenate((middle, self.loss(np.array(self.ends))[0]))
+        losses = np.concatenate((middle, self.atoms.losses()))
         return losses, np.log(np.maximum(np.concatenate((p, self.atoms.p)), TINY))
