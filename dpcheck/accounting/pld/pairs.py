@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.accounting.pld.steep import entries_at, find_end
+from dpcheck.accounting.pld.steep import find_end
 from dpcheck.numerics.lattice import (
     Cells,
     Lattice,
@@ -150,15 +150,17 @@ class SmoothPair(LossPair):
         lattice = anchored(step, self.anchor if end is None else end.level)
         index = covered = lattice.covering(low, high)
         entries = []
-        left, right = self.ends
+        (left, right), last = self.ends, int(covered[-1])
         if end is not None:
-            entries.append(entries_at(self, end, step))
-            edge = lattice.nearest(end.level) + end.sign * (end.chain + 1)
-            index = index[index >= edge] if end.sign > 0 else index[index <= edge]
-            beyond = self.cut(np.array([lattice.levels(np.array([edge]))[0] - end.sign * step / 2]))
-            left, right = (float(beyond[0]), right) if end.sign > 0 else (left, float(beyond[0]))
-        last = int(covered[-1]) if end is None or end.sign > 0 else lattice.nearest(end.level)
-        middle = self.cut(lattice.levels(index[:-1]) + step / 2)
+            entries.append((end.p, end.q))
+            nearest = lattice.nearest(end.level)
+            edge = nearest + end.sign * (end.chain + 1)
+            # The rest begins, or ends, at the very cut where the end stops: nothing counts twice.
+            if end.sign > 0:
+                index, left = index[index >= edge], end.stop
+            else:
+                index, right, last = index[index <= edge], end.stop, nearest
+        middle = np.clip(self.cut(lattice.levels(index[:-1]) + step / 2), left, right)
         entries.append(self.lower_masses(np.concatenate(([left], middle, [right]))))
         slack, infinite = 0.0, 0.0
         if len(self.atoms.p):
