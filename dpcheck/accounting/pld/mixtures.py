@@ -40,6 +40,8 @@ class Mixture:
 
     def masses(self, parts: Mapping[float, tuple[Array, Array]]) -> tuple[Array, Array]:
         """(mass, error) of cells, from those of the law at every mean."""
+        if not self.means:
+            return parts[0.0]
         mass, error = np.zeros(1), np.zeros(1)
         for mean, weight in zip((0.0, *self.means), (self.base, *self.weights), strict=True):
             if weight > 0:
@@ -65,7 +67,8 @@ class MixturePair(SmoothPair):
     def _log_ratio(self, x: Array, mixture: Mixture) -> tuple[Array, Array, Array]:
         """(log of the mixture over B(0), error, derivative)."""
         if not mixture.means:
-            return np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+            nothing = np.zeros_like(x)
+            return nothing, nothing, nothing
         terms = [self.exponent(x, mean) for mean in mixture.means]
         if len(terms) == 1 and mixture.weights[0] == 1.0:
             return terms[0]
@@ -76,19 +79,24 @@ class MixturePair(SmoothPair):
         unscale = np.exp(-shift)
         value, error, slope = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
         for (a, a_error, a_slope), weight in zip(terms, mixture.weights, strict=True):
-            grown = weight * np.exp(a - shift)
-            small = weight * np.expm1(np.minimum(a, 30.0))
-            change = np.where(shift > 0, grown - weight * unscale, small) if large else small
+            change = weight * np.expm1(np.minimum(a, 30.0) if large else a)
+            # w e^a: the rounding of the sum is far less than the room in what it bounds.
+            grown = change + weight
+            if large:
+                grown = weight * np.exp(a - shift)
+                change = np.where(shift > 0, grown - weight * unscale, change)
             value += change
             error += grown * (a_error + 2 * UNIT * np.abs(a)) + 2 * ELEMENTARY * np.abs(change)
             slope += grown * a_slope
         total = value + unscale
-        error += 2 * UNIT * (np.abs(value) + np.where(shift > 0, unscale, 0.0))
+        error += 2 * UNIT * (np.abs(value) + (np.where(shift > 0, unscale, 0.0) if large else 0.0))
         near = (value < -0.5) & (shift <= 0)
         if near.any():  # the digits of 1 + value are those of the sum without the 1
             total[near], error[near] = _sum_near(mixture, terms, near)
-        result = np.log1p(np.where(near, 0.0, value))
-        result[near] = np.log(np.maximum(total[near], TINY))
+            result = np.log1p(np.where(near, 0.0, value))
+            result[near] = np.log(np.maximum(total[near], TINY))
+        else:
+            result = np.log1p(value)
         if large:
             result = np.where(shift > 0, shift + np.log(np.maximum(total, TINY)), result)
         error = error / np.maximum(total - error, TINY) + 2 * ELEMENTARY * np.abs(result)

@@ -28,7 +28,7 @@ _FROM_END = np.concatenate(([0.0], np.geomspace(1e-7, 1.0, 63)))
 _EVENLY = np.linspace(0.0, 1.0, 64)
 MAX_STEPS, MAX_SECANTS = 4, 60
 # Edges beside it, in steps.
-_BESIDE = 0.5 + np.arange(MAX_CHAIN + 1)
+_BESIDE = np.arange(0.5, MAX_CHAIN + 1)
 
 
 class Cuttable(Protocol):

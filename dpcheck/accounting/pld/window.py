@@ -264,25 +264,32 @@ def spread_cost(
         if pair.exact and part == aligned and (pair.span or 0.0) >= finest:
             continue
         weight = np.exp(logs + tilt * losses - _log_sum(logs + tilt * losses))
+        # The mean of min(h / 6, |L - anchor|), from sums over all nearer and over all further losses.
         away = np.abs(losses - pair.anchor)
-        cell = np.minimum(steps[:, None] ** 2 / 6, away * steps[:, None])
-        cost += count * (cell @ weight) * (tilt + 1) / (4 if merged else 2)
+        order = np.argsort(away)
+        away, weight = away[order], weight[order]
+        nearer = np.concatenate(([0.0], np.cumsum(weight * away)))
+        further = np.append(np.cumsum(weight[::-1])[::-1], 0.0)
+        at = np.searchsorted(away, steps / 6)
+        cell = steps * (nearer[at] + further[at] * (steps / 6))
+        cost += count * cell * (tilt + 1) / (4 if merged else 2)
         if merged and part != aligned:
             cost += count * pair.loose(steps) * steps / 2
     return cost
 
 
-def loss_range(cumulants: Cumulants, part: int, tilt: float) -> tuple[float, float]:
-    """Losses of one part beyond which its mass does not matter at this tilt.
+def loss_ranges(cumulants: Cumulants, tilt: float) -> list[tuple[float, float]]:
+    """Losses of each part beyond which its mass does not matter at this tilt.
 
     Losses below the first are raised to it, so their mass counts as if tilted there.
     """
-    pair, count, losses, logs = cumulants.parts[part]
-    below = np.logaddexp.accumulate(logs) + tilt * losses - _log_sum(logs + tilt * losses)
-    low = losses[max(int(np.searchsorted(below, -30.0 - math.log(count))) - 1, 0)]
-    whole = math.isfinite(pair.top) and not cumulants.cut[part]
-    high = pair.top if whole else losses[-1]
-    return float(low), float(high)
+    found = []
+    for (pair, count, losses, logs), cut in zip(cumulants.parts, cumulants.cut, strict=True):
+        below = np.logaddexp.accumulate(logs) + tilt * losses - _log_sum(logs + tilt * losses)
+        low = losses[max(int(np.searchsorted(below, -30.0 - math.log(count))) - 1, 0)]
+        whole = math.isfinite(pair.top) and not cut
+        found.append((float(low), float(pair.top if whole else losses[-1])))
+    return found
 
 
 def moved_down(losses: Sequence[tuple[LatticeLoss, int]]) -> float:
