@@ -58,8 +58,14 @@ class Cumulants:
             self.parts.append((pair, count, losses[kept], logs[kept]))
             self.cut.append(not bool(frequent.all()))
         self.uses = sum(count for _, count in parts)
-        _, mean, variance = self(np.zeros(1))
-        self.mean, self.sd = float(mean[0]), math.sqrt(max(float(variance[0]), 1e-300))
+        self.mean, variance = 0.0, 0.0
+        for _, count, losses, logs in self.parts:
+            weight = np.exp(logs - logs.max())
+            average = float(weight @ losses) / float(weight.sum())
+            away = losses - average
+            self.mean += count * average
+            variance += count * float(weight @ (away * away)) / float(weight.sum())
+        self.sd = math.sqrt(max(variance, 1e-300))
         self.grid = _TILTS / self.sd
         self.value, self.means, variances = self(self.grid)
         self.variances = np.maximum(variances, 1e-300)
