@@ -89,6 +89,8 @@ _RARE_DRAW = Fraction(1, 10**40)
 
 def _mixture(shift: float, rate: float, group: int, side: int) -> GaussianMixtureLoss:
     """Shifts and weights of how many of a group's records are drawn; more of them dominate fewer."""
+    if group == 1:
+        return GaussianMixtureLoss((shift,), (rate,))
     q = Fraction(rate)
     weights = [math.comb(group, j) * q**j * (1 - q) ** (group - j) for j in range(1, group + 1)]
     kept = {j: w for j, w in enumerate(weights, 1) if w >= _RARE_DRAW or group <= 8}

@@ -116,14 +116,21 @@ def _shape(length: int) -> tuple[int, int]:
     return -(-length // columns), columns
 
 
-def cheaper(lengths: Sequence[int], count: int, size: int) -> bool:
-    """Whether that many coefficients cost less directly than all of them by fast transforms."""
-    # Nanoseconds, as measured: a product of matrices, and the factors it needs.
-    direct = 5e4
+def direct_cost(lengths: Sequence[int], count: int) -> float:
+    """Nanoseconds, as measured, that so many coefficients take: a product of matrices, and its factors."""
+    cost = 5e4
     for length in lengths:
         factors = sum(_shape(length))
-        direct += count * (0.07 * length + 9 * factors) + 35 * TOGETHER * factors
-    # A fast transform leaves its caches at some size.
-    return direct < len(lengths) * size * (1.5 * math.log2(size) + 6) * (
-        0.4 if size < 2**16 else 0.8
-    )
+        cost += count * (0.07 * length + 9 * factors) + 35 * TOGETHER * factors
+    return cost
+
+
+def worth_looking(lengths: Sequence[int], size: int) -> bool:
+    """Whether to find out how many frequencies matter costs less than to transform all of them."""
+    looking = sum((1.2e4 + 4 * length) * math.log2(length + 1) for length in lengths)
+    return looking + direct_cost(lengths, 1) < transform_cost(lengths, size)
+
+
+def transform_cost(lengths: Sequence[int], size: int) -> float:
+    """Nanoseconds, as measured, that a fast transform of each takes; it leaves its caches at some size."""
+    return len(lengths) * size * (1.5 * math.log2(size) + 6) * (0.4 if size < 2**16 else 0.8)

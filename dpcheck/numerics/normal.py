@@ -62,10 +62,10 @@ def normal_tail(z: Array) -> tuple[Array, Array]:
     at = np.rint(near * NODES_PER_UNIT).astype(np.int64)
     h = near - at / NODES_PER_UNIT
     table = coefficients()
-    total = table[DEGREE][at]
+    total = table[DEGREE].take(at)
     for j in range(DEGREE - 1, -1, -1):
         total *= h
-        total += table[j][at]
+        total += table[j].take(at)
     half = near * near / 2
     tail = total * np.exp(-half) * (1 / math.sqrt(2 * math.pi))
     # Beyond LAST, and wherever it underflows, the tail is below TINY.

@@ -24,7 +24,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dpcheck.numerics.direct import cheaper, direct_error, low_coefficients, low_frequencies
+from dpcheck.numerics.direct import (
+    direct_cost,
+    direct_error,
+    low_coefficients,
+    low_frequencies,
+    transform_cost,
+    worth_looking,
+)
 from dpcheck.numerics.fourier import Spectrum as Coefficients
 from dpcheck.numerics.fourier import forward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
@@ -245,11 +252,13 @@ def spectrum(parts: Sequence[tuple[LatticeLoss, int]], window: Window) -> Spectr
 
 def _few_frequencies(factors: Sequence[Factor], counts: Sequence[int], size: int) -> int | None:
     """The number of lowest frequencies that are worth summing directly; None: transform all of them."""
-    few = low_frequencies(
-        [(factor.x, count) for factor, count in zip(factors, counts, strict=True)], size, FLAT
-    )
     lengths = [len(factor.x) for factor in factors]
-    return few if few is not None and cheaper(lengths, few, size) else None
+    if not worth_looking(lengths, size):
+        return None
+    laws = [(factor.x, count) for factor, count in zip(factors, counts, strict=True)]
+    few = low_frequencies(laws, size, FLAT)
+    cheaper = few is not None and direct_cost(lengths, few) < transform_cost(lengths, size)
+    return few if cheaper else None
 
 
 def _coefficients(factor: Factor, size: int, few: int | None) -> tuple[Coefficients, float]:

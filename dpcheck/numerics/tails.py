@@ -6,7 +6,7 @@ import numpy as np
 from flint import arb
 
 from dpcheck.numerics.balls import above, below, precision
-from dpcheck.numerics.normal import normal_tail
+from dpcheck.numerics.normal import LAST, normal_tail
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 
 
@@ -16,11 +16,12 @@ def normal_masses(cuts: Array, mean: float | Array) -> tuple[Array, Array]:
     A column of means gives a row for each.
     """
     z = cuts - mean
-    tail, error = normal_tail(np.abs(z))
-    bounded = np.where(np.isfinite(z), z, 0.0)
+    size = np.abs(z)
+    tail, error = normal_tail(size)
     # z = cut - mean is rounded by UNIT |z|; the hazard rate is below |z| + 1 [Birnbaum1942], and
-    # |z| (|z| + 1) <= 1 + 1.25 z^2.
-    error += tail * (UNIT * 1.01 * (1 + 1.25 * bounded**2))
+    # |z| (|z| + 1) <= 1 + 1.25 z^2. Beyond LAST there is no tail left that could move.
+    bounded = np.minimum(size, LAST)
+    error += tail * (UNIT * 1.01 * (1 + 1.25 * bounded * bounded))
     return _between(z, tail, error)
 
 

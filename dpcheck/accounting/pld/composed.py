@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.pld.build import build, merged
+from dpcheck.accounting.pld.pairs import LossPair
 from dpcheck.accounting.pld.reuse import SPECTRA, TiltPlan, planned
 from dpcheck.accounting.pld.window import (
     MAX_POINTS,
@@ -23,7 +24,7 @@ from dpcheck.accounting.pld.window import (
     Reach,
     allowed_cost,
     fitted,
-    loss_range,
+    loss_ranges,
     moved_down,
     reach,
     smallest,
@@ -170,10 +171,13 @@ class ComposedLoss:
         best = self._solution(self._shared_spectrum(delta), delta)
         if best.quiet:
             return best
-        if math.isnan(best.value):
-            best = replace(best, value=math.inf if self.side is Side.UPPER else -math.inf)
         cumulants = Cumulants(self.parts, math.log(delta))
         tilt = cumulants.tilt_for_delta(delta)
+        if math.isnan(best.value):
+            best = replace(best, value=math.inf if self.side is Side.UPPER else -math.inf)
+        elif best.terms is not None:  # a better place than the plan's, unless it is the same one
+            better, used = cumulants.tilt_for_epsilon(best.value), best.terms.window.tilt
+            tilt = better if abs(better - used) > 0.01 * used else tilt
         for _ in range(TRIES):
             found = self._solution(self._spectrum(cumulants, tilt), delta)
             if not math.isnan(found.value):
@@ -305,12 +309,13 @@ class ComposedLoss:
             relative, absolute = ACCURACY[Side.UPPER]
             tilt = min(tilt, 3 / (relative * abs(plan.center) + absolute))
             plan = plan if tilt == plan.tilt else reach(cumulants, tilt)
-        step = self._step(cumulants, plan, spare)
+        ranges = loss_ranges(cumulants, tilt)
+        step = self._step(cumulants, plan, spare, max(high - low for low, high in ranges))
         if tilt * step > STEEPEST:
             # The point below epsilon must not drown in the weight of the one above it.
             tilt = STEEPEST / step
-            plan = reach(cumulants, tilt)
-        losses = self._lattice_losses(cumulants, step, tilt)
+            plan, ranges = reach(cumulants, tilt), loss_ranges(cumulants, tilt)
+        losses = self._lattice_losses(cumulants, ranges, step)
         if self.side is Side.LOWER:
             # Masses that fall steeply next to an atom need cells that show it.
             for _ in range(FINER):
@@ -319,7 +324,7 @@ class ComposedLoss:
                 if large or tilt * step < FINEST or moved_down(losses) <= most:
                     break
                 step /= 3
-                losses = self._lattice_losses(cumulants, step, tilt)
+                losses = self._lattice_losses(cumulants, ranges, step)
         origin = sum(count * loss.lattice.offset for loss, count in losses)
         # The window need not reach beyond the sums there are.
         first = sum(count * loss.first for loss, count in losses)
@@ -331,13 +336,11 @@ class ComposedLoss:
         size = fast_size(max(stop - start, 128))
         return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
 
-    def _step(self, cumulants: Cumulants, plan: Reach, spare: float) -> float:
+    def _step(self, cumulants: Cumulants, plan: Reach, spare: float, widest: float) -> float:
         width = plan.high - plan.low
         most = MAX_POINTS if self.side is Side.UPPER else MAX_POINTS // 2
         finest, coarsest = width / most * 1.01, min(width, 1.0)
         steps = finest * (coarsest / finest) ** _HUNDREDTHS
-        ranges = (loss_range(cumulants, i, plan.tilt) for i in range(len(self.parts)))
-        widest = max(high - low for low, high in ranges)
         if cumulants.uses <= FEW:
             # Little averaging over the cell then, and a fine lattice costs nothing.
             allowed = max(float(self._allowed(plan, width)), spare)
@@ -359,18 +362,15 @@ class ComposedLoss:
         return allowed_cost(plan, step, ACCURACY[self.side], lone=lone)
 
     def _lattice_losses(
-        self, cumulants: Cumulants, step: float, tilt: float
+        self, cumulants: Cumulants, ranges: Sequence[tuple[float, float]], step: float
     ) -> list[tuple[LatticeLoss, int]]:
+        counts = (count for _, count, _, _ in cumulants.parts)
         return [
-            (self._lattice_loss(cumulants, i, step, tilt), count)
-            for i, (_, count, _, _) in enumerate(cumulants.parts)
+            (self._lattice_loss(pair, step, low, high), count)
+            for (pair, _), count, (low, high) in zip(self.parts, counts, ranges, strict=True)
         ]
 
-    def _lattice_loss(
-        self, cumulants: Cumulants, part: int, step: float, tilt: float
-    ) -> LatticeLoss:
-        pair, _ = self.parts[part]
-        low, high = loss_range(cumulants, part, tilt)
+    def _lattice_loss(self, pair: LossPair, step: float, low: float, high: float) -> LatticeLoss:
         if self.side is Side.UPPER:
             return pair.upper(step, low, high)
         return pair.lower(step, low, high)

@@ -40,6 +40,8 @@ class Mixture:
 
     def masses(self, parts: Mapping[float, tuple[Array, Array]]) -> tuple[Array, Array]:
         """(mass, error) of cells, from those of the law at every mean."""
+        if not self.means:
+            return parts[0.0]
         mass, error = np.zeros(1), np.zeros(1)
         for mean, weight in zip((0.0, *self.means), (self.base, *self.weights), strict=True):
             if weight > 0:
@@ -65,7 +67,8 @@ class MixturePair(SmoothPair):
     def _log_ratio(self, x: Array, mixture: Mixture) -> tuple[Array, Array, Array]:
         """(log of the mixture over B(0), error, derivative)."""
         if not mixture.means:
-            return np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+            nothing = np.zeros_like(x)
+            return nothing, nothing, nothing
         terms = [self.exponent(x, mean) for mean in mixture.means]
         if len(terms) == 1 and mixture.weights[0] == 1.0:
             return terms[0]
@@ -76,19 +79,24 @@ class MixturePair(SmoothPair):
         unscale = np.exp(-shift)
         value, error, slope = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
         for (a, a_error, a_slope), weight in zip(terms, mixture.weights, strict=True):
-            grown = weight * np.exp(a - shift)
-            small = weight * np.expm1(np.minimum(a, 30.0))
-            change = np.where(shift > 0, grown - weight * unscale, small) if large else small
+            change = weight * np.expm1(np.minimum(a, 30.0) if large else a)
+            # w e^a: the rounding of the sum is far less than the room in what it bounds.
+            grown = change + weight
+            if large:
+                grown = weight * np.exp(a - shift)
+                change = np.where(shift > 0, grown - weight * unscale, change)
             value += change
             error += grown * (a_error + 2 * UNIT * np.abs(a)) + 2 * ELEMENTARY * np.abs(change)
             slope += grown * a_slope
         total = value + unscale
-        error += 2 * UNIT * (np.abs(value) + np.where(shift > 0, unscale, 0.0))
+        error += 2 * UNIT * (np.abs(value) + (np.where(shift > 0, unscale, 0.0) if large else 0.0))
         near = (value < -0.5) & (shift <= 0)
         if near.any():  # the digits of 1 + value are those of the sum without the 1
             total[near], error[near] = _sum_near(mixture, terms, near)
-        result = np.log1p(np.where(near, 0.0, value))
-        result[near] = np.log(np.maximum(total[near], TINY))
+            result = np.log1p(np.where(near, 0.0, value))
+            result[near] = np.log(np.maximum(total[near], TINY))
+        else:
+            result = np.log1p(value)
         if large:
             result = np.where(shift > 0, shift + np.log(np.maximum(total, TINY)), result)
         error = error / np.maximum(total - error, TINY) + 2 * ELEMENTARY * np.abs(result)
@@ -203,6 +211,20 @@ def _around(means: Sequence[float], spacing: float) -> Array:
     return np.concatenate(pieces)
 
 
+def _about_log_ratio(mixture: Mixture, x: float) -> float:
+    """About the log of a mixture of normal laws over N(0, 1), for planning only."""
+    base = mixture.base
+    terms = [
+        (mean * x - mean * mean / 2, weight)
+        for mean, weight in zip(mixture.means, mixture.weights, strict=True)
+    ]
+    largest = max([a for a, _ in terms] + [0.0] * (base > 0))
+    if largest < 30.0 and base > 0.5:  # next to 1: without cancellation
+        return math.log1p(math.fsum(weight * math.expm1(a) for a, weight in terms))
+    grown = [weight * math.exp(a - largest) for a, weight in terms]
+    return largest + math.log(math.fsum(grown) + (base * math.exp(-largest) if base else 0.0))
+
+
 class NormalPair(MixturePair):
     """B = N(0, 1)."""
 
@@ -214,7 +236,7 @@ class NormalPair(MixturePair):
         center = 0.0
         if p.weights and max(p.weights) > p.base:
             center = p.means[int(np.argmax(p.weights))]
-        self.anchor = float(self.loss(np.array([center]))[0][0])
+        self.anchor = _about_log_ratio(p, center) - _about_log_ratio(q, center)
 
     def exponent(self, x: Array, mean: float) -> tuple[Array, Array, Array]:
         """(log ratio, error, slope) of this law."""
@@ -252,14 +274,14 @@ class LaplacePair(MixturePair):
         means = (0.0, *p.means, *q.means)
         self.ends = (min(means), max(means))
         outer = self.masses(np.array([-math.inf, self.ends[0], self.ends[1], math.inf]))
-        ends = [0, 2]
+        ends, at_ends = [0, 2], self.loss(np.array(self.ends))[0]
         self.atoms = Atoms(
             outer[0][ends],
             outer[2][ends],
             UNIT * (48 + 2 * (self.ends[1] - self.ends[0])),
-            self.loss(np.array(self.ends))[0],
+            at_ends,
         )
-        bottom, top = (float(value) for value in self.loss(np.array(self.ends))[0])
+        bottom, top = at_ends.tolist()
         self.top, self.anchor = top, top
         self.span = top - bottom if top > bottom else None
         self.loose_atoms = float(self.atoms.p[0])
@@ -293,5 +315,5 @@ class LaplacePair(MixturePair):
         cuts = np.linspace(*self.ends, 257)
         p, _, _, _ = self.masses(cuts)
         middle = self.slope((cuts[1:] + cuts[:-1]) / 2)[0]
-        losses = np.concatenate((middle, self.loss(np.array(self.ends))[0]))
+        losses = np.concatenate((middle, self.atoms.losses()))
         return losses, np.log(np.maximum(np.concatenate((p, self.atoms.p)), TINY))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.accounting.pld.steep import entries_at, find_end
+from dpcheck.accounting.pld.steep import find_end
 from dpcheck.numerics.lattice import (
     Cells,
     Lattice,
@@ -122,21 +122,23 @@ class SmoothPair(LossPair):
         if levels[-1] >= self.top - step / 2:
             x[-1] = self.ends[1]  # the last cell takes all there is; nothing is left to be infinite
         off = np.zeros_like(x)
-        inside = (x > self.ends[0]) & (x < self.ends[1])
-        value, error = self.loss(x[inside])
-        off[inside] = np.abs(value - levels[inside]) + error + 4 * UNIT * np.abs(levels[inside])
+        start, stop = (
+            int(np.searchsorted(x, self.ends[0], "right")),
+            int(np.searchsorted(x, self.ends[1])),
+        )
+        value, error = self.loss(x[start:stop])
+        wanted = levels[start:stop]
+        off[start:stop] = np.abs(value - wanted) + error + 4 * UNIT * np.abs(wanted)
         # Where a cut is an end of the support the level must be at or beyond the loss there.
-        for end, sign in ((self.ends[0], 1.0), (self.ends[1], -1.0)):
-            at_end = x == end
-            if at_end.any():
+        for at_end, sign in ((slice(0, start), 1.0), (slice(stop, None), -1.0)):
+            if len(x[at_end]):
                 off[at_end] = np.maximum(sign * (levels[at_end] - self.end_loss(sign)), 0.0)
         cuts = np.concatenate(([self.ends[0]], x, [self.ends[1]]))
         p, p_error, q, q_error = self.masses(cuts)
         p, q = p + p_error, np.maximum(q - q_error, 0.0)
         p[cuts[1:] == cuts[:-1]] = 0.0  # nothing lies between equal cuts, whatever the error bound
         # Everything below the first cut is raised to it; above the last it counts as infinite.
-        under = off[:-1].copy()
-        cells = Cells(index[:-1], p[1:-1], q[1:-1], under, off[1:])
+        cells = Cells(index[:-1], p[1:-1], q[1:-1], off[:-1], off[1:])
         result = spread(lattice, cells, float(p[-1]) * (1 + 4 * UNIT))
         masses = result.masses
         over = float(-np.expm1(-off[0]) / -np.expm1(-lattice.step)) * (1 + 2 * ELEMENTARY)
@@ -152,15 +154,17 @@ class SmoothPair(LossPair):
         lattice = anchored(step, self.anchor if end is None else end.level)
         index = covered = lattice.covering(low, high)
         entries = []
-        left, right = self.ends
+        (left, right), last = self.ends, int(covered[-1])
         if end is not None:
-            entries.append(entries_at(self, end, step))
-            edge = lattice.nearest(end.level) + end.sign * (end.chain + 1)
-            index = index[index >= edge] if end.sign > 0 else index[index <= edge]
-            beyond = self.cut(np.array([lattice.levels(np.array([edge]))[0] - end.sign * step / 2]))
-            left, right = (float(beyond[0]), right) if end.sign > 0 else (left, float(beyond[0]))
-        last = int(covered[-1]) if end is None or end.sign > 0 else lattice.nearest(end.level)
-        middle = self.cut(lattice.levels(index[:-1]) + step / 2)
+            entries.append((end.p, end.q))
+            nearest = lattice.nearest(end.level)
+            edge = nearest + end.sign * (end.chain + 1)
+            # The rest begins, or ends, at the very cut where the end stops: nothing counts twice.
+            if end.sign > 0:
+                index, left = index[index >= edge], end.stop
+            else:
+                index, right, last = index[index <= edge], end.stop, nearest
+        middle = np.clip(self.cut(lattice.levels(index[:-1]) + step / 2), left, right)
         entries.append(self.lower_masses(np.concatenate(([left], middle, [right]))))
         slack, infinite = 0.0, 0.0
         if len(self.atoms.p):

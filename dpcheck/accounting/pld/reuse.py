@@ -13,8 +13,6 @@ from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from dpcheck.accounting.losses import (
     DiscreteGaussianLoss,
     DiscreteLaplaceLoss,
@@ -26,7 +24,7 @@ from dpcheck.accounting.losses import (
     SampledLaplaceLoss,
 )
 from dpcheck.accounting.pld.build import build
-from dpcheck.accounting.pld.window import Cumulants
+from dpcheck.accounting.pld.window import Cumulants, reach
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Spectrum
 
@@ -114,8 +112,7 @@ def plan(losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, log_delt
     log = min(float(log_delta), -1e-3)
     cumulants = Cumulants(parts, log)
     tilt = cumulants.tilt_for_delta(math.exp(log))
-    center = float(cumulants(np.array([tilt]))[1][0])
-    return TiltPlan(cumulants, tilt, center)
+    return TiltPlan(cumulants, tilt, reach(cumulants, tilt).center)
 
 
 class Shelf:

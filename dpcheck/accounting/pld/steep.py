@@ -12,17 +12,23 @@ wastes little.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 from dpcheck.numerics.rounding import UNIT, Array
 
 # Neighbouring cells that differ by more than this factor count as steep.
 STEEP = 2.5
 MAX_CHAIN = 40
+# Where the level that an end merges to is looked for, as shares of the way to the other end.
+_FROM_END = np.concatenate(([0.0], np.geomspace(1e-7, 1.0, 63)))
+_EVENLY = np.linspace(0.0, 1.0, 64)
+MAX_STEPS, MAX_SECANTS = 4, 60
+# Edges beside it, in steps.
+_BESIDE = np.arange(0.5, MAX_CHAIN + 1)
 
 
 class Cuttable(Protocol):
@@ -41,72 +47,142 @@ class Cuttable(Protocol):
 class End:
     """A steep end: the point `level` it merges to, with `chain` cells chained next to it.
 
-    `sign` is 1 at the low end of the losses, -1 at the high end.
+    `sign` is 1 at the low end of the losses, -1 at the high end. `p` and `q` are the merged masses of
+    everything from the end to the cut `stop`, half a step beyond the chain, the end's own last.
     """
 
     level: float
     sign: int
     chain: int
+    p: Array
+    q: Array
+    stop: float
 
 
-def entries_at(pair: Cuttable, end: End, step: float) -> tuple[Array, Array]:
-    """Merged (p, q) of everything from the end to half a step beyond the chain; the end's own last."""
-    inner = end.level + end.sign * step * np.arange(1, end.chain + 1)
-    edges = np.append(inner, end.level + end.sign * step * (end.chain + 0.5))
-    if end.sign > 0:
-        p, q = pair.lower_masses(np.append(pair.ends[0], pair.cut(edges)))
-    else:
-        p, q = pair.lower_masses(np.append(pair.cut(edges[::-1]), pair.ends[1]))
-        p, q = p[::-1], q[::-1]
+def _cells(pair: Cuttable, edges: Array, sign: int) -> tuple[Array, Array, Array]:
+    """(p, q, cuts): masses from the end to the first of the edges, then between them, away from the end."""
+    if sign > 0:
+        cuts = pair.cut(edges)
+        return *pair.lower_masses(np.append(pair.ends[0], cuts)), cuts
+    cuts = pair.cut(edges[::-1])
+    p, q = pair.lower_masses(np.append(cuts, pair.ends[1]))
+    return p[::-1], q[::-1], cuts[::-1]
+
+
+def _merged(pair: Cuttable, level: float, sign: int, chain: int, step: float) -> End:
+    """The end with so many cells chained to it."""
+    inner = level + sign * step * np.arange(1, chain + 1)
+    p, q, cuts = _cells(pair, np.append(inner, level + sign * step * (chain + 0.5)), sign)
     merged_p, merged_q = [], []
     carry_p, carry_q = float(p[-1]), float(q[-1])
-    for level, next_p, next_q in zip(
+    for point, next_p, next_q in zip(
         inner[::-1].tolist(), p[-2::-1].tolist(), q[-2::-1].tolist(), strict=True
     ):
-        ratio = math.exp(min(level, 700.0))
+        ratio = math.exp(min(point, 700.0))
         # At the low end the carried cell lies above the point and the next one below it.
-        too_much = end.sign * (carry_p - ratio * carry_q)
-        room = end.sign * (ratio * next_q - next_p)
+        too_much = sign * (carry_p - ratio * carry_q)
+        room = sign * (ratio * next_q - next_p)
         share = too_much / room if room > 0 else 0.0
         # Aim a little above the point, so that no help is needed there.
-        share = min(max(share * (1 - end.sign * 1e-8), 0.0), 1.0)
+        share = min(max(share * (1 - sign * 1e-8), 0.0), 1.0)
         merged_p.append(carry_p + share * next_p)
         merged_q.append(carry_q + share * next_q)
         carry_p, carry_q = (1 - share) * next_p, (1 - share) * next_q
     # Shares of a cell add up to it only up to rounding.
     p = np.array([*merged_p, carry_p]) * (1 - 8 * UNIT)
-    return p, np.array([*merged_q, carry_q]) * (1 + 8 * UNIT)
+    q = np.array([*merged_q, carry_q]) * (1 + 8 * UNIT)
+    return End(level, sign, chain, p, q, float(cuts[-1]))
 
 
 def find_end(pair: Cuttable, step: float, low: float, high: float) -> End | None:
     """The steep end of the losses between `low` and `high`, if there is one."""
     for sign, near, far in ((1, low, high), (-1, high, low)):
-        level = _solve(pair, step, sign, 0, near, far)
-        if level is None:
+        found = _look(pair, step, sign, near, far)
+        if found is None:
             continue
-        edges = level + sign * step * (0.5 + np.arange(MAX_CHAIN + 1))
-        p, _ = pair.lower_masses(pair.cut(np.sort(edges)))
-        p = np.maximum(p if sign > 0 else p[::-1], 1e-300)
-        flat = np.flatnonzero(p[1:] * STEEP > p[:-1])
+        level, slope = found
+        for _ in range(MAX_STEPS):
+            p, q, cuts = _cells(pair, level + sign * step * _BESIDE, sign)
+            missed = float(_beyond(p[:1], q[:1], np.array([level]), step, sign)[0])
+            if _small(missed, step):
+                break
+            level -= missed / slope
+        beside = np.maximum(p[1:], 1e-300)
+        flat = np.flatnonzero(beside[1:] * STEEP > beside[:-1])
         chain = int(flat[0]) if len(flat) else MAX_CHAIN
-        if chain > 0:
-            better = _solve(pair, step, sign, chain, near, far)
-            if better is not None:
-                return End(better, sign, chain)
-        return End(level, sign, 0)
+        chained = _chained(pair, step, sign, chain, near, far) if chain > 0 else None
+        return chained or End(level, sign, 0, p[:1], q[:1], float(cuts[0]))
     return None
 
 
-def _solve(
-    pair: Cuttable, step: float, sign: int, chain: int, near: float, far: float
-) -> float | None:
-    def off(level: float) -> float:
-        p, q = entries_at(pair, End(level, sign, chain), step)
-        if p[-1] <= 1e-290 or q[-1] <= 1e-290:
-            return step
-        # A little inside, so that rounding leaves the merged entry above its point.
-        return sign * (math.log(p[-1]) - math.log(q[-1]) - level - 1e-7 * step - 64 * UNIT)
+def _look(
+    pair: Cuttable, step: float, sign: int, near: float, far: float
+) -> tuple[float, float] | None:
+    """About the level that all from the end to half a step beyond it merges to, and the slope of what is
+    missed there: two looks at many levels at once.
+    """
+    low, high = near, far
+    for shares in (_FROM_END, _EVENLY):
+        levels = low + (high - low) * shares
+        p, q, _ = _cells(pair, levels + sign * step / 2, sign)
+        beyond = _beyond(np.cumsum(p), np.cumsum(q), levels, step, sign)
+        if not beyond[0] > 0 > beyond[-1]:
+            return None
+        at = int(np.argmax(beyond <= 0))
+        low, high = levels[at - 1 : at + 1].tolist()
+    slope = float(beyond[at] - beyond[at - 1]) / (high - low)
+    around = slice(max(at - 2, 0), at + 2)
+    level = _inverse(beyond[around].tolist(), levels[around].tolist())
+    return (level if min(low, high) <= level <= max(low, high) else low), slope
 
-    if not off(near) > 0 > off(far):
+
+def _inverse(values: Sequence[float], places: Sequence[float]) -> float:
+    """Where the polynomial of the places through falling values is at 0 [Lagrange's formula]."""
+    total = 0.0
+    for i, place in enumerate(places):
+        for j, value in enumerate(values):
+            if j != i and values[i] != value:
+                place *= value / (value - values[i])
+        total += place
+    return total
+
+
+def _chained(
+    pair: Cuttable, step: float, sign: int, chain: int, near: float, far: float
+) -> End | None:
+    """The end with cells chained to it, at the level it merges to: by secants, kept between two levels."""
+    low, high = (_missing(pair, level, sign, chain, step) for level in (near, far))
+    if not low[1] > 0 > high[1]:
         return None
-    return float(brentq(off, near, far, xtol=1e-9 * step, rtol=1e-15))
+    before, last = (low, high) if abs(low[1]) > abs(high[1]) else (high, low)
+    for _ in range(MAX_SECANTS):
+        rise = last[1] - before[1]
+        level = last[0] - last[1] * (last[0] - before[0]) / rise if rise else math.nan
+        if not min(low[0], high[0]) < level < max(low[0], high[0]):
+            level = (low[0] + high[0]) / 2
+        before, last = last, _missing(pair, level, sign, chain, step)
+        if _small(last[1], step):
+            break
+        low, high = (last, high) if last[1] > 0 else (low, last)
+    return last[2]
+
+
+def _missing(
+    pair: Cuttable, level: float, sign: int, chain: int, step: float
+) -> tuple[float, float, End]:
+    end = _merged(pair, level, sign, chain, step)
+    missed = _beyond(end.p[-1:], end.q[-1:], np.array([level]), step, sign)
+    return level, float(missed[0]), end
+
+
+def _beyond(p: Array, q: Array, levels: Array, step: float, sign: int) -> Array:
+    """How far inside of each level merged masses lie, as seen from the end."""
+    faint = (p <= 1e-290) | (q <= 1e-290)
+    losses = np.log(np.where(faint, 1.0, p)) - np.log(np.where(faint, 1.0, q))
+    # A little inside, so that rounding leaves the merged entry above its point.
+    return np.where(faint, step, sign * (losses - levels - 1e-7 * step - 64 * UNIT))
+
+
+def _small(missed: float, step: float) -> bool:
+    """Whether less is missed than `_beyond` leaves for rounding."""
+    return abs(missed) <= 1e-8 * step + 16 * UNIT

@@ -22,6 +22,8 @@ from dpcheck.numerics.rounding import Array
 OUTSIDE = -23.0
 # Losses with P-mass below delta e^-RARE in all count as infinite (upper) or are merged (lower).
 RARE = 13.0
+# Smaller losses with P-mass below e^-UNSEEN in all matter at no positive tilt.
+UNSEEN = 60.0
 # Nodes of the picture of one loss; more are merged.
 MOST_NODES = 1000
 # Points of the largest lattice.
@@ -35,7 +37,8 @@ _FINER = np.linspace(0.0, 1.0, 14)
 class Cumulants:
     """K(t) = sum n log E e^{tL} of the composed loss, with the tilted means and variances.
 
-    Losses so rare that all of them together have P-mass below e^(log_delta - RARE) are left out.
+    The largest losses, where all of them together have P-mass below e^(log_delta - RARE), are left out, and
+    so are the smallest below e^-UNSEEN.
     """
 
     def __init__(self, parts: Sequence[tuple[LossPair, int]], log_delta: float = -math.inf) -> None:
@@ -47,17 +50,26 @@ class Cumulants:
                 losses, logs = np.zeros(1), np.full(1, -700.0)
             order = np.argsort(losses)
             losses, logs = _thinned(losses[order], logs[order])
+            below = np.logaddexp.accumulate(logs)
             above = np.logaddexp.accumulate(logs[::-1])[::-1]
-            kept = above >= log_delta - RARE - math.log(count)
-            kept[0] = True
+            frequent = above >= log_delta - RARE - math.log(count)
+            kept = frequent & (below >= below[-1] - UNSEEN - math.log(count))
+            kept[int(np.argmax(logs))] = True
             self.parts.append((pair, count, losses[kept], logs[kept]))
-            self.cut.append(not bool(kept.all()))
+            self.cut.append(not bool(frequent.all()))
         self.uses = sum(count for _, count in parts)
-        _, mean, variance = self(np.zeros(1))
-        self.mean, self.sd = float(mean[0]), math.sqrt(max(float(variance[0]), 1e-300))
+        self.mean, variance = 0.0, 0.0
+        for _, count, losses, logs in self.parts:
+            weight = np.exp(logs - logs.max())
+            average = float(weight @ losses) / float(weight.sum())
+            away = losses - average
+            self.mean += count * average
+            variance += count * float(weight @ (away * away)) / float(weight.sum())
+        self.sd = math.sqrt(max(variance, 1e-300))
         self.grid = _TILTS / self.sd
         self.value, self.means, variances = self(self.grid)
         self.variances = np.maximum(variances, 1e-300)
+        self.reached: dict[float, Reach] = {}
 
     def around(self, parts: Sequence[tuple[LossPair, int]]) -> Cumulants:
         """The same picture for pairs that are these but for rounding."""
@@ -102,29 +114,26 @@ class Cumulants:
         wanted = math.log(delta)
         logs = log_saddle(self.grid, self.value, self.means, self.variances)
         return self._refined(
-            np.minimum.accumulate(logs) > wanted, lambda *k: log_saddle(*k) > wanted
+            np.minimum.accumulate(logs) > wanted, lambda *k: log_saddle(*k) - wanted
         )
 
     def tilt_for_epsilon(self, epsilon: float) -> float:
         """The t with K'(t) = epsilon; small where epsilon is below the mean."""
         before = np.maximum.accumulate(self.means) < epsilon
-        return self._refined(before, lambda _t, _value, mean, _variance: mean < epsilon)
+        return self._refined(before, lambda _t, _value, mean, _variance: epsilon - mean)
 
-    def _refined(
-        self, before: npt.NDArray[np.bool_], is_before: Callable[..., npt.NDArray[np.bool_]]
-    ) -> float:
-        """Where a condition that holds for small t ends: from the grid, then by finer grids."""
+    def _refined(self, before: npt.NDArray[np.bool_], left: Callable[..., Array]) -> float:
+        """Where what is `left`, positive for small t, is 0: from the grid, by a finer one and a chord."""
         at = int(np.count_nonzero(before))
         if at == 0 or at == len(self.grid):
             return float(self.grid[min(at, len(self.grid) - 1)])
-        low, high = float(self.grid[at - 1]), float(self.grid[at])
-        for _ in range(2):
-            t = low + (high - low) * _FINER
-            value, mean, variance = self(t)
-            at = int(np.count_nonzero(is_before(t, value, mean, np.maximum(variance, 1e-300))))
-            at = min(max(at, 1), len(t) - 1)
-            low, high = float(t[at - 1]), float(t[at])
-        return (low + high) / 2
+        t = self.grid[at - 1] + (self.grid[at] - self.grid[at - 1]) * _FINER
+        value, mean, variance = self(t)
+        ahead = left(t, value, mean, np.maximum(variance, 1e-300))
+        at = min(max(int(np.count_nonzero(ahead > 0)), 1), len(t) - 1)
+        fall = float(ahead[at - 1] - ahead[at])
+        share = min(max(float(ahead[at - 1]) / fall, 0.0), 1.0) if fall > 0 else 0.5
+        return float(t[at - 1] + share * (t[at] - t[at - 1]))
 
 
 def _thinned(losses: Array, logs: Array) -> tuple[Array, Array]:
@@ -180,12 +189,19 @@ class Reach:
 
 
 def reach(cumulants: Cumulants, tilt: float) -> Reach:
-    """The interval that holds all but e^OUTSIDE of the tilted sum, on each side."""
+    """The interval that holds all but e^OUTSIDE of the tilted sum, on each side; kept with the cumulants."""
+    if tilt not in cumulants.reached:
+        cumulants.reached[tilt] = _reach(cumulants, tilt)
+    return cumulants.reached[tilt]
+
+
+def _reach(cumulants: Cumulants, tilt: float) -> Reach:
     value, mean, variance = (float(a[0]) for a in cumulants(np.array([tilt])))
     sd = math.sqrt(max(variance, 1e-300))
     slopes = np.concatenate((_SLOPES / sd, tilt * _SHARES))
-    up = (cumulants.only(tilt + slopes) - value - OUTSIDE) / slopes
-    down = (value - cumulants.only(tilt - slopes) + OUTSIDE) / slopes
+    further = cumulants.only(np.concatenate((tilt + slopes, tilt - slopes)))
+    up = (further[: len(slopes)] - value - OUTSIDE) / slopes
+    down = (value - further[len(slopes) :] + OUTSIDE) / slopes
     best_up, best_down = int(np.argmin(up)), int(np.argmax(down))
     # A law concentrated in one point still gets a window around it.
     pad = 1e-9 * abs(mean) + 1e-12
@@ -268,25 +284,32 @@ def spread_cost(
         if pair.exact and part == aligned and (pair.span or 0.0) >= finest:
             continue
         weight = np.exp(logs + tilt * losses - _log_sum(logs + tilt * losses))
+        # The mean of min(h / 6, |L - anchor|), from sums over all nearer and over all further losses.
         away = np.abs(losses - pair.anchor)
-        cell = np.minimum(steps[:, None] ** 2 / 6, away * steps[:, None])
-        cost += count * (cell @ weight) * (tilt + 1) / (2 if merged is None else 4)
+        order = np.argsort(away)
+        away, weight = away[order], weight[order]
+        nearer = np.concatenate(([0.0], np.cumsum(weight * away)))
+        further = np.append(np.cumsum(weight[::-1])[::-1], 0.0)
+        at = np.searchsorted(away, steps / 6)
+        cell = steps * (nearer[at] + further[at] * (steps / 6))
+        cost += count * cell * (tilt + 1) / (2 if merged is None else 4)
         if merged is not None and part != aligned:
             cost += count * pair.merging(merged, tilt)
     return cost
 
 
-def loss_range(cumulants: Cumulants, part: int, tilt: float) -> tuple[float, float]:
-    """Losses of one part beyond which its mass does not matter at this tilt.
+def loss_ranges(cumulants: Cumulants, tilt: float) -> list[tuple[float, float]]:
+    """Losses of each part beyond which its mass does not matter at this tilt.
 
     Losses below the first are raised to it, so their mass counts as if tilted there.
     """
-    pair, count, losses, logs = cumulants.parts[part]
-    below = np.logaddexp.accumulate(logs) + tilt * losses - _log_sum(logs + tilt * losses)
-    low = losses[max(int(np.searchsorted(below, -30.0 - math.log(count))) - 1, 0)]
-    whole = math.isfinite(pair.top) and not cumulants.cut[part]
-    high = pair.top if whole else losses[-1]
-    return float(low), float(high)
+    found = []
+    for (pair, count, losses, logs), cut in zip(cumulants.parts, cumulants.cut, strict=True):
+        below = np.logaddexp.accumulate(logs) + tilt * losses - _log_sum(logs + tilt * losses)
+        low = losses[max(int(np.searchsorted(below, -30.0 - math.log(count))) - 1, 0)]
+        whole = math.isfinite(pair.top) and not cut
+        found.append((float(low), float(pair.top if whole else losses[-1])))
+    return found
 
 
 def moved_down(losses: Sequence[tuple[LatticeLoss, int]]) -> float:
