@@ -24,7 +24,11 @@ from functools import lru_cache
 import numpy as np
 
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
-from dpcheck.accounting.accountants.gaussian import GaussianAccountant, gaussian_mu
+from dpcheck.accounting.accountants.gaussian import (
+    GaussianAccountant,
+    gaussian_mu,
+    gdp_deltas,
+)
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiOptimal
@@ -145,10 +149,27 @@ _CORNERS: Array = np.concatenate(([0.0], np.geomspace(1e-3, 100.0, 101)))
 def curve_above(parts: Parts, excess: Array) -> Array:
     """delta of a composition at epsilon = log(1 + excess) from above, excess >= 0.
 
-    Known at some points. delta is convex in e^eps, so straight lines between them are above it; beyond the
-    last it is no larger than there.
+    By its formula, or known at some points: delta is convex in e^eps, so straight lines between them are above
+    it; beyond the last it is no larger than there.
     """
-    return np.asarray(np.interp(excess, *_corners(parts)) * _ROUND_UP)
+    found = _formula(parts, _epsilons(excess))
+    return np.interp(excess, *_corners(parts)) * _ROUND_UP if found is None else found
+
+
+def _epsilons(excess: Array) -> Array:
+    """log(1 + excess), never above it: a logarithm errs by 8 units, the product by one; 2e-15 is 18."""
+    return np.asarray(np.log1p(excess) * (1 - 2e-15))
+
+
+def _formula(parts: Parts, epsilons: Array) -> Array | None:
+    """delta of what has a closed form, rounded up."""
+    if mu := gaussian_mu(parts):
+        return gdp_deltas(mu[1], epsilons)
+    if len(parts) == parts[0][1] == 1 and isinstance(parts[0][0], LaplaceLoss):
+        # 1 - e^{(eps - r)/2} up to the largest loss r: see `pld.mixtures.LaplacePair`.
+        left = np.minimum(epsilons - parts[0][0].ratio, 0.0)
+        return np.asarray(-np.expm1(left / 2) * _ROUND_UP)
+    return None
 
 
 @lru_cache(maxsize=64)
@@ -158,13 +179,8 @@ def _corners(parts: Parts) -> tuple[Array, Array]:
     if 0 < pure < math.log1p(float(corners[-1])):
         last = math.expm1(pure) * (1 + 1e-14)  # nothing is left from there on
         corners = np.append(corners[corners < last], last)
-    points = np.log1p(corners) * (1 - 4e-16)  # never beyond the corner
-    if gaussian_mu(parts):
-        found = np.array([GaussianAccountant().delta(parts, point) for point in points.tolist()])
-    elif len(parts) == parts[0][1] == 1 and isinstance(parts[0][0], LaplaceLoss):
-        # 1 - e^{(eps - r)/2} up to the largest loss r: see `pld.mixtures.LaplacePair`.
-        found = -np.expm1((points - parts[0][0].ratio) / 2) * _ROUND_UP
-    elif DistributionAccountant().supports(parts):
+    points = _epsilons(corners)
+    if DistributionAccountant().supports(parts):
         found = DistributionAccountant().deltas(parts, points, faint=_FAINT)
     else:
         found = np.array([_delta(parts, point) for point in points.tolist()])
