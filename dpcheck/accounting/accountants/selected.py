@@ -19,11 +19,12 @@ Any (e, d) of one run will do. Reference: [Koskela2024].
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
-from dpcheck.accounting.accountants.distribution import DistributionAccountant
+from dpcheck.accounting.accountants.distribution import DistributionAccountant, OneLaw
 from dpcheck.accounting.accountants.gaussian import (
     GaussianAccountant,
     gaussian_mu,
@@ -37,8 +38,12 @@ from dpcheck.accounting.losses import LaplaceLoss, Parts, SelectedLoss
 from dpcheck.accounting.renyi.divergence import log_expected_runs
 from dpcheck.numerics.rounding import Array
 
-# Costs of selection are searched for until the two terms of their maximum are this close, so many times.
-BALANCED, TRIES = 2e-2, 4
+# The two terms of the cost of selecting are searched for until they are this close, so many times.
+BALANCED, TRIES = 2e-5, 20
+# Lattices are asked at another delta than their own where less than this share is allowance for error.
+QUIET, LAWS = 1e-4, 5
+# About where the two terms are equal.
+_AROUND = 0.05
 # Sums, products and logarithms below err by a few units each; this is 4,500 of them.
 _ROUND_UP = 1 + 1e-12
 
@@ -57,16 +62,14 @@ class SelectionAccountant(Accountant):
         loss = parts[0][0]
         if delta <= 0 or not isinstance(loss, SelectedLoss):
             return math.inf
-        runs = _runs(loss)
-        smaller = delta / runs / _ROUND_UP
-        one = _epsilon(loss.inner, smaller)
-        return (one + _cost(loss, smaller, one)) * _ROUND_UP
+        one, cost = _one_and_cost(loss, delta / _runs(loss) / _ROUND_UP)
+        return (one + cost) * _ROUND_UP
 
     def delta(self, parts: Parts, epsilon: float) -> float:
         """The runs' deltas at what the cost of selecting leaves."""
         loss = parts[0][0]
         assert isinstance(loss, SelectedLoss)
-        left = epsilon - _cost(loss, 0.5, _epsilon(loss.inner, 0.5)) * _ROUND_UP
+        left = epsilon - _one_and_cost(loss, _AROUND)[1] * _ROUND_UP
         left = math.nextafter(left, -math.inf)
         runs = _runs(loss)
         if left <= 0 or math.isinf(runs):
@@ -80,30 +83,85 @@ def _runs(loss: SelectedLoss) -> float:
     return math.exp(log) * _ROUND_UP if log < 700 else math.inf
 
 
-def _cost(loss: SelectedLoss, delta: float, epsilon: float) -> float:
-    """c, searched for from one point of the curve of one run."""
+def _one_and_cost(loss: SelectedLoss, delta: float) -> tuple[float, float]:
+    """The epsilon of one run at `delta`, and c."""
     odds = (1 - loss.stop) / loss.stop
-    # No loss beyond the largest: d = 0.
-    best = PureAccountant().epsilon(loss.inner, 0.0)
+    pure = PureAccountant().epsilon(loss.inner, 0.0)
+    if delta <= 0:
+        return pure, (1 + loss.shape) * min(pure, math.log1p(odds)) * _ROUND_UP
+    # No loss beyond the largest: d = 0. And e = 0 at d = 1.
+    most = min(pure, math.log1p(odds) * _ROUND_UP)
+    one, start, other = _one_run(loss.inner, delta, odds)
+    return min(one, pure), (1 + loss.shape) * _least_maximum(other, start, most) * _ROUND_UP
+
+
+def _least_maximum(other: Callable[[float], float], start: float, most: float) -> float:
+    """The least of max(e, other(e)) at some e, by secants to where they are equal; no more than `most`.
+
+    `other` falls in e.
+    """
+    low, high, best = 0.0, most, most
+    where, before = start, (math.nan, math.nan)
     for _ in range(TRIES):
-        found = max(epsilon, math.log1p(odds * delta))
-        best = min(best, found)
-        if math.isinf(epsilon) or found - min(epsilon, math.log1p(odds * delta)) <= BALANCED * best:
+        if not low < where < high:
+            where = (low + high) / 2
+        over = other(where) - where
+        best = min(best, where + max(over, 0.0))
+        if abs(over) <= BALANCED * where:
             break
-        delta = _balanced(_gaussian_like(epsilon, delta), odds)
-        epsilon = _epsilon(loss.inner, delta)
-    return (1 + loss.shape) * best * _ROUND_UP
+        low, high = (where, high) if over > 0 else (low, where)
+        slope = (over - before[1]) / (where - before[0]) if where != before[0] else math.nan
+        before = (where, over)
+        where -= over / (_SLOPE if math.isnan(slope) else min(slope, -1.0))
+    return best
 
 
-def _epsilon(parts: Parts, delta: float) -> float:
-    """The least epsilon proved of one run."""
-    if gaussian_mu(parts):
-        return GaussianAccountant().epsilon(parts, delta)
-    distribution, pure = DistributionAccountant(), PureAccountant().epsilon(parts, delta)
-    found = distribution.epsilon(parts, delta) if distribution.supports(parts) else math.inf
-    if math.isinf(found):
-        found = RenyiOptimal().epsilon(parts, delta)
-    return min(found, pure)
+# About how fast log(1 + odds d) - e falls where it is 0.
+_SLOPE = -3.0
+
+
+def _one_run(
+    parts: Parts, delta: float, odds: float
+) -> tuple[float, float, Callable[[float], float]]:
+    """The epsilon of one run at `delta`, and what c is at least: max(e, f(e)) for any e, and a good e.
+
+    Either one run is (e, d)-DP and f = log(1 + odds d), or it is (f, d)-DP and e = log(1 + odds d).
+    """
+    if _formula(parts, np.zeros(1)) is not None:
+        exact = GaussianAccountant() if gaussian_mu(parts) else DistributionAccountant()
+        one = exact.epsilon(parts, delta)
+        return one, _start(one, delta, odds), lambda e: math.log1p(odds * _closed(parts, e))
+    distribution = DistributionAccountant()
+    one = distribution.epsilon(parts, delta) if distribution.supports(parts) else math.inf
+    if math.isfinite(one):
+        law, start = _law_near(parts, one, delta, odds)
+        if law is not None:
+            return one, start, lambda e: math.log1p(odds * float(law.deltas(np.array([e]))[0][0]))
+    renyi = RenyiOptimal()
+    one = renyi.epsilon(parts, delta)
+    start = _start(one, delta, odds)
+    return one, start, lambda e: renyi.epsilon(parts, math.expm1(e) / odds * (1 - 1e-14))
+
+
+def _law_near(
+    parts: Parts, one: float, delta: float, odds: float
+) -> tuple[OneLaw | None, float]:
+    """A lattice that says something where a good e is expected, and that e: the one for `delta` if it does."""
+    law, start = None, math.nan
+    for _ in range(LAWS):
+        start, law = _start(one, delta, odds), DistributionAccountant().one_law(parts, delta)
+        if law is None or law.deltas(np.array([start]))[1][0] <= QUIET:
+            break
+        delta = math.expm1(start) / odds
+        one = DistributionAccountant().epsilon(parts, delta)
+    return law, start
+
+
+def _start(epsilon: float, delta: float, odds: float) -> float:
+    """About the e at which a Gaussian with that epsilon at that delta has log(1 + odds d) = e."""
+    if not (odds > 0 and math.isfinite(epsilon)):
+        return 0.0
+    return _balanced(_gaussian_like(epsilon, delta), odds)
 
 
 def _delta(parts: Parts, epsilon: float) -> float:
@@ -124,13 +182,13 @@ def _gaussian_like(epsilon: float, delta: float) -> float:
 
 
 def _balanced(mu: float, odds: float) -> float:
-    """The delta at which log(1 + odds delta) is the epsilon of such a Gaussian, about."""
-    low, high = 0.0, max(10.0, mu * (mu + 40.0))
-    for _ in range(30):
+    """The epsilon of such a Gaussian at which it is log(1 + odds delta), about."""
+    low, high = 0.0, math.log1p(odds)
+    for _ in range(20):
         middle = (low + high) / 2
         over = math.log1p(odds * _curve(mu, middle)) > middle
         low, high = (middle, high) if over else (low, middle)
-    return min(max(math.expm1(min(high, 600.0)) / odds, 1e-300), 0.999)
+    return high
 
 
 def _curve(mu: float, epsilon: float) -> float:
@@ -170,6 +228,11 @@ def _formula(parts: Parts, epsilons: Array) -> Array | None:
         left = np.minimum(epsilons - parts[0][0].ratio, 0.0)
         return np.asarray(-np.expm1(left / 2) * _ROUND_UP)
     return None
+
+
+def _closed(parts: Parts, epsilon: float) -> float:
+    found = _formula(parts, np.array([epsilon]))
+    return 1.0 if found is None else float(found[0])
 
 
 @lru_cache(maxsize=64)
