@@ -60,9 +60,9 @@ class OneLaw:
             # e^x errs by 8 units, the difference and the products by one each, the last sum by 2 of 1.
             y = np.exp(points) * (1 - 16 * UNIT)
             backward = np.where(back < 1, 1 - y * (1 - back) + 4 * UNIT, 1.0)
-            lost = np.maximum(forward * noise, np.where(back < 1, y * back * noise_back, 1.0))
-        worse = np.maximum(forward, backward)
-        return np.minimum(worse, 1.0), np.minimum(lost / np.maximum(worse, TINY), 1.0)
+            noise_back = y * back * noise_back / np.maximum(backward, TINY)
+        worse = np.minimum(np.maximum(forward, backward), 1.0)
+        return worse, np.where(forward >= backward, noise, np.where(back < 1, noise_back, 1.0))
 
 
 class DistributionAccountant(Accountant):
@@ -93,15 +93,15 @@ class DistributionAccountant(Accountant):
             kept, Side.UPPER, lambda ways, side: _worse_delta(ways, point, side), 1.0
         )
 
-    def deltas(self, parts: Parts, epsilons: Array, faint: float = 0.0) -> Array:
-        """The least certified delta at each epsilon; beyond a `faint` one no less than that."""
+    def deltas(self, parts: Parts, epsilons: Array) -> Array:
+        """The least certified delta at each epsilon."""
         kept, negligible = _without_negligible(parts)
         kept = tuple(_without_choices(kept))
         points = np.nextafter(epsilons - negligible, -math.inf)
         if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):
             return np.ones_like(points)
         try:
-            found = [compose_pld(way, Side.UPPER).delta(points, faint) for way in _ways(kept)]
+            found = [compose_pld(way, Side.UPPER).delta(points) for way in _ways(kept)]
         except CannotCertify:
             return np.ones_like(points)
         return np.asarray(np.max(found, axis=0))

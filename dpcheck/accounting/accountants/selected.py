@@ -35,7 +35,7 @@ from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiOptimal
 from dpcheck.accounting.accountants.variation import composed_variation
 from dpcheck.accounting.losses import LaplaceLoss, Parts, SelectedLoss
-from dpcheck.accounting.renyi.divergence import log_expected_runs
+from dpcheck.accounting.renyi.divergence import composed_renyi, log_expected_runs
 from dpcheck.numerics.rounding import Array
 
 # The two terms of the cost of selecting are searched for until they are this close, so many times.
@@ -198,20 +198,22 @@ def _curve(mu: float, epsilon: float) -> float:
     return max(math.erfc(-near / math.sqrt(2)) / 2 - tail, 0.0)
 
 
-# A curve is followed to where it is below this.
-_FAINT = 1e-40
+# Deltas whose sum over all runs is below this share of the divergence beside it do not matter.
+_FAINT = 1e-6
+# The delta whose lattice is asked for the whole curve.
+_MIDDLE = 1e-2
 # Ratios e^eps, less 1, at which the curve of one run is asked.
 _CORNERS: Array = np.concatenate(([0.0], np.geomspace(1e-3, 100.0, 101)))
 
 
-def curve_above(parts: Parts, excess: Array) -> Array:
-    """delta of a composition at epsilon = log(1 + excess) from above, excess >= 0.
+def curve_above(parts: Parts, excess: Array, runs: float) -> Array:
+    """delta of a composition at epsilon = log(1 + excess) from above, excess >= 0, where `runs` of them matter.
 
     By its formula, or known at some points: delta is convex in e^eps, so straight lines between them are above
     it; beyond the last it is no larger than there.
     """
     found = _formula(parts, _epsilons(excess))
-    return np.interp(excess, *_corners(parts)) * _ROUND_UP if found is None else found
+    return np.interp(excess, *_corners(parts, runs)) * _ROUND_UP if found is None else found
 
 
 def _epsilons(excess: Array) -> Array:
@@ -236,7 +238,7 @@ def _closed(parts: Parts, epsilon: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _corners(parts: Parts) -> tuple[Array, Array]:
+def _corners(parts: Parts, runs: float) -> tuple[Array, Array]:
     pure = PureAccountant().epsilon(parts, 0.0)
     corners = _CORNERS
     if 0 < pure < math.log1p(float(corners[-1])):
@@ -244,8 +246,22 @@ def _corners(parts: Parts) -> tuple[Array, Array]:
         corners = np.append(corners[corners < last], last)
     points = _epsilons(corners)
     if DistributionAccountant().supports(parts):
-        found = DistributionAccountant().deltas(parts, points, faint=_FAINT)
+        # What is added to: D_a, here of order 2, and log(runs)/(a-1), 1/(a-1) being e^eps - 1.
+        beside = float(composed_renyi(parts, np.array([2.0]))[0]) + math.log(max(runs, 1)) * corners
+        found = _by_distribution(parts, points, _FAINT * beside / runs)
     else:
         found = np.array([_delta(parts, point) for point in points.tolist()])
     found = np.minimum(found, composed_variation(parts))
     return corners, np.where(points >= pure, 0.0, found)
+
+
+def _by_distribution(parts: Parts, points: Array, faint: Array) -> Array:
+    """Deltas from one lattice; from lattices of their own where its error is seen above what is `faint`."""
+    distribution = DistributionAccountant()
+    if (law := distribution.one_law(parts, _MIDDLE)) is None:
+        return distribution.deltas(parts, points)
+    found, noises = law.deltas(points)
+    unsure = (noises > QUIET) & (found > faint)
+    if unsure.any():
+        found[unsure] = np.minimum(found[unsure], distribution.deltas(parts, points[unsure]))
+    return found
