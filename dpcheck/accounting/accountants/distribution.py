@@ -39,8 +39,8 @@ NEGLIGIBLE = 1e-10
 class OneLaw:
     """The lattice of one direction at one delta; it also proves other deltas, and the other direction's.
 
-    (q - y p)+ = q - y p + y (p - q/y)+, so the reversed pair has the divergence 1 - y + y F(1/y) at y = e^eps, F
-    that of this one. `negligible` is the epsilon of what was left out, in either direction.
+    (q - y p)+ = q - y p + y (p - q/y)+, so the reversed pair has the divergence 1 - y + y F(1/y) at
+    y = e^eps, F that of this one. `negligible` is the epsilon of what was left out, in either direction.
     """
 
     law: Convolution
@@ -57,12 +57,13 @@ class OneLaw:
         values, noises = self.law.delta(np.concatenate((points, -points)))
         (forward, back), (noise, noise_back) = np.split(values, 2), np.split(noises, 2)
         with np.errstate(over="ignore", invalid="ignore"):
-            # e^x errs by 8 units, the difference and the products by one each, the last sum by 2 of 1.
+            # e^x errs by 8 units, the difference and the products by one each, the last sums by 2 of 1.
             y = np.exp(points) * (1 - 16 * UNIT)
-            backward = np.where(back < 1, 1 - y * (1 - back) + 4 * UNIT, 1.0)
+            known = (back < 1) & (points < 700)
+            backward = np.where(known, 1 - y * (1 - back) + 4 * UNIT, 1.0)
             noise_back = y * back * noise_back / np.maximum(backward, TINY)
         worse = np.minimum(np.maximum(forward, backward), 1.0)
-        return worse, np.where(forward >= backward, noise, np.where(back < 1, noise_back, 1.0))
+        return worse, np.where(forward >= backward, noise, np.where(known, noise_back, 1.0))
 
 
 class DistributionAccountant(Accountant):
@@ -107,7 +108,7 @@ class DistributionAccountant(Accountant):
         return np.asarray(np.max(found, axis=0))
 
     def one_law(self, parts: Parts, delta: float) -> OneLaw | None:
-        """The lattice that answers at `delta`, of the direction that is likely the worse; None without any."""
+        """The lattice that answers at `delta`, of the direction that is likely worse; None without any."""
         kept, negligible = _without_negligible(parts)
         kept = tuple(_without_choices(kept))
         if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):

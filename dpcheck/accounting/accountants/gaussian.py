@@ -82,10 +82,10 @@ _LEAST_SHIFT = 1e-8
 def gdp_deltas(mu: float, epsilons: Array) -> Array:
     """delta of a mu-GDP Gaussian from above at many epsilons >= 0, up to 700.
 
-    Guarantee: never below the exact values. near = mu/2 - eps/mu and far = mu/2 + eps/mu err by at most 2
-    units of far; both are raised by 4, so that the normal law is not below that of near, and the tail not above
-    that of far. The tails come with their error; e^eps errs by the 8 units of ELEMENTARY, and three products
-    and two differences by one each.
+    Guarantee: never below the exact values. near = mu/2 - eps/mu and far = mu/2 + eps/mu err by at most 3
+    units of far; both are raised by 4, so that the normal law is not below that of near, and the tail not
+    above that of far. The tails come with their error; e^eps errs by the 8 units of ELEMENTARY, and products
+    and differences, of which there are three in either term, by one each.
 
     >>> bool(0.1269367375 < gdp_deltas(1.0, np.array([1.0]))[0] < 0.1269367376)
     True

@@ -39,7 +39,7 @@ from dpcheck.accounting.renyi.divergence import composed_renyi, log_expected_run
 from dpcheck.numerics.rounding import Array
 
 # The two terms of the cost of selecting are searched for until they are this close, so many times.
-BALANCED, TRIES = 2e-5, 20
+BALANCED, TRIES = 5e-5, 20
 # Lattices are asked at another delta than their own where less than this share is allowance for error.
 QUIET, LAWS = 1e-4, 5
 # About where the two terms are equal.
@@ -100,7 +100,7 @@ def _least_maximum(other: Callable[[float], float], start: float, most: float) -
 
     `other` falls in e.
     """
-    low, high, best = 0.0, most, most
+    low, high, best = 0.0, min(most, 700.0), most
     where, before = start, (math.nan, math.nan)
     for _ in range(TRIES):
         if not low < where < high:
@@ -117,7 +117,7 @@ def _least_maximum(other: Callable[[float], float], start: float, most: float) -
 
 
 # About how fast log(1 + odds d) - e falls where it is 0.
-_SLOPE = -3.0
+_SLOPE = -2.0
 
 
 def _one_run(
@@ -143,10 +143,8 @@ def _one_run(
     return one, start, lambda e: renyi.epsilon(parts, math.expm1(e) / odds * (1 - 1e-14))
 
 
-def _law_near(
-    parts: Parts, one: float, delta: float, odds: float
-) -> tuple[OneLaw | None, float]:
-    """A lattice that says something where a good e is expected, and that e: the one for `delta` if it does."""
+def _law_near(parts: Parts, one: float, delta: float, odds: float) -> tuple[OneLaw | None, float]:
+    """A lattice that says something at a good e, and that e: the one for `delta` if it does."""
     law, start = None, math.nan
     for _ in range(LAWS):
         start, law = _start(one, delta, odds), DistributionAccountant().one_law(parts, delta)
@@ -183,7 +181,7 @@ def _gaussian_like(epsilon: float, delta: float) -> float:
 
 def _balanced(mu: float, odds: float) -> float:
     """The epsilon of such a Gaussian at which it is log(1 + odds delta), about."""
-    low, high = 0.0, math.log1p(odds)
+    low, high = 0.0, min(math.log1p(odds), 700.0)
     for _ in range(20):
         middle = (low + high) / 2
         over = math.log1p(odds * _curve(mu, middle)) > middle
@@ -207,10 +205,10 @@ _CORNERS: Array = np.concatenate(([0.0], np.geomspace(1e-3, 100.0, 101)))
 
 
 def curve_above(parts: Parts, excess: Array, runs: float) -> Array:
-    """delta of a composition at epsilon = log(1 + excess) from above, excess >= 0, where `runs` of them matter.
+    """delta of a composition at epsilon = log(1 + excess) from above, excess >= 0, that `runs` multiply.
 
-    By its formula, or known at some points: delta is convex in e^eps, so straight lines between them are above
-    it; beyond the last it is no larger than there.
+    By its formula, or known at some points: delta is convex in e^eps, so straight lines between them are
+    above it; beyond the last it is no larger than there.
     """
     found = _formula(parts, _epsilons(excess))
     return np.interp(excess, *_corners(parts, runs)) * _ROUND_UP if found is None else found

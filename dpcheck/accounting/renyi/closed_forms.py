@@ -12,7 +12,7 @@ from dpcheck.core.errors import TheoremConditionViolated
 
 
 def concentration(parts: Parts) -> tuple[float, float] | None:
-    """(rho, offset) of a composition whose divergence is offset + rho * order, rounded up; None for any other.
+    """(rho, offset) of a composition of divergence offset + rho * order, rounded up; None for any other.
 
     >>> rho, offset = concentration(((losses.GaussianLoss(1.0), 4), (losses.ConcentratedLoss(0.5), 2)))
     >>> round(rho, 9), offset

@@ -157,7 +157,7 @@ def _proved(
     delta: float,
     conversion: Conversion,
 ) -> Converted:
-    """The epsilon of one order in ball arithmetic; by the best majorant, at its own order, where that is less."""
+    """The epsilon of one order, or of the best majorant at its own if that is less, in ball arithmetic."""
     if conversion is Conversion.CLASSIC:
         return Converted(classic_epsilon(order, divergence, delta), order, divergence)
     value = improved_epsilon(order, divergence, delta)

@@ -17,7 +17,7 @@ CLOSE, CLOSE_ORDER = 1e-9, 1e-8
 # The logarithms of (1 - t)/t that are searched.
 LOG_ODDS = (-600.0, 30.0)
 # How far the first steps of a search go.
-_ORDER_STEP, _ODDS_STEP = 0.3, 1.0
+_ORDER_STEP, _ODDS_STEP, _LIKE_STEP = 0.3, 1.0, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,41 +37,46 @@ def best_majorant(divergence: Callable[[float], float], order: float, delta: flo
     def cost(log_order: float) -> float:
         if log_order not in known:
             tried = 1 + math.exp(log_order)
-            known[log_order] = majorant(tried, divergence(tried), delta)
+            best = min(known.values(), key=lambda one: one.epsilon, default=None)
+            known[log_order] = majorant(tried, divergence(tried), delta, best)
         return known[log_order].epsilon
 
     start = math.log(order - 1)
     return known[lowest(cost, start, _ORDER_STEP, CLOSE_ORDER, LOG_ORDERS)[0]]
 
 
-def majorant(order: float, divergence: float, delta: float) -> Majorant:
-    """The best majorant at one order.
+def majorant(
+    order: float, divergence: float, delta: float, like: Majorant | None = None
+) -> Majorant:
+    """The best majorant at one order; `like` is a good one of another order.
 
     It touches 0 at s = 1 - t. The worst ratios are t and y, with s (y^a - t^a) = (M - t^a) (y - t) for their
     mean is 1 and their moment M. To second order in s and y - 1 that and the formula for y say s = 2 delta.
     """
     if not math.isfinite(divergence):
-        return Majorant(math.inf, order, divergence, math.nan)
-
-    def cost(u: float) -> float:
-        return _log_height(order, divergence, delta, u)
-
-    u, epsilon = lowest(cost, math.log(2 * delta), _ODDS_STEP, CLOSE, LOG_ODDS)
+        return Majorant(math.inf, order, divergence, math.log(2 * delta))
+    start, step = (like.u, _LIKE_STEP) if like else (math.log(2 * delta), _ODDS_STEP)
+    u, epsilon = lowest(_heights(order, divergence, delta), start, step, CLOSE, LOG_ODDS)
     return Majorant(epsilon, order, divergence, u)
 
 
-def _log_height(a: float, divergence: float, delta: float, u: float) -> float:
-    """The epsilon of one majorant; infinite where floats do not reach."""
-    log_t, log_s = -_log_sum(0.0, u), -_log_sum(0.0, -u)  # t = 1/(1 + e^u) and s = 1 - t
-    log_delta, log_power = math.log(delta), (a - 1) * log_t
-    log_room = _log_room(a, (a - 1) * divergence, math.exp(log_s), log_power)
-    if not math.isfinite(log_room):
-        return math.inf
-    log_y = _log_sum(log_power, log_room - math.log(a) - log_delta) / (a - 1)
-    # lam (a-1) t^{a-1} (y - t), as a log; y > t always.
-    log_gap = log_y + math.log(-math.expm1(min(log_t - log_y, -1e-300)))
-    log_slope = log_delta - log_room + math.log(a - 1) + log_power + log_gap
-    return max(_log_sum(log_y + math.log1p(-1 / a), log_slope), 0.0)
+def _heights(a: float, divergence: float, delta: float) -> Callable[[float], float]:
+    """The epsilon of the majorant at u, at least 0; infinite where floats do not reach."""
+    log_delta, log_a, less = math.log(delta), math.log(a), a - 1
+    log_less, shrunk, log_moment = math.log(less), math.log1p(-1 / a), less * divergence
+
+    def height(u: float) -> float:
+        log_t = -_log_sum(u, 0.0)  # t = 1/(1 + e^u), and 1 - t is e^u t
+        log_room = _log_room(a, log_moment, math.exp(u + log_t), less * log_t)
+        if not math.isfinite(log_room):
+            return math.inf
+        log_y = _log_sum(less * log_t, log_room - log_a - log_delta) / less
+        # lam (a-1) t^{a-1} (y - t), as a log; y > t always.
+        log_gap = log_y + math.log(-math.expm1(min(log_t - log_y, -1e-300)))
+        log_slope = log_delta - log_room + log_less + less * log_t + log_gap
+        return max(_log_sum(log_y + shrunk, log_slope), 0.0)
+
+    return height
 
 
 def _log_room(a: float, log_moment: float, s: float, log_power: float) -> float:
