@@ -127,10 +127,13 @@ def _one_run(
 
     Either one run is (e, d)-DP and f = log(1 + odds d), or it is (f, d)-DP and e = log(1 + odds d).
     """
-    if _formula(parts, np.zeros(1)) is not None:
-        exact = GaussianAccountant() if gaussian_mu(parts) else DistributionAccountant()
-        one = exact.epsilon(parts, delta)
+    if gaussian_mu(parts):
+        one = GaussianAccountant().epsilon(parts, delta)
         return one, _start(one, delta, odds), lambda e: math.log1p(odds * _closed(parts, e))
+    if (ratio := _laplace_ratio(parts)) is not None:
+        # The formula for delta solved for epsilon: a logarithm of 8 units, a sum; 1e-14 is 90.
+        one = max(ratio + 2 * math.log1p(-min(delta, 0.5)), 0.0) + 1e-14 * (ratio + 2)
+        return one, 0.0, lambda e: math.log1p(odds * _closed(parts, e))
     distribution = DistributionAccountant()
     one = distribution.epsilon(parts, delta) if distribution.supports(parts) else math.inf
     if math.isfinite(one):
@@ -223,11 +226,16 @@ def _formula(parts: Parts, epsilons: Array) -> Array | None:
     """delta of what has a closed form, rounded up."""
     if mu := gaussian_mu(parts):
         return gdp_deltas(mu[1], epsilons)
-    if len(parts) == parts[0][1] == 1 and isinstance(parts[0][0], LaplaceLoss):
+    if (ratio := _laplace_ratio(parts)) is not None:
         # 1 - e^{(eps - r)/2} up to the largest loss r: see `pld.mixtures.LaplacePair`.
-        left = np.minimum(epsilons - parts[0][0].ratio, 0.0)
-        return np.asarray(-np.expm1(left / 2) * _ROUND_UP)
+        return np.asarray(-np.expm1(np.minimum(epsilons - ratio, 0.0) / 2) * _ROUND_UP)
     return None
+
+
+def _laplace_ratio(parts: Parts) -> float | None:
+    """The largest loss of one Laplace mechanism; None for anything else."""
+    loss, times = parts[0]
+    return loss.ratio if len(parts) == times == 1 and isinstance(loss, LaplaceLoss) else None
 
 
 def _closed(parts: Parts, epsilon: float) -> float:
