@@ -26,7 +26,7 @@ def lowest_near(cost: Cost, around: tuple[Point, Point, Point], close: float, en
     """(where, value): about the minimum, from three points in order.
 
     Downhill by steps that double until the lowest point lies between two higher ones, then parabolas through
-    the three; where they do not halve the interval, a point on its longer side. The search ends where a
+    the three; where two do not halve the interval, a point on its longer side. The search ends where a
     parabola promises less than a share `close` of the value, or of 1, or where the three hardly differ, as
     they do not soon at a kink.
     """
@@ -43,7 +43,7 @@ def lowest_near(cost: Cost, around: tuple[Point, Point, Point], close: float, en
     while high[1] < middle[1]:
         low, middle, high = middle, high, at(high[0] + step)
         step *= 2
-    before = math.inf
+    older = before = math.inf
     for _ in range(STEPS):
         width, (where, gain) = high[0] - low[0], _vertex(low, middle, high)
         # Of a curve that varies by a share v between the points a parabola misses about v^2.
@@ -53,11 +53,11 @@ def lowest_near(cost: Cost, around: tuple[Point, Point, Point], close: float, en
         inside = low[0] < where < high[0]
         if varies <= FLAT * scale:
             return min(middle, at(where), key=lambda point: point[1]) if inside else middle
-        if width > before / 2 or not inside:
+        if width > older / 2 or not inside:
             left, right = middle[0] - low[0], high[0] - middle[0]
             further = min(2 * min(left, right), _GOLDEN * max(left, right))
             where = middle[0] + (further if right > left else -further)
-        before, new = width, at(where)
+        older, before, new = before, width, at(where)
         if new[1] < middle[1]:
             low, middle, high = (low, new, middle) if where < middle[0] else (middle, new, high)
         elif where < middle[0]:
