@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,8 +17,9 @@ from dpcheck.accounting.pld.distribution import compose as compose_pld
 from dpcheck.accounting.pld.distribution import pld_tradeoff, supports, worse_epsilon
 from dpcheck.accounting.sides import OneSide
 from dpcheck.core.errors import CannotCertify
-from dpcheck.numerics.rounding import Array
+from dpcheck.numerics.rounding import TINY, UNIT, Array
 from dpcheck.numerics.side import Side
+from dpcheck.numerics.tilted import Convolution
 
 # What a number of this accountant rests on beside its event (docs/explanation/certified.md).
 ARITHMETIC = (
@@ -31,6 +33,37 @@ PLAIN_ARITHMETIC = (
 )
 # Losses below this are not worth a lattice.
 NEGLIGIBLE = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class OneLaw:
+    """The lattice of one direction at one delta; it also proves other deltas, and the other direction's.
+
+    (q - y p)+ = q - y p + y (p - q/y)+, so the reversed pair has the divergence 1 - y + y F(1/y) at
+    y = e^eps, F that of this one. `negligible` is the epsilon of what was left out, in either direction.
+    """
+
+    law: Convolution
+    negligible: float
+    symmetric: bool
+
+    def deltas(self, epsilons: Array) -> tuple[Array, Array]:
+        """Deltas of the worse direction from above, and which share of them is allowance for error."""
+        points = epsilons
+        if self.negligible:
+            points = np.nextafter(epsilons - self.negligible, -math.inf)
+        if self.symmetric:
+            return self.law.delta(points)
+        values, noises = self.law.delta(np.concatenate((points, -points)))
+        (forward, back), (noise, noise_back) = np.split(values, 2), np.split(noises, 2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # e^x errs by 8 units, the difference and the products by one each, the last sums by 2 of 1.
+            y = np.exp(points) * (1 - 16 * UNIT)
+            known = (back < 1) & (points < 700)
+            backward = np.where(known, 1 - y * (1 - back) + 4 * UNIT, 1.0)
+            noise_back = y * back * noise_back / np.maximum(backward, TINY)
+        worse = np.minimum(np.maximum(forward, backward), 1.0)
+        return worse, np.where(forward >= backward, noise, np.where(known, noise_back, 1.0))
 
 
 class DistributionAccountant(Accountant):
@@ -61,18 +94,35 @@ class DistributionAccountant(Accountant):
             kept, Side.UPPER, lambda ways, side: _worse_delta(ways, point, side), 1.0
         )
 
-    def deltas(self, parts: Parts, epsilons: Array, faint: float = 0.0) -> Array:
-        """The least certified delta at each epsilon; beyond a `faint` one no less than that."""
+    def deltas(self, parts: Parts, epsilons: Array) -> Array:
+        """The least certified delta at each epsilon."""
         kept, negligible = _without_negligible(parts)
         kept = tuple(_without_choices(kept))
         points = np.nextafter(epsilons - negligible, -math.inf)
         if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):
             return np.ones_like(points)
         try:
-            found = [compose_pld(way, Side.UPPER).delta(points, faint) for way in _ways(kept)]
+            found = [compose_pld(way, Side.UPPER).delta(points) for way in _ways(kept)]
         except CannotCertify:
             return np.ones_like(points)
         return np.asarray(np.max(found, axis=0))
+
+    def one_law(self, parts: Parts, delta: float) -> OneLaw | None:
+        """The lattice that answers at `delta`, of the direction that is likely worse; None without any."""
+        kept, negligible = _without_negligible(parts)
+        kept = tuple(_without_choices(kept))
+        if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):
+            return None
+        try:
+            ways = [compose_pld(way, Side.UPPER) for way in _ways(kept)]
+            worse = max(ways, key=lambda way: way.estimate(delta))
+            terms = worse.solve(delta).terms
+        except CannotCertify:
+            return None
+        if terms is None:
+            return None
+        law = Convolution(terms, worse.counts, Side.UPPER)
+        return OneLaw(law, negligible, symmetric=len(ways) == 1)
 
     def epsilon_lower(self, parts: Parts, delta: float) -> float:
         """The largest certified epsilon of the parts that have a lower lattice."""

@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
 
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.losses import GaussianLoss, Parts
 from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.enclose import enclose, enclose_root
-from dpcheck.numerics.rounding import UNIT
+from dpcheck.numerics.normal import normal_tail
+from dpcheck.numerics.rounding import TINY, UNIT, Array
 
 
 def _normal(x: arb) -> arb:
@@ -71,6 +73,33 @@ def gdp_delta(mu: float, epsilon: float) -> tuple[float, float]:
             if ball.rel_accuracy_bits() > 40 or bits > 20_000:
                 return max(0.0, below(ball)), min(1.0, above(ball))
         bits *= 2
+
+
+# Below this shift two nearly equal tails cost `gdp_deltas` a part in a million of their difference.
+_LEAST_SHIFT = 1e-8
+
+
+def gdp_deltas(mu: float, epsilons: Array) -> Array:
+    """delta of a mu-GDP Gaussian from above at many epsilons >= 0, up to 700.
+
+    Guarantee: never below the exact values. near = mu/2 - eps/mu and far = mu/2 + eps/mu err by at most 3
+    units of far; both are raised by 4, so that the normal law is not below that of near, and the tail not
+    above that of far. The tails come with their error; e^eps errs by the 8 units of ELEMENTARY, and products
+    and differences, of which there are three in either term, by one each.
+
+    >>> bool(0.1269367375 < gdp_deltas(1.0, np.array([1.0]))[0] < 0.1269367376)
+    True
+    """
+    if mu < _LEAST_SHIFT:
+        return np.array([gdp_delta(mu, epsilon)[1] for epsilon in epsilons.tolist()])
+    ratio = epsilons / mu
+    slip = 4 * UNIT * (mu / 2 + ratio)
+    near, far = mu / 2 - ratio + slip, mu / 2 + ratio + slip
+    tail, error = normal_tail(np.abs(near))
+    head = np.where(near > 0, (1 - tail) + (error + UNIT), tail + error) * (1 + 4 * UNIT)
+    beyond, missed = normal_tail(far)
+    taken = np.exp(epsilons) * np.maximum(beyond - missed, 0.0) * (1 - 16 * UNIT)
+    return np.minimum(np.maximum(head - taken, 0.0) * (1 + 4 * UNIT) + TINY, 1.0)
 
 
 def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 
 import numpy as np
 from flint import arb
@@ -152,6 +152,7 @@ def _(loss: losses.PoissonSelectedLoss) -> tuple[float, float]:
     return lower, math.nextafter(upper + loss.mean * apart * (1 + 1e-12), math.inf)
 
 
+@lru_cache(maxsize=512)
 def composed_largest_loss(parts: Parts) -> tuple[float, float]:
     """Suprema of independent losses add, so basic composition is exact at delta = 0."""
     low = high = Fraction(0)

@@ -32,15 +32,13 @@ class RenyiAccountant(Accountant):
         """The smallest epsilon over all orders; none at delta 0."""
         if delta <= 0:
             return math.inf
-        rho = concentration(parts)
-        known = linear_rdp_epsilon(rho, delta, self.conversion) if rho else None
-        if known:
-            return known.value
-        found = rdp_epsilon(lambda orders: composed_renyi(parts, orders), delta, self.conversion)
-        # Where the optimal conversion is searched for, the improved one in closed form may still
-        # find an order beyond the search.
-        closed = linear_rdp_epsilon(rho, delta, Conversion.IMPROVED) if rho else None
-        return min(found.value, closed.value if closed else math.inf)
+        linear = concentration(parts)
+        known = linear_rdp_epsilon(*linear, delta, self.conversion) if linear else None
+        if known is None:
+            known = rdp_epsilon(
+                lambda orders: composed_renyi(parts, orders), delta, self.conversion
+            )
+        return known.value
 
     def delta(self, parts: Parts, epsilon: float) -> float:  # noqa: ARG002
         """Only the optimal conversion is solved for delta."""

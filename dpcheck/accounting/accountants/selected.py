@@ -19,22 +19,31 @@ Any (e, d) of one run will do. Reference: [Koskela2024].
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
-from dpcheck.accounting.accountants.distribution import DistributionAccountant
-from dpcheck.accounting.accountants.gaussian import GaussianAccountant, gaussian_mu
+from dpcheck.accounting.accountants.distribution import DistributionAccountant, OneLaw
+from dpcheck.accounting.accountants.gaussian import (
+    GaussianAccountant,
+    gaussian_mu,
+    gdp_deltas,
+)
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiOptimal
 from dpcheck.accounting.accountants.variation import composed_variation
 from dpcheck.accounting.losses import LaplaceLoss, Parts, SelectedLoss
-from dpcheck.accounting.renyi.divergence import log_expected_runs
+from dpcheck.accounting.renyi.divergence import composed_renyi, log_expected_runs
 from dpcheck.numerics.rounding import Array
 
-# Costs of selection are searched for until the two terms of their maximum are this close, so many times.
-BALANCED, TRIES = 2e-2, 4
+# The two terms of the cost of selecting are searched for until they are this close, so many times.
+BALANCED, TRIES = 5e-5, 20
+# Lattices are asked at another delta than their own where less than this share is allowance for error.
+QUIET, LAWS = 1e-4, 5
+# About where the two terms are equal.
+_AROUND = 0.05
 # Sums, products and logarithms below err by a few units each; this is 4,500 of them.
 _ROUND_UP = 1 + 1e-12
 
@@ -53,16 +62,14 @@ class SelectionAccountant(Accountant):
         loss = parts[0][0]
         if delta <= 0 or not isinstance(loss, SelectedLoss):
             return math.inf
-        runs = _runs(loss)
-        smaller = delta / runs / _ROUND_UP
-        one = _epsilon(loss.inner, smaller)
-        return (one + _cost(loss, smaller, one)) * _ROUND_UP
+        one, cost = _one_and_cost(loss, delta / _runs(loss) / _ROUND_UP)
+        return (one + cost) * _ROUND_UP
 
     def delta(self, parts: Parts, epsilon: float) -> float:
         """The runs' deltas at what the cost of selecting leaves."""
         loss = parts[0][0]
         assert isinstance(loss, SelectedLoss)
-        left = epsilon - _cost(loss, 0.5, _epsilon(loss.inner, 0.5)) * _ROUND_UP
+        left = epsilon - _one_and_cost(loss, _AROUND)[1] * _ROUND_UP
         left = math.nextafter(left, -math.inf)
         runs = _runs(loss)
         if left <= 0 or math.isinf(runs):
@@ -76,30 +83,86 @@ def _runs(loss: SelectedLoss) -> float:
     return math.exp(log) * _ROUND_UP if log < 700 else math.inf
 
 
-def _cost(loss: SelectedLoss, delta: float, epsilon: float) -> float:
-    """c, searched for from one point of the curve of one run."""
+def _one_and_cost(loss: SelectedLoss, delta: float) -> tuple[float, float]:
+    """The epsilon of one run at `delta`, and c."""
     odds = (1 - loss.stop) / loss.stop
-    # No loss beyond the largest: d = 0.
-    best = PureAccountant().epsilon(loss.inner, 0.0)
+    pure = PureAccountant().epsilon(loss.inner, 0.0)
+    if delta <= 0:
+        return pure, (1 + loss.shape) * min(pure, math.log1p(odds)) * _ROUND_UP
+    # No loss beyond the largest: d = 0. And e = 0 at d = 1.
+    most = min(pure, math.log1p(odds) * _ROUND_UP)
+    one, start, other = _one_run(loss.inner, delta, odds)
+    return min(one, pure), (1 + loss.shape) * _least_maximum(other, start, most) * _ROUND_UP
+
+
+def _least_maximum(other: Callable[[float], float], start: float, most: float) -> float:
+    """The least of max(e, other(e)) at some e, by secants to where they are equal; no more than `most`.
+
+    `other` falls in e.
+    """
+    low, high, best = 0.0, min(most, 700.0), most
+    where, before = start, (math.nan, math.nan)
     for _ in range(TRIES):
-        found = max(epsilon, math.log1p(odds * delta))
-        best = min(best, found)
-        if math.isinf(epsilon) or found - min(epsilon, math.log1p(odds * delta)) <= BALANCED * best:
+        if not low < where < high:
+            where = (low + high) / 2
+        over = other(where) - where
+        best = min(best, where + max(over, 0.0))
+        if abs(over) <= BALANCED * where:
             break
-        delta = _balanced(_gaussian_like(epsilon, delta), odds)
-        epsilon = _epsilon(loss.inner, delta)
-    return (1 + loss.shape) * best * _ROUND_UP
+        low, high = (where, high) if over > 0 else (low, where)
+        slope = (over - before[1]) / (where - before[0]) if where != before[0] else math.nan
+        before = (where, over)
+        where -= over / (_SLOPE if math.isnan(slope) else min(slope, -1.0))
+    return best
 
 
-def _epsilon(parts: Parts, delta: float) -> float:
-    """The least epsilon proved of one run."""
+# About how fast log(1 + odds d) - e falls where it is 0.
+_SLOPE = -2.0
+
+
+def _one_run(
+    parts: Parts, delta: float, odds: float
+) -> tuple[float, float, Callable[[float], float]]:
+    """The epsilon of one run at `delta`, and what c is at least: max(e, f(e)) for any e, and a good e.
+
+    Either one run is (e, d)-DP and f = log(1 + odds d), or it is (f, d)-DP and e = log(1 + odds d).
+    """
     if gaussian_mu(parts):
-        return GaussianAccountant().epsilon(parts, delta)
-    distribution, pure = DistributionAccountant(), PureAccountant().epsilon(parts, delta)
-    found = distribution.epsilon(parts, delta) if distribution.supports(parts) else math.inf
-    if math.isinf(found):
-        found = RenyiOptimal().epsilon(parts, delta)
-    return min(found, pure)
+        one = GaussianAccountant().epsilon(parts, delta)
+        return one, _start(one, delta, odds), lambda e: math.log1p(odds * _closed(parts, e))
+    if (ratio := _laplace_ratio(parts)) is not None:
+        # The formula for delta solved for epsilon: a logarithm of 8 units, a sum; 1e-14 is 90.
+        one = max(ratio + 2 * math.log1p(-min(delta, 0.5)), 0.0) + 1e-14 * (ratio + 2)
+        return one, 0.0, lambda e: math.log1p(odds * _closed(parts, e))
+    distribution = DistributionAccountant()
+    one = distribution.epsilon(parts, delta) if distribution.supports(parts) else math.inf
+    if math.isfinite(one):
+        law, start = _law_near(parts, one, delta, odds)
+        if law is not None:
+            return one, start, lambda e: math.log1p(odds * float(law.deltas(np.array([e]))[0][0]))
+    renyi = RenyiOptimal()
+    one = renyi.epsilon(parts, delta)
+    start = _start(one, delta, odds)
+    return one, start, lambda e: renyi.epsilon(parts, math.expm1(e) / odds * (1 - 1e-14))
+
+
+def _law_near(parts: Parts, one: float, delta: float, odds: float) -> tuple[OneLaw | None, float]:
+    """A lattice that says something at a good e, and that e: the one for `delta` if it does."""
+    law, start = None, math.nan
+    for _ in range(LAWS):
+        start, law = _start(one, delta, odds), DistributionAccountant().one_law(parts, delta)
+        if law is None or law.deltas(np.array([start]))[1][0] <= QUIET:
+            break
+        delta = math.expm1(start) / odds
+        one = DistributionAccountant().epsilon(parts, delta)
+    return law, start
+
+
+def _start(epsilon: float, delta: float, odds: float) -> float:
+    """About the e at which a Gaussian with that epsilon at that delta has log(1 + odds d) = e."""
+    if not (odds > 0 and math.isfinite(epsilon)):
+        return 0.0
+    return _balanced(_gaussian_like(epsilon, delta), odds)
 
 
 def _delta(parts: Parts, epsilon: float) -> float:
@@ -120,13 +183,13 @@ def _gaussian_like(epsilon: float, delta: float) -> float:
 
 
 def _balanced(mu: float, odds: float) -> float:
-    """The delta at which log(1 + odds delta) is the epsilon of such a Gaussian, about."""
-    low, high = 0.0, max(10.0, mu * (mu + 40.0))
-    for _ in range(30):
+    """The epsilon of such a Gaussian at which it is log(1 + odds delta), about."""
+    low, high = 0.0, min(math.log1p(odds), 700.0)
+    for _ in range(20):
         middle = (low + high) / 2
         over = math.log1p(odds * _curve(mu, middle)) > middle
         low, high = (middle, high) if over else (low, middle)
-    return min(max(math.expm1(min(high, 600.0)) / odds, 1e-300), 0.999)
+    return high
 
 
 def _curve(mu: float, epsilon: float) -> float:
@@ -136,37 +199,75 @@ def _curve(mu: float, epsilon: float) -> float:
     return max(math.erfc(-near / math.sqrt(2)) / 2 - tail, 0.0)
 
 
-# A curve is followed to where it is below this.
-_FAINT = 1e-40
+# Deltas whose sum over all runs is below this share of the divergence beside it do not matter.
+_FAINT = 1e-6
+# The delta whose lattice is asked for the whole curve.
+_MIDDLE = 1e-2
 # Ratios e^eps, less 1, at which the curve of one run is asked.
 _CORNERS: Array = np.concatenate(([0.0], np.geomspace(1e-3, 100.0, 101)))
 
 
-def curve_above(parts: Parts, excess: Array) -> Array:
-    """delta of a composition at epsilon = log(1 + excess) from above, excess >= 0.
+def curve_above(parts: Parts, excess: Array, runs: float) -> Array:
+    """delta of a composition at epsilon = log(1 + excess) from above, excess >= 0, that `runs` multiply.
 
-    Known at some points. delta is convex in e^eps, so straight lines between them are above it; beyond the
-    last it is no larger than there.
+    By its formula, or known at some points: delta is convex in e^eps, so straight lines between them are
+    above it; beyond the last it is no larger than there.
     """
-    return np.asarray(np.interp(excess, *_corners(parts)) * _ROUND_UP)
+    found = _formula(parts, _epsilons(excess))
+    return np.interp(excess, *_corners(parts, runs)) * _ROUND_UP if found is None else found
+
+
+def _epsilons(excess: Array) -> Array:
+    """log(1 + excess), never above it: a logarithm errs by 8 units, the product by one; 2e-15 is 18."""
+    return np.asarray(np.log1p(excess) * (1 - 2e-15))
+
+
+def _formula(parts: Parts, epsilons: Array) -> Array | None:
+    """delta of what has a closed form, rounded up."""
+    if mu := gaussian_mu(parts):
+        return gdp_deltas(mu[1], epsilons)
+    if (ratio := _laplace_ratio(parts)) is not None:
+        # 1 - e^{(eps - r)/2} up to the largest loss r: see `pld.mixtures.LaplacePair`.
+        return np.asarray(-np.expm1(np.minimum(epsilons - ratio, 0.0) / 2) * _ROUND_UP)
+    return None
+
+
+def _laplace_ratio(parts: Parts) -> float | None:
+    """The largest loss of one Laplace mechanism; None for anything else."""
+    loss, times = parts[0]
+    return loss.ratio if len(parts) == times == 1 and isinstance(loss, LaplaceLoss) else None
+
+
+def _closed(parts: Parts, epsilon: float) -> float:
+    found = _formula(parts, np.array([epsilon]))
+    return 1.0 if found is None else float(found[0])
 
 
 @lru_cache(maxsize=64)
-def _corners(parts: Parts) -> tuple[Array, Array]:
+def _corners(parts: Parts, runs: float) -> tuple[Array, Array]:
     pure = PureAccountant().epsilon(parts, 0.0)
     corners = _CORNERS
     if 0 < pure < math.log1p(float(corners[-1])):
         last = math.expm1(pure) * (1 + 1e-14)  # nothing is left from there on
         corners = np.append(corners[corners < last], last)
-    points = np.log1p(corners) * (1 - 4e-16)  # never beyond the corner
-    if gaussian_mu(parts):
-        found = np.array([GaussianAccountant().delta(parts, point) for point in points.tolist()])
-    elif len(parts) == parts[0][1] == 1 and isinstance(parts[0][0], LaplaceLoss):
-        # 1 - e^{(eps - r)/2} up to the largest loss r: see `pld.mixtures.LaplacePair`.
-        found = -np.expm1((points - parts[0][0].ratio) / 2) * _ROUND_UP
-    elif DistributionAccountant().supports(parts):
-        found = DistributionAccountant().deltas(parts, points, faint=_FAINT)
+    points = _epsilons(corners)
+    if DistributionAccountant().supports(parts):
+        # What is added to: D_a, here of order 2, and log(runs)/(a-1), 1/(a-1) being e^eps - 1.
+        beside = float(composed_renyi(parts, np.array([2.0]))[0]) + math.log(max(runs, 1)) * corners
+        found = _by_distribution(parts, points, _FAINT * beside / runs)
     else:
         found = np.array([_delta(parts, point) for point in points.tolist()])
     found = np.minimum(found, composed_variation(parts))
     return corners, np.where(points >= pure, 0.0, found)
+
+
+def _by_distribution(parts: Parts, points: Array, faint: Array) -> Array:
+    """Deltas from one lattice; from lattices of their own where its error is seen above what is `faint`."""
+    distribution = DistributionAccountant()
+    if (law := distribution.one_law(parts, _MIDDLE)) is None:
+        return distribution.deltas(parts, points)
+    found, noises = law.deltas(points)
+    unsure = (noises > QUIET) & (found > faint)
+    if unsure.any():
+        found[unsure] = np.minimum(found[unsure], distribution.deltas(parts, points[unsure]))
+    return found

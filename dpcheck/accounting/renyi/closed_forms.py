@@ -11,24 +11,25 @@ from dpcheck.accounting.renyi.divergence import LEAST_DIVERGENCE
 from dpcheck.core.errors import TheoremConditionViolated
 
 
-def concentration(parts: Parts) -> float | None:
-    """The rho of a composition whose divergence is rho * order, rounded up; None for any other.
+def concentration(parts: Parts) -> tuple[float, float] | None:
+    """(rho, offset) of a composition of divergence offset + rho * order, rounded up; None for any other.
 
-    >>> round(concentration(((losses.GaussianLoss(1.0), 4), (losses.ConcentratedLoss(0.5), 2))), 9)
-    3.0
+    >>> rho, offset = concentration(((losses.GaussianLoss(1.0), 4), (losses.ConcentratedLoss(0.5), 2)))
+    >>> round(rho, 9), offset
+    (3.0, 0.0)
     """
-    total = 0.0
+    rho = offset = 0.0
     for loss, times in parts:
         if type(loss) is losses.GaussianLoss:
-            total += times * loss.mu * loss.mu / 2  # ** raises where this is infinite
-        elif type(loss) is losses.ConcentratedLoss and not loss.offset:
-            total += times * loss.rho
+            rho += times * loss.mu * loss.mu / 2  # ** raises where this is infinite
+        elif type(loss) is losses.ConcentratedLoss:
+            rho, offset = rho + times * loss.rho, offset + times * loss.offset
         else:
             return None
-    total = total * (1 + 1e-14 * (2 + len(parts)))
-    if total < LEAST_DIVERGENCE and any(largest_loss(loss)[1] > 0 for loss, _ in parts):
-        return LEAST_DIVERGENCE
-    return total if math.isfinite(total) else None
+    rho, offset = (total * (1 + 1e-14 * (2 + len(parts))) for total in (rho, offset))
+    if rho < LEAST_DIVERGENCE and any(largest_loss(loss)[1] > 0 for loss, _ in parts):
+        rho = LEAST_DIVERGENCE
+    return (rho, offset) if rho and math.isfinite(rho + offset) else None
 
 
 def sampled_gaussian_theorem(noise_multiplier: float, sampling_rate: float, order: float) -> float:

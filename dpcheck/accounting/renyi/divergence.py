@@ -332,7 +332,7 @@ def _(loss: losses.PoissonSelectedLoss, orders: Floats) -> Floats:
     """
     from dpcheck.accounting.accountants.selected import curve_above  # it asks all accountants
 
-    one = curve_above(loss.inner, (1 / (orders - 1)) * (1 - 1e-15))
+    one = curve_above(loss.inner, (1 / (orders - 1)) * (1 - 1e-15), loss.mean)
     moved = composed_renyi(loss.inner, orders) + loss.mean * one * (1 + 1e-14)
     released = (orders - 1) * moved + math.log(loss.mean)
     total = np.logaddexp(-loss.mean, released)

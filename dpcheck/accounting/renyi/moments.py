@@ -280,14 +280,22 @@ def _binomial_tail(v: Floats, t: Floats | float) -> Floats:
     return (t * v) * ((t - 1) * v) / 2 * total
 
 
+# 2/k! for k = 12, ..., 2: e^x - 1 - x is x^2/2 times their polynomial, of |x| < 0.1 within 1e-22.
+_BEYOND_FIRST = tuple(2 / math.factorial(k) for k in range(12, 1, -1))
+
+
 def exp_beyond_first(x: Floats) -> Floats:
     """e^x - 1 - x, accurate near 0."""
     near = np.abs(x) < 0.1
+    plain = np.expm1(x) - x
+    if not near.any():
+        return np.asarray(plain)
     y = np.where(near, x, 0.0)
-    series = np.zeros_like(y)
-    for j in range(12, 2, -1):
-        series = y / j * (1 + series)
-    return np.where(near, y**2 / 2 * (1 + series), np.expm1(x) - x)
+    series = np.full_like(y, _BEYOND_FIRST[0])
+    for factor in _BEYOND_FIRST[1:]:
+        series *= y
+        series += factor
+    return np.where(near, y * y / 2 * series, plain)
 
 
 def half_square(orders: Floats, mu: float) -> Floats:

@@ -230,7 +230,7 @@ def naive_optimal(order, divergence, delta):
     [(2.0, 0.5, 1e-2), (5.0, 1.0, 1e-5), (1.5, 0.1, 0.05), (20.0, 0.3, 1e-3), (3.0, 0.01, 0.01)],
 )
 def test_optimal_conversion_matches_the_primal_problem(order, divergence, delta):
-    found = float(optimal(np.array([order]), np.array([divergence]), delta)[0])
+    found = optimal(order, divergence, delta)
     expected = naive_optimal(order, divergence, delta)
     assert found >= expected - 1e-9
     assert found == pytest.approx(expected, abs=2e-4)

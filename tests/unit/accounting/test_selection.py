@@ -128,7 +128,7 @@ def test_poisson_selections_compose():
 )
 def test_lines_between_the_corners_are_above_the_curve(loss):
     excess = np.array([0.0, 3e-4, 0.011, 0.1234, 0.5, 0.9, 2.0, 150.0])
-    found = curve_above(((loss, 1),), excess)
+    found = curve_above(((loss, 1),), excess, 10.0)
     for value, y in zip(found, 1 + excess, strict=True):
         if isinstance(loss, GaussianLoss):
             e, m = math.log(y), loss.mu

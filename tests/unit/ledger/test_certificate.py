@@ -79,7 +79,7 @@ def test_the_limit_is_the_lossless_one(order, epsilon, delta):
         assert limit >= dual * (1 - 1e-3)
     assert limit >= float(one_order(np.array([order]), epsilon, delta)[0]) - 1e-9
     if order > 2 and epsilon and order * delta < 1:  # the accountant's own lossless conversion
-        (spent,) = optimal(np.array([order]), np.array([limit]), delta)
+        spent = optimal(order, limit, delta)
         assert spent == pytest.approx(epsilon, rel=1e-2)
 
 

@@ -1,0 +1,80 @@
+"""Where a function of one number is lowest; for searching, never part of a proof."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+Point = tuple[float, float]
+Cost = Callable[[float], float]
+
+# The logarithms of order - 1 that are searched; closer to 1 divergences are lost in rounding.
+LOG_ORDERS = (-14.0, 80.0)
+STEPS = 60
+FLAT = 1e-5
+_GOLDEN = 0.381966
+
+
+def lowest(cost: Cost, start: float, step: float, close: float, ends: Point) -> Point:
+    """(where, value): about the minimum between `ends` of a function that has one, from `start` on."""
+    around = ((x, cost(x)) for x in (start - step, start, start + step))
+    low, middle, high = around
+    return lowest_near(cost, (low, middle, high), close, ends)
+
+
+def lowest_near(cost: Cost, around: tuple[Point, Point, Point], close: float, ends: Point) -> Point:
+    """(where, value): about the minimum, from three points in order.
+
+    Downhill by steps that double until the lowest point lies between two higher ones, then parabolas through
+    the three; where two do not halve the interval, a point on its longer side. The search ends where a
+    parabola promises less than a share `close` of the value, or of 1, or where the three hardly differ, as
+    they do not soon at a kink.
+    """
+
+    def at(where: float) -> Point:
+        where = min(max(where, ends[0]), ends[1])
+        return where, cost(where)
+
+    low, middle, high = around
+    step = high[0] - low[0]
+    while low[1] < middle[1]:
+        low, middle, high = at(low[0] - step), low, middle
+        step *= 2
+    while high[1] < middle[1]:
+        low, middle, high = middle, high, at(high[0] + step)
+        step *= 2
+    older = before = math.inf
+    for _ in range(STEPS):
+        width, (where, gain) = high[0] - low[0], _vertex(low, middle, high)
+        # Of a curve that varies by a share v between the points a parabola misses about v^2.
+        varies, scale = max(low[1], high[1]) - middle[1], min(abs(middle[1]), 1.0)
+        if scale == 0 or (gain <= close * scale and varies <= 10 * math.sqrt(close) * scale):
+            break
+        inside = low[0] < where < high[0]
+        if varies <= FLAT * scale:
+            return min(middle, at(where), key=lambda point: point[1]) if inside else middle
+        if width > older / 2 or not inside:
+            left, right = middle[0] - low[0], high[0] - middle[0]
+            further = min(2 * min(left, right), _GOLDEN * max(left, right))
+            where = middle[0] + (further if right > left else -further)
+        older, before, new = before, width, at(where)
+        if new[1] < middle[1]:
+            low, middle, high = (low, new, middle) if where < middle[0] else (middle, new, high)
+        elif where < middle[0]:
+            low = new
+        else:
+            high = new
+    return middle
+
+
+def _vertex(low: Point, middle: Point, high: Point) -> Point:
+    """Where the parabola through three points is lowest, and how far below the middle one."""
+    left, right = middle[0] - low[0], high[0] - middle[0]
+    if not (left > 0 and right > 0 and math.isfinite(low[1] + high[1])):
+        return math.nan, math.inf
+    down, up = (middle[1] - low[1]) / left, (high[1] - middle[1]) / right
+    bend = (up - down) / (left + right)
+    if not bend > 0:
+        return math.nan, 0.0
+    slope = (down * right + up * left) / (left + right)  # of the parabola at the middle
+    return middle[0] - slope / (2 * bend), slope * slope / (4 * bend)

@@ -1,0 +1,128 @@
+"""Searches for orders and majorants, and the curves of one run, against dense grids and exact sums."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpcheck
+from dpcheck.accounting.accountants.distribution import DistributionAccountant
+from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_deltas
+from dpcheck.accounting.losses import FiniteLoss, LaplaceLoss
+from dpcheck.accounting.renyi.conversion import rdp_epsilon
+from dpcheck.accounting.renyi.divergence import composed_renyi
+from dpcheck.accounting.renyi.search import lowest
+
+P, Q = (0.55, 0.35, 0.1), (0.3, 0.45, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("function", "where"),
+    [
+        (lambda x: 1 + (x - 3.3) ** 2, 3.3),
+        (lambda x: 2 + max(5 * (x - 1.7), 0.3 * (1.7 - x)), 1.7),
+        (lambda x: math.exp(0.1 * x) + math.exp(-2 * x), math.log(20) / 2.1),
+        (lambda x: 12 + x, -10.0),
+        (lambda x: 1 - x / 100, 40.0),
+    ],
+)
+@pytest.mark.parametrize("start", [-7.0, 0.4, 30.0])
+def test_the_lowest_point_is_found_from_afar(function, where, start):
+    found, value = lowest(function, start, 0.3, 1e-8, (-10.0, 40.0))
+    assert value == function(found)
+    assert value <= function(where) * (1 + 3e-5) + 1e-12
+
+
+def _majorant(a, divergence, delta, t):
+    """[Asoodeh2021] as `proof.optimal_epsilon` derives it, in plain numbers."""
+    room = math.exp((a - 1) * divergence) - a * t ** (a - 1) + (a - 1) * t**a
+    lam = delta / room
+    y = (t ** (a - 1) + 1 / (a * lam)) ** (1 / (a - 1))
+    return math.log(y * (1 - 1 / a) + lam * (a - 1) * t ** (a - 1) * (y - t))
+
+
+@pytest.mark.parametrize(
+    ("curve", "delta"),
+    [
+        (lambda a: 0.05 * a, 0.02),
+        (lambda a: 0.02 + 0.001 * a, 0.03),
+        (lambda a: composed_renyi(((LaplaceLoss(0.3), 1),), a), 0.05),
+        (lambda a: np.minimum(0.03 * a, 0.4), 0.05),
+    ],
+)
+def test_no_majorant_of_a_dense_grid_proves_less(curve, delta):
+    found = rdp_epsilon(curve, delta).value
+    orders = 1 + np.geomspace(0.05, 300.0, 400)
+    values = curve(orders)
+    known = math.inf
+    for a, divergence in zip(orders.tolist(), values.tolist(), strict=True):
+        for s in np.geomspace(1e-4, 1.0, 300):
+            if (a - 1) * divergence < 300:
+                known = min(known, _majorant(a, divergence, delta, max(1 - s, 1e-12)))
+    assert found == pytest.approx(known, rel=2e-4)
+    assert found <= known * (1 + 1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(log_mu=st.floats(-9.0, 2.5), epsilons=st.lists(st.floats(0.0, 50.0), min_size=1, max_size=5))
+def test_many_deltas_of_a_gaussian_are_just_above_the_exact_ones(log_mu, epsilons):
+    mu = 10.0**log_mu
+    for found, epsilon in zip(gdp_deltas(mu, np.array(epsilons)), epsilons, strict=True):
+        low, high = gdp_delta(mu, epsilon)
+        assert low <= found <= high * (1 + 1e-9) + 1e-13
+
+
+def _exact(p, q, epsilon):
+    return math.fsum(max(a - math.exp(epsilon) * b, 0.0) for a, b in zip(p, q, strict=True))
+
+
+@pytest.mark.parametrize("steps", [1, 3, 8])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_one_lattice_proves_the_deltas_of_both_directions(steps, backwards):
+    p, q = (Q, P) if backwards else (P, Q)
+    law = DistributionAccountant().one_law(((FiniteLoss(p, q), steps),), 1e-2)
+    points = np.linspace(0.0, 0.9 * steps, 25)
+    found, noises = law.deltas(points)
+    whole = [[math.prod(x) for x in itertools.product(side, repeat=steps)] for side in (p, q)]
+    for value, noise, epsilon in zip(found, noises, points, strict=True):
+        exact = max(_exact(*whole, epsilon), _exact(*whole[::-1], epsilon))
+        assert value >= exact * (1 - 1e-12)
+        if noise < 1e-4:
+            assert value <= exact * 1.05 + 1e-6
+    assert noises[0] < 1e-4  # the bulk is no place for errors
+
+
+@pytest.mark.parametrize("shape", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("delta", [1e-2, 1e-4])
+def test_no_selection_among_runs_of_three_answers_costs_more(shape, delta):
+    """Two runs' answers in any of several orders of preference, both ways, by the law of the best."""
+    stop, steps = 0.2, 2
+    event = dpcheck.FinitePair(P, Q) * steps
+    bound = dpcheck.epsilon(
+        dpcheck.RandomStopping(event, shape, stop), delta=delta, adjacency="add-remove"
+    )
+    assert bound.method == "selection"
+
+    def generated(x):  # E x^K of the truncated negative binomial law [Papernot2022, Definition 1]
+        if shape == 0:
+            return math.log1p(-(1 - stop) * x) / math.log(stop)
+        return ((1 - (1 - stop) * x) ** -shape - 1) / (stop**-shape - 1)
+
+    whole = [
+        np.array([math.prod(x) for x in itertools.product(side, repeat=steps)]) for side in (P, Q)
+    ]
+    rng = np.random.default_rng(5)
+    orders = [np.argsort(whole[0] / whole[1]), np.argsort(whole[1] / whole[0])]
+    orders += [rng.permutation(len(whole[0])) for _ in range(30)]
+    for order in orders:
+        best = [
+            np.diff([generated(min(x, 1.0)) for x in np.append(0.0, np.cumsum(side[order]))])
+            for side in whole
+        ]
+        for one, two in (best, best[::-1]):
+            assert _exact(one, two, bound.upper) <= delta * (1 + 1e-9)
