@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from dpcheck.accounting.accountants import best
-from dpcheck.accounting.accountants.distribution import PLAIN_ARITHMETIC
+from dpcheck.accounting.assumptions import PLAIN_ARITHMETIC, RANDOMNESS
 from dpcheck.accounting.compose import Profile, profiles
 from dpcheck.accounting.losses import UnboundedLoss
 from dpcheck.accounting.renyi.divergence import composed_renyi
@@ -24,10 +24,6 @@ from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event, natural_adjacency
 from dpcheck.core.validate import finite, non_negative, probability
 from dpcheck.numerics.enclose import enclose
-
-RANDOMNESS = (
-    "noise is drawn from the stated continuous or integer distribution, not a float sampler"
-)
 
 
 def _resolve(event: Event, adjacency: Adjacency | str | None) -> Adjacency:

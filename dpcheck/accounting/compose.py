@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import combinations_with_replacement, product
 
 from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
+from dpcheck.accounting.assumptions import ARITHMETIC
 from dpcheck.accounting.losses import (
     NO_LOSS,
     BoundedLoss,
@@ -231,6 +232,8 @@ def _selected(node: RandomStopping | PoissonStopping, task: _Task) -> Counter[Lo
         return Counter({LossBounds(UnboundedLoss(reason), None): task.times})
     assumes = tuple(dict.fromkeys(text for o in options for b, _ in o for text in b.assumes))
     if isinstance(node, PoissonStopping):
+        # Its Renyi divergences are bounded from the curve of one run, which a lattice may prove.
+        assumes = (*assumes, ARITHMETIC)
         drawn = LossBounds(PoissonSelectedLoss(inner, node.mean), None, assumes=assumes)
         return Counter({drawn: task.times})
     upper = LossBounds(SelectedLoss(inner, node.shape, node.stop), None, assumes=assumes)

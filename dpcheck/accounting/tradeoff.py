@@ -7,13 +7,10 @@ import math
 import numpy as np
 
 from dpcheck.accounting.accountants.best import ACCOUNTANTS, agreed, delta_upper
-from dpcheck.accounting.accountants.distribution import (
-    ARITHMETIC,
-    PLAIN_ARITHMETIC,
-    tradeoff_by_pld,
-)
+from dpcheck.accounting.accountants.distribution import tradeoff_by_pld
 from dpcheck.accounting.accountants.gaussian import gaussian_mu, gdp_false_negatives
 from dpcheck.accounting.accountants.interface import AccountingMethod
+from dpcheck.accounting.assumptions import ARITHMETIC, PLAIN_ARITHMETIC
 from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound

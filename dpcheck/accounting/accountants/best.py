@@ -8,11 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from dpcheck.accounting.accountants.distribution import (
-    ARITHMETIC,
-    PLAIN_ARITHMETIC,
-    DistributionAccountant,
-)
+from dpcheck.accounting.accountants.distribution import DistributionAccountant
 from dpcheck.accounting.accountants.gaussian import GaussianAccountant
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.optimal import OptimalAccountant, response_epsilon
@@ -20,6 +16,7 @@ from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiClassic, RenyiImproved, RenyiOptimal
 from dpcheck.accounting.accountants.selected import SelectionAccountant
 from dpcheck.accounting.accountants.variation import VariationAccountant
+from dpcheck.accounting.assumptions import ARITHMETIC, PLAIN_ARITHMETIC
 from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.losses import BoundedLoss, LossBounds, WithoutReplacementLoss
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side

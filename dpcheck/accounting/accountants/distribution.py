@@ -21,16 +21,6 @@ from dpcheck.numerics.rounding import TINY, UNIT, Array
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tilted import Convolution
 
-# What a number of this accountant rests on beside its event (docs/explanation/certified.md).
-ARITHMETIC = (
-    "floats are IEEE 754, rounded to nearest, and numpy's functions and scipy's FFT err by no more than "
-    "docs/explanation/certified.md assumes (A1 to A4)"
-)
-# The same for bounds that are closed forms, sums and quadratures of floats: Renyi's and the distance of laws.
-PLAIN_ARITHMETIC = (
-    "floating-point arithmetic and numpy's elementary functions err by no more than "
-    "docs/explanation/certified.md assumes (A1, A2 and A4)"
-)
 # Losses below this are not worth a lattice.
 NEGLIGIBLE = 1e-10
 

@@ -214,8 +214,8 @@ class ComposedLoss:
         losses = [factor.loss for factor in solution.terms.factors]
         return list(zip(losses, self.counts, strict=True)), solution.terms.placed(self.counts)
 
-    def delta(self, epsilons: npt.ArrayLike, faint: float = 0.0) -> Array:
-        """The divergence at each epsilon (any sign), on this side; above, beyond a `faint` one that."""
+    def delta(self, epsilons: npt.ArrayLike) -> Array:
+        """The divergence at each epsilon (any sign), on this side."""
         wanted = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
         if not self.parts:
             return np.maximum(-np.expm1(np.minimum(wanted, 0.0)), 0.0)
@@ -223,7 +223,7 @@ class ComposedLoss:
         if not inside.all():  # nothing lies beyond the largest loss
             result = np.zeros(wanted.shape)
             if inside.any():
-                result[inside] = self.delta(wanted[inside], faint)
+                result[inside] = self.delta(wanted[inside])
             return result
         best = np.full(wanted.shape, 1.0 if self.side is Side.UPPER else 0.0)
         open_ = np.ones(wanted.shape, dtype=bool)
@@ -243,10 +243,6 @@ class ComposedLoss:
             values, noises = Convolution(terms, self.counts, self.side).delta(wanted)
             best = choose(best, values)
             open_ &= (noises > QUIET) & (wanted > next_)
-            known = float(best[wanted == next_].min())
-            if self.side is Side.UPPER and known < faint:  # the divergence falls
-                best[wanted > next_] = np.minimum(best[wanted > next_], known)
-                break
         return best
 
     def tradeoff(self, fpr: npt.ArrayLike) -> Array:

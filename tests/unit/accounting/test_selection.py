@@ -154,3 +154,11 @@ def test_a_poisson_number_of_runs_counts_that_there_may_be_none(mean):
     for one, two in ((p, q), (q, p)):
         moment = sum(a**order / b ** (order - 1) for a, b in zip(law(one), law(two), strict=True))
         assert math.log(moment) / (order - 1) <= found
+
+
+def test_a_poisson_number_of_runs_names_the_lattice_its_curve_may_come_from():
+    runs = dpcheck.PoissonStopping(dpcheck.SampledGaussian(1.0, 0.01) * 100, 10.0)
+    found = dpcheck.epsilon(runs, delta=1e-5)
+    assert found.method.startswith("rdp")
+    assert any("A1 to A4" in text for text in found.assumes)
+    assert len(set(found.assumes)) == len(found.assumes)
