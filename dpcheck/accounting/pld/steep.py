@@ -24,8 +24,7 @@ from dpcheck.numerics.rounding import UNIT, Array
 STEEP = 2.5
 MAX_CHAIN = 40
 # Where the level that an end merges to is looked for, as shares of the way to the other end.
-_FROM_END = np.concatenate(([0.0], np.geomspace(1e-7, 1.0, 63)))
-_EVENLY = np.linspace(0.0, 1.0, 64)
+_FROM_END = np.concatenate(([0.0], np.geomspace(1e-7, 1.0, 255)))
 MAX_STEPS, MAX_SECANTS = 4, 60
 # Edges beside it, in steps.
 _BESIDE = np.arange(0.5, MAX_CHAIN + 1)
@@ -119,19 +118,17 @@ def _look(
     pair: Cuttable, step: float, sign: int, near: float, far: float
 ) -> tuple[float, float] | None:
     """About the level that all from the end to half a step beyond it merges to, and the slope of what is
-    missed there: two looks at many levels at once.
+    missed there, from many levels at once.
     """
-    low, high = near, far
-    for shares in (_FROM_END, _EVENLY):
-        levels = low + (high - low) * shares
-        p, q, _ = _cells(pair, levels + sign * step / 2, sign)
-        beyond = _beyond(np.cumsum(p), np.cumsum(q), levels, step, sign)
-        if not beyond[0] > 0 > beyond[-1]:
-            return None
-        at = int(np.argmax(beyond <= 0))
-        low, high = levels[at - 1 : at + 1].tolist()
+    levels = near + (far - near) * _FROM_END
+    p, q, _ = _cells(pair, levels + sign * step / 2, sign)
+    beyond = _beyond(np.cumsum(p), np.cumsum(q), levels, step, sign)
+    if not beyond[0] > 0 > beyond[-1]:
+        return None
+    at = int(np.argmax(beyond <= 0))
+    low, high = levels[at - 1 : at + 1].tolist()
     slope = float(beyond[at] - beyond[at - 1]) / (high - low)
-    around = slice(max(at - 2, 0), at + 2)
+    around = slice(max(at - 3, 0), at + 3)
     level = _inverse(beyond[around].tolist(), levels[around].tolist())
     return (level if min(low, high) <= level <= max(low, high) else low), slope
 
