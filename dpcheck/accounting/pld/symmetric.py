@@ -100,7 +100,7 @@ class WithoutReplacementPair(SymmetricPair):
     ) -> None:
         self.shifts, self.rate, self.beyond = shifts, math.fsum(weights), beyond
         self.shares = tuple(weight / self.rate for weight in weights)
-        # Outside these losses all tails of the step are within TINY of 0 or 1, as normal_tail is from LAST on.
+        # Outside these losses the tails of the step are within TINY of 0 or 1: normal_tail is from LAST on.
         # One scale more is mu in log y, and log y errs by less than 1e-13 (1 + log y), log y < 1e6 mu.
         least, most = min(shifts), max(shifts)
         near, far = least * (least / 2 - LAST - 1), most * (most / 2 + LAST + 1)
@@ -115,7 +115,7 @@ class WithoutReplacementPair(SymmetricPair):
     def add_tails(self, levels: Array, share: float, total: tuple[Array, ...]) -> None:
         """Add `share` times the tails: one by one only where they change, most of a steep law is flat."""
         start, stop = np.searchsorted(levels, self.changing)
-        a, a_error, b, b_error = total
+        a, a_error, _, b_error = total
         certain = share * (self.rate + self.beyond)
         a[:start] += certain
         a_error[:start] += 8 * UNIT * certain + TINY

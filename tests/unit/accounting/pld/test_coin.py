@@ -1,4 +1,4 @@
-"""A coin over pairs: as high as the weighted sum of their curves, and as cheap as one pair where it can be."""
+"""A coin over pairs: as high as the weighted sum of their curves, and as cheap as one pair if it can be."""
 
 from __future__ import annotations
 
