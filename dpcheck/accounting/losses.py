@@ -218,7 +218,8 @@ class AllocationLoss(Loss):
 class LatticeMassLoss(Loss):
     """P-masses of the losses (first + i) * step that bound a pair from above, and of an infinite one.
 
-    `added` bounds the reversed pair likewise; None where it is the same.
+    `added` bounds the reversed pair likewise; None where it is the same. `most` is a loss that what counts as
+    infinite is known not to exceed, for bounds that need no lattice.
     """
 
     step: float
@@ -226,6 +227,7 @@ class LatticeMassLoss(Loss):
     masses: tuple[float, ...]
     infinite: float
     added: tuple[int, tuple[float, ...], float] | None = None
+    most: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +324,8 @@ def reverse(loss: Loss) -> Loss:
     if isinstance(loss, LatticeMassLoss):
         if loss.added is None:
             return loss
-        return LatticeMassLoss(loss.step, *loss.added, (loss.first, loss.masses, loss.infinite))
+        other = (loss.first, loss.masses, loss.infinite)
+        return LatticeMassLoss(loss.step, *loss.added, other, loss.most)
     if isinstance(loss, DensityLoss):
         return DensityLoss(loss.q, loss.p, loss.knots)
     if isinstance(loss, GroupedLoss):

@@ -21,8 +21,10 @@ from dpcheck.accounting.worst_case import stated_steps, worst_case
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import UnsupportedAdjacency
 from dpcheck.core.events import selection
+from dpcheck.numerics.binomial import BEYOND, likely_blocks
 from dpcheck.numerics.enclose import enclose
-from dpcheck.numerics.tails import binomial_masses
+from dpcheck.numerics.lattice import Lattice, spread_atoms
+from dpcheck.numerics.rounding import UNIT, Array
 
 
 def _steps(event: selection.ReportNoisyMax | selection.AboveThreshold, adjacency: Adjacency) -> int:
@@ -85,17 +87,16 @@ def _(event: selection.ShuffledReports, adjacency: Adjacency, group: int = 1) ->
             adjacency=adjacency,
         )
     local = ResponseLoss(event.epsilon)
-    upper: Loss = local if event.people == 1 else _shuffled(event.epsilon, event.people)
+    alone = event.people == 1 or event.epsilon < _LEAST
+    upper: Loss = local if alone else _shuffled(event.epsilon, event.people)
     if group > 1:
         upper = GroupedLoss(upper, group)
     # One of them flips a coin of that epsilon, the others too: ones are counted.
     return LossBounds(upper, _counted(event.epsilon, event.people))
 
 
-# What lies beyond the windows below, an infinite loss. By Bernstein's inequality a binomial count is t from
-# its mean with probability at most 2 exp(-t^2 / (2 (var + t/3))); at t = 11 sd + 60 the exponent is above
-# 60. For fair coins (Hoeffding) it is 2 exp(-72) at t = 6 sqrt(c): together below 4e-26.
-_RARE = 1e-25
+# Weaker reports are not worth mixing; their lattice would leave the range of floats.
+_LEAST = 1e-100
 _CELLS = 4000
 _COUNTS = 400
 
@@ -108,41 +109,57 @@ def _shuffled(epsilon: float, people: int) -> LatticeMassLoss:
     [Kairouz2017, Theorem 3.1]; every other report has a density of at least e^-eps times the mean of those
     of x and x', so with probability e^-eps it is Q0 or Q1 by a fair coin. So C ~ Binomial(people - 1, e^-eps)
     clones are among the reports, A of them Q0, and whoever knows which reports are clones or from x sees
-    k = A + 1 with probability h, else k = A [FeldmanMcMillan2021]. Fewer clones hide less: their number is
-    rounded down to a coarser set.
+    k = A + 1 with probability h, else k = A [FeldmanMcMillan2021]. Fewer clones hide less, and
+    more of Q0 tell more: numbers of clones are rounded down to a coarser set, numbers of Q0 up.
     """
     q = math.exp(-epsilon) * (1 - 1e-14)
-    others = people - 1
-    reach = 11.0 * math.sqrt(others * q * (1 - q)) + 60
-    start, stop = max(0, math.floor(others * q - reach)), min(others, math.ceil(others * q + reach))
-    clones = np.arange(start, stop + 1)
-    weight = binomial_masses(clones.astype(np.float64), others, q)
+    clones = likely_blocks(people - 1, q)
+    every = max(1, len(clones.first) // _COUNTS)
+    groups = [
+        (int(clones.first[i]), float(np.sum(clones.masses[i : i + every])))
+        for i in range(0, len(clones.first), every)
+    ]
     head, tail = 1 / (1 + math.exp(-epsilon)), math.exp(-epsilon) / (1 + math.exp(-epsilon))
-    step = epsilon / _CELLS
+    atoms: list[tuple[Array, Array]] = []
+    for c, share in groups:
+        zeros = likely_blocks(c, 0.5)
+        for weight, more in ((head, 1), (tail, 0)):
+            atoms.append((share * weight * zeros.masses, _told(epsilon, zeros.last + more, c)))
+    top = max(float(loss.max()) for _, loss in atoms)
+    lattice = Lattice(top * (1 + 8 * UNIT) / _CELLS)
     masses = np.zeros(2 * _CELLS + 1)
-    stride = max(1, len(clones) // _COUNTS)
-    for i in range(0, len(clones), stride):
-        share, c = float(np.sum(weight[i : i + stride])), int(clones[i])
-        if share <= 0.0:
-            continue
-        width = 6.0 * math.sqrt(c) + 60
-        a = np.arange(max(0, math.floor(c / 2 - width)), min(c, math.ceil(c / 2 + width)) + 1)
-        half = binomial_masses(a.astype(np.float64), c, 0.5)
-        k = np.arange(int(a[0]), int(a[-1]) + 2)
-        p = head * np.append(0.0, half) + tail * np.append(half, 0.0)
-        # P(A = k-1)/P(A = k) = k/(c+1-k), so the ratio is in closed form.
-        rest = c + 1 - k
-        loss = np.log(head * k + tail * rest) - np.log(tail * k + head * rest)
-        # Two logarithms of numbers up to 1e9 err by less than 400 units; no loss is above epsilon.
-        loss = np.minimum(loss + 1e-13, epsilon)
-        at = np.clip(np.ceil(loss / step + 1e-6).astype(np.int64) + _CELLS, 0, 2 * _CELLS)
-        masses += np.bincount(at, weights=share * p, minlength=2 * _CELLS + 1)
+    for p, loss in atoms:
+        index, left, right = spread_atoms(lattice, p, loss)
+        for at, part in ((index, left), (index + 1, right)):
+            # No loss is beyond the last point.
+            kept = np.clip(at + _CELLS, 0, 2 * _CELLS)
+            masses += np.bincount(kept, weights=part, minlength=len(masses))
     # 1e-9 is nine million units: the masses are products and sums of at most as many.
-    return LatticeMassLoss(step, -_CELLS, tuple((masses * (1 + 1e-9)).tolist()), _RARE)
+    scaled = tuple((masses * (1 + 1e-9)).tolist())
+    # However rare, reports of epsilon-DP mechanisms tell no more than epsilon.
+    return LatticeMassLoss(lattice.step, -_CELLS, scaled, 2 * BEYOND, most=epsilon)
+
+
+def _told(epsilon: float, k: Array, clones: int) -> Array:
+    """The loss log (h k + (1-h) r)/((1-h) k + h r), r = clones + 1 - k, rounded up and at most epsilon.
+
+    It is log(1 + (2h - 1) |k - r| / (the smaller of the two)) with the sign of k - r. The counts are exact;
+    the factors err by 20 units each, sums and quotient by 6, the logarithm by 8: 60 in all, 1e-13 is 900.
+    """
+    e = math.exp(-epsilon)
+    ahead = 2 * k - (clones + 1)
+    smaller = e * np.maximum(k, clones + 1 - k) + np.minimum(k, clones + 1 - k)
+    with np.errstate(divide="ignore"):  # nobody to hide among: all of epsilon
+        loss = np.log1p(-math.expm1(-epsilon) * np.abs(ahead) / smaller)
+    loss = np.minimum(loss, epsilon)
+    return np.minimum(np.where(ahead > 0, loss * (1 + 1e-13), -loss * (1 - 1e-13)), epsilon)
 
 
 def _counted(epsilon: float, people: int) -> FiniteLoss | ResponseLoss | None:
-    """Binary randomized response by everybody, all others answering 0: the number of ones."""
+    """Binary randomized response by everybody, all others answering 0: the number of ones.
+
+    Unlikely numbers, and those next to them, whose ratio hangs on one, are one outcome with the likeliest.
+    """
     if people == 1:
         return ResponseLoss(epsilon)
     # Shrunk by far more than the masses err, 3 units a count from the mode.
@@ -158,4 +175,10 @@ def _counted(epsilon: float, people: int) -> FiniteLoss | ResponseLoss | None:
     mass = mass / math.fsum(mass.tolist())
     up, down = np.append(0.0, mass), np.append(mass, 0.0)
     p, q = (1 - tail) * up + tail * down, tail * up + (1 - tail) * down
+    likeliest = int(np.argmax(p))
+    for end, whole in ((0, start == 0), (-1, stop == others)):
+        if not whole:
+            for table in (p, q):
+                table[likeliest] += table[end]
+                table[end] = 0.0
     return FiniteLoss(tuple(p.tolist()), tuple(q.tolist()))

@@ -28,6 +28,8 @@ NODES_PER_UNIT = 8
 DEGREE = 11
 # The tail underflows before this.
 LAST = 40.0
+# Among more points than this it pays to look for those beyond it.
+MANY = 2**16
 
 
 @lru_cache(maxsize=1)
@@ -58,7 +60,16 @@ def normal_tail(z: Array) -> tuple[Array, Array]:
     >>> round(float(value[0]), 15), bool(error[0] < 1e-15)
     (0.158655253931457, True)
     """
-    near = np.minimum(z, LAST)
+    if len(z) > MANY:  # of a steep law most points are far away
+        far = z > LAST
+        if far.any():
+            tail, error = np.zeros_like(z), np.full_like(z, TINY)
+            tail[~far], error[~far] = _near_tail(z[~far])
+            return tail, error
+    return _near_tail(np.minimum(z, LAST))
+
+
+def _near_tail(near: Array) -> tuple[Array, Array]:
     at = np.rint(near * NODES_PER_UNIT).astype(np.int64)
     h = near - at / NODES_PER_UNIT
     table = coefficients()

@@ -70,7 +70,7 @@ def _(loss: losses.LatticeMassLoss) -> tuple[float, float]:
         loss.added or (loss.first, loss.masses, loss.infinite),
     ):
         last = max((i for i, mass in enumerate(masses) if mass > 0), default=0)
-        tops.append(math.inf if infinite > 0 else max((first + last) * loss.step, 0.0))
+        tops.append(max((first + last) * loss.step, loss.most if infinite > 0 else 0.0, 0.0))
     return 0.0, math.nextafter(max(tops), math.inf)
 
 

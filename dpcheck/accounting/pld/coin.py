@@ -14,15 +14,62 @@ from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import UNIT, Array
 
+# Losses in the picture of several symmetric pairs.
+COARSE = 1600
+
+
+class SymmetricCoin(SymmetricPair):
+    """A coin over symmetric pairs is one: its tails are the weighted sums of theirs.
+
+    With probabilities rounded up the tails A and B are too high, and so is F at y >= 1. The masses of P and Q
+    are equal, m >= 1, so F at y < 1, m (1 - y) + y F(1/y), is too high as well.
+    """
+
+    def __init__(self, options: Sequence[tuple[float, SymmetricPair]]) -> None:
+        self.options = options
+        self.top = max(pair.top for _, pair in options)
+
+    def tails(self, levels: Array) -> tuple[Array, Array, Array, Array]:
+        """(A, error, B, error): see the class."""
+        total = tuple(np.zeros_like(levels) for _ in range(4))
+        for share, pair in self.options:
+            pair.add_tails(levels, share, total)
+        a, a_error, b, b_error = total
+        # A product and the sums, a unit each, of the errors too.
+        rounding = (4 + 2 * len(self.options)) * UNIT
+        return (
+            a,
+            a_error * (1 + rounding) + rounding * a,
+            b,
+            b_error * (1 + rounding) + rounding * b,
+        )
+
+    def coarse_levels(self) -> Array:
+        """Those of the options, thinned."""
+        every = np.unique(np.concatenate([pair.coarse_levels() for _, pair in self.options]))
+        return np.append(every[: -1 : max(len(every) // COARSE, 1)], every[-1])
+
+
+def _symmetric_as_one(options: Sequence[tuple[float, LossPair]]) -> list[tuple[float, LossPair]]:
+    symmetric = [(share, pair) for share, pair in options if isinstance(pair, SymmetricPair)]
+    if len(symmetric) < 2:
+        return list(options)
+    others = [(share, pair) for share, pair in options if not isinstance(pair, SymmetricPair)]
+    whole = math.fsum(share for share, _ in symmetric) * (1 + 2 * UNIT)
+    # A quotient, and a product with `whole` later: a unit each.
+    coin = SymmetricCoin([(share / whole * (1 + 4 * UNIT), pair) for share, pair in symmetric])
+    return [*others, (whole, coin)]
+
 
 class CoinPair(LossPair):
     """Pairs with probabilities rounded up, known from above.
 
     F of the coin is the weighted sum of the options' F, so the weighted sum of measures above them is
-    above it. All options are laid on the lattice of the first.
+    above it. All options are laid on the lattice of the first; symmetric ones are taken as one.
     """
 
     def __init__(self, options: Sequence[tuple[float, LossPair]]) -> None:
+        options = _symmetric_as_one(options)
         heaviest = max(options, key=lambda option: option[0])[1]
         # Symmetric measures lie on the lattice through 0.
         symmetric = any(isinstance(pair, SymmetricPair) for _, pair in options)

@@ -16,7 +16,7 @@ from dpcheck.accounting.pld.mixtures import REACH
 from dpcheck.accounting.pld.pairs import LossPair
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import Cells, Lattice, LatticeLoss, spread
-from dpcheck.numerics.normal import normal_tail
+from dpcheck.numerics.normal import LAST, normal_tail
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 from dpcheck.numerics.tails import binomial_masses, binomial_tail
 
@@ -29,6 +29,11 @@ class SymmetricPair(LossPair):
     @abstractmethod
     def tails(self, levels: Array) -> tuple[Array, Array, Array, Array]:
         """(A, error of A, B, error of B) at the given losses >= 0."""
+
+    def add_tails(self, levels: Array, share: float, total: tuple[Array, ...]) -> None:
+        """Add `share` times the tails at increasing losses to `total`, in place."""
+        for sum_, tail in zip(total, self.tails(levels), strict=True):
+            sum_ += share * tail
 
     @abstractmethod
     def coarse_levels(self) -> Array:
@@ -47,14 +52,16 @@ class SymmetricPair(LossPair):
     def upper(self, step: float, low: float, high: float) -> LatticeLoss:
         """Positive cells from the tails, negative ones mirrored, the rest at 0.
 
-        From a positive `low` on, all that is below it is raised to the first point.
+        All that is below `low` is raised to the first point.
         """
         lattice = Lattice(step)
         index = lattice.covering(max(low, 0.0), high)
-        a, a_error, b, b_error = self.tails(lattice.levels(index))
+        levels = lattice.levels(index)
+        a, a_error, b, b_error = self.tails(levels)
         error_p, error_q = a_error[:-1] + a_error[1:], b_error[:-1] + b_error[1:]
         p, q = np.maximum(a[:-1] - a[1:], 0.0), np.maximum(b[:-1] - b[1:], 0.0)
-        mirrored = slice(0, len(p) if low <= 0 else 0)
+        below = 0 if low > 0 else max(int(np.searchsorted(levels[:-1], -low)), 1)
+        mirrored = slice(0, below)
         at = np.concatenate((index[:-1], -1 - index[:-1][mirrored]))
         cells = Cells(
             at,
@@ -71,8 +78,7 @@ class SymmetricPair(LossPair):
             return result
         rest = 1.0 - float(a[0] + b[0]) + float(a_error[0] + b_error[0]) + 4 * UNIT
         result.masses[-result.first] += max(rest, 0.0)
-        # Losses below the lattice are raised to its first point.
-        result.masses[0] += float(b[-1] + b_error[-1])
+        result.masses[0] += float(b[below] + b_error[below])
         return result
 
     def lower(self, step: float, low: float, high: float) -> LatticeLoss:  # noqa: ARG002
@@ -94,9 +100,33 @@ class WithoutReplacementPair(SymmetricPair):
     ) -> None:
         self.shifts, self.rate, self.beyond = shifts, math.fsum(weights), beyond
         self.shares = tuple(weight / self.rate for weight in weights)
+        # Outside these losses the tails of the step are within TINY of 0 or 1: normal_tail is from LAST on.
+        # One scale more is mu in log y, and log y errs by less than 1e-13 (1 + log y), log y < 1e6 mu.
+        least, most = min(shifts), max(shifts)
+        near, far = least * (least / 2 - LAST - 1), most * (most / 2 + LAST + 1)
+        self.changing = _outer(np.array([max(near, 0.0), far]), self.rate)
 
     def tails(self, levels: Array) -> tuple[Array, Array, Array, Array]:
         """(A, error, B, error): see the class."""
+        total = tuple(np.zeros_like(levels) for _ in range(4))
+        self.add_tails(levels, 1.0, total)
+        return total[0], total[1], total[2], total[3]
+
+    def add_tails(self, levels: Array, share: float, total: tuple[Array, ...]) -> None:
+        """Add `share` times the tails: one by one only where they change, most of a steep law is flat."""
+        start, stop = np.searchsorted(levels, self.changing)
+        a, a_error, _, b_error = total
+        certain = share * (self.rate + self.beyond)
+        a[:start] += certain
+        a_error[:start] += 8 * UNIT * certain + TINY
+        b_error[:start] += TINY
+        for sum_, tail in zip(total, self._changing_tails(levels[start:stop]), strict=True):
+            sum_[start:stop] += share * tail
+        a[stop:] += share * self.beyond
+        a_error[stop:] += 8 * UNIT * share * self.beyond + TINY
+        b_error[stop:] += TINY
+
+    def _changing_tails(self, levels: Array) -> tuple[Array, Array, Array, Array]:
         logs, slip = _inner(levels, self.rate)
         total = [np.zeros_like(logs) for _ in range(4)]
         for share, shift in zip(self.shares, self.shifts, strict=True):

@@ -174,11 +174,12 @@ def _(loss: losses.LatticeMassLoss, orders: Floats) -> Floats:
     worst = np.zeros_like(orders)
     for way in (loss, losses.reverse(loss)):
         assert isinstance(way, losses.LatticeMassLoss)
-        if way.infinite > 0:
+        if way.infinite > 0 and math.isinf(way.most):
             return np.full_like(orders, math.inf)
-        p = np.asarray(way.masses)
-        at = (way.first + np.arange(len(p)))[p > 0] * way.step
-        moment = log_sum_exp((orders[:, None] - 1) * at + np.log(p[p > 0]))
+        p = np.asarray((*way.masses, way.infinite))
+        at = np.append((way.first + np.arange(len(way.masses))) * way.step, min(way.most, 1e300))
+        p, at = p[p > 0], at[p > 0]
+        moment = log_sum_exp((orders[:, None] - 1) * at + np.log(p))
         rounding = 1e-13 * (1 + float(np.abs(at).max()) * orders)
         worst = np.maximum(worst, (moment + rounding) / (orders - 1))
     return worst
