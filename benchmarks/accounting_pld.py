@@ -9,8 +9,8 @@ bound in both directions (`dpcheck.epsilon`); Google's dp-accounting gives one b
 directions at its default grid; PRV gives both, PRV and Opacus are asked for +-0.01. Rows in which
 dp-accounting needs less than INSTANT are shown and not held against the factor: what is compared there is a
 handful of Python calls. These, and rows in which it is quick with a bound that is more than 1% looser, are
-shown once more with our bound of the same kind (`method="rdp"`). A last part measures reuse: a curve, a loop that
-asks after every step, 100 different groups; and where dpcheck's own time goes.
+shown once more with our bound of the same kind (`method="rdp"`). A last part measures reuse: a curve, a loop
+that asks after every step, 100 different groups; and where dpcheck's own time goes.
 """
 
 from __future__ import annotations
