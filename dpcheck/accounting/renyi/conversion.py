@@ -69,7 +69,7 @@ _SCAN: Floats = 1 + 0.002 * _RATIO ** np.arange(56, dtype=np.float64)
 # The scan in parts, so that divergences of orders that cannot win are not asked for: few do below 2.
 _PARTS = tuple(np.split(_SCAN, (14, 21, 28, 35)))
 # A search ends where a parabola promises less than this share.
-_CLOSE = 1e-8
+_CLOSE = 1e-6
 # The optimal conversion is searched for where it may gain more than this share.
 _WORTHWHILE = 1e-6
 

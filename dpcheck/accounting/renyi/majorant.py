@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dpcheck.accounting.renyi.search import LOG_ORDERS, lowest
 
 # Searches end where a parabola promises less than these shares of epsilon: over majorants, over orders.
-CLOSE, CLOSE_ORDER = 1e-9, 1e-8
+CLOSE, CLOSE_ORDER = 1e-8, 1e-6
 # The logarithms of (1 - t)/t that are searched.
 LOG_ODDS = (-600.0, 30.0)
 # How far the first steps of a search go.
