@@ -64,6 +64,12 @@ class CannotCertify(DpcheckError):
     code = "DPC202"
 
 
+class ProofsContradict(DpcheckError):
+    """A proved lower bound lies above a proved upper one: a mistake in dpcheck, so neither is handed out."""
+
+    code = "DPC205"
+
+
 class CannotCalibrate(DpcheckError, ValueError):
     """No parameter in the searched range meets the budget."""
 

@@ -21,7 +21,7 @@ from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.losses import BoundedLoss, LossBounds, WithoutReplacementLoss
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
-from dpcheck.core.errors import CannotCertify, UnknownName
+from dpcheck.core.errors import ProofsContradict, UnknownName
 from dpcheck.numerics.enclose import enclose
 
 ACCOUNTANTS: Mapping[AccountingMethod, Accountant] = {
@@ -267,7 +267,7 @@ def agreed(lower: float, upper: float, proof: str, method: str) -> float:
     1.0
     """
     if lower > upper * (1 + CROSSED) + CROSSED_ABSOLUTE:
-        raise CannotCertify(
+        raise ProofsContradict(
             f"two proofs contradict each other: at least {lower:.17g} by {proof}, at most {upper:.17g} by "
             f"{method}. One of them is a mistake in dpcheck: trust neither, and please report the event."
         )

@@ -7,20 +7,20 @@ import pytest
 import dpcheck
 from dpcheck.accounting import tradeoff
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
-from dpcheck.core.errors import CannotCertify
+from dpcheck.core.errors import ProofsContradict
 from dpcheck.numerics.side import Side
 
 
 def test_a_lower_side_above_the_upper_one_is_refused(monkeypatch):
     true = dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.01) * 100, delta=1e-5)
     monkeypatch.setattr(DistributionAccountant, "epsilon_lower", lambda *_: true.upper * (1 + 1e-6))
-    with pytest.raises(CannotCertify, match=r"contradict each other.*by pld.*report"):
+    with pytest.raises(ProofsContradict, match=r"contradict each other.*by pld.*report"):
         dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.01) * 100, delta=1e-5)
 
 
 def test_the_same_of_a_delta(monkeypatch):
     monkeypatch.setattr(DistributionAccountant, "delta_lower", lambda *_: 0.9)
-    with pytest.raises(CannotCertify, match=r"contradict each other: at least 0\.9"):
+    with pytest.raises(ProofsContradict, match=r"contradict each other: at least 0\.9"):
         dpcheck.delta(dpcheck.SampledGaussian(1.0, 0.01), epsilon=1.0)
 
 
@@ -28,7 +28,7 @@ def test_the_same_of_a_trade_off(monkeypatch):
     monkeypatch.setattr(
         tradeoff, "tradeoff_by_pld", lambda _side, _rate, bound: 0.9 if bound is Side.LOWER else 0.8
     )
-    with pytest.raises(CannotCertify, match="contradict each other"):
+    with pytest.raises(ProofsContradict, match="contradict each other"):
         dpcheck.tradeoff(dpcheck.SampledGaussian(1.0, 0.01), 0.05)
 
 
