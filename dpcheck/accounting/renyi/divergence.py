@@ -100,13 +100,16 @@ def _(loss: losses.BoundedRangeLoss, orders: Floats) -> Floats:
     log_small = -e + np.log(-np.expm1((1 - a) * e))
     t = np.log((a - 1) / a) + np.log(-np.expm1(-a * e)) - log_small
     # In logarithms: of a large t nothing is left of e^-t, but of e^((a-1) t).
+    # Next to eps nothing is left of 1 - e^(t - eps); no loss, so no divergence, is above eps.
+    known = e - t > 1e-9 * (1 + e)
+    t = np.where(known, t, e / 2)
     log_heads = np.log(-np.expm1(t - e)) - np.log(-np.expm1(-e)) - t
     tails = np.log1p(-np.exp(log_heads))
     moment: Floats = np.logaddexp(a * t + log_heads, a * (t - e) + tails)
     # Exponents of up to a e err by 6 units of themselves, the logarithms beside them by 100; 1e-13 is 900.
     # The moment is stationary at t, so that the rounding of t does not matter.
     moment = moment + 1e-13 * (1 + a * e)
-    return np.minimum(moment / (a - 1), concentrated)
+    return np.minimum(np.where(known, moment / (a - 1), e), concentrated)
 
 
 @renyi.register

@@ -172,7 +172,9 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> tuple[floa
     slip = _slip(np.array([exponent]), ratio, math.sqrt(ratio + 40), 1)
     if ratio > STEEPEST:  # too steep for plain numbers; digits near 1 are lost
         log_base = np.logaddexp(_log_rest(rate), np.log(rate) + loss)
-        total = float(log_sum_exp(exponent * log_base + np.log(np.maximum(mass, 1e-320))))
+        inner = np.log(0.5 * half[:, None] * _WEIGHTS) - x  # the masses themselves may underflow
+        log_mass = np.concatenate([inner.ravel(), [-math.log(2) - ratio, -math.log(2)]])
+        total = float(log_sum_exp(exponent * log_base + log_mass))
         return total, 1e-12 * (1 + abs(total) + abs(exponent) * ratio)
     v = rate * np.expm1(loss)
     near = v < -0.5  # as for the normal law

@@ -8,8 +8,8 @@ from collections.abc import Callable
 Point = tuple[float, float]
 Cost = Callable[[float], float]
 
-# The logarithms of order - 1 that are searched; closer to 1 divergences are lost in rounding.
-LOG_ORDERS = (-14.0, 80.0)
+# The logarithms of order - 1 that are searched: closer to 1, and beyond, divergences are lost in rounding.
+LOG_ORDERS = (-14.0, 20.0)
 STEPS = 60
 FLAT = 1e-5
 _GOLDEN = 0.381966
