@@ -40,6 +40,8 @@ def _rare_answer(often: float, seldom: float) -> FiniteLoss:
     that underflows is not 0: 0 would be an infinite loss.
     """
     often, seldom = often * (1 - 1e-12), max(seldom * (1 + 1e-12), _FAINTEST)
+    if seldom >= often:  # nothing is left, and beyond it they would be apart again
+        return FiniteLoss((1.0,), (1.0,))
     return FiniteLoss((often, 1 - often), (seldom, 1 - seldom))
 
 

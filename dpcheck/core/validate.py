@@ -10,8 +10,10 @@ from dpcheck.core.errors import InvalidParameter
 
 # Counts beyond this are no counts of anything, and leave the range of whole floats.
 MOST = 10**15
-# Scales and losses beyond these are none of anything, and their squares leave the range of floats.
-LEAST_SCALE, LARGEST_SCALE = 1e-150, 1e150
+# Smaller scales have lost digits, and one over them is infinite.
+LEAST_SCALE = 1e-308
+# Squares of these, and of one over them, are floats.
+MODERATE = 1e150
 
 
 def finite(name: str, value: object) -> float:
@@ -30,22 +32,8 @@ def finite(name: str, value: object) -> float:
     return number
 
 
-def non_negative(name: str, value: object) -> float:
-    """A number, 0 or above, no more than LARGEST_SCALE."""
-    number = finite(name, value)
-    if number < 0:
-        raise InvalidParameter(
-            f"{name} must not be negative, got {number:g}.", name=name, value=number
-        )
-    if number > LARGEST_SCALE:
-        raise InvalidParameter(
-            f"{name} must be at most {LARGEST_SCALE:g}, got {number:g}.", name=name, value=number
-        )
-    return number
-
-
 def positive(name: str, value: object) -> float:
-    """A number above 0, no less than LEAST_SCALE and no more than LARGEST_SCALE."""
+    """A finite number above 0, no less than LEAST_SCALE."""
     number = finite(name, value)
     if number <= 0:
         raise InvalidParameter(f"{name} must be above 0, got {number:g}.", name=name, value=number)
@@ -53,7 +41,29 @@ def positive(name: str, value: object) -> float:
         raise InvalidParameter(
             f"{name} must be at least {LEAST_SCALE:g}, got {number:g}.", name=name, value=number
         )
-    return non_negative(name, number)
+    return number
+
+
+def moderate(name: str, value: object) -> float:
+    """A number above 0 whose square is one: between 1/MODERATE and MODERATE."""
+    number = positive(name, value)
+    if not 1 / MODERATE <= number <= MODERATE:
+        raise InvalidParameter(
+            f"{name} must be between {1 / MODERATE:g} and {MODERATE:g}, got {number:g}.",
+            name=name,
+            value=number,
+        )
+    return number
+
+
+def non_negative(name: str, value: object) -> float:
+    """A finite number, 0 or above."""
+    number = finite(name, value)
+    if number < 0:
+        raise InvalidParameter(
+            f"{name} must not be negative, got {number:g}.", name=name, value=number
+        )
+    return number
 
 
 def probability(name: str, value: object) -> float:

@@ -90,9 +90,9 @@ def _fair_masses(k: Array, trials: int) -> Array:
     """P(Binomial(trials, 1/2) = k), rounded up, for k within 12 sd + 60 of the mean and trials >= FEW.
 
     By Stirling's formula with its bounds [Robbins1955]: n! is sqrt(2 pi n) (n/e)^n times a factor between
-    e^(1/(12n+1)) and e^(1/(12n)). With d = 2k - n, exact, the exponent is
-    k log(1 + d/n) + (n-k) log(1 - d/n), |d| <= n/3: two terms of at most |d| each, right within 13 units; all else is at most 100 and errs by 10
-    units of it.
+    e^(1/(12n+1)) and e^(1/(12n)). With d = 2k - n, exact, the exponent is k log(1 + d/n) + (n-k) log(1 - d/n)
+    with |d| <= n/3: two terms of at most |d| each, right within 13 units; all else is at most 100 and errs by
+    10 units of it.
     """
     n, j, d = float(trials), trials - k, 2 * k - trials
     exponent = -(k * np.log1p(d / n) + j * np.log1p(-d / n))
