@@ -29,6 +29,7 @@ from dpcheck.accounting.worst_case import worst_case
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import UnsupportedAdjacency
 from dpcheck.core.events import noise, training
+from dpcheck.numerics.binomial import binomial_mass_below
 from dpcheck.numerics.enclose import enclose
 from dpcheck.numerics.tails import binomial_tail
 
@@ -70,7 +71,7 @@ def _replaced_gaussian(down: float, up: float, rate: float, group: int) -> LossB
         )
     weights = [
         math.comb(group, j) * Fraction(rate) ** j * (1 - Fraction(rate)) ** (group - j)
-        for j in range(1, group + 1)
+        for j in range(1, group + 1 if group <= 8 else 1)
     ]
     if group > 8 or 1 - sum(weights) < _LEAST_REST:
         loss = GroupedLoss(ReplacedSampleLoss(GaussianLoss(up), rate), group)
@@ -222,13 +223,9 @@ def _(event: training.WithReplacementGaussian, adjacency: Adjacency, group: int 
         upper = GroupedLoss(upper, group)
     # The mixture over how often x is drawn, rare ones left out. All other records contribute 0; replaced,
     # all are like the replacement and opposite to x, which counts 2C wherever it is drawn.
-    share = Fraction(1, event.rows)
-    weights = [
-        math.comb(event.batch, j) * share**j * (1 - share) ** (event.batch - j)
-        for j in range(1, min(event.batch, 8) + 1)
-    ]
-    below = tuple(enclose(Fraction(low) * j)[0] for j in range(1, len(weights) + 1))
-    near = tuple(enclose(weight)[0] for weight in weights)
+    drawn = range(1, min(event.batch, 8) + 1)
+    below = tuple(enclose(Fraction(low) * j)[0] for j in drawn)
+    near = tuple(binomial_mass_below(event.batch, event.rows, j) for j in drawn)
     far = 1 if adjacency is Adjacency.ZERO_OUT else 2
     return LossBounds(upper, GaussianMixtureLoss(tuple(far * shift for shift in below), near))
 

@@ -71,6 +71,8 @@ def calibrate(
     >>> calibrate(PureDP(0.25), Budget(1.0)).value
     4
     """
+    if not isinstance(budget, Budget):
+        raise InvalidParameter(f"expected a Budget, got {budget!r}.", value=budget)
     if isinstance(target, Event):
         if steps_per_epoch is None:
             return calibrate_steps(target, budget, adjacency=adjacency, method=method)
@@ -157,17 +159,17 @@ def _bracket(
     if excess(start) > 0:
         low, high = start, start + step
         while excess(high) > 0:
-            step *= 2
-            low, high = high, high + step
-            if high > math.log(_MOST_NOISE):
+            if high >= math.log(_MOST_NOISE):
                 return None, math.inf
+            step *= 2
+            low, high = high, min(high + step, math.log(_MOST_NOISE))
         return low, high
     low, high = start - step, start
     while excess(low) <= 0:
+        if low <= math.log(_LEAST_NOISE):
+            return None, low
         step *= 2
-        low, high = low - step, low
-        if low < math.log(_LEAST_NOISE):
-            return None, high
+        low, high = max(low - step, math.log(_LEAST_NOISE)), low
     return low, high
 
 

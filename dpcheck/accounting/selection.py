@@ -34,8 +34,14 @@ def _steps(event: selection.ReportNoisyMax | selection.AboveThreshold, adjacency
 
 
 def _rare_answer(often: float, seldom: float) -> FiniteLoss:
-    """An answer given with these probabilities on the two sides, moved together by more than rounding."""
-    often, seldom = often * (1 - 1e-12), seldom * (1 + 1e-12)
+    """An answer given with these probabilities on the two sides, moved together by more than rounding.
+
+    Together is below: the test of power `often` and size `seldom` is among those of the pair. A probability
+    that underflows is not 0: 0 would be an infinite loss.
+    """
+    often, seldom = often * (1 - 1e-12), max(seldom * (1 + 1e-12), _FAINTEST)
+    if seldom >= often:  # nothing is left, and beyond it they would be apart again
+        return FiniteLoss((1.0,), (1.0,))
     return FiniteLoss((often, 1 - often), (seldom, 1 - seldom))
 
 
@@ -95,6 +101,10 @@ def _(event: selection.ShuffledReports, adjacency: Adjacency, group: int = 1) ->
     return LossBounds(upper, _counted(event.epsilon, event.people))
 
 
+# Masses below this may have lost digits.
+_FAINTEST = 1e-290
+# Reports that tell more are, below, as if they told no more: masses stay floats.
+_MOST_TOLD = 500.0
 # Weaker reports are not worth mixing; their lattice would leave the range of floats.
 _LEAST = 1e-100
 _CELLS = 4000
@@ -149,7 +159,7 @@ def _told(epsilon: float, k: Array, clones: int) -> Array:
     e = math.exp(-epsilon)
     ahead = 2 * k - (clones + 1)
     smaller = e * np.maximum(k, clones + 1 - k) + np.minimum(k, clones + 1 - k)
-    with np.errstate(divide="ignore"):  # nobody to hide among: all of epsilon
+    with np.errstate(divide="ignore", over="ignore"):  # nobody to hide among: all of epsilon
         loss = np.log1p(-math.expm1(-epsilon) * np.abs(ahead) / smaller)
     loss = np.minimum(loss, epsilon)
     return np.minimum(np.where(ahead > 0, loss * (1 + 1e-13), -loss * (1 - 1e-13)), epsilon)
@@ -163,7 +173,7 @@ def _counted(epsilon: float, people: int) -> FiniteLoss | ResponseLoss | None:
     if people == 1:
         return ResponseLoss(epsilon)
     # Shrunk by far more than the masses err, 3 units a count from the mode.
-    tail = 1 / (1 + math.exp(epsilon * (1 - 1e-8)))
+    tail = 1 / (1 + math.exp(min(epsilon, _MOST_TOLD) * (1 - 1e-8)))
     others = people - 1
     mode, reach = math.floor(people * tail), math.ceil(8 * math.sqrt(others * tail) + 20)
     start, stop = max(0, mode - reach), min(others, mode + reach)
@@ -176,9 +186,11 @@ def _counted(epsilon: float, people: int) -> FiniteLoss | ResponseLoss | None:
     up, down = np.append(0.0, mass), np.append(mass, 0.0)
     p, q = (1 - tail) * up + tail * down, tail * up + (1 - tail) * down
     likeliest = int(np.argmax(p))
-    for end, whole in ((0, start == 0), (-1, stop == others)):
-        if not whole:
-            for table in (p, q):
-                table[likeliest] += table[end]
-                table[end] = 0.0
+    merged = np.minimum(p, q) < _FAINTEST
+    merged[0] |= start > 0
+    merged[-1] |= stop < others
+    merged[likeliest] = False
+    for table in (p, q):
+        table[likeliest] += float(np.sum(table[merged]))
+        table[merged] = 0.0
     return FiniteLoss(tuple(p.tolist()), tuple(q.tolist()))

@@ -198,11 +198,18 @@ def _(event: guarantee.ZCDP, adjacency: Adjacency, group: int = 1) -> LossBounds
     steps = stated_steps(event.adjacency, adjacency) * group
     # Group privacy of zCDP is quadratic [Bun2016, Proposition 1.9]; the Gaussian attains it.
     rho = Fraction(event.rho) * steps**2
-    offset = Fraction(event.xi) * steps * sum(Fraction(1, i) for i in range(1, steps + 1))
+    offset = Fraction(event.xi) * steps * _harmonic(steps)
     return LossBounds(
         ConcentratedLoss(enclose(rho)[1], enclose(offset)[1]),
         GaussianLoss(enclose_root(2 * rho)[0]),
     )
+
+
+def _harmonic(steps: int) -> Fraction:
+    """1 + 1/2 + ... + 1/steps, of many at most 1 + log(steps), rounded up by more than a logarithm errs."""
+    if steps > 1000:
+        return 1 + Fraction(math.log(steps) * (1 + 1e-14))
+    return sum((Fraction(1, i) for i in range(1, steps + 1)), Fraction(0))
 
 
 @worst_case.register

@@ -10,6 +10,10 @@ from dpcheck.core.errors import InvalidParameter
 
 # Counts beyond this are no counts of anything, and leave the range of whole floats.
 MOST = 10**15
+# Smaller scales have lost digits, and one over them is infinite.
+LEAST_SCALE = 1e-308
+# Squares of these, and of one over them, are floats.
+MODERATE = 1e150
 
 
 def finite(name: str, value: object) -> float:
@@ -29,10 +33,26 @@ def finite(name: str, value: object) -> float:
 
 
 def positive(name: str, value: object) -> float:
-    """A finite number above 0."""
+    """A finite number above 0, no less than LEAST_SCALE."""
     number = finite(name, value)
     if number <= 0:
         raise InvalidParameter(f"{name} must be above 0, got {number:g}.", name=name, value=number)
+    if number < LEAST_SCALE:
+        raise InvalidParameter(
+            f"{name} must be at least {LEAST_SCALE:g}, got {number:g}.", name=name, value=number
+        )
+    return number
+
+
+def moderate(name: str, value: object) -> float:
+    """A number above 0 whose square is one: between 1/MODERATE and MODERATE."""
+    number = positive(name, value)
+    if not 1 / MODERATE <= number <= MODERATE:
+        raise InvalidParameter(
+            f"{name} must be between {1 / MODERATE:g} and {MODERATE:g}, got {number:g}.",
+            name=name,
+            value=number,
+        )
     return number
 
 
@@ -67,9 +87,9 @@ def open_probability(name: str, value: object) -> float:
 
 
 def rate(name: str, value: object) -> float:
-    """A number in (0, 1]."""
-    number = finite(name, value)
-    if not 0 < number <= 1:
+    """A number in (0, 1], no less than LEAST_SCALE."""
+    number = positive(name, value)
+    if number > 1:
         raise InvalidParameter(
             f"{name} must be in (0, 1], got {number:g}.", name=name, value=number
         )
@@ -92,10 +112,27 @@ def count(name: str, value: object, *, at_least: int = 1) -> int:
     return number
 
 
+def truth(name: str, value: object) -> bool:
+    """True or False, of any library that has its own; no words, of which "no" would be true."""
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise InvalidParameter(f"{name} must be True or False, got {value!r}.", name=name)
+    return bool(value)
+
+
 def each(name: str, values: object, check: Callable[[str, object], float]) -> tuple[float, ...]:
     """A tuple of numbers, each as `check` has it."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidParameter(
             f"{name} must be a list of numbers, got {values!r}.", name=name, value=values
         )
-    return tuple(check(name, value) for value in values)
+    return tuple(check(name, value) for value in sequence(name, values))
+
+
+def sequence(name: str, values: object) -> tuple[object, ...]:
+    """Anything that can be gone through, as a tuple; an array without a dimension cannot."""
+    try:
+        return tuple(values)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidParameter(
+            f"{name} must be a list, got {values!r}.", name=name, value=values
+        ) from None

@@ -11,7 +11,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from flint import arb
 
+from dpcheck.numerics.balls import below, precision
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
 from dpcheck.numerics.tails import binomial_masses
 
@@ -30,6 +32,18 @@ class Blocks:
     first: Array
     last: Array
     masses: Array
+
+
+def binomial_mass_below(trials: int, rows: int, k: int) -> float:
+    """A float at most P(Binomial(trials, 1/rows) = k), in ball arithmetic.
+
+    >>> round(binomial_mass_below(4, 2, 2), 9)
+    0.375
+    """
+    with precision(256):
+        log = arb(trials + 1).lgamma() - arb(k + 1).lgamma() - arb(trials - k + 1).lgamma()
+        share = 1 / arb(rows)
+        return max(0.0, below(log.exp() * share**k * (1 - share) ** (trials - k)))
 
 
 def likely_blocks(trials: int, rate: float) -> Blocks:
@@ -76,9 +90,9 @@ def _fair_masses(k: Array, trials: int) -> Array:
     """P(Binomial(trials, 1/2) = k), rounded up, for k within 12 sd + 60 of the mean and trials >= FEW.
 
     By Stirling's formula with its bounds [Robbins1955]: n! is sqrt(2 pi n) (n/e)^n times a factor between
-    e^(1/(12n+1)) and e^(1/(12n)). With d = 2k - n, exact, the exponent is
-    k log(1 + d/n) + (n-k) log(1 - d/n), |d| <= n/3: two terms of at most |d| each, right within 13 units; all
-    else is at most 100 and errs by 10 units of it.
+    e^(1/(12n+1)) and e^(1/(12n)). With d = 2k - n, exact, the exponent is k log(1 + d/n) + (n-k) log(1 - d/n)
+    with |d| <= n/3: two terms of at most |d| each, right within 13 units; all else is at most 100 and errs by
+    10 units of it.
     """
     n, j, d = float(trials), trials - k, 2 * k - trials
     exponent = -(k * np.log1p(d / n) + j * np.log1p(-d / n))

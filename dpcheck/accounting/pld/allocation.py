@@ -34,6 +34,8 @@ FINENESS = 0.02
 REACH = 13.5
 # Shifts beyond this many noise scales leave the range of floats.
 STEEPEST = 20.0
+# More batches than this take tens of seconds.
+MOST_BATCHES = 2**24
 # Partial sums with less mass than this, at either end, are dropped or counted as lost.
 FAINT = 1e-45
 # A point found between two others, and what is split between them, errs by less than this share.
@@ -80,6 +82,11 @@ def _total(mu: float, batches: int, side: Side, backwards: bool) -> _Sum:
             f"random allocation with sensitivity over noise {mu:.3g} has likelihood ratios beyond the range "
             "of floats; account the epoch as one Gaussian step of all records instead (its Renyi bound, "
             "method='rdp', holds)."
+        )
+    if batches > MOST_BATCHES:
+        raise CannotCertify(
+            f"random allocation to {batches} batches takes too many doublings; account the epoch as one "
+            "Gaussian step of all records instead (its Renyi bound, method='rdp', holds)."
         )
     power = _one(mu, batches, side, decreasing=backwards)
     total: _Sum | None = None

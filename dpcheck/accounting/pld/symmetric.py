@@ -146,6 +146,8 @@ class WithoutReplacementPair(SymmetricPair):
 
 # Draws of one record more often than this probability count as telling everything.
 RARE = 1e-40
+# More draws of one record than this take minutes.
+MOST_DRAWS = 2000
 
 
 def with_replacement_pair(mu: float, rows: int, batch: int) -> WithoutReplacementPair:
@@ -154,7 +156,13 @@ def with_replacement_pair(mu: float, rows: int, batch: int) -> WithoutReplacemen
     Reference: [Balle2018] Theorem 10: with w_j the probability of j draws and rate = sum_{j>0} w_j,
     F(y') = sum_j w_j F_j(y). Rounded up, and the rarest draws counted as infinite loss.
     """
-    draws = np.arange(1, batch + 1, dtype=np.float64)[: max(64, 40 + 20 * batch // rows)]
+    most = min(batch, max(64, 40 + 20 * batch // rows))
+    if most > MOST_DRAWS:
+        raise CannotCertify(
+            f"a record may be drawn {most} times in one batch, too many shifts for a lattice; the Renyi "
+            "bound still holds: ask for it with method='rdp'."
+        )
+    draws = np.arange(1, most + 1, dtype=np.float64)
     weights = binomial_masses(draws, batch, 1 / rows)
     kept = np.flatnonzero(weights > RARE)
     last = int(kept[-1]) if len(kept) else 0

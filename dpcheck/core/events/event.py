@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.validate import count, finite, open_probability, positive, rate
+from dpcheck.core.validate import count, finite, open_probability, positive, rate, sequence
 
 
 class Event:
@@ -33,6 +33,11 @@ class Event:
         return Parallel((self, other)) if isinstance(other, Event) else NotImplemented
 
 
+def _read_events(node: Sequential | Parallel) -> None:
+    object.__setattr__(node, "events", sequence("events", node.events))
+    _check_events(node.events)
+
+
 def _check_events(events: tuple[Event, ...]) -> None:
     for event in events:
         if not isinstance(event, Event):
@@ -47,8 +52,7 @@ class Sequential(Event):
     natural: ClassVar[Adjacency | None] = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "events", tuple(self.events))
-        _check_events(self.events)
+        _read_events(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,7 @@ class Parallel(Event):
     natural: ClassVar[Adjacency | None] = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "events", tuple(self.events))
-        _check_events(self.events)
+        _read_events(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import ClassVar
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import MOST, each, non_negative, positive, probability
+from dpcheck.core.validate import MOST, each, non_negative, positive, probability, sequence
 
 
 def _read_adjacency(event: PureDP | ApproxDP | ZCDP | GDP | LossDistribution) -> None:
@@ -96,6 +96,8 @@ class LossDistribution(Event):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "step", positive("step", self.step))
+        if self.added is not None and len(sequence("added", self.added)) != 3:
+            raise InvalidParameter("added is (first, masses, infinite) of the other direction.")
         for first, masses, infinite in (
             (self.first, self.masses, self.infinite),
             self.added or (self.first, self.masses, self.infinite),

@@ -13,7 +13,7 @@ from typing import ClassVar
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import count, each, finite, non_negative, positive, rate
+from dpcheck.core.validate import count, each, finite, moderate, non_negative, positive, rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class DiscreteGaussian(Event):
     norm_bound: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
+        object.__setattr__(self, "scale", moderate("scale", self.scale))
         object.__setattr__(self, "norm_bound", count("norm_bound", self.norm_bound))
 
 
@@ -64,7 +64,7 @@ class DiscreteLaplace(Event):
     norm_bound: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive("scale", self.scale))
+        object.__setattr__(self, "scale", moderate("scale", self.scale))
         object.__setattr__(self, "norm_bound", count("norm_bound", self.norm_bound))
 
 

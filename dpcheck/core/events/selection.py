@@ -12,7 +12,7 @@ from typing import ClassVar
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import count, positive
+from dpcheck.core.validate import count, positive, truth
 
 # Kinds of noise under an argmax.
 NOISES = ("laplace", "gumbel", "exponential")
@@ -44,6 +44,7 @@ class ReportNoisyMax(Event):
             raise InvalidParameter(
                 f"noise must be one of {', '.join(NOISES)}, got {self.noise!r}.", name="noise"
             )
+        object.__setattr__(self, "monotone", truth("monotone", self.monotone))
         _read_adjacency(self)
 
 
@@ -80,6 +81,7 @@ class AboveThreshold(Event):
         for name in ("threshold_noise", "query_noise"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))
         object.__setattr__(self, "positives", count("positives", self.positives))
+        object.__setattr__(self, "monotone", truth("monotone", self.monotone))
         _read_adjacency(self)
 
 

@@ -13,11 +13,11 @@ from typing import ClassVar
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import count, each, finite, non_negative, positive, rate
+from dpcheck.core.validate import count, each, finite, moderate, non_negative, positive, rate
 
 
 def _check_noise(event: Event) -> None:
-    value = positive("noise_multiplier", getattr(event, "noise_multiplier"))  # noqa: B009 - mixed types
+    value = moderate("noise_multiplier", getattr(event, "noise_multiplier"))  # noqa: B009 - mixed types
     object.__setattr__(event, "noise_multiplier", value)
 
 
