@@ -137,7 +137,11 @@ def _distribution(draw: Draw) -> Event:
     tail = draw.log(1e-30, 1e-3) if draw.chance(0.3) else 0.0
     first = int(draw.rng.integers(-20, 10))
     shares = tuple(float(mass) * (1 - tail) for mass in masses)
-    return dpcheck.LossDistribution(draw.log(1e-4, 1.0), first, shares, tail)
+    step = draw.log(1e-4, 1.0)
+    # Q has a mass of at most 1: E e^-L <= 1, moved up as far as it takes.
+    mass = math.fsum(share * math.exp(-(first + i) * step) for i, share in enumerate(shares))
+    first += max(0, math.ceil(math.log(mass) / step))
+    return dpcheck.LossDistribution(step, first, shares, tail)
 
 
 LEAVES: dict[str, Callable[[Draw], Event]] = {

@@ -25,6 +25,9 @@ from dpcheck.core.events.event import Event, natural_adjacency
 from dpcheck.core.validate import finite, non_negative, probability
 from dpcheck.numerics.enclose import enclose
 
+# Products with larger orders leave the range of floats.
+LARGEST_ORDER = 1e150
+
 
 def _resolve(event: Event, adjacency: Adjacency | str | None) -> Adjacency:
     if not isinstance(event, Event):
@@ -135,6 +138,12 @@ def rdp(event: Event, order: float, *, adjacency: Adjacency | str | None = None)
     relation, alpha = _resolve(event, adjacency), finite("order", order)
     if alpha <= 1:
         raise InvalidParameter(f"order must be above 1, got {alpha:g}.", name="order", value=alpha)
+    if alpha > LARGEST_ORDER:
+        raise InvalidParameter(
+            f"order must be at most {LARGEST_ORDER:g}, got {alpha:g}; epsilon at delta 0 is the limit.",
+            name="order",
+            value=alpha,
+        )
     orders = np.array([alpha])
     bounds = []
     for profile in profiles(event, relation):

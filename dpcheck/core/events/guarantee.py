@@ -110,11 +110,31 @@ class LossDistribution(Event):
                     f"the masses of a loss distribution add up to {total + infinite:g}, less than 1; what is "
                     "missing may have any loss, so add it to infinite."
                 )
+            _check_curve(self.step, first, masses, infinite)
         object.__setattr__(self, "masses", tuple(map(float, self.masses)))
         if self.added is not None:
             first, masses, infinite = self.added
             object.__setattr__(self, "added", (first, tuple(map(float, masses)), float(infinite)))
         _read_adjacency(self)
+
+
+def _check_curve(step: float, first: int, masses: tuple[float, ...], infinite: float) -> None:
+    """Refuse losses that no pair of laws has, nor lies below: F(y) = E_P (1 - y e^-L)+ is at least 1 - y.
+
+    F is made of straight lines between its kinks at y = e^loss, so these are looked at, the largest first.
+    """
+    above = shrunk = 0.0  # the mass above a loss, and the same times e^-(its distance)
+    for i in range(len(masses) - 1, -1, -1):
+        loss = (first + i) * step
+        least = -math.expm1(min(loss, 0.0))
+        if infinite + above - shrunk < least - 1e-9:
+            raise InvalidParameter(
+                f"no mechanism has these losses: its delta at epsilon {loss:g} would be "
+                f"{infinite + above - shrunk:g}, and no delta is below 1 - e^epsilon = {least:g} there. "
+                "Losses are log(P/Q) under P; are their signs the other way round?"
+            )
+        above += masses[i]
+        shrunk = (shrunk + masses[i]) * math.exp(-step)
 
 
 @dataclass(frozen=True, slots=True)

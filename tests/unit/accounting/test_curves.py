@@ -72,3 +72,19 @@ def test_a_curve_with_dents_is_covered_all_the_same() -> None:
         assert value <= delta * 1.05
     with pytest.raises(InvalidParameter, match="less than 1"):
         dpcheck.LossDistribution(0.1, 0, (0.5,))
+
+
+def test_losses_with_their_signs_turned_around_are_refused():
+    event = dpcheck.Gaussian(1.0)
+    levels = np.arange(-61, 61) * 0.1  # losses are rounded up
+    masses = np.diff(norm.cdf(levels, loc=0.5, scale=1.0))
+    masses[0] += norm.cdf(-6.1, loc=0.5)
+    given = dpcheck.LossDistribution(0.1, -60, tuple(masses), 1 - masses.sum())
+    assert dpcheck.epsilon(given, delta=1e-3).upper == pytest.approx(
+        dpcheck.epsilon(event, delta=1e-3).upper, rel=0.05
+    )
+    with pytest.raises(InvalidParameter, match="signs the other way round"):
+        dpcheck.LossDistribution(0.1, -60, tuple(masses[::-1]), 1 - masses.sum())
+    # An epsilon of 0 for whatever else is released with it: found by the fuzz.
+    with pytest.raises(InvalidParameter, match="no mechanism has these losses"):
+        dpcheck.LossDistribution(0.152, -10, (0.398, 0.0133, 0.0001, 0.5886))

@@ -255,3 +255,41 @@ def test_renyi_answers_say_what_their_arithmetic_assumes():
         assert any("elementary functions" in text for text in bound.assumes)
     exact = dpcheck.epsilon(dpcheck.Gaussian(1.0), delta=1e-5)
     assert not any("elementary functions" in text for text in exact.assumes)
+
+
+def test_bounded_ranges_at_huge_orders():
+    """At orders beyond 1e17 the loss next to the range was lost in rounding, and the divergence with it."""
+    loss = losses.BoundedRangeLoss(0.026134224680499866)
+    orders = np.array([2.0, 1e4, 1e8, 1e12, 1e16, 1e18, 1e30])
+    found = renyi(loss, orders)
+    assert (np.diff(found) >= -1e-12).all()
+    with mpmath.workdps(80):
+        e = mpmath.mpf(loss.epsilon)
+        for order, value in zip(orders.tolist(), found.tolist(), strict=True):
+            a = mpmath.mpf(order)
+            # The loss is t or t - e; the worst t is stationary.
+            t = mpmath.log((a - 1) / a * -mpmath.expm1(-a * e) / -mpmath.expm1((1 - a) * e)) + e
+            head = mpmath.expm1(t - e) / mpmath.expm1(-e) * mpmath.exp(-t)
+            moment = head * mpmath.exp(a * t) + (1 - head) * mpmath.exp(a * (t - e))
+            assert mpmath.log(moment) / (a - 1) <= value <= loss.epsilon * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("t", [1 + 1e-12, 1 + 1e-6, 1.001, 3.0, -2.0])
+def test_steep_sampled_laplace_moments_whose_masses_underflow(t):
+    """Masses of e^-740 were raised to 1e-320: the lower side at order 1 + 1e-12 was 5e12."""
+    ratio, rate = 1 / 0.0013406527420924573, 0.0015362966149510993
+    value, error = laplace_log_moment(ratio, rate, t)
+    with mpmath.workdps(50):
+        r, q, power = mpmath.mpf(ratio), mpmath.mpf(rate), mpmath.mpf(t)
+
+        def grown(loss):
+            return (1 + q * mpmath.expm1(loss)) ** power
+
+        between = mpmath.quad(
+            lambda x: mpmath.exp(-x) / 2 * grown(2 * x - r), mpmath.linspace(0, r, 120)
+        )
+        truth = mpmath.log(between + mpmath.exp(-r) / 2 * grown(r) + grown(-r) / 2)
+    assert abs(truth - value) <= error <= 1e-8
+    event = dpcheck.SampledLaplace(1 / ratio, rate)
+    if t > 1:
+        assert dpcheck.rdp(event, t, adjacency="add-remove").lower <= truth / (t - 1)
