@@ -32,6 +32,7 @@ from dpcheck.core.events.event import Event
 from dpcheck.core.events.guarantee import NotPrivate
 from dpcheck.core.events.serialize import to_dict
 from dpcheck.core.events.training import SampledGaussian
+from dpcheck.core.validate import non_negative
 from dpcheck.execution.progress import Progress
 
 SCHEMA = "dpcheck.account/1"
@@ -94,6 +95,8 @@ def command(
         given = options | {"steps": steps, "epochs": epochs, "adjacency": adjacency}
         dpda.account(mechanism.replace("-", "_"), given, delta, layout)
         return
+    if claim is not None:
+        non_negative("claim", claim)
     step = read_event(mechanism, options)
     times = repetitions(steps, epochs, step)
     event = step if times == 1 else step * times

@@ -88,12 +88,12 @@ def open_probability(name: str, value: object) -> float:
 
 def rate(name: str, value: object) -> float:
     """A number in (0, 1], no less than LEAST_SCALE."""
-    number = positive(name, value)
-    if number > 1:
+    number = finite(name, value)
+    if not 0 < number <= 1:
         raise InvalidParameter(
             f"{name} must be in (0, 1], got {number:g}.", name=name, value=number
         )
-    return number
+    return positive(name, number)
 
 
 def count(name: str, value: object, *, at_least: int = 1) -> int:

@@ -314,3 +314,11 @@ def test_every_step_has_a_name_in_the_shell():
         and value is not package.Event
     }
     assert kinds - {kind.__name__ for kind in KINDS.values()} <= made_of_others
+
+
+@pytest.mark.parametrize("claim", ["nan", "-1", "inf"])
+def test_a_claim_that_is_no_epsilon_is_refused(dpcheck, claim):
+    # nan was said to lie between the bounds.
+    shown = dpcheck("account", "gaussian", "--noise", "1", "--delta", "1e-5", "--claim", claim)
+    assert shown.returncode == 2
+    assert "claim must" in shown.stderr
