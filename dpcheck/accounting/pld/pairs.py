@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -187,6 +187,8 @@ class SmoothPair(LossPair):
 def _with_atoms(base: LatticeLoss, atoms: Atoms, low: float, high: float) -> LatticeLoss:
     """Add atoms to an upper measure of losses between `low` and `high`."""
     result = upper_atoms(base.lattice, atoms, low, high)
+    if not result.masses.any():  # nor is there a place for it
+        return replace(base, infinite=base.infinite + result.infinite)
     first = min(base.first, result.first)
     last = max(base.first + len(base.masses), result.first + len(result.masses))
     masses = np.zeros(last - first)
@@ -202,8 +204,8 @@ def upper_atoms(
 ) -> LatticeLoss:
     """Atoms on the lattice from above; below `low` raised, above `high` made infinite."""
     losses = atoms.losses()
-    # `high` may come from the same losses by another order of operations.
-    gone = (losses > high + 1e-12 * (1 + abs(high))) | (losses == math.inf)
+    # `high` may come from the same losses by another order of operations, or rounded to ten digits by a plan.
+    gone = (losses > high + 1e-9 * (1 + abs(high))) | (losses == math.inf)
     finite = np.where(np.isfinite(losses), losses, 0.0)
     losses = losses + ATOM_UNITS * UNIT * (1 + np.abs(finite)) + 2 * atoms.error
     p = atoms.p * (1 + atoms.error + 2 * UNIT)
