@@ -121,12 +121,13 @@ def spread(lattice: Lattice, cells: Cells, infinite: float) -> LatticeLoss:
     # exp(level) errs by the rounding of the level too.
     # Beyond e^700 the Q-masses count as 0: that only moves mass to the right.
     scaled = cells.q * np.exp(np.minimum(levels, 700.0))
-    scaled = np.where(levels > 700.0, 0.0, scaled) * (1 - (ELEMENTARY + 4 * UNIT * np.abs(levels)))
+    scaled *= 1 - (ELEMENTARY + 4 * UNIT * np.abs(levels))
+    scaled[levels > 700.0] = 0.0
     # More than e^700 times the mass is all of it, below.
     raised = np.expm1(np.minimum(cells.under, 700.0)) + 4 * UNIT
     right = (cells.p - scaled) + cells.p * raised
     with np.errstate(over="ignore"):  # beyond the largest float is beyond p, and below -it below 0
-        right = np.clip(right * ((1 + 2 * ELEMENTARY) / width), 0.0, cells.p)
+        right = np.maximum(np.minimum(right * ((1 + 2 * ELEMENTARY) / width), cells.p), 0.0)
     left = cells.p - right
     beyond = cells.p * ((1 + 2 * ELEMENTARY) * -np.expm1(-cells.over) / width)
     first = int(cells.index.min())
@@ -170,8 +171,9 @@ def pool(
     at = np.minimum(np.floor(where), last).astype(np.int64)
     over = _excess(lattice, at, p, q, slack)
     high = np.flatnonzero(over < 0)
-    at[high] -= 1
-    over[high] = _excess(lattice, at[high], p[high], q[high], slack)
+    if len(high):
+        at[high] -= 1
+        over[high] = _excess(lattice, at[high], p[high], q[high], slack)
     # An entry that is still below its point is dropped (F only shrinks).
     p = np.where(over >= 0, p, 0.0)
     # On a point but for rounding: ask for no help.
@@ -222,7 +224,7 @@ def pool(
 
 def _helpers(at: Indices, left: Array) -> tuple[Indices, Indices]:
     """The nearest points with mass below `at` and above `at` + 1; these themselves where there are none."""
-    points = np.unique(np.where(left > 0, at, at + 1))
+    points = np.sort(np.where(left > 0, at, at + 1))
     below, above = np.searchsorted(points, at), np.searchsorted(points, at + 1, side="right")
     before = np.where(below > 0, points[below - 1], at)
     after = np.where(above < len(points), points[np.minimum(above, len(points) - 1)], at + 1)

@@ -34,13 +34,15 @@ def laplace_masses(cuts: Array, mean: float | Array) -> tuple[Array, Array]:
 
 
 def _between(z: Array, tail: Array, error: Array) -> tuple[Array, Array]:
-    """Differences of tails, each taken on the side where it is small."""
+    """Differences of tails, each taken on the side where it is small; z does not fall."""
     left, right = z[..., :-1], z[..., 1:]
     low, high = tail[..., :-1], tail[..., 1:]
-    below = high - low
-    mass = np.where(right <= 0, below, np.where(left >= 0, -below, 1.0 - low - high))
-    mass = np.maximum(mass, 0.0)
-    error = np.where(left == right, 0.0, error[..., :-1] + error[..., 1:] + 4 * UNIT * mass)
+    # A difference below 0 stands for a mass of at least 0: without its sign it is nearer.
+    mass = np.abs(high - low)
+    across = (left < 0) & (right > 0)
+    mass[across] = np.maximum(1.0 - low[across] - high[across], 0.0)
+    error = error[..., :-1] + error[..., 1:] + 4 * UNIT * mass
+    error[left == right] = 0.0
     return mass, error
 
 

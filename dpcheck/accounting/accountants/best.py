@@ -18,7 +18,7 @@ from dpcheck.accounting.accountants.selected import SelectionAccountant
 from dpcheck.accounting.accountants.variation import VariationAccountant
 from dpcheck.accounting.assumptions import ARITHMETIC, PLAIN_ARITHMETIC
 from dpcheck.accounting.compose import Profile
-from dpcheck.accounting.losses import BoundedLoss, LossBounds, WithoutReplacementLoss
+from dpcheck.accounting.losses import BoundedLoss, LossBounds, SelectedLoss, WithoutReplacementLoss
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import ProofsContradict, UnknownName
@@ -38,6 +38,8 @@ ACCOUNTANTS: Mapping[AccountingMethod, Accountant] = {
         SelectionAccountant(),
     )
 }
+# The lower side of a selection is that of one run, which is far below the upper one.
+ROUGH = DistributionAccountant(share=2e-3)
 METHODS: tuple[str, ...] = tuple(method.value for method in ACCOUNTANTS)
 BEST = "best"
 # An upper bound this close to the lower one is not improved upon.
@@ -158,6 +160,8 @@ def _settles(accountant: Accountant, side: OneSide, gap: float, value: float) ->
 
 def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant]:
     """The optimal composition of pure mechanisms first where it is exact or quick; the others see more."""
+    if any(isinstance(loss, SelectedLoss) for loss, _ in side.parts):
+        chosen = [ROUGH if a.method is ROUGH.method else a for a in chosen]
     exact = any(
         isinstance(loss, BoundedLoss) or response_epsilon(loss) is not None
         for loss, _ in side.parts

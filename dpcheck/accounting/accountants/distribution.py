@@ -57,9 +57,15 @@ class OneLaw:
 
 
 class DistributionAccountant(Accountant):
-    """Certified on both sides; says nothing where no lattice fits into memory."""
+    """Certified on both sides; says nothing where no lattice fits into memory.
+
+    Epsilons may cost a `share` of themselves, where that is more than what they cost anyway.
+    """
 
     method = AccountingMethod.DISTRIBUTION
+
+    def __init__(self, share: float = 0.0) -> None:
+        self.share = share
 
     def supports(self, parts: Parts) -> bool:
         """Whether every loss that matters can be put on a lattice from above."""
@@ -72,7 +78,10 @@ class DistributionAccountant(Accountant):
             return math.inf
         kept, negligible = _without_negligible(parts)
         found = _worse_direction(
-            kept, Side.UPPER, lambda ways, side: worse_epsilon(ways, delta, side), math.inf
+            kept,
+            Side.UPPER,
+            lambda ways, side: worse_epsilon(ways, delta, side, self.share),
+            math.inf,
         )
         return math.nextafter(negligible + found, math.inf) if negligible else found
 
@@ -106,7 +115,7 @@ class DistributionAccountant(Accountant):
         try:
             ways = [compose_pld(way, Side.UPPER) for way in _ways(kept)]
             worse = max(ways, key=lambda way: way.estimate(delta))
-            terms = worse.solve(delta).terms
+            terms = worse.solve(delta, self.share).terms
         except CannotCertify:
             return None
         if terms is None:
@@ -120,7 +129,7 @@ class DistributionAccountant(Accountant):
         if delta <= 0 or not known:
             return 0.0
         return _worse_direction(
-            known, Side.LOWER, lambda ways, side: worse_epsilon(ways, delta, side), 0.0
+            known, Side.LOWER, lambda ways, side: worse_epsilon(ways, delta, side, self.share), 0.0
         )
 
     def delta_lower(self, parts: Parts, epsilon: float) -> float:

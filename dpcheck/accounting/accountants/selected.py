@@ -42,6 +42,8 @@ from dpcheck.numerics.rounding import Array
 BALANCED, TRIES = 5e-5, 20
 # Lattices are asked at another delta than their own where less than this share is allowance for error.
 QUIET, LAWS = 1e-4, 5
+# Share of epsilon that lattices of one run may cost: the bounds on a selection are much further apart.
+ROUGH = 2e-4
 # About where the two terms are equal.
 _AROUND = 0.05
 # Sums, products and logarithms below err by a few units each; this is 4,500 of them.
@@ -134,7 +136,7 @@ def _one_run(
         # The formula for delta solved for epsilon: a logarithm of 8 units, a sum; 1e-14 is 90.
         one = max(ratio + 2 * math.log1p(-min(delta, 0.5)), 0.0) + 1e-14 * (ratio + 2)
         return one, 0.0, lambda e: math.log1p(odds * _closed(parts, e))
-    distribution = DistributionAccountant()
+    distribution = DistributionAccountant(ROUGH)
     one = distribution.epsilon(parts, delta) if distribution.supports(parts) else math.inf
     if math.isfinite(one):
         law, start = _law_near(parts, one, delta, odds)
@@ -150,11 +152,11 @@ def _law_near(parts: Parts, one: float, delta: float, odds: float) -> tuple[OneL
     """A lattice that says something at a good e, and that e: the one for `delta` if it does."""
     law, start = None, math.nan
     for _ in range(LAWS):
-        start, law = _start(one, delta, odds), DistributionAccountant().one_law(parts, delta)
+        start, law = _start(one, delta, odds), DistributionAccountant(ROUGH).one_law(parts, delta)
         if law is None or law.deltas(np.array([start]))[1][0] <= QUIET:
             break
         delta = math.expm1(start) / odds
-        one = DistributionAccountant().epsilon(parts, delta)
+        one = DistributionAccountant(ROUGH).epsilon(parts, delta)
     return law, start
 
 

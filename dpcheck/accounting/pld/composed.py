@@ -97,8 +97,11 @@ class ComposedLoss:
         """The moments of the whole law."""
         return Cumulants(self.parts)
 
-    def epsilon(self, delta: float) -> float:
-        """The smallest epsilon >= 0 with divergence at most `delta`, on this object's side."""
+    def epsilon(self, delta: float, share: float = 0.0) -> float:
+        """The smallest epsilon >= 0 with divergence at most `delta`, on this object's side.
+
+        The lattice may cost a `share` of it, where that is more than what it may cost anyway.
+        """
         if delta >= 1.0 or not self.parts:
             return 0.0
         if delta <= 0.0:
@@ -110,7 +113,7 @@ class ComposedLoss:
         if self._certain_leak() > delta:
             return math.inf
         most = self._largest_loss() if self.side is Side.UPPER else math.inf
-        return max(min(self.solve(delta).value, most), 0.0)
+        return max(min(self.solve(delta, share).value, most), 0.0)
 
     def within(self, epsilon: float, delta: float, spare: float) -> bool:
         """Whether a lattice that may cost `spare` proves divergence at most `delta` at `epsilon` >= 0."""
@@ -161,14 +164,15 @@ class ComposedLoss:
     def _plan(self, delta: float) -> tuple[TiltPlan, Hashable]:
         return planned(self.losses, self.counts, self.side, round(math.log(delta)))
 
-    def solve(self, delta: float) -> Solution:
+    def solve(self, delta: float, share: float = 0.0) -> Solution:
         """epsilon of any sign, with the spectrum it was found with.
 
         The plan depends on the counts and on delta only by bands, so that one spectrum answers many
         questions and equal questions always get equal answers; where it is not good enough another is
         made for this question alone.
         """
-        best = self._solution(self._shared_spectrum(delta), delta)
+        spare = share * abs(self._plan(delta)[0].center)
+        best = self._solution(self._shared_spectrum(delta, spare), delta)
         if best.quiet:
             return best
         cumulants = Cumulants(self.parts, math.log(delta))

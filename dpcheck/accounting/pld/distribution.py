@@ -59,24 +59,25 @@ def pld_epsilon(parts: Sequence[tuple[Loss, int]], delta: float, side: Side) -> 
     return compose(parts, side).epsilon(delta)
 
 
-def worse_epsilon(ways: Sequence[Parts], delta: float, side: Side) -> float:
+def worse_epsilon(ways: Sequence[Parts], delta: float, side: Side, share: float = 0.0) -> float:
     """epsilon(delta) of the worse of several directions, certified on `side`.
 
-    Above, a direction that is estimated to cost less is proved to by a coarser lattice. Below, any one
-    direction is a bound; the others are asked only where the estimates are too close to tell.
+    Lattices may cost a `share` of epsilon, where that is more than what they may cost anyway. Above, a
+    direction that is estimated to cost less is proved to by a coarser lattice. Below, any one direction is a
+    bound; the others are asked only where the estimates are too close to tell.
     """
     if len(ways) == 1:
-        return _epsilon(ways[0], delta, side)
+        return _epsilon(ways[0], delta, side, share)
     estimates = _estimates(tuple(map(_banded, ways)), side, round(math.log(delta)))
     order = sorted(range(len(ways)), key=lambda i: -estimates[i])
-    found = _epsilon(ways[order[0]], delta, side)
+    found = _epsilon(ways[order[0]], delta, side, share)
     for i in order[1:]:
         if math.isinf(found):
             break
         gap = estimates[order[0]] - estimates[i]
         if side is Side.LOWER:
             if not gap > CLOSE * abs(estimates[i]) or found <= 0:
-                found = max(found, _epsilon(ways[i], delta, side))
+                found = max(found, _epsilon(ways[i], delta, side, share))
             continue
         spare = min(gap * SPARED, MOST_SPARED * abs(estimates[i]))
         one, added = compose(ways[i], side).lean(delta)
@@ -84,13 +85,14 @@ def worse_epsilon(ways: Sequence[Parts], delta: float, side: Side) -> float:
         if left < 0 or not (
             _surely_within(one, left, delta, spare) or one.within(left, delta, spare)
         ):
-            found = max(found, _epsilon(ways[i], delta, side))
+            found = max(found, _epsilon(ways[i], delta, side, share))
     return found
 
 
-def _epsilon(way: Parts, delta: float, side: Side) -> float:
+def _epsilon(way: Parts, delta: float, side: Side, share: float) -> float:
     one, added = compose(way, side).lean(delta)
-    return math.nextafter(one.epsilon(delta) + added, math.inf) if added else one.epsilon(delta)
+    found = one.epsilon(delta, share)
+    return math.nextafter(found + added, math.inf) if added else found
 
 
 def _banded(way: Parts) -> Parts:

@@ -22,6 +22,7 @@ from dpcheck.numerics.tails import laplace_masses, normal_masses
 
 # Cells times means that are computed in one call.
 AT_ONCE = 4096
+_ZERO, _ONE = np.zeros(1), np.ones(1)
 # Beyond this many standard deviations a normal tail underflows float64.
 REACH = 37.0
 
@@ -75,9 +76,9 @@ class MixturePair(SmoothPair):
         largest = terms[0][0] if len(terms) == 1 else np.max([a for a, _, _ in terms], axis=0)
         # sum w (e^a - 1), scaled by e^-largest where that is large; no cancellation for small w.
         large = float(largest.max(initial=0.0)) > 30.0
-        shift = np.where(largest > 30.0, largest, 0.0) if large else np.zeros(1)
-        unscale = np.exp(-shift)
-        value, error, slope = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+        shift = np.where(largest > 30.0, largest, 0.0) if large else _ZERO
+        unscale = np.exp(-shift) if large else _ONE
+        value, error, slope = _ZERO, _ZERO, _ZERO
         for (a, a_error, a_slope), weight in zip(terms, mixture.weights, strict=True):
             change = weight * np.expm1(np.minimum(a, 30.0) if large else a)
             # w e^a: the rounding of the sum is far less than the room in what it bounds.
@@ -85,13 +86,17 @@ class MixturePair(SmoothPair):
             if large:
                 grown = weight * np.exp(a - shift)
                 change = np.where(shift > 0, grown - weight * unscale, change)
-            value += change
-            error += grown * (a_error + 2 * UNIT * np.abs(a)) + 2 * ELEMENTARY * np.abs(change)
-            slope += grown * a_slope
+            value = value + change
+            error = error + grown * (a_error + 2 * UNIT * np.abs(a))
+            error += 2 * ELEMENTARY * np.abs(change)
+            slope = slope + grown * a_slope
         total = value + unscale
-        error += 2 * UNIT * (np.abs(value) + (np.where(shift > 0, unscale, 0.0) if large else 0.0))
-        near = (value < -0.5) & (shift <= 0)
-        if near.any():  # the digits of 1 + value are those of the sum without the 1
+        error += 2 * UNIT * np.abs(value)
+        if large:
+            error += np.where(shift > 0, 2 * UNIT * unscale, 0.0)
+        if float(value.min(initial=0.0)) < -0.5:
+            # The digits of 1 + value are those of the sum without the 1.
+            near = (value < -0.5) & (shift <= 0)
             total[near], error[near] = _sum_near(mixture, terms, near)
             result = np.log1p(np.where(near, 0.0, value))
             result[near] = np.log(np.maximum(total[near], TINY))
@@ -105,6 +110,8 @@ class MixturePair(SmoothPair):
     def loss(self, x: Array) -> tuple[Array, Array]:
         """(loss, error): the difference of the two log ratios."""
         p, p_error, _ = self._log_ratio(x, self.p)
+        if not self.q.means:
+            return p, p_error
         q, q_error, _ = self._log_ratio(x, self.q)
         return p - q, p_error + q_error + 2 * UNIT * np.abs(p - q)
 
@@ -149,9 +156,10 @@ class MixturePair(SmoothPair):
         else:
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 a = np.log1p(np.maximum(np.expm1(np.minimum(wanted, 600.0)) / weight, -1.0))
-            a = np.where(wanted > 600.0, wanted - math.log(weight), a)
-        x = np.clip(self.place(a, mean), *self.ends)
-        return np.maximum.accumulate(x)
+            if float(wanted.max(initial=0.0)) > 600.0:
+                a = np.where(wanted > 600.0, wanted - math.log(weight), a)
+        x = np.minimum(np.maximum(self.place(a, mean), self.ends[0]), self.ends[1])
+        return np.asarray(np.maximum.accumulate(x))
 
     @cached_property
     def _grid(self) -> tuple[Array, Array]:
@@ -241,7 +249,7 @@ class NormalPair(MixturePair):
     def exponent(self, x: Array, mean: float) -> tuple[Array, Array, Array]:
         """(log ratio, error, slope) of this law."""
         product, half = mean * x, mean * mean / 2
-        return product - half, 4 * UNIT * (np.abs(product) + half), np.full_like(x, mean)
+        return product - half, 4 * UNIT * (np.abs(product) + half), np.array(mean)
 
     def place(self, exponent: Array, mean: float) -> Array:
         """The inverse of `exponent`."""
