@@ -255,6 +255,21 @@ class NormalPair(MixturePair):
         """The inverse of `exponent`."""
         return exponent / mean + mean / 2
 
+    def merged_to(self, level: float, sign: int) -> float | None:
+        """By a formula where only one side is a mixture, of one shifted part; for searching only."""
+        if len(self.p.means) + len(self.q.means) != 1 or abs(level) > 600.0:
+            return None
+        forward = 1 if self.p.means else -1
+        side = self.p if forward > 0 else self.q
+        mean, weight = side.means[0], side.weights[0]
+        above = math.expm1(forward * level) / weight
+        if above <= -1:  # beyond the end: nothing, or all there is as seen from the other end
+            return math.nan if sign == forward else 0.0
+        x = (math.log1p(above) / mean + mean / 2) * -sign / math.sqrt(2)
+        plain, moved = math.erfc(x), math.erfc(x + sign * mean / math.sqrt(2))
+        share = weight * (moved / plain - 1) if plain else -1.0
+        return forward * math.log1p(share) if share > -1 else math.nan
+
     def nodes(self) -> tuple[Array, Array]:
         """A coarse picture for planning."""
         spacing = 0.2

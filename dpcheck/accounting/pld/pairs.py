@@ -179,6 +179,12 @@ class SmoothPair(LossPair):
         p, p_error, q, q_error = self.masses(np.maximum.accumulate(cuts))
         return np.maximum(p - p_error, 0.0), q + q_error
 
+    def merged_to(self, level: float, sign: int) -> float | None:  # noqa: ARG002
+        """About the loss that all from the low end (sign 1) or the high end (-1) to `level` merges to; nan if
+        that is nothing, None if there is no formula.
+        """
+        return None
+
     @abstractmethod
     def end_loss(self, sign: float) -> float:
         """The infimum (sign 1) or supremum (sign -1) of the loss, on the far side of rounding."""

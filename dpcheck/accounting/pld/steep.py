@@ -12,9 +12,9 @@ wastes little.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from dpcheck.numerics.rounding import UNIT, Array
 # Neighbouring cells that differ by more than this factor count as steep.
 STEEP = 2.5
 MAX_CHAIN = 40
+Point: TypeAlias = tuple[float, float]
+
 # Where the level that an end merges to is looked for, as shares of the way to the other end.
 _FROM_END = np.concatenate(([0.0], np.geomspace(1e-7, 1.0, 255)))
 MAX_STEPS, MAX_SECANTS = 4, 60
@@ -40,6 +42,9 @@ class Cuttable(Protocol):
 
     def lower_masses(self, cuts: Array) -> tuple[Array, Array]:
         """(p rounded down, q rounded up) between cuts."""
+
+    def merged_to(self, level: float, sign: int) -> float | None:
+        """About the loss that all from an end to `level` merges to; nan: to nothing, None: no formula."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +123,10 @@ def _look(
     pair: Cuttable, step: float, sign: int, near: float, far: float
 ) -> tuple[float, float] | None:
     """About the level that all from the end to half a step beyond it merges to, and the slope of what is
-    missed there, from many levels at once.
+    missed there: by a formula, or from many levels at once.
     """
+    if pair.merged_to(near, sign) is not None and pair.merged_to(far, sign) is not None:
+        return _searched(pair, step, sign, near, far)
     levels = near + (far - near) * _FROM_END
     p, q, _ = _cells(pair, levels + sign * step / 2, sign)
     beyond = _beyond(np.cumsum(p), np.cumsum(q), levels, step, sign)
@@ -131,6 +138,28 @@ def _look(
     around = slice(max(at - 3, 0), at + 3)
     level = _inverse(beyond[around].tolist(), levels[around].tolist())
     return (level if min(low, high) <= level <= max(low, high) else low), slope
+
+
+def _searched(
+    pair: Cuttable, step: float, sign: int, near: float, far: float
+) -> tuple[float, float] | None:
+    """The same by the pair's formula."""
+
+    def missed(level: float) -> float:
+        merged = pair.merged_to(level + sign * step / 2, sign)
+        if merged is None or math.isnan(merged):
+            return step
+        return sign * (merged - level - _inside(step))
+
+    # The first crossing as seen from the end: all there is merges to a level too.
+    away = step
+    while away < abs(far - near) and missed(near + sign * away) > 0:
+        away *= 1.25
+    found = _crossing(missed, near, near + sign * min(away, abs(far - near)), step)
+    if found is None:
+        return None
+    before, last = found
+    return last[0], (last[1] - before[1]) / (last[0] - before[0])
 
 
 def _inverse(values: Sequence[float], places: Sequence[float]) -> float:
@@ -147,8 +176,22 @@ def _inverse(values: Sequence[float], places: Sequence[float]) -> float:
 def _chained(
     pair: Cuttable, step: float, sign: int, chain: int, near: float, far: float
 ) -> End | None:
-    """The end with cells chained to it, at the level it merges to: by secants, kept between two levels."""
-    low, high = (_missing(pair, level, sign, chain, step) for level in (near, far))
+    """The end with cells chained to it, at the level it merges to."""
+    ends: dict[float, End] = {}
+
+    def missed(level: float) -> float:
+        end = ends[level] = _merged(pair, level, sign, chain, step)
+        return float(_beyond(end.p[-1:], end.q[-1:], np.array([level]), step, sign)[0])
+
+    found = _crossing(missed, near, far, step)
+    return None if found is None else ends[found[1][0]]
+
+
+def _crossing(
+    missed: Callable[[float], float], near: float, far: float, step: float
+) -> tuple[Point, Point] | None:
+    """The last two (level, missed there), the very last next to 0: by secants, kept between two levels."""
+    low, high = (near, missed(near)), (far, missed(far))
     if not low[1] > 0 > high[1]:
         return None
     before, last = (low, high) if abs(low[1]) > abs(high[1]) else (high, low)
@@ -157,27 +200,23 @@ def _chained(
         level = last[0] - last[1] * (last[0] - before[0]) / rise if rise else math.nan
         if not min(low[0], high[0]) < level < max(low[0], high[0]):
             level = (low[0] + high[0]) / 2
-        before, last = last, _missing(pair, level, sign, chain, step)
-        if _small(last[1], step):
+        before, last = last, (level, missed(level))
+        if _small(last[1], step) or before[0] == level:
             break
         low, high = (last, high) if last[1] > 0 else (low, last)
-    return last[2]
-
-
-def _missing(
-    pair: Cuttable, level: float, sign: int, chain: int, step: float
-) -> tuple[float, float, End]:
-    end = _merged(pair, level, sign, chain, step)
-    missed = _beyond(end.p[-1:], end.q[-1:], np.array([level]), step, sign)
-    return level, float(missed[0]), end
+    return before, last
 
 
 def _beyond(p: Array, q: Array, levels: Array, step: float, sign: int) -> Array:
     """How far inside of each level merged masses lie, as seen from the end."""
     faint = (p <= 1e-290) | (q <= 1e-290)
     losses = np.log(np.where(faint, 1.0, p)) - np.log(np.where(faint, 1.0, q))
-    # A little inside, so that rounding leaves the merged entry above its point.
-    return np.where(faint, step, sign * (losses - levels - 1e-7 * step - 64 * UNIT))
+    return np.where(faint, step, sign * (losses - levels - _inside(step)))
+
+
+def _inside(step: float) -> float:
+    """How far above its point an entry is wanted, so that rounding leaves it there."""
+    return 1e-7 * step + 64 * UNIT
 
 
 def _small(missed: float, step: float) -> bool:
