@@ -38,9 +38,8 @@ from dpcheck.accounting.accountants.renyi import RenyiOptimal
 from dpcheck.accounting.accountants.variation import composed_variation
 from dpcheck.accounting.losses import LaplaceLoss, Parts, SelectedLoss
 from dpcheck.accounting.renyi.closed_forms import concentration
-from dpcheck.accounting.renyi.conversion import linear_majorant
+from dpcheck.accounting.renyi.conversion import linear_majorant, majorant_epsilon
 from dpcheck.accounting.renyi.divergence import composed_renyi, log_expected_runs
-from dpcheck.accounting.renyi.majorant import Majorant
 from dpcheck.numerics.rounding import Array
 
 # The two terms of the cost of selecting are searched for until they are this close, so many times.
@@ -157,27 +156,29 @@ def _one_run(
 def _one_run_by_renyi(
     parts: Parts, delta: float, odds: float
 ) -> tuple[float, float, Callable[[float], float]]:
-    """`_one_run` by Renyi divergences; where these are linear, a good e costs no proof."""
+    """`_one_run` by Renyi divergences; the e of linear ones is found before anything is proved of it."""
     renyi = RenyiOptimal()
     one = renyi.epsilon(parts, delta)
     start = _start(one, delta, odds)
-    if start and (likely := _likely_epsilon(parts)):
-        _, start = _least_maximum(lambda e: likely(math.expm1(e) / odds), start, math.log1p(odds))
-    return one, start, lambda e: renyi.epsilon(parts, math.expm1(e) / odds * (1 - 1e-14))
+    linear, found = concentration(parts), None
+    if linear is None or not start:
+        return one, start, lambda e: renyi.epsilon(parts, _paired(e, odds))
 
-
-def _likely_epsilon(parts: Parts) -> Callable[[float], float] | None:
-    """What `RenyiOptimal` would prove of linear divergences, about; deltas are best asked in turn."""
-    if (linear := concentration(parts)) is None:
-        return None
-    found: Majorant | None = None
-
-    def likely(delta: float) -> float:
+    def likely(e: float) -> float:
         nonlocal found
-        found = linear_majorant(*linear, delta, found)
+        found = linear_majorant(*linear, _paired(e, odds), found)
         return found.epsilon if found else math.inf
 
-    return likely
+    def other(e: float) -> float:
+        likely(e)
+        return majorant_epsilon(found, _paired(e, odds)) if found else math.inf
+
+    return one, _least_maximum(likely, start, math.log1p(odds))[1], other
+
+
+def _paired(e: float, odds: float) -> float:
+    """The d with e = log(1 + odds d), rounded down: a function and two roundings; 1e-14 is 90 units."""
+    return math.expm1(e) / odds * (1 - 1e-14)
 
 
 def _law_near(parts: Parts, one: float, delta: float, odds: float) -> tuple[OneLaw | None, float]:
@@ -210,8 +211,8 @@ def _delta(parts: Parts, epsilon: float) -> float:
 def _gaussian_like(epsilon: float, delta: float) -> float:
     """The shift mu of a Gaussian with that epsilon at that delta, about; for searching only.
 
-    Newton's method for log delta as a function of z = epsilon/mu - mu/2, of which it is nearly a parabola. The
-    derivative of delta by mu is the normal density at z.
+    Newton's method for log delta as a function of z = epsilon/mu - mu/2, of which it is nearly a parabola.
+    The derivative of delta by mu is the normal density at z.
     """
     z, mu = math.sqrt(-2 * math.log(delta)), 0.0
     for _ in range(TRIES):

@@ -205,7 +205,7 @@ def linear_rdp_epsilon(
 def linear_majorant(
     rho: float, offset: float, delta: float, like: Majorant | None = None
 ) -> Majorant | None:
-    """What `linear_rdp_epsilon` would prove, about; `like` is the one of another delta."""
+    """What `linear_rdp_epsilon` would prove, not proved yet; `like` is the one of another delta."""
     order = _linear_order(rho, delta, Conversion.OPTIMAL)
     if order == 1 or not math.isfinite(order):
         return None
@@ -214,8 +214,19 @@ def linear_majorant(
     value = _improved(order, divergence, delta)
     if not _worthwhile(order, divergence, value):
         return Majorant(max(value, 0.0), order, divergence, math.inf)
-    known = like if like and math.isfinite(like.u) else None
-    return best_majorant(curve, known.order if known else order, delta, known)
+    if like is None or math.isinf(like.u):
+        return best_majorant(curve, order, delta)
+    return best_majorant(curve, like.order, delta, like)
+
+
+def majorant_epsilon(found: Majorant, delta: float) -> float:
+    """The epsilon that a majorant proves: t = 0 is `improved`.
+
+    Guarantee: never below the epsilon of a pair with its divergence.
+    """
+    if math.isinf(found.u):
+        return improved_epsilon(found.order, found.divergence, delta)
+    return optimal_epsilon(found.order, found.divergence, delta, found.u)
 
 
 def _linear(rho: float, offset: float) -> Growing:

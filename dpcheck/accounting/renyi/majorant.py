@@ -44,33 +44,45 @@ def best_majorant(
 ) -> Majorant:
     """The majorant and the order, `order` at first, with the least epsilon; `like` is one to start from."""
     known: dict[float, Majorant] = {}
+    # How `improved` bends at its best order if the divergence is linear.
+    bend = 2 * max(-math.log(delta * order), 0.0) / (order - 1) + 1 / order
 
     def cost(log_order: float) -> tuple[float, float]:
         tried = 1 + math.exp(log_order)
         near = min(known.values(), key=lambda one: one.epsilon, default=like)
-        known[log_order] = found = majorant(tried, curve(tried), delta, near)
+        known[log_order] = found = majorant(tried, curve(tried), delta, near, bend)
         return found.epsilon, found.slope
 
-    # How `improved` bends at its best order if the divergence is linear.
-    bend = 2 * max(-math.log(delta * order), 0.0) / (order - 1) + 1 / order
-    return known[lowest_by_slopes(cost, math.log(order - 1), bend, CLOSE_ORDER, LOG_ORDERS)]
+    where = lowest_by_slopes(cost, math.log(order - 1), bend, CLOSE_ORDER, LOG_ORDERS)
+    return _settled(known[where], 0.0, delta, math.inf)
 
 
 def majorant(
-    order: float, divergence: tuple[float, float], delta: float, like: Majorant | None = None
+    order: float,
+    divergence: tuple[float, float],
+    delta: float,
+    like: Majorant | None = None,
+    bend: float = math.inf,
 ) -> Majorant:
-    """The best majorant at one order, where the excess is 0; `like` is a good one of another order.
+    """A good majorant at one order; `like` is one of another order.
 
-    To second order in s = 1 - t and y - 1 it has s = 2 delta.
+    To second order in s = 1 - t and y - 1 the best has s = 2 delta. It is good enough if another order, with
+    that `bend`, improves upon it by more than another u does.
     """
-    best = _touching(order, divergence, delta, like.u if like else math.log(2 * delta))
+    u = _better(like, _STEEPEST) if like else math.log(2 * delta)
+    return _settled(_touching(order, divergence, delta, u), divergence[1], delta, bend)
+
+
+def _settled(best: Majorant, growth: float, delta: float, bend: float) -> Majorant:
+    """Another u at the same order, where the excess is 0, by secants."""
     steepness = _STEEPEST
     for _ in range(STEPS):
         gain = best.bend * best.excess * best.excess / (2 * steepness)
-        u = min(max(best.u - best.excess / steepness, LOG_ODDS[0]), LOG_ODDS[1])
-        if gain <= CLOSE * min(best.epsilon, 1.0) or u == best.u:
+        enough = max(CLOSE * min(best.epsilon, 1.0), best.slope * best.slope / (2 * bend))
+        u = _better(best, steepness)
+        if gain <= enough or u == best.u:
             break
-        found = _touching(order, divergence, delta, u)
+        found = _touching(best.order, (best.divergence, growth), delta, u)
         if not found.epsilon < best.epsilon:
             break
         steepness = (found.excess - best.excess) / (found.u - best.u)
@@ -79,13 +91,18 @@ def majorant(
     return best
 
 
+def _better(known: Majorant, steepness: float) -> float:
+    """The u at which the excess is 0, by Newton's method."""
+    return min(max(known.u - known.excess / steepness, LOG_ODDS[0]), LOG_ODDS[1])
+
+
 def _touching(a: float, divergence: tuple[float, float], delta: float, u: float) -> Majorant:
     """The majorant at u, its epsilon at least 0; infinite where floats do not reach.
 
     It is lam k, k(x) = x^a - t^a - a t^{a-1} (x - t), with lam = delta/R, R = E k, and e^eps is the largest
     x - lam k(x), at x = y: so e^eps changes with t and a as -delta k(y)/R does. With t it stands still where
-    (1 - t) k(y) = R (y - t), which says that the ratios t and y with mean 1 have the moment M; the excess is the
-    logarithm of the quotient of these two. Beside R and its terms everything is divided by y.
+    (1 - t) k(y) = R (y - t), which says that the ratios t and y with mean 1 have the moment M; the excess is
+    the logarithm of the quotient of these two. Beside R and its terms everything is divided by y.
     """
     less, log_delta, log_t = a - 1, math.log(delta), -_log_sum(u, 0.0)
     log_s, log_power, log_moment = u + log_t, less * log_t, less * divergence[0]

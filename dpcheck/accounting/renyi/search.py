@@ -21,11 +21,12 @@ def lowest_by_slopes(
 ) -> float:
     """About where a function that has one minimum between `ends` is lowest, from its values and slopes.
 
-    Newton's steps from the lowest point, with the bend between the last two; `bend` is the first. A step that
-    leaves the points that are known to be higher goes half the way to them, and none further than STRIDE, which
-    doubles on the way down. The search ends where less than a share `close` of the value, or of 1, is promised.
+    Newton's steps from the lowest point, with the bend between the last two; `bend` is the first. A step
+    that leaves the points known to be higher, or follows two to higher ones, goes half the way to them, and
+    none further than STRIDE, which doubles on the way down. The search ends where less than a share `close`
+    of the value, or of 1, is promised.
     """
-    (low, high), where, stride = ends, start, STRIDE
+    (low, high), where, stride, missed = ends, start, STRIDE, 0
     value, slope = cost(where)
     for _ in range(STEPS):
         edge = high if slope < 0 else low
@@ -33,17 +34,18 @@ def lowest_by_slopes(
         if not promised > close * min(abs(value), 1.0):
             break
         new = where - math.copysign(min(abs(slope) / bend, stride), slope)
-        if not low < new < high:
+        if not low < new < high or missed > 1:
             new = (where + edge) / 2
         found, tilt = cost(new)
         between = (tilt - slope) / (new - where)
         if found < value:
             bend = max(bend / 4, between)
             low, high = (where, high) if new > where else (low, where)
-            where, value, slope, stride = new, found, tilt, 2 * stride
+            where, value, slope, stride, missed = new, found, tilt, 2 * stride, 0
         else:
             bend = min(max(bend, between), 8 * bend)
             low, high = (low, new) if new > where else (new, high)
+            missed += 1
     return where
 
 
