@@ -28,18 +28,24 @@ from dpcheck.accounting.accountants.distribution import DistributionAccountant, 
 from dpcheck.accounting.accountants.gaussian import (
     GaussianAccountant,
     gaussian_mu,
+    gdp_delta,
     gdp_deltas,
+    gdp_epsilon,
 )
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiOptimal
 from dpcheck.accounting.accountants.variation import composed_variation
 from dpcheck.accounting.losses import LaplaceLoss, Parts, SelectedLoss
+from dpcheck.accounting.renyi.closed_forms import concentration
+from dpcheck.accounting.renyi.conversion import linear_majorant, majorant_epsilon
 from dpcheck.accounting.renyi.divergence import composed_renyi, log_expected_runs
 from dpcheck.numerics.rounding import Array
 
 # The two terms of the cost of selecting are searched for until they are this close, so many times.
 BALANCED, TRIES = 5e-5, 20
+# Where to start is known well enough after a step of this share.
+NEAR = 1e-4
 # Lattices are asked at another delta than their own where less than this share is allowance for error.
 QUIET, LAWS = 1e-4, 5
 # Share of epsilon that lattices of one run may cost: the bounds on a selection are much further apart.
@@ -94,11 +100,13 @@ def _one_and_cost(loss: SelectedLoss, delta: float) -> tuple[float, float]:
     # No loss beyond the largest: d = 0. And e = 0 at d = 1.
     most = min(pure, math.log1p(odds) * _ROUND_UP)
     one, start, other = _one_run(loss.inner, delta, odds)
-    return min(one, pure), (1 + loss.shape) * _least_maximum(other, start, most) * _ROUND_UP
+    return min(one, pure), (1 + loss.shape) * _least_maximum(other, start, most)[0] * _ROUND_UP
 
 
-def _least_maximum(other: Callable[[float], float], start: float, most: float) -> float:
-    """The least of max(e, other(e)) at some e, by secants to where they are equal; no more than `most`.
+def _least_maximum(
+    other: Callable[[float], float], start: float, most: float
+) -> tuple[float, float]:
+    """The least of max(e, other(e)), no more than `most`, and an e: by secants to where they are equal.
 
     `other` falls in e.
     """
@@ -115,7 +123,7 @@ def _least_maximum(other: Callable[[float], float], start: float, most: float) -
         slope = (over - before[1]) / (where - before[0]) if where != before[0] else math.nan
         before = (where, over)
         where -= over / (_SLOPE if math.isnan(slope) else min(slope, -1.0))
-    return best
+    return best, where
 
 
 # About how fast log(1 + odds d) - e falls where it is 0.
@@ -129,9 +137,11 @@ def _one_run(
 
     Either one run is (e, d)-DP and f = log(1 + odds d), or it is (f, d)-DP and e = log(1 + odds d).
     """
-    if gaussian_mu(parts):
-        one = GaussianAccountant().epsilon(parts, delta)
-        return one, _start(one, delta, odds), lambda e: math.log1p(odds * _closed(parts, e))
+    if mu := gaussian_mu(parts):
+        shift = mu[1]
+        one = gdp_epsilon(shift, delta)[1]
+        start = _balanced(shift, odds) if odds > 0 and 0 < one < math.inf else 0.0
+        return one, start, lambda e: math.log1p(odds * gdp_delta(shift, e)[1])
     if (ratio := _laplace_ratio(parts)) is not None:
         # The formula for delta solved for epsilon: a logarithm of 8 units, a sum; 1e-14 is 90.
         one = max(ratio + 2 * math.log1p(-min(delta, 0.5)), 0.0) + 1e-14 * (ratio + 2)
@@ -142,10 +152,35 @@ def _one_run(
         law, start = _law_near(parts, one, delta, odds)
         if law is not None:
             return one, start, lambda e: math.log1p(odds * float(law.deltas(np.array([e]))[0][0]))
+    return _one_run_by_renyi(parts, delta, odds)
+
+
+def _one_run_by_renyi(
+    parts: Parts, delta: float, odds: float
+) -> tuple[float, float, Callable[[float], float]]:
+    """`_one_run` by Renyi divergences; the e of linear ones is found before anything is proved of it."""
     renyi = RenyiOptimal()
     one = renyi.epsilon(parts, delta)
     start = _start(one, delta, odds)
-    return one, start, lambda e: renyi.epsilon(parts, math.expm1(e) / odds * (1 - 1e-14))
+    linear, found = concentration(parts), None
+    if linear is None or not start:
+        return one, start, lambda e: renyi.epsilon(parts, _paired(e, odds))
+
+    def likely(e: float) -> float:
+        nonlocal found
+        found = linear_majorant(*linear, _paired(e, odds), found)
+        return found.epsilon if found else math.inf
+
+    def other(e: float) -> float:
+        likely(e)
+        return majorant_epsilon(found, _paired(e, odds)) if found else math.inf
+
+    return one, _least_maximum(likely, start, math.log1p(odds))[1], other
+
+
+def _paired(e: float, odds: float) -> float:
+    """The d with e = log(1 + odds d), rounded down: a function and two roundings; 1e-14 is 90 units."""
+    return math.expm1(e) / odds * (1 - 1e-14)
 
 
 def _law_near(parts: Parts, one: float, delta: float, odds: float) -> tuple[OneLaw | None, float]:
@@ -162,7 +197,7 @@ def _law_near(parts: Parts, one: float, delta: float, odds: float) -> tuple[OneL
 
 def _start(epsilon: float, delta: float, odds: float) -> float:
     """About the e at which a Gaussian with that epsilon at that delta has log(1 + odds d) = e."""
-    if not (odds > 0 and math.isfinite(epsilon)):
+    if not (odds > 0 and 0 < epsilon < math.inf and delta < 1):
         return 0.0
     return _balanced(_gaussian_like(epsilon, delta), odds)
 
@@ -176,29 +211,46 @@ def _delta(parts: Parts, epsilon: float) -> float:
 
 
 def _gaussian_like(epsilon: float, delta: float) -> float:
-    """The shift of a Gaussian with that epsilon at that delta, about; for searching only."""
-    low, high = 1e-9, 1e3
-    for _ in range(30):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if _curve(middle, epsilon) > delta else (middle, high)
-    return math.sqrt(low * high)
+    """The shift mu of a Gaussian with that epsilon at that delta, about; for searching only.
+
+    Newton's method for log delta as a function of z = epsilon/mu - mu/2, of which it is nearly a parabola.
+    The derivative of delta by mu is the normal density at z.
+    """
+    z, mu = math.sqrt(-2 * math.log(delta)), 0.0
+    for _ in range(TRIES):
+        root = math.sqrt(z * z + 2 * epsilon)
+        mu = 2 * epsilon / (root + z)
+        found = _curve(mu, epsilon)[0]
+        density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+        if not min(found, density) > 0:
+            break
+        step = math.log(found / delta) * found / density * root / mu
+        z += step
+        if abs(step) <= NEAR:
+            break
+    return mu
 
 
 def _balanced(mu: float, odds: float) -> float:
-    """The epsilon of such a Gaussian at which it is log(1 + odds delta), about."""
+    """The epsilon of such a Gaussian at which it is log(1 + odds delta), about: by Newton's method."""
     low, high = 0.0, min(math.log1p(odds), 700.0)
-    for _ in range(20):
-        middle = (low + high) / 2
-        over = math.log1p(odds * _curve(mu, middle)) > middle
-        low, high = (middle, high) if over else (low, middle)
-    return high
+    where = high / 2
+    for _ in range(TRIES):
+        delta, beyond = _curve(mu, where)
+        over = math.log1p(odds * delta) - where
+        low, high = (where, high) if over > 0 else (low, where)
+        step = over / (1 + odds * beyond / (1 + odds * delta))
+        where = where + step if low < where + step < high else (low + high) / 2
+        if abs(step) <= NEAR * where:
+            break
+    return where
 
 
-def _curve(mu: float, epsilon: float) -> float:
-    """delta of a Gaussian in floating point."""
+def _curve(mu: float, epsilon: float) -> tuple[float, float]:
+    """delta of a Gaussian in floating point, and how fast it falls with epsilon."""
     near, far = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-    tail = math.exp(min(epsilon, 700.0)) * math.erfc(-far / math.sqrt(2)) / 2
-    return max(math.erfc(-near / math.sqrt(2)) / 2 - tail, 0.0)
+    beyond = math.exp(min(epsilon, 700.0)) * math.erfc(-far / math.sqrt(2)) / 2
+    return max(math.erfc(-near / math.sqrt(2)) / 2 - beyond, 0.0), beyond
 
 
 # Deltas whose sum over all runs is below this share of the divergence beside it do not matter.

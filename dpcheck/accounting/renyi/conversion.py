@@ -15,7 +15,7 @@ from enum import Enum
 
 import numpy as np
 
-from dpcheck.accounting.renyi.majorant import best_majorant, majorant
+from dpcheck.accounting.renyi.majorant import Growing, Majorant, best_majorant, majorant
 from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.accounting.renyi.proof import (
     classic_epsilon,
@@ -43,8 +43,14 @@ def optimal(order: float, divergence: float, delta: float) -> float:
 
     The derivation is in `proof.optimal_epsilon`, which proves the result.
     """
-    least = float(improved(np.array([order]), np.array([divergence]), delta)[0])
-    return min(least, majorant(order, divergence, delta).epsilon)
+    least = _improved(order, divergence, delta)
+    return min(least, majorant(order, (divergence, 0.0), delta).epsilon)
+
+
+def _improved(order: float, divergence: float, delta: float) -> float:
+    """`improved` at one order."""
+    rest = (math.log(delta) + math.log(order)) / (order - 1)
+    return divergence + math.log1p(-1 / order) - rest
 
 
 class Conversion(Enum):
@@ -72,6 +78,8 @@ _PARTS = tuple(np.split(_SCAN, (14, 21, 28, 35)))
 _CLOSE = 1e-6
 # The optimal conversion is searched for where it may gain more than this share.
 _WORTHWHILE = 1e-6
+# Newton's method ends with a step of this share: the next is of its square.
+_STILL = 1e-5
 
 
 def best_order(
@@ -141,28 +149,35 @@ def rdp_epsilon(
     best = best_order(divergences, lambda a, d: np.maximum(formula(a, d, delta), 0.0), enough)
     if not math.isfinite(best.value):
         return best
-    return _proved(
-        best.order,
-        best.divergence,
-        lambda order: float(curve(np.array([order]))[0]),
-        delta,
-        conversion,
-    )
+    return _proved(best.order, best.divergence, _growing(curve), delta, conversion)
+
+
+# Between two orders so close, as a share of order - 1, a divergence is straight.
+_NEARBY = 1e-4
+
+
+def _growing(curve: Curve) -> Growing:
+    """The divergence at one order, and its growth by a difference to one that is finite too."""
+
+    def at(order: float) -> tuple[float, float]:
+        step = _NEARBY * (order - 1)
+        here, there = curve(np.array([order, order + step])).tolist()
+        if math.isinf(there):
+            step = -step
+            there = float(curve(np.array([order + step]))[0])
+        return here, (there - here) / step if math.isfinite(there - here) else 0.0
+
+    return at
 
 
 def _proved(
-    order: float,
-    divergence: float,
-    curve: Callable[[float], float],
-    delta: float,
-    conversion: Conversion,
+    order: float, divergence: float, curve: Growing, delta: float, conversion: Conversion
 ) -> Converted:
     """The epsilon of one order, or of the best majorant at its own if that is less, in ball arithmetic."""
     if conversion is Conversion.CLASSIC:
         return Converted(classic_epsilon(order, divergence, delta), order, divergence)
     value = improved_epsilon(order, divergence, delta)
-    gain = _optimal_gain((order - 1) * divergence, order)
-    if conversion is Conversion.OPTIMAL and gain > _WORTHWHILE * value > 0:
+    if conversion is Conversion.OPTIMAL and _worthwhile(order, divergence, value):
         best = best_majorant(curve, order, delta)
         found = optimal_epsilon(best.order, best.divergence, delta, best.u)
         if found < value:
@@ -173,13 +188,54 @@ def _proved(
 def linear_rdp_epsilon(
     rho: float, offset: float, delta: float, conversion: Conversion
 ) -> Converted | None:
-    """`rdp_epsilon` for the divergences offset + rho * order of Gaussian noise, by Newton's method.
+    """`rdp_epsilon` for the divergences offset + rho * order of Gaussian noise.
 
     None where the best order is next to 1 or beyond all floats.
 
     >>> round(linear_rdp_epsilon(0.5, 0.0, 1e-5, Conversion.IMPROVED).value, 4)
     4.7284
     """
+    order = _linear_order(rho, delta, conversion)
+    if order == 1 or not math.isfinite(order):
+        return None
+    curve = _linear(rho, offset)
+    return _proved(order, curve(order)[0], curve, delta, conversion)
+
+
+def linear_majorant(
+    rho: float, offset: float, delta: float, like: Majorant | None = None
+) -> Majorant | None:
+    """What `linear_rdp_epsilon` would prove, not proved yet; `like` is the one of another delta."""
+    order = _linear_order(rho, delta, Conversion.OPTIMAL)
+    if order == 1 or not math.isfinite(order):
+        return None
+    curve = _linear(rho, offset)
+    divergence = curve(order)[0]
+    value = _improved(order, divergence, delta)
+    if not _worthwhile(order, divergence, value):
+        return Majorant(max(value, 0.0), order, divergence, math.inf)
+    if like is None or math.isinf(like.u):
+        return best_majorant(curve, order, delta)
+    return best_majorant(curve, like.order, delta, like)
+
+
+def majorant_epsilon(found: Majorant, delta: float) -> float:
+    """The epsilon that a majorant proves: t = 0 is `improved`.
+
+    Guarantee: never below the epsilon of a pair with its divergence.
+    """
+    if math.isinf(found.u):
+        return improved_epsilon(found.order, found.divergence, delta)
+    return optimal_epsilon(found.order, found.divergence, delta, found.u)
+
+
+def _linear(rho: float, offset: float) -> Growing:
+    """offset + rho * order from above: three roundings; 1e-15 is nine."""
+    return lambda order: ((offset + rho * order) * (1 + 1e-15), rho)
+
+
+def _linear_order(rho: float, delta: float, conversion: Conversion) -> float:
+    """The order at which a linear divergence is converted best, by Newton's method."""
     log_room = -math.log(delta)
     gap = math.sqrt(log_room / rho)  # order - 1; the classic conversion is lowest here
     if conversion is not Conversion.CLASSIC:
@@ -187,15 +243,15 @@ def linear_rdp_epsilon(
         # any order is valid, so a root that is only nearly met costs tightness, not soundness.
         for _ in range(10):
             slope = rho * gap * gap - log_room + math.log1p(gap)
-            gap = max(gap - slope / (2 * rho * gap + 1 / (1 + gap)), gap / 8)
-    order = 1 + gap
-    if order == 1 or not math.isfinite(order):
-        return None
+            before, gap = gap, max(gap - slope / (2 * rho * gap + 1 / (1 + gap)), gap / 8)
+            if abs(gap - before) <= _STILL * gap:
+                break
+    return 1 + gap
 
-    def curve(at: float) -> float:
-        return (offset + rho * at) * (1 + 1e-15)  # three roundings; 1e-15 is nine
 
-    return _proved(order, curve(order), curve, delta, conversion)
+def _worthwhile(order: float, divergence: float, epsilon: float) -> bool:
+    """Whether `optimal` may gain anything on `improved`, whose epsilon is given."""
+    return _optimal_gain((order - 1) * divergence, order) > _WORTHWHILE * epsilon > 0
 
 
 def _optimal_gain(log_moment: float, order: float) -> float:

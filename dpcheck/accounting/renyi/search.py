@@ -11,15 +11,42 @@ Cost = Callable[[float], float]
 # The logarithms of order - 1 that are searched: closer to 1, and beyond, divergences are lost in rounding.
 LOG_ORDERS = (-14.0, 20.0)
 STEPS = 60
+STRIDE = 0.6
 FLAT = 1e-5
 _GOLDEN = 0.381966
 
 
-def lowest(cost: Cost, start: float, step: float, close: float, ends: Point) -> Point:
-    """(where, value): about the minimum between `ends` of a function that has one, from `start` on."""
-    around = ((x, cost(x)) for x in (start - step, start, start + step))
-    low, middle, high = around
-    return lowest_near(cost, (low, middle, high), close, ends)
+def lowest_by_slopes(
+    cost: Callable[[float], Point], start: float, bend: float, close: float, ends: Point
+) -> float:
+    """About where a function that has one minimum between `ends` is lowest, from its values and slopes.
+
+    Newton's steps from the lowest point, with the bend between the last two; `bend` is the first. A step
+    that leaves the points known to be higher, or follows two to higher ones, goes half the way to them, and
+    none further than STRIDE, which doubles on the way down. The search ends where less than a share `close`
+    of the value, or of 1, is promised.
+    """
+    (low, high), where, stride, missed = ends, start, STRIDE, 0
+    value, slope = cost(where)
+    for _ in range(STEPS):
+        edge = high if slope < 0 else low
+        promised = abs(slope) * min(abs(slope) / (2 * bend), abs(edge - where))
+        if not promised > close * min(abs(value), 1.0):
+            break
+        new = where - math.copysign(min(abs(slope) / bend, stride), slope)
+        if not low < new < high or missed > 1:
+            new = (where + edge) / 2
+        found, tilt = cost(new)
+        between = (tilt - slope) / (new - where)
+        if found < value:
+            bend = max(bend / 4, between)
+            low, high = (where, high) if new > where else (low, where)
+            where, value, slope, stride, missed = new, found, tilt, 2 * stride, 0
+        else:
+            bend = min(max(bend, between), 8 * bend)
+            low, high = (low, new) if new > where else (new, high)
+            missed += 1
+    return where
 
 
 def lowest_near(cost: Cost, around: tuple[Point, Point, Point], close: float, ends: Point) -> Point:

@@ -7,35 +7,88 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dpcheck
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
 from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_deltas
 from dpcheck.accounting.losses import FiniteLoss, LaplaceLoss
+from dpcheck.accounting.renyi import majorant
 from dpcheck.accounting.renyi.conversion import rdp_epsilon
 from dpcheck.accounting.renyi.divergence import composed_renyi
-from dpcheck.accounting.renyi.search import lowest
+from dpcheck.accounting.renyi.search import lowest_by_slopes, lowest_near
 
 P, Q = (0.55, 0.35, 0.1), (0.3, 0.45, 0.25)
 
 
-@pytest.mark.parametrize(
-    ("function", "where"),
-    [
-        (lambda x: 1 + (x - 3.3) ** 2, 3.3),
-        (lambda x: 2 + max(5 * (x - 1.7), 0.3 * (1.7 - x)), 1.7),
-        (lambda x: math.exp(0.1 * x) + math.exp(-2 * x), math.log(20) / 2.1),
-        (lambda x: 12 + x, -10.0),
-        (lambda x: 1 - x / 100, 40.0),
-    ],
-)
+FUNCTIONS = [
+    (lambda x: 1 + (x - 3.3) ** 2, 3.3),
+    (lambda x: 2 + max(5 * (x - 1.7), 0.3 * (1.7 - x)), 1.7),
+    (lambda x: 2 + max(0.3 * (x - 1.7), 5 * (1.7 - x)), 1.7),
+    (lambda x: math.exp(0.1 * x) + math.exp(-2 * x), math.log(20) / 2.1),
+    (lambda x: 3 + float(np.logaddexp(30 * (x - 2), 0)) - x / 10, 2 - math.log(299) / 30),
+    (lambda x: 1 - x / 100 if x < 2 else math.inf, 2.0),
+    (lambda x: 12 + x, -10.0),
+    (lambda x: 1 - x / 100, 40.0),
+]
+ENDS = (-10.0, 40.0)
+
+
+@pytest.mark.parametrize(("function", "where"), FUNCTIONS)
 @pytest.mark.parametrize("start", [-7.0, 0.4, 30.0])
 def test_the_lowest_point_is_found_from_afar(function, where, start):
-    found, value = lowest(function, start, 0.3, 1e-8, (-10.0, 40.0))
+    if math.isinf(function(start)):
+        pytest.skip("a search begins where there is something")
+    around = tuple((x, function(x)) for x in (start - 0.3, start, start + 0.3))
+    found, value = lowest_near(function, around, 1e-8, ENDS)
     assert value == function(found)
-    assert value <= function(where) * (1 + 3e-5) + 1e-12
+    assert value <= function(where - 1e-9) * (1 + 3e-5) + 1e-12
+
+
+@pytest.mark.parametrize(("function", "where"), FUNCTIONS)
+@pytest.mark.parametrize("start", [-7.0, 0.4, 30.0])
+@pytest.mark.parametrize("bend", [0.01, 1.0, 100.0])
+def test_the_lowest_point_is_found_by_slopes(function, where, start, bend):
+    if math.isinf(function(start)):
+        pytest.skip("a search begins where there is something")
+    asked = 0
+
+    def cost(x):
+        nonlocal asked
+        asked += 1
+        value = function(x)
+        return value, (value - function(x - 1e-7)) / 1e-7 if math.isfinite(value) else 0.0
+
+    found = lowest_by_slopes(cost, start, bend, 1e-7, ENDS)
+    assert function(found) <= function(where - 1e-9) * (1 + 3e-6) + 1e-12
+    assert asked <= 61
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    log_gap=st.floats(-2.0, 6.0),
+    log_divergence=st.floats(-10.0, 3.0),
+    log_growth=st.floats(-10.0, 2.0),
+    log_delta=st.floats(-25.0, -0.1),
+)
+def test_slopes_of_majorants_are_their_differences(log_gap, log_divergence, log_growth, log_delta):
+    """In the order, along the tangent of the divergence, and in u; `excess` 0 is where that is 0."""
+    delta, growth = math.exp(log_delta), math.exp(log_growth)
+
+    def at(gap, u):
+        divergence = math.exp(log_divergence) + growth * (gap - math.exp(log_gap))
+        return majorant._touching(1 + gap, (divergence, growth), delta, u)
+
+    u, h = math.log(2 * delta), 1e-5
+    here = at(math.exp(log_gap), u)
+    assume(1e-3 < here.epsilon < 1e3 and growth * math.exp(log_gap) < 10 * here.divergence)
+    less, more = (at(math.exp(log_gap + step), u).epsilon for step in (-h, h))
+    noise = 1e-9 * (1 + here.epsilon) / h
+    assert here.slope == pytest.approx((more - less) / (2 * h), rel=1e-3, abs=noise)
+    less, more = (at(math.exp(log_gap), u + step).epsilon for step in (-1e-3, 1e-3))
+    grows = here.bend * math.expm1(here.excess)
+    assert grows == pytest.approx((more - less) / 2e-3, rel=1e-2, abs=1e-9 * (1 + here.epsilon))
 
 
 def _majorant(a, divergence, delta, t):
