@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import erfcx
@@ -21,13 +21,14 @@ TRIES = 4
 # Windows of more points than this are looked at by sections.
 ALL_POINTS = 512
 SECTIONS = 8
+# Newton's steps end with one smaller than this share of the deviation.
+CONVERGED = 3e-3
 _ROOT, _HALF_PI, _LOG_ROOT = math.sqrt(0.5), math.sqrt(math.pi / 2), math.log(2 * math.pi) / 2
 
 Evaluate = Callable[[Indices], tuple[Array, Array]]
 
 
-@dataclass(frozen=True, slots=True)
-class Saddle:
+class Saddle(NamedTuple):
     """About log F(epsilon): Edgeworth's expansion of the tilted sum, from its first four cumulants."""
 
     log_scale: float
@@ -74,13 +75,13 @@ class Saddle:
             move = (log_delta - value) / min(slope, -1e-300)
             move = min(max(move, -4 * self.deviation), 4 * self.deviation)
             found += move
-            if abs(move) < 1e-5 * self.deviation:
+            # What is left after a step is about its square.
+            if abs(move) < CONVERGED * self.deviation:
                 break
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """The values at the points of a window, and the delta that is looked for among them.
 
     Point k stands for origin + k step, and `constant` is the part of a value that no point can change.
@@ -155,8 +156,8 @@ def _extrapolated(
         wanted += saddle.log_divergence(start)[0] - math.log(known[near][0] - asked.constant)
     place = math.floor((saddle.epsilon(wanted, start) - asked.origin) / asked.step)
     place = min(max(place, asked.start), last)
-    around = range(max(place - 1, asked.start), min(place + 2, last) + 1)
-    return np.array([k for k in around if k not in known], dtype=np.int64)
+    around = np.arange(max(place - 1, asked.start), min(place + 2, last) + 1)
+    return np.array([k for k in around.tolist() if k not in known]) if known else around
 
 
 def _between(low: int, high: int, values: dict[int, tuple[float, float]], delta: float) -> Indices:
