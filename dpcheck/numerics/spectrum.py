@@ -44,6 +44,8 @@ from dpcheck.numerics.search import Saddle
 FLAT = 50.0
 # Counts may be smaller than planned by this factor: then e^(-FLAT FEWER) is left out.
 FEWER = 0.9
+# So many points next to each other share the turn of the first.
+NEAR = 4
 # Errors of a coefficient beyond e^MOST_SPREAD are beyond anything that is bounded.
 MOST_SPREAD = 600.0
 
@@ -96,7 +98,7 @@ class Series:
 
     With z = e^{-t h + i theta} and z' = e^{-h} z it is z (1 - e^{-h}) / ((1-z)(1-z')) - z^J z/(1-z)
     + z'^J z'/(1-z'): `bulk`, `end` and `end_fast` here, each over the size of the window and counted
-    twice where a frequency stands for its conjugate.
+    twice where a frequency stands for its conjugate. `near` are the turns e^{i theta k} of the first points.
     """
 
     def __init__(self, active: Indices, window: Window, h: float) -> None:
@@ -109,7 +111,7 @@ class Series:
         self.end = turn * math.exp(-self.slow) / gap
         self.end_fast = turn * math.exp(-self.fast) / gap_fast
         self.sizes = np.abs(np.array([self.bulk, self.end, self.end_fast]))
-
+        self.near = np.exp(1j * (np.arange(NEAR)[:, None] * theta))
 
 
 def _one_minus(decay: float, theta: Array) -> Coefficients:

@@ -30,6 +30,7 @@ from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
 from dpcheck.numerics.search import Question, Saddle, neighbours
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import (
+    NEAR,
     Product,
     Spectrum,
     Window,
@@ -52,9 +53,9 @@ BENT = 1.0
 MOST_DELTAS = 64
 # Tilts that fall by less than this over a window leave the geometric series with too few digits.
 FLATTEST = 0.05
-# Rounding of one summand over frequencies, in units: e^{i theta} at the point and in the series (27 and 29),
-# two denominators (37 each, `Series`), their product and quotient (13), real factors (19), two products of
-# complex numbers (sqrt 5 each): 167.
+# Rounding of one summand over frequencies, in units: e^{i theta} at the point, from there to the next ones and
+# in the series (27, 27 and 29), two denominators (37 each, `Series`), their product and quotient (13), real
+# factors (19), three products of complex numbers (sqrt 5 each): 196.
 SUMMAND_UNITS = 256
 # What underflows in a tilted mass or a sum of them, with much room.
 UNDERFLOW = 1e-290
@@ -96,9 +97,14 @@ class Convolution:
             beyond = tail(terms.factors, counts, -slope_below, ends[0])
             self.outside += _largest_weight(tilt) * beyond
         furthest = max(abs(ends[0]), abs(ends[1]))
-        # The scale is a sum over factors; a point is origin + k h, rounded three times.
+        # The scale is a sum over factors. Of log_scale - t origin - t h k no term is rounded more than 8 times:
+        # t origin and the first difference once, t h k twice, the last two sums once each, |h k| being at most
+        # |origin| + |point|.
         self.certain = ELEMENTARY + 2 * UNIT * (8 + len(counts)) * abs(self.product.log_scale)
         self.certain += 8 * UNIT * tilt * (abs(self.origin) + furthest) + self.product.drift
+        log_factor = self.product.log_scale - tilt * self.origin
+        self._log_factor = log_factor + (self.certain if side is Side.UPPER else -self.certain)
+        self._decay = tilt * self.step
         # Points need 3 units; the rest pays for the division that finds the cell of an epsilon.
         units = 16 * UNIT * (abs(self.origin) + furthest + slack)
         self.move = units if side is Side.UPPER else -slack - units
@@ -120,9 +126,7 @@ class Convolution:
     def _scaled(
         self, points: Indices, body: Array, allowance: Array | float
     ) -> tuple[Array, Array]:
-        certain = self.certain if self.side is Side.UPPER else -self.certain
-        factor = self.product.log_scale - self.window.tilt * (self.origin + points * self.step)
-        factor += certain
+        factor = self._log_factor - self._decay * points
         allowance = allowance + (self.outside + UNDERFLOW)
         body = np.maximum(body, 1e-300)
         noise = np.minimum(allowance / body + math.expm1(min(self.certain, 1.0)), 1.0)
@@ -321,7 +325,10 @@ class _FewFrequencies:
 
     def sums(self, points: Indices) -> tuple[Array, Array | float]:
         """(sum, bound on its error) at increasing points."""
-        body = (self._turned(points) @ self.bulk).real
+        if len(points) <= NEAR and points[-1] - points[0] == len(points) - 1:
+            body = (self.series.near[: len(points)] @ (self._turned(points[:1])[0] * self.bulk)).real
+        else:
+            body = (self._turned(points) @ self.bulk).real
         bulk, end, end_fast = self.errors
         nearest = self.series.slow * int(self.last - points[-1])
         if nearest > NO_END:  # both ends are at most e^-nearest times the sums of their moduli
