@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
+from typing import TypeVar
 
 from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
 from dpcheck.accounting.assumptions import ARITHMETIC
@@ -60,6 +61,7 @@ from dpcheck.core.events.training import (
 from dpcheck.numerics.enclose import enclose_root
 
 Profile = tuple[tuple[LossBounds, int], ...]
+_Found = TypeVar("_Found")
 
 # Up to this many compositions are accounted one by one; beyond, choices are bounded by their worst.
 MOST_PROFILES = 32
@@ -252,7 +254,7 @@ def _expand(
         return (_canonical(fixed),)
     ways: list[list[Counter[LossBounds]]] = []
     total = 1
-    for options, times in sorted(choices.items(), key=repr):
+    for options, times in _in_order(choices.items()):
         if len(options) == 1:
             ways.append([_times(options[0], times)])
             continue
@@ -302,23 +304,26 @@ def _failure(options: Iterable[Profile]) -> float:
 
 
 def _canonical(profile: Counter[LossBounds]) -> Profile:
-    if len(profile) == 1:
-        return tuple(profile.items())
-    return tuple(sorted(profile.items(), key=lambda item: (repr(item[0]), item[1])))
+    return tuple(_in_order(profile.items()))
+
+
+def _in_order(found: Collection[_Found]) -> Collection[_Found]:
+    """The same whatever order they were found in."""
+    return found if len(found) == 1 else sorted(found, key=repr)
 
 
 def _undominated(options: list[Profile]) -> tuple[Profile, ...]:
     """Without repetitions and without those another option dominates."""
     distinct = list(dict.fromkeys(options))
     if len(distinct) > 1000:  # quadratic below; keep all of them
-        return tuple(sorted(distinct, key=repr))
+        return tuple(_in_order(distinct))
     kept: list[Profile] = []
     for option in distinct:
         if any(_dominated(option, other) for other in kept):
             continue
         kept = [other for other in kept if not _dominated(other, option)]
         kept.append(option)
-    return tuple(sorted(kept, key=repr))
+    return tuple(_in_order(kept))
 
 
 def _dominated(small: Profile, large: Profile) -> bool:
@@ -342,7 +347,8 @@ def _no_worse(small: LossBounds, times: int, large: LossBounds, large_times: int
     if isinstance(a, BoundedLoss) and isinstance(b, BoundedLoss):
         return a.epsilon <= b.epsilon and a.attained <= b.attained
     if isinstance(a, _ORDERED):
-        return all(_at_most(x, y) for x, y in zip(astuple(a), astuple(b), strict=True))
+        names = [field.name for field in fields(a)]
+        return all(_at_most(getattr(a, name), getattr(b, name)) for name in names)
     return False
 
 

@@ -8,18 +8,20 @@ variation distance t to the pair that is accounted, on both sides: it adds (1 + 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.losses import NO_LOSS, Loss, Parts, ResponseLoss
 from dpcheck.numerics.side import Side
 
 
-@dataclass(frozen=True, slots=True)
-class OneSide:
+NO_LEAK = Fraction(0)
+
+
+class OneSide(NamedTuple):
     """A composition without leaks: what is left to account, and the probabilities taken out."""
 
     parts: Parts
@@ -40,15 +42,15 @@ def lower_side(profile: Profile) -> OneSide:
 
 
 def _without_leaks(parts: Iterable[tuple[Loss, int]], failure: float, side: Side) -> OneSide:
-    kept: Counter[Loss] = Counter()
-    safe = Fraction(1)
+    kept: dict[Loss, int] = {}
+    leak = NO_LEAK
     for loss, times in parts:
         if isinstance(loss, ResponseLoss) and loss.delta > 0:
-            safe *= _no_leak(loss.delta, times, side)
+            leak = 1 - (1 - leak) * _no_leak(loss.delta, times, side)
             loss = replace(loss, delta=0.0)
         if times and loss != NO_LOSS:
-            kept[loss] += times
-    return OneSide(tuple(kept.items()), 1 - safe, failure)
+            kept[loss] = kept.get(loss, 0) + times
+    return OneSide(tuple(kept.items()), leak, failure)
 
 
 def _no_leak(delta: float, times: int, side: Side) -> Fraction:

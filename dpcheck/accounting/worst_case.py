@@ -267,7 +267,7 @@ def _first_steps(steps: int, apart: int, takes: int) -> range:
 
 def _squares(first: int, apart: int, takes: int, level: int) -> int:
     """Sum of squared counts over the nodes of a level, for steps first, first + apart, ..."""
-    if takes > 4096:  # one participation a node at least
+    if takes == 1 or takes > 4096:  # one participation a node at least
         return takes
     counts = Counter((first + i * apart) >> level for i in range(takes))
     return sum(count**2 for count in counts.values())

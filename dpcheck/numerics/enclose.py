@@ -7,8 +7,8 @@ from fractions import Fraction
 
 LARGEST = math.nextafter(math.inf, 0.0)
 SMALLEST = math.ulp(0.0)
-# Bits of a square root that are computed exactly before it is rounded to the 53 of a float.
-_ROOT_BITS = 80
+# Bits of a square root that are computed before it is cut to the 53 of a float; at least 54.
+_ROOT_BITS = 64
 
 
 def enclose(exact: Fraction) -> tuple[float, float]:
@@ -21,28 +21,34 @@ def enclose(exact: Fraction) -> tuple[float, float]:
         near = float(exact)
     except OverflowError:
         return (LARGEST, math.inf) if exact > 0 else (-math.inf, -LARGEST)
-    if Fraction(near) == exact:
+    if near.as_integer_ratio() == exact.as_integer_ratio():  # both in lowest terms
         return near, near
     low, high = math.nextafter(near, -math.inf), math.nextafter(near, math.inf)
     # Rounding never crosses 0: next to it the float keeps the sign of the number.
-    return (max(low, 0.0), high) if exact > 0 else (low, min(high, 0.0))
+    return (max(low, 0.0), high) if exact.numerator > 0 else (low, min(high, 0.0))
 
 
 def enclose_root(square: Fraction) -> tuple[float, float]:
     """Floats below and above the square root of a non-negative number.
 
-    With r = floor(sqrt(square) 2^k), r 2^-k <= root <= (r + 1) 2^-k holds exactly in whole numbers.
+    With r = floor(sqrt(square) 2^k), r 2^-k <= root <= (r + 1) 2^-k holds exactly in whole numbers, and what
+    is cut off r leaves two neighbours among the floats.
 
     >>> enclose_root(Fraction(9, 16))
     (0.75, 0.75)
     """
-    if square == 0:
+    above, below = square.as_integer_ratio()
+    if not above:
         return 0.0, 0.0
-    size = square.numerator.bit_length() - square.denominator.bit_length()
-    shift = _ROOT_BITS - size // 2
-    scaled = square * Fraction(4) ** shift
-    root = math.isqrt(scaled.numerator // scaled.denominator)
-    unit = Fraction(2) ** -shift
-    if root * root == scaled:
-        return enclose(root * unit)
-    return enclose(root * unit)[0], enclose((root + 1) * unit)[1]
+    shift = _ROOT_BITS - (above.bit_length() - below.bit_length()) // 2
+    above, below = (above << 2 * shift, below) if shift > 0 else (above, below << -2 * shift)
+    scaled, rest = divmod(above, below)
+    root = math.isqrt(scaled)
+    cut = root.bit_length() - 53
+    low = root >> cut
+    exact = not rest and root * root == scaled and low << cut == root
+    high, exponent = low if exact else low + 1, cut - shift
+    if -1074 <= exponent <= 970:  # both are normal floats
+        return math.ldexp(low, exponent), math.ldexp(high, exponent)
+    unit = Fraction(2) ** exponent
+    return enclose(low * unit)[0], enclose(high * unit)[1]

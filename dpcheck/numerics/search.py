@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import erfcx
 
 from dpcheck.numerics.rounding import Array, Indices
 from dpcheck.numerics.side import Side
@@ -21,13 +20,23 @@ TRIES = 4
 # Windows of more points than this are looked at by sections.
 ALL_POINTS = 512
 SECTIONS = 8
+# Newton's steps end with one smaller than this share of the deviation.
+CONVERGED = 3e-3
+# From here on two terms of the series of Mills' ratio have as many digits as a guess needs.
+_FAR = 30.0
 _ROOT, _HALF_PI, _LOG_ROOT = math.sqrt(0.5), math.sqrt(math.pi / 2), math.log(2 * math.pi) / 2
 
 Evaluate = Callable[[Indices], tuple[Array, Array]]
 
 
-@dataclass(frozen=True, slots=True)
-class Saddle:
+def _mills(x: float) -> float:
+    """About the normal tail beyond x over the density there."""
+    if x > _FAR:
+        return (1 - 1 / (x * x)) / x
+    return _HALF_PI * math.exp(x * x / 2) * math.erfc(_ROOT * x)
+
+
+class Saddle(NamedTuple):
     """About log F(epsilon): Edgeworth's expansion of the tilted sum, from its first four cumulants."""
 
     log_scale: float
@@ -48,7 +57,7 @@ class Saddle:
         x = min(max((epsilon - self.mean) / s, -20.0), 20.0)
         p, q = self._tail(x, t * s), self._tail(x, (t + 1) * s)
         if not 0 < q < p < math.inf:
-            p, q = (_HALF_PI * float(erfcx(_ROOT * (x + d))) for d in (t * s, (t + 1) * s))
+            p, q = _mills(x + t * s), _mills(x + (t + 1) * s)
         gap = max(p - q, 1e-300)
         return self.log_scale - t * epsilon - x * x / 2 + math.log(gap) - _LOG_ROOT, -q / gap
 
@@ -58,7 +67,7 @@ class Saddle:
         By parts those of Hermite's polynomials are H_k(y) -> H_(k-1)(x) - decay times the one before.
         """
         square = x * x
-        plain = _HALF_PI * float(erfcx(_ROOT * (x + decay)))
+        plain = _mills(x + decay)
         third = square - 1 - decay * (x - decay * (1 - decay * plain))
         fourth = x * (square - 3) - decay * third
         sixth = x * (square * (square - 10) + 15)
@@ -74,13 +83,13 @@ class Saddle:
             move = (log_delta - value) / min(slope, -1e-300)
             move = min(max(move, -4 * self.deviation), 4 * self.deviation)
             found += move
-            if abs(move) < 1e-5 * self.deviation:
+            # What is left after a step is about its square.
+            if abs(move) < CONVERGED * self.deviation:
                 break
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """The values at the points of a window, and the delta that is looked for among them.
 
     Point k stands for origin + k step, and `constant` is the part of a value that no point can change.
@@ -155,8 +164,8 @@ def _extrapolated(
         wanted += saddle.log_divergence(start)[0] - math.log(known[near][0] - asked.constant)
     place = math.floor((saddle.epsilon(wanted, start) - asked.origin) / asked.step)
     place = min(max(place, asked.start), last)
-    around = range(max(place - 1, asked.start), min(place + 2, last) + 1)
-    return np.array([k for k in around if k not in known], dtype=np.int64)
+    around = np.arange(max(place - 1, asked.start), min(place + 2, last) + 1)
+    return np.array([k for k in around.tolist() if k not in known]) if known else around
 
 
 def _between(low: int, high: int, values: dict[int, tuple[float, float]], delta: float) -> Indices:

@@ -17,9 +17,11 @@ product can still matter: products of any counts near the planned ones then cost
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import mul, sub
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,10 +44,13 @@ from dpcheck.numerics.search import Saddle
 FLAT = 50.0
 # Counts may be smaller than planned by this factor: then e^(-FLAT FEWER) is left out.
 FEWER = 0.9
+# So many points next to each other share the turn of the first.
+NEAR = 4
+# Errors of a coefficient beyond e^MOST_SPREAD are beyond anything that is bounded.
+MOST_SPREAD = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """Where the tilted sum is computed: `size` lattice points from index `start`, at `tilt`.
 
     The slopes are those of the Chernoff bounds on the mass outside; any positive value is sound.
@@ -93,7 +98,7 @@ class Series:
 
     With z = e^{-t h + i theta} and z' = e^{-h} z it is z (1 - e^{-h}) / ((1-z)(1-z')) - z^J z/(1-z)
     + z'^J z'/(1-z'): `bulk`, `end` and `end_fast` here, each over the size of the window and counted
-    twice where a frequency stands for its conjugate.
+    twice where a frequency stands for its conjugate. `near` are the turns e^{i theta k} of the first points.
     """
 
     def __init__(self, active: Indices, window: Window, h: float) -> None:
@@ -106,7 +111,7 @@ class Series:
         self.end = turn * math.exp(-self.slow) / gap
         self.end_fast = turn * math.exp(-self.fast) / gap_fast
         self.sizes = np.abs(np.array([self.bulk, self.end, self.end_fast]))
-        self.end_sizes = self.sizes[1] + self.sizes[2]
+        self.near = np.exp(1j * (np.arange(NEAR)[:, None] * theta))
 
 
 def _one_minus(decay: float, theta: Array) -> Coefficients:
@@ -116,18 +121,20 @@ def _one_minus(decay: float, theta: Array) -> Coefficients:
     return np.asarray(real - 1j * shrunk * np.sin(theta))
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(NamedTuple):
     """The spectrum of the composed law at `active`, and the constants that belong to it.
 
-    `sizes` are the moduli, `missed` bounds the error of each coefficient, `left_out` the modulus of all
-    others.
+    `sizes` are the moduli, `left_out` bounds the modulus at all other frequencies. A coefficient errs by at
+    most sizes (e^spread - 1 + slip) (1 + slip), with `spread` those of the factors added up
+    (`Spectrum.missed`), at most `steepness` spread (1 + slip) + slip (1 + slip) times its size: the chord of
+    e^x - 1 over all spreads there are.
     """
 
     active: Indices
     values: Coefficients
     sizes: Array
-    missed: Array
+    slip: float
+    steepness: float
     left_out: float
     log_scale: float
     drift: float
@@ -144,7 +151,7 @@ class Spectrum:
     factors: tuple[Factor, ...]
     planned: tuple[int, ...]
     #: What the guess of log F misses near a delta at the planned counts, once known; for searching only.
-    missed: dict[float, float] = field(default_factory=dict)
+    guesses: dict[float, float] = field(default_factory=dict)
 
     @cached_property
     def series(self) -> Series:
@@ -152,55 +159,96 @@ class Spectrum:
         return Series(self.active, self.window, self.step)
 
     @cached_property
-    def cumulants(self) -> list[tuple[float, ...]]:
-        """About the first four cumulants of each tilted loss; for searching only."""
-        return [_cumulants(factor.x, factor.levels) for factor in self.factors]
+    def error_weights(self) -> Array:
+        """What moduli of a product are added up with: `Series.sizes`, then these times each factor's spread."""
+        sizes = self.series.sizes
+        return np.concatenate([sizes, *(sizes * factor.spread for factor in self.factors)])
 
     @cached_property
-    def finite(self) -> list[float]:
-        """The sum of the masses of each loss."""
-        return [float(np.sum(factor.loss.masses)) for factor in self.factors]
+    def each(self) -> Each:
+        """Constants of each factor per use."""
+        factors, losses = self.factors, [factor.loss for factor in self.factors]
+        return Each(
+            scales=[factor.scale for factor in factors],
+            drifts=[factor.drift for factor in factors],
+            spreads=[float(factor.spread.max(initial=UNIT)) for factor in factors],
+            shifts=[factor.loss.first + factor.heaviest for factor in factors],
+            offsets=[loss.lattice.offset for loss in losses],
+            slacks=[loss.slack for loss in losses],
+            firsts=[loss.first for loss in losses],
+            lasts=[loss.first + len(loss.masses) - 1 for loss in losses],
+            cumulants=list(zip(*(_cumulants(f.x, f.levels) for f in factors), strict=True)),
+            infinite=InfiniteMass(losses),
+        )
 
     def saddle(self, counts: Sequence[int], log_scale: float) -> Saddle:
         """About the composed divergence; for searching only."""
-        each = zip(*self.cumulants, strict=True)
-        mean, variance, third, fourth = (
-            math.fsum(n * k for k, n in zip(parts, counts, strict=True)) for parts in each
-        )
+        mean, variance, third, fourth = (_total(counts, parts) for parts in self.each.cumulants)
         sd = math.sqrt(max(variance, 1e-60))
         return Saddle(log_scale, self.window.tilt, mean, sd, third / sd**3, fourth / sd**4)
 
     def placed(self, counts: Sequence[int]) -> Window:
         """The window at the same losses: offsets of the lattices add up to others with other counts."""
-        parts = zip(self.factors, counts, self.planned, strict=True)
-        moved = math.fsum((n - planned) * f.loss.lattice.offset for f, n, planned in parts)
-        at = self.window
-        start = at.start - round(moved / self.step)
-        return Window(at.tilt, start, at.size, at.slope_below, at.slope_above)
+        moved = _total(map(sub, counts, self.planned), self.each.offsets)
+        tilt, start, size, slope_below, slope_above = self.window
+        return Window(tilt, start - round(moved / self.step), size, slope_below, slope_above)
 
     def product(self, counts: Sequence[int]) -> Product:
         """The composed spectrum, each factor so many times.
 
         Assumes: no count is below FEWER times the planned one.
         """
-        pairs = list(zip(self.factors, counts, strict=True))
-        log_size = _added([n * f.log_modulus for f, n in pairs])
-        spread = _added([n * f.spread for f, n in pairs])
+        each, pairs = self.each, list(zip(self.factors, counts, strict=True))
         angle = _added([np.remainder(n * f.turn, 2 * np.pi) for f, n in pairs])
-        log_scale = sum(n * f.scale for f, n in pairs)
-        drift = sum(n * f.drift for f, n in pairs)
-        shift = sum(n * (f.loss.first + f.heaviest) for f, n in pairs)
+        drift = sum(map(mul, counts, each.drifts))
         least = min(n / planned for n, planned in zip(counts, self.planned, strict=True))
-        grown = np.exp(log_size)
+        grown = np.exp(_added([n * f.log_modulus for f, n in pairs]))
         # Logarithms err by 10 units of themselves, at most FLAT / FEWER in all; a turn, its remainder and
         # the function of it by 32; m logarithms add up with m FLAT, m angles with 4 m^2 units.
         terms = len(self.factors)
         slip = UNIT * (FLAT + 4 * terms) * (32 + terms)
-        missed = grown * (1 + slip) * (np.expm1(np.minimum(spread, 600.0)) + slip)
+        most = min(sum(map(mul, counts, each.spreads)), MOST_SPREAD)
         # Masses add up to 1 within 4 drift; 1e-9 is room for the rounding of what was compared.
         left_out = math.exp(min(-FLAT * min(least, 1.0) + 4 * drift + 1e-9, 0.0))
-        values = grown * np.exp(1j * angle)
-        return Product(self.active, values, grown, missed, left_out, log_scale, drift, shift)
+        return Product(
+            self.active,
+            grown * np.exp(1j * angle),
+            grown,
+            slip,
+            math.expm1(most) / most,
+            left_out,
+            sum(map(mul, counts, each.scales)),
+            drift,
+            sum(map(mul, counts, each.shifts)),
+        )
+
+    def missed(self, counts: Sequence[int], product: Product) -> Array:
+        """Bounds on the errors of the coefficients of a product."""
+        pairs = zip(self.factors, counts, strict=True)
+        spread = np.minimum(_added([n * f.spread for f, n in pairs]), MOST_SPREAD)
+        return np.asarray(
+            product.sizes * (1 + product.slip) * (np.expm1(spread) + product.slip)
+        )
+
+
+class Each(NamedTuple):
+    """Constants of the factors of a spectrum, a list of each: a total is their product with the counts."""
+
+    scales: list[float]
+    drifts: list[float]
+    spreads: list[float]
+    shifts: list[int]
+    offsets: list[float]
+    slacks: list[float]
+    firsts: list[int]
+    lasts: list[int]
+    cumulants: list[tuple[float, ...]]
+    infinite: InfiniteMass
+
+
+def _total(counts: Iterable[int], each: Iterable[float]) -> float:
+    """The products, each rounded, added up exactly."""
+    return math.fsum(map(mul, counts, each))
 
 
 def _added(terms: Sequence[Array]) -> Array:
@@ -326,38 +374,31 @@ def tail(factors: Sequence[Factor], counts: Sequence[int], slope: float, edge: f
     return math.exp(min(total + units * size, 0.0))
 
 
-def infinite_mass(
-    losses: Sequence[LatticeLoss],
-    counts: Sequence[int],
-    *,
-    above: bool,
-    finite: Sequence[float] | None = None,
-) -> float:
-    """P-mass of at least one infinite loss, prod (m + i)^n - prod m^n, rounded up or down.
+class InfiniteMass:
+    """P-mass of at least one infinite loss, prod (m + i)^n - prod m^n with finite mass m and infinite mass i.
 
-    `finite` are the sums of the losses' masses, where they are known.
+    Evaluated as prod (m + i)^n (1 - e^-R), R = sum n log(1 + i/m): either power alone may underflow where the
+    difference is 1.
     """
-    parts = list(zip(losses, counts, strict=True))
-    if not any(loss.infinite for loss in losses):
-        return 0.0
-    uses, size = sum(counts), 0.0
-    finite = [float(np.sum(loss.masses)) for loss in losses] if finite is None else finite
-    if min(finite) <= 0.0:
-        totals = [mass + loss.infinite for mass, loss in zip(finite, losses, strict=True)]
-        if min(totals) <= 0.0:  # a lower measure that keeps nothing
+
+    def __init__(self, losses: Sequence[LatticeLoss]) -> None:
+        finite = [float(np.sum(loss.masses)) for loss in losses]
+        infinite = [loss.infinite for loss in losses]
+        totals = [m + i for m, i in zip(finite, infinite, strict=True)]
+        self.none = not any(infinite) or min(totals) <= 0.0  # the latter: a measure that keeps nothing
+        self.logs = [] if self.none else [math.log(total) for total in totals]
+        self.sizes = [abs(log) for log in self.logs]
+        pairs = zip(finite, infinite, strict=True)
+        self.ratios = [math.log1p(i / m) if m > 0 else math.inf for m, i in pairs]
+
+    def bound(self, counts: Sequence[int], *, above: bool) -> float:
+        """The mass at so many uses of each loss, rounded up or down."""
+        if self.none:
             return 0.0
-        logs = [n * math.log(a) for a, n in zip(totals, counts, strict=True)]
-        value, size = math.exp(min(math.fsum(logs), 700.0)), sum(map(abs, logs))
-    else:
-        log_finite = math.fsum(n * math.log(a) for a, n in zip(finite, counts, strict=True))
-        ratio = math.fsum(
-            n * math.log1p(loss.infinite / a) for a, (loss, n) in zip(finite, parts, strict=True)
-        )
-        if log_finite + ratio > 700.0:  # a lattice too coarse for so many uses proves nothing
+        log = _total(counts, self.logs)
+        if log > 700.0:  # a lattice too coarse for so many uses proves nothing
             return 1.0 if above else 0.0
-        # prod (m + i)^n (1 - e^-ratio): either power alone may underflow where the difference is 1.
-        value = math.exp(log_finite + ratio) * -math.expm1(-ratio)
-        size += sum(n * abs(math.log(a)) for a, n in zip(finite, counts, strict=True)) + ratio
-    # A sum of masses errs by 64 units, a logarithm by 10 of itself, the functions of both by 16.
-    slip = UNIT * (256 * uses + 16 * size)
-    return value * (1 + slip) + TINY if above else value * max(1 - slip, 0.0)
+        value = math.exp(log) * -math.expm1(-_total(counts, self.ratios))
+        # A sum of masses errs by 65 units, a logarithm by 10 of itself, the functions of both by 16.
+        slip = UNIT * (256 * sum(counts) + 16 * _total(counts, self.sizes))
+        return value * (1 + slip) + TINY if above else value * max(1 - slip, 0.0)

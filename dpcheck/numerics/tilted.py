@@ -18,6 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import mul
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +30,10 @@ from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
 from dpcheck.numerics.search import Question, Saddle, neighbours
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import (
+    NEAR,
     Product,
-    Series,
     Spectrum,
     Window,
-    infinite_mass,
     spectrum,
     tail,
 )
@@ -53,9 +53,9 @@ BENT = 1.0
 MOST_DELTAS = 64
 # Tilts that fall by less than this over a window leave the geometric series with too few digits.
 FLATTEST = 0.05
-# Rounding of one summand over frequencies, in units: e^{i theta} at the point and in the series (27 and 29),
-# two denominators (37 each, `Series`), their product and quotient (13), real factors (19), two products of
-# complex numbers (sqrt 5 each): 167.
+# Rounding of one summand over frequencies, in units: e^{i theta} at the point, from there to the next ones and
+# in the series (27, 27 and 29), two denominators (37 each, `Series`), their product and quotient (13), real
+# factors (19), three products of complex numbers (sqrt 5 each): 196.
 SUMMAND_UNITS = 256
 # What underflows in a tilted mass or a sum of them, with much room.
 UNDERFLOW = 1e-290
@@ -80,39 +80,38 @@ class Convolution:
         self.window, self.step, self.side = terms.placed(counts), terms.step, side
         self.product: Product = terms.product(counts)
         self.saddle: Saddle = terms.saddle(counts, self.product.log_scale)
-        self._terms, self._counts = terms, tuple(counts)
-        losses = [factor.loss for factor in terms.factors]
-        pairs = list(zip(losses, counts, strict=True))
-        self.origin = math.fsum(n * loss.lattice.offset for loss, n in pairs)
-        slack = math.fsum(n * loss.slack for loss, n in pairs)
-        above = side is Side.UPPER
-        self.infinite = infinite_mass(losses, counts, above=above, finite=terms.finite)
-        first, last = self.window.start, self.window.start + self.window.size - 1
+        self._terms, self._counts, each = terms, tuple(counts), terms.each
+        self.origin = math.fsum(map(mul, counts, each.offsets))
+        slack = math.fsum(map(mul, counts, each.slacks))
+        self.infinite = each.infinite.bound(counts, above=side is Side.UPPER)
+        tilt, first, size, slope_below, slope_above = self.window
+        last = first + size - 1
         ends = self.origin + first * self.step, self.origin + last * self.step
         self.outside = 0.0
-        largest = _largest_weight(self.window.tilt)
         # No bound is needed on a side where the window holds every sum there is.
-        if sum(n * (loss.first + len(loss.masses) - 1) for loss, n in pairs) > last:
-            slope = self.window.slope_above
-            self.outside += largest * tail(terms.factors, counts, slope, ends[1] + self.step)
-        if side is Side.LOWER and sum(n * loss.first for loss, n in pairs) < first:
+        if sum(map(mul, counts, each.lasts)) > last:
+            beyond = tail(terms.factors, counts, slope_above, ends[1] + self.step)
+            self.outside += _largest_weight(tilt) * beyond
+        if side is Side.LOWER and sum(map(mul, counts, each.firsts)) < first:
             # Mass from below the window is read too high: that only helps an upper bound.
-            slope = -self.window.slope_below
-            self.outside += largest * tail(terms.factors, counts, slope, ends[0])
+            beyond = tail(terms.factors, counts, -slope_below, ends[0])
+            self.outside += _largest_weight(tilt) * beyond
         furthest = max(abs(ends[0]), abs(ends[1]))
-        log_scale, tilt = self.product.log_scale, self.window.tilt
-        # The scale is a sum over factors; a point is origin + k h, rounded three times.
-        self.certain = ELEMENTARY + 2 * UNIT * (8 + len(counts)) * abs(log_scale)
+        # The scale is a sum over factors. Of log_scale - t origin - t h k no term is rounded more than 8 times:
+        # t origin and the first difference once, t h k twice, the last two sums once each, |h k| being at most
+        # |origin| + |point|.
+        self.certain = ELEMENTARY + 2 * UNIT * (8 + len(counts)) * abs(self.product.log_scale)
         self.certain += 8 * UNIT * tilt * (abs(self.origin) + furthest) + self.product.drift
+        log_factor = self.product.log_scale - tilt * self.origin
+        self._log_factor = log_factor + (self.certain if side is Side.UPPER else -self.certain)
+        self._decay = tilt * self.step
         # Points need 3 units; the rest pays for the division that finds the cell of an epsilon.
         units = 16 * UNIT * (abs(self.origin) + furthest + slack)
         self.move = units if side is Side.UPPER else -slack - units
-        few = max(FEW_FREQUENCIES, FEW_SHARE * self.window.size)
-        sparse = len(self.product.active) <= few
-        flat = tilt * self.step * self.window.size < FLATTEST
+        sparse = len(terms.active) <= max(FEW_FREQUENCIES, FEW_SHARE * size)
         self._few = None
-        if sparse and not flat:
-            self._few = _FewFrequencies(self.product, terms.series, self.window)
+        if sparse and tilt * self.step * size >= FLATTEST:
+            self._few = _FewFrequencies(self.product, terms, self._counts, self.window)
         self._law: Array | None = None
         self._weights = np.zeros(0)
         self._error = 0.0
@@ -120,23 +119,25 @@ class Convolution:
     # -- lattice points ------------------------------------------------------------------------
 
     def at(self, points: Indices) -> tuple[Array, Array]:
-        """(divergence, share of it that is error allowance) at lattice indices in the window."""
+        """(divergence, share of it that is error allowance) at increasing lattice indices in the window."""
         body, allowance = self._few.sums(points) if self._few else self._dense(points)
         return self._scaled(points, body, allowance)
 
-    def _scaled(self, points: Indices, body: Array, allowance: Array) -> tuple[Array, Array]:
-        factor = self.product.log_scale - self.window.tilt * (self.origin + points * self.step)
-        allowance = allowance + self.outside + UNDERFLOW
-        noise = allowance / np.maximum(body, 1e-300) + math.expm1(min(self.certain, 1.0))
-        if self.side is Side.UPPER:
-            # Far left of the saddle nothing is known but delta <= 1.
-            factor = factor + self.certain
-            value = np.exp(np.minimum(factor, 690.0)) * (np.maximum(body, 0.0) + allowance)
-            value = np.where(factor > 690.0, 1.0, value + (TINY + self.infinite))
-            return np.minimum(value, 1.0), np.minimum(noise, 1.0)
-        value = np.exp(np.minimum(factor - self.certain, 700.0))
-        value = value * np.maximum(body - allowance, 0.0) + self.infinite
-        return value, np.minimum(noise, 1.0)
+    def _scaled(
+        self, points: Indices, body: Array, allowance: Array | float
+    ) -> tuple[Array, Array]:
+        factor = self._log_factor - self._decay * points
+        allowance = allowance + (self.outside + UNDERFLOW)
+        body = np.maximum(body, 1e-300)
+        noise = np.minimum(allowance / body + math.expm1(min(self.certain, 1.0)), 1.0)
+        far = factor[0] > 690.0  # the first is the largest
+        value = np.exp(np.minimum(factor, 690.0) if far else factor)
+        if self.side is Side.LOWER:
+            return value * np.maximum(body - allowance, 0.0) + self.infinite, noise
+        value = value * (body + allowance) + (TINY + self.infinite)
+        if far:  # left of the saddle nothing is known but delta <= 1
+            value[factor > 690.0] = 1.0
+        return np.minimum(value, 1.0), noise
 
     def law(self) -> Array:
         """The tilted law v on the window, from its first point on."""
@@ -145,7 +146,8 @@ class Convolution:
             values = np.zeros(size // 2 + 1, dtype=np.complex128)
             values[product.active] = product.values
             # Parseval: the error of v in the 2-norm; conjugate frequencies count twice.
-            missed = 2 * float(np.sum(product.missed**2)) + size * product.left_out**2
+            errors = self._terms.missed(self._counts, product)
+            missed = 2 * float(np.sum(errors**2)) + size * product.left_out**2
             self._error = math.sqrt(missed / size) * (1 + 4 * UNIT * len(product.active))
             v = backward(values, size)
             self._error += 2 * transform_error(size) * float(np.linalg.norm(v)) + UNDERFLOW
@@ -255,13 +257,13 @@ class Convolution:
         if self._few is None or not bent or delta <= self.infinite:
             return self.saddle
         terms = self._terms
-        if delta not in terms.missed:
+        if delta not in terms.guesses:
             asked = self._counts == terms.planned
             planned = self if asked else Convolution(terms, terms.planned, self.side)
-            if len(terms.missed) >= MOST_DELTAS:
-                terms.missed.clear()
-            terms.missed[delta] = planned._missed(delta)
-        return self.saddle.raised(terms.missed[delta])
+            if len(terms.guesses) >= MOST_DELTAS:
+                terms.guesses.clear()
+            terms.guesses[delta] = planned._missed(delta)
+        return self.saddle.raised(terms.guesses[delta])
 
     def _missed(self, delta: float) -> float:
         """What the guess of log F misses where it crosses delta."""
@@ -279,7 +281,7 @@ class Convolution:
         grown = math.log1p(share * math.expm1(step)) if step < 30 else 0.0
         if step >= 30:
             grown = step + math.log(share + (1 - share) * math.exp(-min(step, 700.0)))
-        value = float(self.epsilons(np.array([point - 1]))[0]) + grown
+        value = self.origin + (point - 1) * step + self.move + grown
         guard = 16 * UNIT * (abs(value) + step)
         return value + guard if self.side is Side.UPPER else value - guard
 
@@ -290,16 +292,24 @@ class _FewFrequencies:
     The angle of z^J together with that of the point is the window's last one, the same for all points.
     """
 
-    def __init__(self, product: Product, series: Series, window: Window) -> None:
+    def __init__(
+        self, product: Product, terms: Spectrum, counts: Sequence[int], window: Window
+    ) -> None:
         self.size, self.last = window.size, window.start + window.size - 1
-        self.product, self.series = product, series
-        self.bulk = product.values * series.bulk
+        self.product, self.series = product, terms.series
+        self.bulk = product.values * terms.series.bulk
         # A real part is a sum of two products a summand, in whatever order.
         rounding = (SUMMAND_UNITS + 2 * len(product.active)) * UNIT
-        error = product.missed + rounding * product.sizes
-        self.errors = (series.sizes @ error).tolist()
+        sums = (terms.error_weights @ product.sizes).tolist()
+        self.sizes = sums[:3]
+        spreads = [_added_uses(sums[3 + i :: 3], counts) for i in range(3)]
+        slip, steep = product.slip, product.steepness
+        self.errors = [
+            (1 + slip) * (steep * spread + slip * size) + rounding * size
+            for size, spread in zip(self.sizes, spreads, strict=True)
+        ]
         # |transform of w| is at most its value at frequency 0, at most J and 1/(1 - e^{-th}).
-        self.rest = product.left_out * min(float(self.size), 1.01 / -math.expm1(-series.slow))
+        self.rest = product.left_out * min(float(self.size), 1.01 / -math.expm1(-self.series.slow))
 
     @cached_property
     def ends(self) -> tuple[float, float]:
@@ -313,15 +323,18 @@ class _FewFrequencies:
         steps = (self.product.active * steps) % self.size
         return np.asarray(np.exp((2j * np.pi / self.size) * steps))
 
-    def sums(self, points: Indices) -> tuple[Array, Array]:
-        """(sum, bound on its error) at the points."""
-        body = (self._turned(points) @ self.bulk).real
+    def sums(self, points: Indices) -> tuple[Array, Array | float]:
+        """(sum, bound on its error) at increasing points."""
+        if len(points) <= NEAR and points[-1] - points[0] == len(points) - 1:
+            body = (self.series.near[: len(points)] @ (self._turned(points[:1])[0] * self.bulk)).real
+        else:
+            body = (self._turned(points) @ self.bulk).real
         bulk, end, end_fast = self.errors
-        left = self.last - points
-        nearest = self.series.slow * int(left.min())
+        nearest = self.series.slow * int(self.last - points[-1])
         if nearest > NO_END:  # both ends are at most e^-nearest times the sums of their moduli
-            ends = math.exp(-nearest) * float(self.product.sizes @ self.series.end_sizes)
-            return body, np.full(len(points), (bulk + ends) * (1 + 1e-9) + self.rest)
+            ends = math.exp(-nearest) * (self.sizes[1] + self.sizes[2])
+            return body, (bulk + ends) * (1 + 1e-9) + self.rest
+        left = self.last - points
         far, far_fast = self.series.slow * left, self.series.fast * left
         slow, fast = np.exp(-far), np.exp(-far_fast)
         body = body - slow * self.ends[0] + fast * self.ends[1]
@@ -329,6 +342,10 @@ class _FewFrequencies:
         error = bulk + slow * (1 + far) * end + fast * (1 + far_fast) * end_fast
         # The errors are sums themselves: 1e-9 is one unit each of nine million summands.
         return body, error * (1 + 1e-9) + self.rest
+
+
+def _added_uses(each: Sequence[float], counts: Sequence[int]) -> float:
+    return sum(map(mul, counts, each))
 
 
 def compose(parts: Parts, window: Window, side: Side) -> Convolution | None:

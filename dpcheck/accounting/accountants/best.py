@@ -182,7 +182,7 @@ def best_delta(profile: Profile, epsilon: float) -> Bound:
 
 def epsilon_upper(side: OneSide, delta: float, accountant: Accountant) -> float:
     """The least epsilon one accountant proves at `delta`; infinite where it proves none."""
-    if side.failure == 0 and side.leak == 0:
+    if not side.failure and not side.leak:
         return _plain_epsilon(side, delta, accountant)
     if side.failure == 0:
         return _epsilon_without_failure(side, Fraction(delta), accountant)

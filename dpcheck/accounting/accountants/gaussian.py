@@ -18,6 +18,7 @@ from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.enclose import enclose, enclose_root
 from dpcheck.numerics.normal import normal_tail
 from dpcheck.numerics.rounding import TINY, UNIT, Array
+from dpcheck.numerics.side import Side
 
 
 def _normal(x: arb) -> arb:
@@ -65,12 +66,12 @@ def gdp_delta(mu: float, epsilon: float) -> tuple[float, float]:
     """
     if mu == 0:
         return 0.0, 0.0
-    bits = 128
+    bits = 96
     while True:
         with precision(bits):
             ball = _delta_ball(mu, epsilon)
             # Two nearly equal tails are subtracted; add bits until the difference stands out.
-            if ball.rel_accuracy_bits() > 40 or bits > 20_000:
+            if ball.rel_accuracy_bits() > 56 or bits > 20_000:
                 return max(0.0, below(ball)), min(1.0, above(ball))
         bits *= 2
 
@@ -110,23 +111,46 @@ def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:
     >>> [round(e, 4) for e in gdp_epsilon(1.0, 1e-5)]
     [4.3772, 4.3772]
     """
+    return gdp_epsilon_on(mu, delta, Side.LOWER), gdp_epsilon_on(mu, delta, Side.UPPER)
+
+
+# The share of a guess by which a proof is tried beside it first.
+_BESIDE = 4e-14
+
+
+def gdp_epsilon_on(mu: float, delta: float, side: Side) -> float:
+    """The smallest epsilon with delta(epsilon) <= delta, from one side.
+
+    Guarantee: never above it on the lower side, never below it on the upper one.
+    """
     if mu == 0:
-        return 0.0, 0.0
+        return 0.0
     if delta == 0:
-        return math.inf, math.inf
+        return math.inf
     # Well below what erf says of delta(0) there is nothing to prove: 0 is a lower bound anyway.
     if delta > 0.999 * math.erf(mu / math.sqrt(8.0)) and gdp_delta(mu, 0.0)[1] <= delta:
-        return 0.0, 0.0
+        return 0.0
     if math.isinf(mu * mu):
         # At the median loss mu^2/2 delta is above 1/2 - 1/mu, and no float lies between that and 1/2.
-        known = delta < 0.5 and math.isfinite(mu)
-        return enclose(Fraction(mu) ** 2 / 2)[0] if known else 0.0, math.inf
+        known = side is Side.LOWER and delta < 0.5 and math.isfinite(mu)
+        return enclose(Fraction(mu) ** 2 / 2)[0] if known else 0.0 if side is Side.LOWER else math.inf
     # The loss is N(mu^2/2, mu^2), so delta(eps) <= exp(-(eps/mu - mu/2)^2/2): 3 roundings, and 6 of the root.
     middle, reach = mu * mu / 2, mu * math.sqrt(2 * math.log(1 / delta))
-    low, high = 0.0, (middle + reach) * (1 + 16 * UNIT)
-    guess, width = _likely_epsilon(mu, delta, high), 4e-14
+    high = (middle + reach) * (1 + 16 * UNIT)
+    guess, unsure = _likely_epsilon(mu, delta, high)
+    if unsure < _BESIDE * guess:  # then a proof on one side of the guess is a tight one
+        point = guess * (1 + _BESIDE if side is Side.UPPER else 1 - _BESIDE)
+        under, over = gdp_delta(mu, point)
+        if over <= delta if side is Side.UPPER else under > delta:
+            return min(point, high)
+    low, high = _searched(mu, delta, guess, high)
+    return high if side is Side.UPPER else low
+
+
+def _searched(mu: float, delta: float, guess: float, high: float) -> tuple[float, float]:
+    """(lower, upper) around epsilon, known to be at most `high`: further and further from a guess, then by halves."""
+    low, width = 0.0, _BESIDE
     while high - low > 1e-13 * high:
-        # First around the guess, then by halves.
         for point in (guess * (1 - width), guess * (1 + width)) if width else ((low + high) / 2,):
             if low < point < high:
                 under, over = gdp_delta(mu, point)
@@ -140,26 +164,31 @@ def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:
     return low, high
 
 
-def _likely_epsilon(mu: float, delta: float, high: float) -> float:
-    """About epsilon, in floating point: Newton's method on log delta, halving where it leaves the bracket.
+def _likely_epsilon(mu: float, delta: float, high: float) -> tuple[float, float]:
+    """(about epsilon, about its error): Newton's method on log delta, halving where it leaves the bracket.
 
     The derivative of delta is -e^epsilon Phi(-mu/2 - epsilon/mu).
     """
     from scipy.special import log_ndtr
 
-    low, wanted, at = 0.0, math.log(delta), high / 2
+    low, wanted, at, unsure = 0.0, math.log(delta), high / 2, math.inf
     for _ in range(54):
         near = float(log_ndtr(mu / 2 - at / mu))
         far = at + float(log_ndtr(-mu / 2 - at / mu))
         over, step = -1.0, 0.0
         if far < near:
-            found = near + math.log(-math.expm1(far - near))
-            over, step = found - wanted, (found - wanted) * math.exp(min(found - far, 700.0))
+            left = -math.expm1(far - near)
+            found = near + math.log(left)
+            moved = math.exp(min(found - far, 700.0))
+            over, step = found - wanted, (found - wanted) * moved
+            unsure = 4 * UNIT * (1 + abs(near)) / left * moved
         low, high = (at, high) if over > 0 else (low, at)
-        if high - low <= 1e-15 * high or 0 < abs(step) <= 1e-15 * at:
+        # What a step leaves is about its square.
+        close = high - low <= 1e-15 * high or 0 < abs(step) <= 1e-8 * at
+        at = at + step if step and low <= at + step <= high else (low + high) / 2
+        if close:
             break
-        at = at + step if step and low < at + step < high else (low + high) / 2
-    return at
+    return at, unsure
 
 
 def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float]:
@@ -199,6 +228,8 @@ def gaussian_mu(parts: Parts) -> tuple[float, float] | None:
     for loss, times in parts:
         if not isinstance(loss, GaussianLoss):
             return None
+        if times == 1 and len(parts) == 1:
+            return loss.mu, loss.mu
         total += Fraction(loss.mu) ** 2 * times
     return enclose_root(total)
 
@@ -215,7 +246,7 @@ class GaussianAccountant(Accountant):
     def epsilon(self, parts: Parts, delta: float) -> float:
         """The exact epsilon, rounded up."""
         mu = gaussian_mu(parts)
-        return gdp_epsilon(mu[1], delta)[1] if mu else math.inf
+        return gdp_epsilon_on(mu[1], delta, Side.UPPER) if mu else math.inf
 
     def delta(self, parts: Parts, epsilon: float) -> float:
         """The exact delta, rounded up."""
@@ -225,7 +256,7 @@ class GaussianAccountant(Accountant):
     def epsilon_lower(self, parts: Parts, delta: float) -> float:
         """The exact epsilon of the Gaussian parts, rounded down."""
         mu = gaussian_mu(_gaussians(parts))
-        return gdp_epsilon(mu[0], delta)[0] if mu and delta > 0 else 0.0
+        return gdp_epsilon_on(mu[0], delta, Side.LOWER) if mu and delta > 0 else 0.0
 
     def delta_lower(self, parts: Parts, epsilon: float) -> float:
         """The exact delta of the Gaussian parts, rounded down."""

@@ -13,7 +13,7 @@ from dpcheck.numerics import tilted
 from dpcheck.numerics.balls import precision
 from dpcheck.numerics.lattice import Lattice, LatticeLoss
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import Window, infinite_mass
+from dpcheck.numerics.spectrum import InfiniteMass, Window
 from dpcheck.numerics.tilted import Convolution, compose
 
 
@@ -101,8 +101,8 @@ def test_the_mass_of_infinite_losses_survives_underflow(finite, infinite, count)
     loss = LatticeLoss(Lattice(1.0), 0, np.array([finite]), infinite)
     with precision(200):
         true = (arb(finite) + arb(infinite)) ** count - arb(finite) ** count
-        low = infinite_mass([loss], [count], above=False)
-        high = infinite_mass([loss], [count], above=True)
+        low = InfiniteMass([loss]).bound([count], above=False)
+        high = InfiniteMass([loss]).bound([count], above=True)
         assert low <= true <= high
         assert high - low <= 1e-4 * true
 
