@@ -302,7 +302,7 @@ class _FewFrequencies:
         rounding = (SUMMAND_UNITS + 2 * len(product.active)) * UNIT
         sums = (terms.error_weights @ product.sizes).tolist()
         self.sizes = sums[:3]
-        spreads = [_added_uses(sums[3 + i :: 3], counts) for i in range(3)]
+        spreads = [math.fsum(map(mul, counts, sums[3 + i :: 3])) for i in range(3)]
         slip, steep = product.slip, product.steepness
         self.errors = [
             (1 + slip) * (steep * spread + slip * size) + rounding * size
@@ -326,7 +326,9 @@ class _FewFrequencies:
     def sums(self, points: Indices) -> tuple[Array, Array | float]:
         """(sum, bound on its error) at increasing points."""
         if len(points) <= NEAR and points[-1] - points[0] == len(points) - 1:
-            body = (self.series.near[: len(points)] @ (self._turned(points[:1])[0] * self.bulk)).real
+            body = (
+                self.series.near[: len(points)] @ (self._turned(points[:1])[0] * self.bulk)
+            ).real
         else:
             body = (self._turned(points) @ self.bulk).real
         bulk, end, end_fast = self.errors
@@ -342,10 +344,6 @@ class _FewFrequencies:
         error = bulk + slow * (1 + far) * end + fast * (1 + far_fast) * end_fast
         # The errors are sums themselves: 1e-9 is one unit each of nine million summands.
         return body, error * (1 + 1e-9) + self.rest
-
-
-def _added_uses(each: Sequence[float], counts: Sequence[int]) -> float:
-    return sum(map(mul, counts, each))
 
 
 def compose(parts: Parts, window: Window, side: Side) -> Convolution | None:

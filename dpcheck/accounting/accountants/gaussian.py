@@ -133,7 +133,9 @@ def gdp_epsilon_on(mu: float, delta: float, side: Side) -> float:
     if math.isinf(mu * mu):
         # At the median loss mu^2/2 delta is above 1/2 - 1/mu, and no float lies between that and 1/2.
         known = side is Side.LOWER and delta < 0.5 and math.isfinite(mu)
-        return enclose(Fraction(mu) ** 2 / 2)[0] if known else 0.0 if side is Side.LOWER else math.inf
+        return (
+            enclose(Fraction(mu) ** 2 / 2)[0] if known else 0.0 if side is Side.LOWER else math.inf
+        )
     # The loss is N(mu^2/2, mu^2), so delta(eps) <= exp(-(eps/mu - mu/2)^2/2): 3 roundings, and 6 of the root.
     middle, reach = mu * mu / 2, mu * math.sqrt(2 * math.log(1 / delta))
     high = (middle + reach) * (1 + 16 * UNIT)
