@@ -160,7 +160,7 @@ class Spectrum:
 
     @cached_property
     def error_weights(self) -> Array:
-        """What moduli of a product are added up with: `Series.sizes`, then these times each factor's spread."""
+        """What moduli of a product are added up with: `Series.sizes`, and these times every spread."""
         sizes = self.series.sizes
         return np.concatenate([sizes, *(sizes * factor.spread for factor in self.factors)])
 

@@ -53,9 +53,9 @@ BENT = 1.0
 MOST_DELTAS = 64
 # Tilts that fall by less than this over a window leave the geometric series with too few digits.
 FLATTEST = 0.05
-# Rounding of one summand over frequencies, in units: e^{i theta} at the point, from there to the next ones and
-# in the series (27, 27 and 29), two denominators (37 each, `Series`), their product and quotient (13), real
-# factors (19), three products of complex numbers (sqrt 5 each): 196.
+# Rounding of one summand over frequencies, in units: e^{i theta} at the point, from there to the next ones
+# and in the series (27, 27 and 29), two denominators (37 each, `Series`), their product and quotient (13),
+# real factors (19), three products of complex numbers (sqrt 5 each): 196.
 SUMMAND_UNITS = 256
 # What underflows in a tilted mass or a sum of them, with much room.
 UNDERFLOW = 1e-290
@@ -97,9 +97,8 @@ class Convolution:
             beyond = tail(terms.factors, counts, -slope_below, ends[0])
             self.outside += _largest_weight(tilt) * beyond
         furthest = max(abs(ends[0]), abs(ends[1]))
-        # The scale is a sum over factors. Of log_scale - t origin - t h k no term is rounded more than 8 times:
-        # t origin and the first difference once, t h k twice, the last two sums once each, |h k| being at most
-        # |origin| + |point|.
+        # The scale is a sum over factors. log_scale - t origin - t h k: t origin and the difference are
+        # rounded once, t h k twice, both further sums once; |h k| <= |origin| + |point|: below 8 units.
         self.certain = ELEMENTARY + 2 * UNIT * (8 + len(counts)) * abs(self.product.log_scale)
         self.certain += 8 * UNIT * tilt * (abs(self.origin) + furthest) + self.product.drift
         log_factor = self.product.log_scale - tilt * self.origin

@@ -150,7 +150,7 @@ def gdp_epsilon_on(mu: float, delta: float, side: Side) -> float:
 
 
 def _searched(mu: float, delta: float, guess: float, high: float) -> tuple[float, float]:
-    """(lower, upper) around epsilon, known to be at most `high`: further and further from a guess, then by halves."""
+    """(lower, upper) around epsilon, at most `high`: further and further from a guess, then by halves."""
     low, width = 0.0, _BESIDE
     while high - low > 1e-13 * high:
         for point in (guess * (1 - width), guess * (1 + width)) if width else ((low + high) / 2,):
