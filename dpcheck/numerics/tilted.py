@@ -297,18 +297,18 @@ class _FewFrequencies:
         self.size, self.last = window.size, window.start + window.size - 1
         self.product, self.series = product, terms.series
         self.bulk = product.values * terms.series.bulk
-        # A real part is a sum of two products a summand, in whatever order.
-        rounding = (SUMMAND_UNITS + 2 * len(product.active)) * UNIT
-        sums = (terms.error_weights @ product.sizes).tolist()
-        self.sizes = sums[:3]
-        spreads = [math.fsum(map(mul, counts, sums[3 + i :: 3])) for i in range(3)]
-        slip, steep = product.slip, product.steepness
-        self.errors = [
-            (1 + slip) * (steep * spread + slip * size) + rounding * size
-            for size, spread in zip(self.sizes, spreads, strict=True)
-        ]
+        self.counts = counts
+        self.sizes: list[float] = (terms.error_weights @ product.sizes).tolist()
         # |transform of w| is at most its value at frequency 0, at most J and 1/(1 - e^{-th}).
         self.rest = product.left_out * min(float(self.size), 1.01 / -math.expm1(-self.series.slow))
+
+    def error(self, i: int) -> float:
+        """A bound on the error of a sum against one of the transforms of `Series`: bulk, end, end_fast."""
+        size, spread = self.sizes[i], math.fsum(map(mul, self.counts, self.sizes[3 + i :: 3]))
+        slip, steepness = self.product.slip, self.product.steepness
+        # A real part is a sum of two products a summand, in whatever order.
+        rounding = (SUMMAND_UNITS + 2 * len(self.product.active)) * UNIT
+        return (1 + slip) * (steepness * spread + slip * size) + rounding * size
 
     @cached_property
     def ends(self) -> tuple[float, float]:
@@ -330,7 +330,7 @@ class _FewFrequencies:
             ).real
         else:
             body = (self._turned(points) @ self.bulk).real
-        bulk, end, end_fast = self.errors
+        bulk = self.error(0)
         nearest = self.series.slow * int(self.last - points[-1])
         if nearest > NO_END:  # both ends are at most e^-nearest times the sums of their moduli
             ends = math.exp(-nearest) * (self.sizes[1] + self.sizes[2])
@@ -340,7 +340,7 @@ class _FewFrequencies:
         slow, fast = np.exp(-far), np.exp(-far_fast)
         body = body - slow * self.ends[0] + fast * self.ends[1]
         # e^-x errs by at most (1 + x) units of itself.
-        error = bulk + slow * (1 + far) * end + fast * (1 + far_fast) * end_fast
+        error = bulk + slow * (1 + far) * self.error(1) + fast * (1 + far_fast) * self.error(2)
         # The errors are sums themselves: 1e-9 is one unit each of nine million summands.
         return body, error * (1 + 1e-9) + self.rest
 

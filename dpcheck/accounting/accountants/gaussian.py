@@ -226,14 +226,14 @@ def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float
 
 def gaussian_mu(parts: Parts) -> tuple[float, float] | None:
     """(lower, upper) around sqrt(sum mu^2) if every part is Gaussian, else None."""
-    total = Fraction(0)
-    for loss, times in parts:
-        if not isinstance(loss, GaussianLoss):
-            return None
-        if times == 1 and len(parts) == 1:
-            return loss.mu, loss.mu
-        total += Fraction(loss.mu) ** 2 * times
-    return enclose_root(total)
+    gaussians = _gaussians(parts)
+    if len(gaussians) < len(parts):
+        return None
+    if len(parts) == 1 and parts[0][1] == 1:
+        return gaussians[0][0].mu, gaussians[0][0].mu
+    return enclose_root(
+        sum((Fraction(loss.mu) ** 2 * times for loss, times in gaussians), Fraction(0))
+    )
 
 
 class GaussianAccountant(Accountant):
@@ -257,8 +257,9 @@ class GaussianAccountant(Accountant):
 
     def epsilon_lower(self, parts: Parts, delta: float) -> float:
         """The exact epsilon of the Gaussian parts, rounded down."""
-        mu = gaussian_mu(_gaussians(parts))
-        return gdp_epsilon_on(mu[0], delta, Side.LOWER) if mu and delta > 0 else 0.0
+        known = _gaussians(parts) if delta > 0 else ()
+        mu = gaussian_mu(known) if known else None
+        return gdp_epsilon_on(mu[0], delta, Side.LOWER) if mu else 0.0
 
     def delta_lower(self, parts: Parts, epsilon: float) -> float:
         """The exact delta of the Gaussian parts, rounded down."""
@@ -266,5 +267,5 @@ class GaussianAccountant(Accountant):
         return gdp_delta(mu[0], epsilon)[0] if mu else 0.0
 
 
-def _gaussians(parts: Parts) -> Parts:
-    return tuple(part for part in parts if isinstance(part[0], GaussianLoss))
+def _gaussians(parts: Parts) -> tuple[tuple[GaussianLoss, int], ...]:
+    return tuple((loss, times) for loss, times in parts if isinstance(loss, GaussianLoss))
