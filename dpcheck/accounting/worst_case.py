@@ -239,16 +239,17 @@ def _(event: training.TreeAggregation, adjacency: Adjacency, group: int = 1) -> 
     apart = event.min_separation
     takes = min(event.participations, 1 + (event.steps - 1) // apart)
     levels = (event.steps - 1).bit_length() + 1
-    scale = Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier)
+    noise_above, noise_below = event.noise_multiplier.as_integer_ratio()
+    square = Fraction((adjacency.moves * group * noise_below) ** 2, noise_above**2)
     most = sum(_most_squares(takes, -(-(2**level) // apart)) for level in range(levels))
     some = 0
     for first in _first_steps(event.steps, apart, takes):
         some = max(some, sum(_squares(first, apart, takes, level) for level in range(levels)))
         if some == most:  # no start moves more
             break
+    down, up = enclose_root(most * square)
     return LossBounds(
-        GaussianLoss(enclose_root(most * scale**2)[1]),
-        GaussianLoss(enclose_root(some * scale**2)[0]),
+        GaussianLoss(up), GaussianLoss(down if some == most else enclose_root(some * square)[0])
     )
 
 

@@ -23,7 +23,7 @@ from dpcheck.numerics.side import Side
 
 def _normal(x: arb) -> arb:
     """The normal distribution function."""
-    return (-x / arb(2).sqrt()).erfc() / 2
+    return (-x * arb(0.5).sqrt()).erfc() / 2
 
 
 # From here on ten terms of the asymptotic series of Mills' ratio have more than 50 good bits.
@@ -46,7 +46,8 @@ def _mills(z: arb) -> arb:
 
 def _delta_ball(mu: float, epsilon: float) -> arb:
     shift, e = arb(mu), arb(epsilon)
-    near, far = shift / 2 - e / shift, shift / 2 + e / shift
+    half, ratio = shift / 2, e / shift
+    near, far = half - ratio, half + ratio
     if far > _FAR:
         # e^eps Phi(-far) = phi(near) (1 - Phi(far))/phi(far), without e^eps.
         density = (-near * near / 2).exp() / (2 * arb.pi()).sqrt()
@@ -171,12 +172,9 @@ def _likely_epsilon(mu: float, delta: float, high: float) -> tuple[float, float]
 
     The derivative of delta is -e^epsilon Phi(-mu/2 - epsilon/mu).
     """
-    from scipy.special import log_ndtr
-
     low, wanted, at, unsure = 0.0, math.log(delta), high / 2, math.inf
     for _ in range(54):
-        near = float(log_ndtr(mu / 2 - at / mu))
-        far = at + float(log_ndtr(-mu / 2 - at / mu))
+        near, far = _log_normal(mu / 2 - at / mu), at + _log_normal(-mu / 2 - at / mu)
         over, step = -1.0, 0.0
         if far < near:
             left = -math.expm1(far - near)
@@ -191,6 +189,15 @@ def _likely_epsilon(mu: float, delta: float, high: float) -> tuple[float, float]
         if close:
             break
     return at, unsure
+
+
+def _log_normal(x: float) -> float:
+    """About the logarithm of the normal distribution function."""
+    if x > -30:
+        return math.log(math.erfc(-x * math.sqrt(0.5)) / 2)
+    from scipy.special import log_ndtr
+
+    return float(log_ndtr(x))
 
 
 def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float]:
