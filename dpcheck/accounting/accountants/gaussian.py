@@ -181,7 +181,8 @@ def _likely_epsilon(mu: float, delta: float, high: float) -> tuple[float, float]
             found = near + math.log(left)
             moved = math.exp(min(found - far, 700.0))
             over, step = found - wanted, (found - wanted) * moved
-            unsure = 4 * UNIT * (1 + abs(near)) / left * moved
+            # Logarithms of tails err with themselves, and that of the far tail is the larger one.
+            unsure = 4 * UNIT * (1 + at - far) / left * moved
         low, high = (at, high) if over > 0 else (low, at)
         # What a step leaves is about its square.
         close = high - low <= 1e-15 * high or 0 < abs(step) <= 1e-8 * at
