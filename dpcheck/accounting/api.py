@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -185,7 +184,8 @@ def _assuming(profile: Profile, bound: Bound) -> Bound:
     for bounds, _ in profile:
         if isinstance(bounds.upper, UnboundedLoss):
             found[f"not private: {bounds.upper.reason}"] = None
-    return replace(bound, assumes=(*found, RANDOMNESS, *bound.assumes))
+    assumes = (*found, RANDOMNESS, *bound.assumes)
+    return Bound(bound.lower, bound.upper, bound.method, bound.adjacency, assumes)
 
 
 def _worst(

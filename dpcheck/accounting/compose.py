@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
 from dpcheck.accounting.assumptions import ARITHMETIC
@@ -77,8 +77,7 @@ _ORDERED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(NamedTuple):
     event: Event
     times: int
     adjacency: Adjacency
@@ -87,7 +86,7 @@ class _Task:
 
     def inside(self, event: Event, times: int = 1) -> _Task:
         """The same view of an event inside this one."""
-        return replace(self, event=event, times=self.times * times)
+        return _Task(event, self.times * times, self.adjacency, self.group, self.stated)
 
 
 def profiles(
@@ -110,14 +109,14 @@ def profiles(
         elif isinstance(node, Repeated):
             stack.append(task.inside(node.event, node.times))
         elif isinstance(node, Under):
-            stack.append(replace(task.inside(node.event), stated=node.adjacency))
+            stack.append(task.inside(node.event)._replace(stated=node.adjacency))
         elif isinstance(node, Moved):
-            stack.append(replace(task.inside(node.event), adjacency=Adjacency.ADD_REMOVE))
+            stack.append(task.inside(node.event)._replace(adjacency=Adjacency.ADD_REMOVE))
         elif isinstance(node, Grouped):
-            stack.append(replace(task.inside(node.event), group=task.group * node.size))
+            stack.append(task.inside(node.event)._replace(group=task.group * node.size))
         elif isinstance(node, RandomizedResponse) and task.group > 1:
             # Every record has an answer of its own: a person's records compose.
-            stack.append(replace(task.inside(node, task.group), group=1))
+            stack.append(task.inside(node, task.group)._replace(group=1))
         elif isinstance(node, BandedMatrix) and node.sampling_rate is not None:
             # [ChoquetteChoo2023] Theorem 4: a group's turn comes every `bands` steps.
             step = SampledGaussian(node.noise_multiplier, node.sampling_rate)

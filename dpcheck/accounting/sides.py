@@ -17,7 +17,6 @@ from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.losses import NO_LOSS, Loss, Parts, ResponseLoss
 from dpcheck.numerics.side import Side
 
-
 NO_LEAK = Fraction(0)
 
 

@@ -122,10 +122,10 @@ def _(event: noise.RandomizedResponse, adjacency: Adjacency, group: int = 1) -> 
             "released; account it under replace-one.",
             adjacency=adjacency,
         )
-    random, kinds = Fraction(event.noise), event.categories
-    odds = 1 + (1 - random) * kinds / random  # mass of the true answer over that of another
-    low, high = _log(odds)
-    neutral_low, neutral_high = enclose((kinds - 2) * random / kinds)
+    (random, whole), kinds = event.noise.as_integer_ratio(), event.categories
+    # The mass of the true answer over that of another is 1 + (1 - noise) kinds / noise.
+    low, high = _log_one_plus((whole - random) * kinds, random)
+    neutral_low, neutral_high = enclose(Fraction((kinds - 2) * random, kinds * whole))
     if group > 1:
         raise InvalidEvent("the records of a group answer one by one; compose them.")
     return LossBounds(
@@ -134,13 +134,12 @@ def _(event: noise.RandomizedResponse, adjacency: Adjacency, group: int = 1) -> 
     )
 
 
-def _log(ratio: Fraction) -> tuple[float, float]:
-    """Floats below and above log(ratio), ratio >= 1."""
-    if ratio == 1:
+def _log_one_plus(part: int, whole: int) -> tuple[float, float]:
+    """Floats below and above log(1 + part / whole), of whole numbers that are not negative."""
+    if not part:
         return 0.0, 0.0
     with precision(128):
-        rest = ratio - 1
-        ball = (arb(rest.numerator) / arb(rest.denominator)).log1p()
+        ball = (arb(part) / arb(whole)).log1p()
         return max(0.0, below(ball)), above(ball)
 
 
@@ -240,16 +239,17 @@ def _(event: training.TreeAggregation, adjacency: Adjacency, group: int = 1) -> 
     apart = event.min_separation
     takes = min(event.participations, 1 + (event.steps - 1) // apart)
     levels = (event.steps - 1).bit_length() + 1
-    scale = Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier)
+    noise_above, noise_below = event.noise_multiplier.as_integer_ratio()
+    square = Fraction((adjacency.moves * group * noise_below) ** 2, noise_above**2)
     most = sum(_most_squares(takes, -(-(2**level) // apart)) for level in range(levels))
     some = 0
     for first in _first_steps(event.steps, apart, takes):
         some = max(some, sum(_squares(first, apart, takes, level) for level in range(levels)))
         if some == most:  # no start moves more
             break
+    down, up = enclose_root(most * square)
     return LossBounds(
-        GaussianLoss(enclose_root(most * scale**2)[1]),
-        GaussianLoss(enclose_root(some * scale**2)[0]),
+        GaussianLoss(up), GaussianLoss(down if some == most else enclose_root(some * square)[0])
     )
 
 

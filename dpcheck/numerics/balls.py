@@ -7,21 +7,23 @@ certainly above, or certainly below, the number the ball encloses.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from flint import arb, ctx
 
 
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
+class precision:  # noqa: N801 - reads as a function does
     """Work at `bits` bits inside the block."""
-    before = ctx.prec
-    ctx.prec = bits
-    try:
-        yield
-    finally:
-        ctx.prec = before
+
+    __slots__ = ("before", "bits")
+
+    def __init__(self, bits: int) -> None:
+        self.bits, self.before = bits, ctx.prec
+
+    def __enter__(self) -> None:
+        self.before, ctx.prec = ctx.prec, self.bits
+
+    def __exit__(self, *raised: object) -> None:
+        ctx.prec = self.before
 
 
 def above(ball: arb) -> float:

@@ -10,3 +10,6 @@ class Side(Enum):
 
     UPPER = "upper"
     LOWER = "lower"
+
+    # Members are singletons; Enum hashes their names, in Python, at every look into a cache.
+    __hash__ = object.__hash__

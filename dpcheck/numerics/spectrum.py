@@ -160,7 +160,7 @@ class Spectrum:
 
     @cached_property
     def error_weights(self) -> Array:
-        """What moduli of a product are added up with: `Series.sizes`, then these times each factor's spread."""
+        """What moduli of a product are added up with: `Series.sizes`, and these times every spread."""
         sizes = self.series.sizes
         return np.concatenate([sizes, *(sizes * factor.spread for factor in self.factors)])
 
@@ -226,9 +226,7 @@ class Spectrum:
         """Bounds on the errors of the coefficients of a product."""
         pairs = zip(self.factors, counts, strict=True)
         spread = np.minimum(_added([n * f.spread for f, n in pairs]), MOST_SPREAD)
-        return np.asarray(
-            product.sizes * (1 + product.slip) * (np.expm1(spread) + product.slip)
-        )
+        return np.asarray(product.sizes * (1 + product.slip) * (np.expm1(spread) + product.slip))
 
 
 class Each(NamedTuple):
@@ -385,7 +383,9 @@ class InfiniteMass:
         finite = [float(np.sum(loss.masses)) for loss in losses]
         infinite = [loss.infinite for loss in losses]
         totals = [m + i for m, i in zip(finite, infinite, strict=True)]
-        self.none = not any(infinite) or min(totals) <= 0.0  # the latter: a measure that keeps nothing
+        self.none = (
+            not any(infinite) or min(totals) <= 0.0
+        )  # the latter: a measure that keeps nothing
         self.logs = [] if self.none else [math.log(total) for total in totals]
         self.sizes = [abs(log) for log in self.logs]
         pairs = zip(finite, infinite, strict=True)

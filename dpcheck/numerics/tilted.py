@@ -53,9 +53,9 @@ BENT = 1.0
 MOST_DELTAS = 64
 # Tilts that fall by less than this over a window leave the geometric series with too few digits.
 FLATTEST = 0.05
-# Rounding of one summand over frequencies, in units: e^{i theta} at the point, from there to the next ones and
-# in the series (27, 27 and 29), two denominators (37 each, `Series`), their product and quotient (13), real
-# factors (19), three products of complex numbers (sqrt 5 each): 196.
+# Rounding of one summand over frequencies, in units: e^{i theta} at the point, from there to the next ones
+# and in the series (27, 27 and 29), two denominators (37 each, `Series`), their product and quotient (13),
+# real factors (19), three products of complex numbers (sqrt 5 each): 196.
 SUMMAND_UNITS = 256
 # What underflows in a tilted mass or a sum of them, with much room.
 UNDERFLOW = 1e-290
@@ -97,9 +97,8 @@ class Convolution:
             beyond = tail(terms.factors, counts, -slope_below, ends[0])
             self.outside += _largest_weight(tilt) * beyond
         furthest = max(abs(ends[0]), abs(ends[1]))
-        # The scale is a sum over factors. Of log_scale - t origin - t h k no term is rounded more than 8 times:
-        # t origin and the first difference once, t h k twice, the last two sums once each, |h k| being at most
-        # |origin| + |point|.
+        # The scale is a sum over factors. log_scale - t origin - t h k: t origin and the difference are
+        # rounded once, t h k twice, both further sums once; |h k| <= |origin| + |point|: below 8 units.
         self.certain = ELEMENTARY + 2 * UNIT * (8 + len(counts)) * abs(self.product.log_scale)
         self.certain += 8 * UNIT * tilt * (abs(self.origin) + furthest) + self.product.drift
         log_factor = self.product.log_scale - tilt * self.origin
@@ -298,18 +297,18 @@ class _FewFrequencies:
         self.size, self.last = window.size, window.start + window.size - 1
         self.product, self.series = product, terms.series
         self.bulk = product.values * terms.series.bulk
-        # A real part is a sum of two products a summand, in whatever order.
-        rounding = (SUMMAND_UNITS + 2 * len(product.active)) * UNIT
-        sums = (terms.error_weights @ product.sizes).tolist()
-        self.sizes = sums[:3]
-        spreads = [_added_uses(sums[3 + i :: 3], counts) for i in range(3)]
-        slip, steep = product.slip, product.steepness
-        self.errors = [
-            (1 + slip) * (steep * spread + slip * size) + rounding * size
-            for size, spread in zip(self.sizes, spreads, strict=True)
-        ]
+        self.counts = counts
+        self.sizes: list[float] = (terms.error_weights @ product.sizes).tolist()
         # |transform of w| is at most its value at frequency 0, at most J and 1/(1 - e^{-th}).
         self.rest = product.left_out * min(float(self.size), 1.01 / -math.expm1(-self.series.slow))
+
+    def error(self, i: int) -> float:
+        """A bound on the error of a sum against one of the transforms of `Series`: bulk, end, end_fast."""
+        size, spread = self.sizes[i], math.fsum(map(mul, self.counts, self.sizes[3 + i :: 3]))
+        slip, steepness = self.product.slip, self.product.steepness
+        # A real part is a sum of two products a summand, in whatever order.
+        rounding = (SUMMAND_UNITS + 2 * len(self.product.active)) * UNIT
+        return (1 + slip) * (steepness * spread + slip * size) + rounding * size
 
     @cached_property
     def ends(self) -> tuple[float, float]:
@@ -326,10 +325,12 @@ class _FewFrequencies:
     def sums(self, points: Indices) -> tuple[Array, Array | float]:
         """(sum, bound on its error) at increasing points."""
         if len(points) <= NEAR and points[-1] - points[0] == len(points) - 1:
-            body = (self.series.near[: len(points)] @ (self._turned(points[:1])[0] * self.bulk)).real
+            body = (
+                self.series.near[: len(points)] @ (self._turned(points[:1])[0] * self.bulk)
+            ).real
         else:
             body = (self._turned(points) @ self.bulk).real
-        bulk, end, end_fast = self.errors
+        bulk = self.error(0)
         nearest = self.series.slow * int(self.last - points[-1])
         if nearest > NO_END:  # both ends are at most e^-nearest times the sums of their moduli
             ends = math.exp(-nearest) * (self.sizes[1] + self.sizes[2])
@@ -339,13 +340,9 @@ class _FewFrequencies:
         slow, fast = np.exp(-far), np.exp(-far_fast)
         body = body - slow * self.ends[0] + fast * self.ends[1]
         # e^-x errs by at most (1 + x) units of itself.
-        error = bulk + slow * (1 + far) * end + fast * (1 + far_fast) * end_fast
+        error = bulk + slow * (1 + far) * self.error(1) + fast * (1 + far_fast) * self.error(2)
         # The errors are sums themselves: 1e-9 is one unit each of nine million summands.
         return body, error * (1 + 1e-9) + self.rest
-
-
-def _added_uses(each: Sequence[float], counts: Sequence[int]) -> float:
-    return sum(map(mul, counts, each))
 
 
 def compose(parts: Parts, window: Window, side: Side) -> Convolution | None:

@@ -133,13 +133,14 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
     lowers = {"leak": math.inf if room < 0 else 0.0}
     uppers: dict[str, float] = {}
     for accountant in _in_turn(chosen, side):
+        name = accountant.method.value
         if 0 <= room < 1:
-            lowers[accountant.method.value] = accountant.epsilon_lower(known.parts, room)
+            lowers[name] = accountant.epsilon_lower(known.parts, room)
         lower = max(lowers.values())
         value = epsilon_upper(side, delta, accountant)
         if alone and math.isinf(value) and side.parts and delta > side.leak:
             accountant.explain(side.parts, delta)
-        uppers[accountant.method.value] = value
+        uppers[name] = value
         if value <= lower * (1 + EXACT):  # nothing left to gain
             break
         if math.isfinite(value) and _settles(accountant, side, value - lower, value):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.accounting import losses
-from dpcheck.accounting.accountants.gaussian import gaussian_mu
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
@@ -196,7 +195,8 @@ def _worse_delta(ways: list[Parts], epsilon: float, side: Side) -> float:
 
 def _ways(parts: Parts) -> Iterable[Parts]:
     """The composition in both directions; one where they are the same."""
-    return dict.fromkeys((parts, losses.reverse_parts(parts)))
+    back = losses.reverse_parts(parts)
+    return (parts,) if back == parts else (parts, back)
 
 
 def _without_negligible(parts: Parts) -> tuple[Parts, float]:
@@ -230,7 +230,7 @@ def _without_choices(parts: Parts) -> Iterable[tuple[Loss, int]]:
 
 def _with_lower_lattice(parts: Parts) -> Parts:
     """The parts a lower lattice exists for; none where the closed form is exact already."""
-    if gaussian_mu(parts):
+    if all(isinstance(loss, losses.GaussianLoss) for loss, _ in parts):
         return ()
     # Negligible parts are dropped, raised Gaussians are not among the parts.
     kept = set(_without_negligible(parts)[0])

@@ -23,7 +23,7 @@ from dpcheck.numerics.side import Side
 
 def _normal(x: arb) -> arb:
     """The normal distribution function."""
-    return (-x / arb(2).sqrt()).erfc() / 2
+    return (-x * arb(0.5).sqrt()).erfc() / 2
 
 
 # From here on ten terms of the asymptotic series of Mills' ratio have more than 50 good bits.
@@ -46,7 +46,8 @@ def _mills(z: arb) -> arb:
 
 def _delta_ball(mu: float, epsilon: float) -> arb:
     shift, e = arb(mu), arb(epsilon)
-    near, far = shift / 2 - e / shift, shift / 2 + e / shift
+    half, ratio = shift / 2, e / shift
+    near, far = half - ratio, half + ratio
     if far > _FAR:
         # e^eps Phi(-far) = phi(near) (1 - Phi(far))/phi(far), without e^eps.
         density = (-near * near / 2).exp() / (2 * arb.pi()).sqrt()
@@ -133,7 +134,9 @@ def gdp_epsilon_on(mu: float, delta: float, side: Side) -> float:
     if math.isinf(mu * mu):
         # At the median loss mu^2/2 delta is above 1/2 - 1/mu, and no float lies between that and 1/2.
         known = side is Side.LOWER and delta < 0.5 and math.isfinite(mu)
-        return enclose(Fraction(mu) ** 2 / 2)[0] if known else 0.0 if side is Side.LOWER else math.inf
+        return (
+            enclose(Fraction(mu) ** 2 / 2)[0] if known else 0.0 if side is Side.LOWER else math.inf
+        )
     # The loss is N(mu^2/2, mu^2), so delta(eps) <= exp(-(eps/mu - mu/2)^2/2): 3 roundings, and 6 of the root.
     middle, reach = mu * mu / 2, mu * math.sqrt(2 * math.log(1 / delta))
     high = (middle + reach) * (1 + 16 * UNIT)
@@ -148,7 +151,7 @@ def gdp_epsilon_on(mu: float, delta: float, side: Side) -> float:
 
 
 def _searched(mu: float, delta: float, guess: float, high: float) -> tuple[float, float]:
-    """(lower, upper) around epsilon, known to be at most `high`: further and further from a guess, then by halves."""
+    """(lower, upper) around epsilon, at most `high`: further and further from a guess, then by halves."""
     low, width = 0.0, _BESIDE
     while high - low > 1e-13 * high:
         for point in (guess * (1 - width), guess * (1 + width)) if width else ((low + high) / 2,):
@@ -169,19 +172,17 @@ def _likely_epsilon(mu: float, delta: float, high: float) -> tuple[float, float]
 
     The derivative of delta is -e^epsilon Phi(-mu/2 - epsilon/mu).
     """
-    from scipy.special import log_ndtr
-
     low, wanted, at, unsure = 0.0, math.log(delta), high / 2, math.inf
     for _ in range(54):
-        near = float(log_ndtr(mu / 2 - at / mu))
-        far = at + float(log_ndtr(-mu / 2 - at / mu))
+        near, far = _log_normal(mu / 2 - at / mu), at + _log_normal(-mu / 2 - at / mu)
         over, step = -1.0, 0.0
         if far < near:
             left = -math.expm1(far - near)
             found = near + math.log(left)
             moved = math.exp(min(found - far, 700.0))
             over, step = found - wanted, (found - wanted) * moved
-            unsure = 4 * UNIT * (1 + abs(near)) / left * moved
+            # Logarithms of tails err with themselves, and that of the far tail is the larger one.
+            unsure = 4 * UNIT * (1 + at - far) / left * moved
         low, high = (at, high) if over > 0 else (low, at)
         # What a step leaves is about its square.
         close = high - low <= 1e-15 * high or 0 < abs(step) <= 1e-8 * at
@@ -189,6 +190,15 @@ def _likely_epsilon(mu: float, delta: float, high: float) -> tuple[float, float]
         if close:
             break
     return at, unsure
+
+
+def _log_normal(x: float) -> float:
+    """About the logarithm of the normal distribution function."""
+    if x > -30:
+        return math.log(math.erfc(-x * math.sqrt(0.5)) / 2)
+    from scipy.special import log_ndtr
+
+    return float(log_ndtr(x))
 
 
 def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float]:
@@ -224,14 +234,14 @@ def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float
 
 def gaussian_mu(parts: Parts) -> tuple[float, float] | None:
     """(lower, upper) around sqrt(sum mu^2) if every part is Gaussian, else None."""
-    total = Fraction(0)
-    for loss, times in parts:
-        if not isinstance(loss, GaussianLoss):
-            return None
-        if times == 1 and len(parts) == 1:
-            return loss.mu, loss.mu
-        total += Fraction(loss.mu) ** 2 * times
-    return enclose_root(total)
+    gaussians = _gaussians(parts)
+    if len(gaussians) < len(parts):
+        return None
+    if len(parts) == 1 and parts[0][1] == 1:
+        return gaussians[0][0].mu, gaussians[0][0].mu
+    return enclose_root(
+        sum((Fraction(loss.mu) ** 2 * times for loss, times in gaussians), Fraction(0))
+    )
 
 
 class GaussianAccountant(Accountant):
@@ -255,8 +265,9 @@ class GaussianAccountant(Accountant):
 
     def epsilon_lower(self, parts: Parts, delta: float) -> float:
         """The exact epsilon of the Gaussian parts, rounded down."""
-        mu = gaussian_mu(_gaussians(parts))
-        return gdp_epsilon_on(mu[0], delta, Side.LOWER) if mu and delta > 0 else 0.0
+        known = _gaussians(parts) if delta > 0 else ()
+        mu = gaussian_mu(known) if known else None
+        return gdp_epsilon_on(mu[0], delta, Side.LOWER) if mu else 0.0
 
     def delta_lower(self, parts: Parts, epsilon: float) -> float:
         """The exact delta of the Gaussian parts, rounded down."""
@@ -264,5 +275,5 @@ class GaussianAccountant(Accountant):
         return gdp_delta(mu[0], epsilon)[0] if mu else 0.0
 
 
-def _gaussians(parts: Parts) -> Parts:
-    return tuple(part for part in parts if isinstance(part[0], GaussianLoss))
+def _gaussians(parts: Parts) -> tuple[tuple[GaussianLoss, int], ...]:
+    return tuple((loss, times) for loss, times in parts if isinstance(loss, GaussianLoss))

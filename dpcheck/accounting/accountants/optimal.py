@@ -15,6 +15,8 @@ from dpcheck.numerics.balls import above, below, precision
 
 # More mechanisms than this are not enumerated.
 OPTIMAL_COMPOSITION_LIMIT = 50_000
+# Of so few mechanisms the search starts at the first place: looking for a better one takes longer.
+FEW = 4
 # Terms smaller than this share of their sum, with all that follow, are left to the enclosure.
 _NEGLIGIBLE_BITS = 120
 
@@ -67,7 +69,7 @@ def optimal_composition(epsilon: float, times: int, delta: float) -> tuple[float
 
 def _likely_hits(epsilon: float, times: int, delta: float) -> int:
     """About the i whose closed form is epsilon; a bad guess costs time only."""
-    if delta <= 0 or epsilon > 600:
+    if delta <= 0 or epsilon > 600 or times <= FEW:
         return 0
     hits = np.arange((times - 1) // 2 + 1, dtype=np.float64)
     ways = np.cumsum(np.log((times - hits[1:] + 1) / hits[1:]))

@@ -75,6 +75,35 @@ def test_answers_enclose_the_exact_convolution(
             )
 
 
+def _two_losses(side: Side) -> Convolution:
+    rng = np.random.default_rng(8)
+    losses = [LatticeLoss(Lattice(0.1, at), -3, rng.dirichlet(np.ones(6))) for at in (0.0, 0.03)]
+    found = compose([(losses[0], 9), (losses[1], 4)], Window(3.0, -40, 128, 20.0, 20.0), side)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("side", list(Side))
+def test_neighbouring_points_are_what_they_are_one_by_one(side: Side) -> None:
+    """Points next to each other share a turn, others have their own."""
+    composed = _two_losses(side)
+    points = np.arange(5, 9)
+    values, noises = composed.at(points)
+    for point, value, noise in zip(points, values, noises, strict=True):
+        apart, _ = composed.at(np.array([point - 30, point, point + 11]))
+        assert noise < 1e-10
+        assert apart[1] == pytest.approx(value, rel=noise)
+
+
+def test_errors_added_up_at_once_are_no_less_than_added_up_one_by_one() -> None:
+    composed = _two_losses(Side.UPPER)
+    few, terms = composed._few, composed._terms
+    assert few is not None
+    each = terms.missed(composed._counts, composed.product)
+    for i, weights in enumerate(terms.series.sizes):
+        assert float(weights @ each) <= few.error(i) <= 2 * float(weights @ each)
+
+
 def test_infinite_losses_compose_exactly() -> None:
     loss = LatticeLoss(Lattice(1.0), 0, np.array([0.9]), infinite=0.1)
     window = Window(1.0, -8, 64, 1.0, 1.0)
