@@ -101,12 +101,16 @@ def _one_and_cost(loss: SelectedLoss, delta: float) -> tuple[float, float]:
     return min(one, pure), (1 + loss.shape) * _least_maximum(other, start, most)[0] * _ROUND_UP
 
 
-def _least_maximum(
-    other: Callable[[float], float], start: float, most: float
-) -> tuple[float, float]:
-    """The least of max(e, other(e)), no more than `most`, and an e: by secants to where they are equal.
+# About how fast log(1 + odds d) - e falls where it is 0, and epsilon(d) - e with e = log(1 + odds d).
+_SLOPE, _SLOPE_OF_EPSILON = -2.0, -1.4
 
-    `other` falls in e.
+
+def _least_maximum(
+    other: Callable[[float], float], start: float, most: float, first: float = _SLOPE
+) -> tuple[float, float]:
+    """The least of max(e, other(e)), no more than `most`, and about the best e: by secants.
+
+    `other` falls in e, and other(e) - e about as fast as `first` says.
     """
     low, high, best = 0.0, min(most, 700.0), most
     where, before = start, (math.nan, math.nan)
@@ -115,17 +119,13 @@ def _least_maximum(
             where = (low + high) / 2
         over = other(where) - where
         best = min(best, where + max(over, 0.0))
-        if abs(over) <= BALANCED * where:
-            break
         low, high = (where, high) if over > 0 else (low, where)
         slope = (over - before[1]) / (where - before[0]) if where != before[0] else math.nan
         before = (where, over)
-        where -= over / (_SLOPE if math.isnan(slope) else min(slope, -1.0))
+        where -= over / (first if math.isnan(slope) else min(slope, -1.0))
+        if abs(over) <= BALANCED * before[0]:
+            break
     return best, where
-
-
-# About how fast log(1 + odds d) - e falls where it is 0.
-_SLOPE = -2.0
 
 
 def _one_run(
@@ -173,7 +173,8 @@ def _one_run_by_renyi(
         likely(e)
         return majorant_epsilon(found, _paired(e, odds)) if found else math.inf
 
-    return one, _least_maximum(likely, start, math.log1p(odds))[1], other
+    _, start = _least_maximum(likely, start, math.log1p(odds), _SLOPE_OF_EPSILON)
+    return one, start, other
 
 
 def _paired(e: float, odds: float) -> float:
