@@ -138,7 +138,7 @@ def _one_run(
     if mu := gaussian_mu(parts):
         shift = mu[1]
         one = gdp_epsilon(shift, delta)[1]
-        start = _balanced(shift, odds) if odds > 0 and 0 < one < math.inf else 0.0
+        start = _balanced(shift, odds) if odds > 0 and shift > 0 and one < math.inf else 0.0
         return one, start, lambda e: math.log1p(odds * gdp_delta(shift, e)[1])
     if (ratio := _laplace_ratio(parts)) is not None:
         # The formula for delta solved for epsilon: a logarithm of 8 units, a sum; 1e-14 is 90.
@@ -196,7 +196,7 @@ def _law_near(parts: Parts, one: float, delta: float, odds: float) -> tuple[OneL
 
 def _start(epsilon: float, delta: float, odds: float) -> float:
     """About the e at which a Gaussian with that epsilon at that delta has log(1 + odds d) = e."""
-    if not (odds > 0 and 0 < epsilon < math.inf and delta < 1):
+    if not (odds > 0 and epsilon < math.inf and delta < 1):
         return 0.0
     return _balanced(_gaussian_like(epsilon, delta), odds)
 
@@ -215,6 +215,8 @@ def _gaussian_like(epsilon: float, delta: float) -> float:
     Newton's method for log delta as a function of z = epsilon/mu - mu/2, of which it is nearly a parabola.
     The derivative of delta by mu is the normal density at z.
     """
+    if epsilon == 0:
+        return math.sqrt(2 * math.pi) * delta  # to first order in mu
     z, mu = math.sqrt(-2 * math.log(delta)), 0.0
     for _ in range(TRIES):
         root = math.sqrt(z * z + 2 * epsilon)
@@ -232,7 +234,7 @@ def _gaussian_like(epsilon: float, delta: float) -> float:
 
 def _balanced(mu: float, odds: float) -> float:
     """The epsilon of such a Gaussian at which it is log(1 + odds delta), about: by Newton's method."""
-    low, high = 0.0, min(math.log1p(odds), 700.0)
+    low, high = 0.0, min(math.log1p(odds * _curve(mu, 0.0)[0]), 700.0)
     where = high / 2
     for _ in range(TRIES):
         delta, beyond = _curve(mu, where)
