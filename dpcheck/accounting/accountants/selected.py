@@ -103,12 +103,16 @@ def _one_and_cost(loss: SelectedLoss, delta: float) -> tuple[float, float]:
     return min(one, pure), (1 + loss.shape) * _least_maximum(other, start, most)[0] * _ROUND_UP
 
 
-def _least_maximum(
-    other: Callable[[float], float], start: float, most: float
-) -> tuple[float, float]:
-    """The least of max(e, other(e)), no more than `most`, and an e: by secants to where they are equal.
+# About how fast log(1 + odds d) - e falls where it is 0, and epsilon(d) - e with e = log(1 + odds d).
+_SLOPE, _SLOPE_OF_EPSILON = -2.0, -1.4
 
-    `other` falls in e.
+
+def _least_maximum(
+    other: Callable[[float], float], start: float, most: float, first: float = _SLOPE
+) -> tuple[float, float]:
+    """The least of max(e, other(e)), no more than `most`, and about the best e: by secants.
+
+    `other` falls in e, and other(e) - e about as fast as `first` says.
     """
     low, high, best = 0.0, min(most, 700.0), most
     where, before = start, (math.nan, math.nan)
@@ -117,17 +121,13 @@ def _least_maximum(
             where = (low + high) / 2
         over = other(where) - where
         best = min(best, where + max(over, 0.0))
-        if abs(over) <= BALANCED * where:
-            break
         low, high = (where, high) if over > 0 else (low, where)
         slope = (over - before[1]) / (where - before[0]) if where != before[0] else math.nan
         before = (where, over)
-        where -= over / (_SLOPE if math.isnan(slope) else min(slope, -1.0))
+        where -= over / (first if math.isnan(slope) else min(slope, -1.0))
+        if abs(over) <= BALANCED * before[0]:
+            break
     return best, where
-
-
-# About how fast log(1 + odds d) - e falls where it is 0.
-_SLOPE = -2.0
 
 
 def _one_run(
@@ -140,7 +140,7 @@ def _one_run(
     if mu := gaussian_mu(parts):
         shift = mu[1]
         one = gdp_epsilon(shift, delta)[1]
-        start = _balanced(shift, odds) if odds > 0 and 0 < one < math.inf else 0.0
+        start = _balanced(shift, odds) if odds > 0 and shift > 0 and one < math.inf else 0.0
         return one, start, lambda e: math.log1p(odds * gdp_delta(shift, e)[1])
     if (ratio := _laplace_ratio(parts)) is not None:
         # The formula for delta solved for epsilon: a logarithm of 8 units, a sum; 1e-14 is 90.
@@ -175,7 +175,8 @@ def _one_run_by_renyi(
         likely(e)
         return majorant_epsilon(found, _paired(e, odds)) if found else math.inf
 
-    return one, _least_maximum(likely, start, math.log1p(odds))[1], other
+    _, start = _least_maximum(likely, start, math.log1p(odds), _SLOPE_OF_EPSILON)
+    return one, start, other
 
 
 def _paired(e: float, odds: float) -> float:
@@ -197,7 +198,7 @@ def _law_near(parts: Parts, one: float, delta: float, odds: float) -> tuple[OneL
 
 def _start(epsilon: float, delta: float, odds: float) -> float:
     """About the e at which a Gaussian with that epsilon at that delta has log(1 + odds d) = e."""
-    if not (odds > 0 and 0 < epsilon < math.inf and delta < 1):
+    if not (odds > 0 and epsilon < math.inf and delta < 1):
         return 0.0
     return _balanced(_gaussian_like(epsilon, delta), odds)
 
@@ -216,6 +217,8 @@ def _gaussian_like(epsilon: float, delta: float) -> float:
     Newton's method for log delta as a function of z = epsilon/mu - mu/2, of which it is nearly a parabola.
     The derivative of delta by mu is the normal density at z.
     """
+    if epsilon == 0:
+        return math.sqrt(2 * math.pi) * delta  # to first order in mu
     z, mu = math.sqrt(-2 * math.log(delta)), 0.0
     for _ in range(TRIES):
         root = math.sqrt(z * z + 2 * epsilon)
@@ -233,7 +236,7 @@ def _gaussian_like(epsilon: float, delta: float) -> float:
 
 def _balanced(mu: float, odds: float) -> float:
     """The epsilon of such a Gaussian at which it is log(1 + odds delta), about: by Newton's method."""
-    low, high = 0.0, min(math.log1p(odds), 700.0)
+    low, high = 0.0, min(math.log1p(odds * _curve(mu, 0.0)[0]), 700.0)
     where = high / 2
     for _ in range(TRIES):
         delta, beyond = _curve(mu, where)

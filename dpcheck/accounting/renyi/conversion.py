@@ -80,6 +80,8 @@ _CLOSE = 1e-6
 _WORTHWHILE = 1e-6
 # Newton's method ends with a step of this share: the next is of its square.
 _STILL = 1e-5
+# Orders, less 1, of majorants to start from are not smaller than that of `improved` by this factor.
+_LOST = 4
 
 
 def best_order(
@@ -211,12 +213,16 @@ def linear_majorant(
         return None
     curve = _linear(rho, offset)
     divergence = curve(order)[0]
-    value = _improved(order, divergence, delta)
+    value = max(_improved(order, divergence, delta), 0.0)
+    plain = Majorant(value, order, divergence, math.inf)
     if not _worthwhile(order, divergence, value):
-        return Majorant(max(value, 0.0), order, divergence, math.inf)
-    if like is None or math.isinf(like.u):
-        return best_majorant(curve, order, delta)
-    return best_majorant(curve, like.order, delta, like)
+        return plain
+    # Next to an order of 1 epsilon is flat in log(order - 1), and no search goes back.
+    if like is None or math.isinf(like.u) or like.order - 1 < (order - 1) / _LOST:
+        best = best_majorant(curve, order, delta)
+    else:
+        best = best_majorant(curve, like.order, delta, like)
+    return best if best.epsilon < value else plain
 
 
 def majorant_epsilon(found: Majorant, delta: float) -> float:

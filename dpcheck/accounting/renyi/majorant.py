@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dpcheck.accounting.renyi.search import LOG_ORDERS, STEPS, lowest_by_slopes
 
@@ -16,15 +16,14 @@ from dpcheck.accounting.renyi.search import LOG_ORDERS, STEPS, lowest_by_slopes
 Growing = Callable[[float], tuple[float, float]]
 
 # Searches end where they promise less than these shares of epsilon: over majorants, over orders.
-CLOSE, CLOSE_ORDER = 1e-8, 1e-7
+CLOSE, CLOSE_ORDER = 1e-7, 5e-7
 # The logarithms of (1 - t)/t that are searched.
 LOG_ODDS = (-600.0, 30.0)
 # How an excess grows with u: hardly where delta is next to 1, and nowhere faster than e^u.
 _FLATTEST, _STEEPEST = 1e-3, 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Majorant:
+class Majorant(NamedTuple):
     """An epsilon that is not proved yet, the order and divergence, and u of t = 1/(1 + e^u).
 
     Epsilon grows with log(order - 1) by `slope`, and with u by `bend` (e^excess - 1).
@@ -43,18 +42,21 @@ def best_majorant(
     curve: Growing, order: float, delta: float, like: Majorant | None = None
 ) -> Majorant:
     """The majorant and the order, `order` at first, with the least epsilon; `like` is one to start from."""
-    known: dict[float, Majorant] = {}
+    best = like
     # How `improved` bends at its best order if the divergence is linear.
     bend = 2 * max(-math.log(delta * order), 0.0) / (order - 1) + 1 / order
 
     def cost(log_order: float) -> tuple[float, float]:
+        nonlocal best
         tried = 1 + math.exp(log_order)
-        near = min(known.values(), key=lambda one: one.epsilon, default=like)
-        known[log_order] = found = majorant(tried, curve(tried), delta, near, bend)
+        found = majorant(tried, curve(tried), delta, best, bend)
+        if best is None or best is like or found.epsilon < best.epsilon:
+            best = found
         return found.epsilon, found.slope
 
-    where = lowest_by_slopes(cost, math.log(order - 1), bend, CLOSE_ORDER, LOG_ORDERS)
-    return _settled(known[where], 0.0, delta, math.inf)
+    lowest_by_slopes(cost, math.log(order - 1), bend, CLOSE_ORDER, LOG_ORDERS)
+    assert best is not None
+    return _settled(best, 0.0, delta, math.inf)
 
 
 def majorant(

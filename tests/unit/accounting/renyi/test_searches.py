@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -13,10 +14,18 @@ from hypothesis import strategies as st
 import dpcheck
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
 from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_deltas
-from dpcheck.accounting.losses import FiniteLoss, LaplaceLoss
+from dpcheck.accounting.accountants.renyi import RenyiOptimal
+from dpcheck.accounting.accountants.selected import SelectionAccountant
+from dpcheck.accounting.losses import (
+    ConcentratedLoss,
+    FiniteLoss,
+    GaussianLoss,
+    LaplaceLoss,
+    SelectedLoss,
+)
 from dpcheck.accounting.renyi import majorant
 from dpcheck.accounting.renyi.conversion import rdp_epsilon
-from dpcheck.accounting.renyi.divergence import composed_renyi
+from dpcheck.accounting.renyi.divergence import composed_renyi, expected_runs
 from dpcheck.accounting.renyi.search import lowest_by_slopes, lowest_near
 
 P, Q = (0.55, 0.35, 0.1), (0.3, 0.45, 0.25)
@@ -179,3 +188,48 @@ def test_no_selection_among_runs_of_three_answers_costs_more(shape, delta):
         ]
         for one, two in (best, best[::-1]):
             assert _exact(one, two, bound.upper) <= delta * (1 + 1e-9)
+
+
+def _gaussian_delta(mu, epsilon):
+    """[Balle2018b] Theorem 8, in digits enough for any shift."""
+    with mpmath.workdps(60):
+        mu, epsilon = mpmath.mpf(mu), mpmath.mpf(epsilon)
+        near, far = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+        return mpmath.ncdf(near) - mpmath.exp(epsilon) * mpmath.ncdf(far)
+
+
+def _crossing(falling, high):
+    low = 0.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return high
+
+
+@pytest.mark.parametrize("mu", [3e-6, 4e-4, 0.05, 1.0, 6.0])
+@pytest.mark.parametrize(("shape", "stop"), [(0.0, 0.03), (1.0, 0.5), (3.0, 1e-4)])
+@pytest.mark.parametrize("delta", [1e-9, 1e-4])
+def test_selecting_among_gaussian_runs_costs_what_bisection_says(mu, shape, stop, delta):
+    odds = (1 - stop) / stop
+    cost = _crossing(lambda e: math.log1p(odds * float(_gaussian_delta(mu, e))) - e, 50.0)
+    wanted = delta / expected_runs(shape, stop)
+    one = _crossing(lambda e: float(_gaussian_delta(mu, e)) - wanted, 100.0)
+    exact = one + (1 + shape) * cost
+    parts = ((SelectedLoss(((GaussianLoss(mu), 1),), shape, stop), 1),)
+    assert exact * (1 - 1e-9) <= SelectionAccountant().epsilon(parts, delta) <= exact * (1 + 6e-5)
+
+
+@pytest.mark.parametrize("rho", [1e-5, 0.004, 0.05, 1.5, 6.0])
+@pytest.mark.parametrize(("shape", "stop"), [(0.0, 0.03), (1.0, 0.5), (3.0, 0.08)])
+def test_selecting_among_concentrated_runs_costs_what_bisection_says(rho, shape, stop):
+    odds, delta = (1 - stop) / stop, 1e-6
+    inner = ((ConcentratedLoss(rho, rho / 3), 1),)
+
+    def proved(at):
+        return RenyiOptimal().epsilon(inner, at)
+
+    most = math.log1p(odds) * (1 - 1e-9)
+    cost = _crossing(lambda e: proved(math.expm1(e) / odds) - e, most)
+    exact = proved(delta / expected_runs(shape, stop)) + (1 + shape) * cost
+    parts = ((SelectedLoss(inner, shape, stop), 1),)
+    assert SelectionAccountant().epsilon(parts, delta) == pytest.approx(exact, rel=6e-5)
