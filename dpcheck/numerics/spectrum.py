@@ -17,7 +17,7 @@ product can still matter: products of any counts near the planned ones then cost
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import mul, sub
@@ -39,6 +39,7 @@ from dpcheck.numerics.fourier import forward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
 from dpcheck.numerics.search import Saddle
+from dpcheck.numerics.uses import InfiniteMass, total
 
 # Where the product is below e^-FLAT it is left out and counted as error.
 FLAT = 50.0
@@ -183,13 +184,13 @@ class Spectrum:
 
     def saddle(self, counts: Sequence[int], log_scale: float) -> Saddle:
         """About the composed divergence; for searching only."""
-        mean, variance, third, fourth = (_total(counts, parts) for parts in self.each.cumulants)
+        mean, variance, third, fourth = (total(counts, parts) for parts in self.each.cumulants)
         sd = math.sqrt(max(variance, 1e-60))
         return Saddle(log_scale, self.window.tilt, mean, sd, third / sd**3, fourth / sd**4)
 
     def placed(self, counts: Sequence[int]) -> Window:
         """The window at the same losses: offsets of the lattices add up to others with other counts."""
-        moved = _total(map(sub, counts, self.planned), self.each.offsets)
+        moved = total(map(sub, counts, self.planned), self.each.offsets)
         tilt, start, size, slope_below, slope_above = self.window
         return Window(tilt, start - round(moved / self.step), size, slope_below, slope_above)
 
@@ -242,11 +243,6 @@ class Each(NamedTuple):
     lasts: list[int]
     cumulants: list[tuple[float, ...]]
     infinite: InfiniteMass
-
-
-def _total(counts: Iterable[int], each: Iterable[float]) -> float:
-    """The products, each rounded, added up exactly."""
-    return math.fsum(map(mul, counts, each))
 
 
 def _added(terms: Sequence[Array]) -> Array:
@@ -370,35 +366,3 @@ def tail(factors: Sequence[Factor], counts: Sequence[int], slope: float, edge: f
         size += abs(term) + count * (8.0 + abs(top))
     units = 2 * ELEMENTARY + 2 * UNIT * len(factors)
     return math.exp(min(total + units * size, 0.0))
-
-
-class InfiniteMass:
-    """P-mass of at least one infinite loss, prod (m + i)^n - prod m^n with finite mass m and infinite mass i.
-
-    Evaluated as prod (m + i)^n (1 - e^-R), R = sum n log(1 + i/m): either power alone may underflow where the
-    difference is 1.
-    """
-
-    def __init__(self, losses: Sequence[LatticeLoss]) -> None:
-        finite = [float(np.sum(loss.masses)) for loss in losses]
-        infinite = [loss.infinite for loss in losses]
-        totals = [m + i for m, i in zip(finite, infinite, strict=True)]
-        self.none = (
-            not any(infinite) or min(totals) <= 0.0
-        )  # the latter: a measure that keeps nothing
-        self.logs = [] if self.none else [math.log(total) for total in totals]
-        self.sizes = [abs(log) for log in self.logs]
-        pairs = zip(finite, infinite, strict=True)
-        self.ratios = [math.log1p(i / m) if m > 0 else math.inf for m, i in pairs]
-
-    def bound(self, counts: Sequence[int], *, above: bool) -> float:
-        """The mass at so many uses of each loss, rounded up or down."""
-        if self.none:
-            return 0.0
-        log = _total(counts, self.logs)
-        if log > 700.0:  # a lattice too coarse for so many uses proves nothing
-            return 1.0 if above else 0.0
-        value = math.exp(log) * -math.expm1(-_total(counts, self.ratios))
-        # A sum of masses errs by 65 units, a logarithm by 10 of itself, the functions of both by 16.
-        slip = UNIT * (256 * sum(counts) + 16 * _total(counts, self.sizes))
-        return value * (1 + slip) + TINY if above else value * max(1 - slip, 0.0)

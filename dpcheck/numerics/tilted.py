@@ -37,6 +37,7 @@ from dpcheck.numerics.spectrum import (
     spectrum,
     tail,
 )
+from dpcheck.numerics.uses import total
 
 Parts = Sequence[tuple[LatticeLoss, int]]
 
@@ -81,8 +82,8 @@ class Convolution:
         self.product: Product = terms.product(counts)
         self.saddle: Saddle = terms.saddle(counts, self.product.log_scale)
         self._terms, self._counts, each = terms, tuple(counts), terms.each
-        self.origin = math.fsum(map(mul, counts, each.offsets))
-        slack = math.fsum(map(mul, counts, each.slacks))
+        self.origin = total(counts, each.offsets)
+        slack = total(counts, each.slacks)
         self.infinite = each.infinite.bound(counts, above=side is Side.UPPER)
         tilt, first, size, slope_below, slope_above = self.window
         last = first + size - 1
@@ -304,7 +305,7 @@ class _FewFrequencies:
 
     def error(self, i: int) -> float:
         """A bound on the error of a sum against one of the transforms of `Series`: bulk, end, end_fast."""
-        size, spread = self.sizes[i], math.fsum(map(mul, self.counts, self.sizes[3 + i :: 3]))
+        size, spread = self.sizes[i], total(self.counts, self.sizes[3 + i :: 3])
         slip, steepness = self.product.slip, self.product.steepness
         # A real part is a sum of two products a summand, in whatever order.
         rounding = (SUMMAND_UNITS + 2 * len(self.product.active)) * UNIT

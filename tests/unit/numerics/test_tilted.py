@@ -13,8 +13,9 @@ from dpcheck.numerics import tilted
 from dpcheck.numerics.balls import precision
 from dpcheck.numerics.lattice import Lattice, LatticeLoss
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import InfiniteMass, Window
+from dpcheck.numerics.spectrum import Window
 from dpcheck.numerics.tilted import Convolution, compose
+from dpcheck.numerics.uses import InfiniteMass
 
 
 def _exact(loss: LatticeLoss, count: int, epsilon: Fraction) -> float:
