@@ -159,7 +159,8 @@ def _searched(
     if found is None:
         return None
     before, last = found
-    return last[0], (last[1] - before[1]) / (last[0] - before[0])
+    run, rise = last[0] - before[0], last[1] - before[1]
+    return last[0], rise / run if run and rise else -sign
 
 
 def _inverse(values: Sequence[float], places: Sequence[float]) -> float:

@@ -36,6 +36,8 @@ def lowest_by_slopes(
         new = where - math.copysign(min(abs(slope) / bend, stride), slope)
         if not low < new < high or missed > 1:
             new = (where + edge) / 2
+        if new == where:  # no float lies between
+            break
         found, tilt = cost(new)
         between = (tilt - slope) / (new - where)
         if found < value:

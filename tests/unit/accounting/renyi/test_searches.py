@@ -74,6 +74,32 @@ def test_the_lowest_point_is_found_by_slopes(function, where, start, bend):
     assert asked <= 61
 
 
+def test_a_search_ends_where_no_float_is_left_between():
+    # Up next to 3 and down beyond it: every step from 3 leads up, until there is none.
+    edge, tried = 3.0, []
+
+    def cost(x):
+        tried.append(x)
+        return (1.0, -1.0) if x == edge else (2.0, -1.0)
+
+    assert lowest_by_slopes(cost, edge, 1e-30, 0.0, (-10.0, 10.0)) == edge
+    assert len(tried) < 61
+
+
+FAINT = [
+    (dpcheck.SampledGaussian(270.16196471343403, 3.4149142767777078e-09), 1.3e-70),
+    (dpcheck.SampledGaussian(90.86283266872726, 3.544390154265231e-07), 1.5e-91),
+    (dpcheck.SampledGaussian(1165.4316952396223, 5.6406012132260224e-08), 1.5e-17),
+]
+
+
+@pytest.mark.parametrize(("event", "delta"), FAINT)
+def test_faint_steps_at_faint_deltas_cost_no_more_than_without_sampling(event, delta):
+    found = dpcheck.epsilon(event, delta=delta)
+    plain = dpcheck.epsilon(dpcheck.Gaussian(event.noise_multiplier), delta=delta)
+    assert 0 <= found.lower <= found.upper <= plain.upper
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     log_gap=st.floats(-2.0, 6.0),
