@@ -319,12 +319,17 @@ def _corners(parts: Parts, runs: float) -> tuple[Array, Array]:
 
 
 def _by_distribution(parts: Parts, points: Array, faint: Array) -> Array:
-    """Deltas from one lattice; from lattices of their own where its error is seen above what is `faint`."""
+    """Deltas at increasing points from one lattice; where its error is seen above what is `faint`, from
+    lattices of their own.
+    """
     distribution = DistributionAccountant()
     if (law := distribution.one_law(parts, _MIDDLE)) is None:
         return distribution.deltas(parts, points)
     found, noises = law.deltas(points)
-    unsure = (noises > QUIET) & (found > faint)
-    if unsure.any():
-        found[unsure] = np.minimum(found[unsure], distribution.deltas(parts, points[unsure]))
+    asked = 1
+    while len(unsure := np.flatnonzero((noises > QUIET) & (found > faint))):
+        # A few at first: what is faint at one epsilon is faint at all that are larger.
+        some = unsure[:asked]
+        found[some] = np.minimum(found[some], distribution.deltas(parts, points[some]))
+        found, noises[some], asked = np.minimum.accumulate(found), 0.0, 2 * asked
     return found

@@ -15,11 +15,12 @@ import dpcheck
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
 from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_deltas
 from dpcheck.accounting.accountants.renyi import RenyiOptimal
-from dpcheck.accounting.accountants.selected import SelectionAccountant
+from dpcheck.accounting.accountants.selected import SelectionAccountant, curve_above
 from dpcheck.accounting.losses import (
     ConcentratedLoss,
     FiniteLoss,
     GaussianLoss,
+    GaussianMixtureLoss,
     LaplaceLoss,
     SelectedLoss,
 )
@@ -260,3 +261,27 @@ def test_selecting_among_concentrated_runs_costs_what_bisection_says(rho, shape,
     exact = proved(delta / expected_runs(shape, stop)) + (1 + shape) * cost
     parts = ((SelectedLoss(inner, shape, stop), 1),)
     assert SelectionAccountant().epsilon(parts, delta) == pytest.approx(exact, rel=6e-5)
+
+
+def test_deltas_that_are_faint_beyond_an_epsilon_are_not_asked_for_one_by_one(monkeypatch):
+    asked = []
+    deltas = DistributionAccountant.deltas
+
+    def counted(self, parts, epsilons):
+        asked.extend(epsilons.tolist())
+        return deltas(self, parts, epsilons)
+
+    monkeypatch.setattr(DistributionAccountant, "deltas", counted)
+    mu, rate = 0.01, 0.3
+    parts = ((GaussianMixtureLoss((mu,), (rate,)), 1),)
+    excess = np.array([1e-3, 1e-2, 0.1, 1.0])  # corners, where no line is drawn
+    found = curve_above(parts, excess, 6593.0)
+    assert 0 < len(asked) < 20
+    for value, above in zip(excess.tolist(), found.tolist(), strict=True):
+        # (1 - r) Q + r P - y Q = r (P - (1 + (y - 1)/r) Q), of a Gaussian; the other direction is less.
+        with mpmath.workdps(50):
+            epsilon = mpmath.log1p(mpmath.mpf(value) / rate)
+            near = mpmath.ncdf(mpmath.mpf(mu) / 2 - epsilon / mu)
+            far = mpmath.ncdf(-mpmath.mpf(mu) / 2 - epsilon / mu)
+            exact = rate * (near - mpmath.exp(epsilon) * far)
+        assert exact <= above <= exact * 1.01 + 1e-9
