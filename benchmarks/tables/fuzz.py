@@ -61,7 +61,7 @@ def render() -> dict[str, str]:
     runs = ", ".join(f"{commit} ({count})" for commit, count in commits.items())
     lines += [
         f"Batches by commit: {runs}. What they found is a test in "
-        "`tests/unit/accounting/test_extremes.py`, and its batch was run again, unless it is listed above.",
+        "`tests/unit/accounting`, and its batch was run again, unless it is listed above.",
         made_with(records, f"python benchmarks/fuzz/accounting.py --to {GOAL}").replace(
             " and `make bench`", ""
         ),
