@@ -28,10 +28,9 @@ class InfiniteMass:
         finite = [float(np.sum(loss.masses)) for loss in losses]
         infinite = [loss.infinite for loss in losses]
         totals = [m + i for m, i in zip(finite, infinite, strict=True)]
-        self.none = (
-            not any(infinite) or min(totals) <= 0.0
-        )  # the latter: a measure that keeps nothing
-        self.logs = [] if self.none else [math.log(total) for total in totals]
+        # No infinite loss, or a measure that keeps nothing at all.
+        self.none = not any(infinite) or min(totals) <= 0.0
+        self.logs = [] if self.none else [math.log(mass) for mass in totals]
         self.sizes = [abs(log) for log in self.logs]
         pairs = zip(finite, infinite, strict=True)
         self.ratios = [math.log1p(i / m) if m > 0 else math.inf for m, i in pairs]

@@ -39,7 +39,7 @@ ACCOUNTANTS: Mapping[AccountingMethod, Accountant] = {
     )
 }
 # The lower side of a selection is that of one run, which is far below the upper one.
-ROUGH = DistributionAccountant(share=2e-3)
+ONE_RUN = DistributionAccountant(share=2e-3)
 METHODS: tuple[str, ...] = tuple(method.value for method in ACCOUNTANTS)
 BEST = "best"
 # An upper bound this close to the lower one is not improved upon.
@@ -160,9 +160,12 @@ def _settles(accountant: Accountant, side: OneSide, gap: float, value: float) ->
 
 
 def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant]:
-    """The optimal composition of pure mechanisms first where it is exact or quick; the others see more."""
+    """The optimal composition of pure mechanisms first where it is exact or quick; the others see more.
+
+    Beside a selection the distribution knows the lower side only, and need not know it well.
+    """
     if any(isinstance(loss, SelectedLoss) for loss, _ in side.parts):
-        chosen = [ROUGH if a.method is ROUGH.method else a for a in chosen]
+        chosen = [ONE_RUN if a.method is ONE_RUN.method else a for a in chosen]
     exact = any(
         isinstance(loss, BoundedLoss) or response_epsilon(loss) is not None
         for loss, _ in side.parts

@@ -30,7 +30,7 @@ from dpcheck.accounting.accountants.gaussian import (
     gaussian_mu,
     gdp_delta,
     gdp_deltas,
-    gdp_epsilon,
+    gdp_epsilon_on,
 )
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import PureAccountant
@@ -41,6 +41,7 @@ from dpcheck.accounting.renyi.closed_forms import concentration
 from dpcheck.accounting.renyi.conversion import linear_majorant, majorant_epsilon
 from dpcheck.accounting.renyi.divergence import composed_renyi, log_expected_runs
 from dpcheck.numerics.rounding import Array
+from dpcheck.numerics.side import Side
 
 # The two terms of the cost of selecting are searched for until they are this close, so many times.
 BALANCED, TRIES = 5e-5, 20
@@ -139,7 +140,7 @@ def _one_run(
     """
     if mu := gaussian_mu(parts):
         shift = mu[1]
-        one = gdp_epsilon(shift, delta)[1]
+        one = gdp_epsilon_on(shift, delta, Side.UPPER)
         start = _balanced(shift, odds) if odds > 0 and shift > 0 and one < math.inf else 0.0
         return one, start, lambda e: math.log1p(odds * gdp_delta(shift, e)[1])
     if (ratio := _laplace_ratio(parts)) is not None:
