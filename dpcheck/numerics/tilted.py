@@ -60,6 +60,8 @@ FLATTEST = 0.05
 SUMMAND_UNITS = 256
 # What underflows in a tilted mass or a sum of them, with much room.
 UNDERFLOW = 1e-290
+# The two neighbours of a single epsilon.
+_BOTH = np.arange(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class Convolution:
         self.window, self.step, self.side = terms.placed(counts), terms.step, side
         self.product: Product = terms.product(counts)
         self.saddle: Saddle = terms.saddle(counts, self.product.log_scale)
-        self._terms, self._counts, each = terms, tuple(counts), terms.each
+        self.terms, self._counts, each = terms, tuple(counts), terms.each
         self.origin = total(counts, each.offsets)
         slack = total(counts, each.slacks)
         self.infinite = each.infinite.bound(counts, above=side is Side.UPPER)
@@ -146,7 +148,7 @@ class Convolution:
             values = np.zeros(size // 2 + 1, dtype=np.complex128)
             values[product.active] = product.values
             # Parseval: the error of v in the 2-norm; conjugate frequencies count twice.
-            errors = self._terms.missed(self._counts, product)
+            errors = self.terms.missed(self._counts, product)
             missed = 2 * float(np.sum(errors**2)) + size * product.left_out**2
             self._error = math.sqrt(missed / size) * (1 + 4 * UNIT * len(product.active))
             v = backward(values, size)
@@ -206,7 +208,8 @@ class Convolution:
         into = np.floor((epsilons - low_end) / step)
         inside = (into >= 0) & (into < size - 1)
         at = np.clip(into, 0, size - 2).astype(np.int64) + self.window.start
-        points, where = np.unique(np.concatenate((at, at + 1)), return_inverse=True)
+        ends = np.concatenate((at, at + 1))
+        points, where = (ends, _BOTH) if len(at) == 1 else np.unique(ends, return_inverse=True)
         values, noises = self.at(points)
         low, high = values[where[: len(at)]], values[where[len(at) :]]
         left = self.epsilons(at)
@@ -256,7 +259,7 @@ class Convolution:
         bent = self.saddle.skewness**2 + self.saddle.kurtosis > BENT
         if self._few is None or not bent or delta <= self.infinite:
             return self.saddle
-        terms = self._terms
+        terms = self.terms
         if delta not in terms.guesses:
             asked = self._counts == terms.planned
             planned = self if asked else Convolution(terms, terms.planned, self.side)

@@ -13,7 +13,12 @@ from dpcheck.accounting.accountants.interface import Accountant, AccountingMetho
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.pld.distribution import compose as compose_pld
-from dpcheck.accounting.pld.distribution import pld_tradeoff, supports, worse_epsilon
+from dpcheck.accounting.pld.distribution import (
+    likely_worse,
+    pld_tradeoff,
+    supports,
+    worse_epsilon,
+)
 from dpcheck.accounting.sides import OneSide
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import TINY, UNIT, Array
@@ -35,6 +40,14 @@ class OneLaw:
     law: Convolution
     negligible: float
     symmetric: bool
+
+    def about(self, epsilon: float) -> float:
+        """delta of this direction; for searching only."""
+        return float(self.law.delta(np.array([epsilon]))[0][0])
+
+    def slope(self, epsilon: float) -> float:
+        """About the derivative of the logarithm of it."""
+        return self.law.saddle.log_divergence(epsilon)[1]
 
     def deltas(self, epsilons: Array) -> tuple[Array, Array]:
         """Deltas of the worse direction from above, and which share of them is allowance for error."""
@@ -112,15 +125,11 @@ class DistributionAccountant(Accountant):
         if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):
             return None
         try:
-            ways = [compose_pld(way, Side.UPPER) for way in _ways(kept)]
-            worse = max(ways, key=lambda way: way.estimate(delta))
-            terms = worse.solve(delta, self.share).terms
+            ways = list(_ways(kept))
+            law = likely_worse(ways, delta, Side.UPPER).solve(delta, self.share).law
         except CannotCertify:
             return None
-        if terms is None:
-            return None
-        law = Convolution(terms, worse.counts, Side.UPPER)
-        return OneLaw(law, negligible, symmetric=len(ways) == 1)
+        return None if law is None else OneLaw(law, negligible, symmetric=len(ways) == 1)
 
     def epsilon_lower(self, parts: Parts, delta: float) -> float:
         """The largest certified epsilon of the parts that have a lower lattice."""

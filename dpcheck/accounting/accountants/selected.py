@@ -190,11 +190,25 @@ def _law_near(parts: Parts, one: float, delta: float, odds: float) -> tuple[OneL
     law, start = None, math.nan
     for _ in range(LAWS):
         start, law = _start(one, delta, odds), DistributionAccountant(ROUGH).one_law(parts, delta)
-        if law is None or law.deltas(np.array([start]))[1][0] <= QUIET:
+        if law is None:
             break
+        found, noises = law.deltas(np.array([start]))
+        if noises[0] <= QUIET:
+            return law, _balanced_law(law, start, float(found[0]), odds)
         delta = math.expm1(start) / odds
         one = DistributionAccountant(ROUGH).epsilon(parts, delta)
     return law, start
+
+
+def _balanced_law(law: OneLaw, start: float, delta: float, odds: float) -> float:
+    """The epsilon at which it is log(1 + odds d), about, from one where the delta is known."""
+    known = {start: delta}
+    first = odds * delta * law.slope(start) / (1 + odds * delta) - 1
+
+    def likely(e: float) -> float:
+        return math.log1p(odds * (known[e] if e in known else law.about(e)))
+
+    return _least_maximum(likely, start, math.log1p(odds), first)[1]
 
 
 def _start(epsilon: float, delta: float, odds: float) -> float:

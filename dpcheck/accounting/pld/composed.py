@@ -9,48 +9,33 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.pld.build import build, merged
-from dpcheck.accounting.pld.pairs import LossPair
+from dpcheck.accounting.pld.layout import ACCURACY, laid_out
+from dpcheck.accounting.pld.opposite import best_parabola
 from dpcheck.accounting.pld.reuse import SPECTRA, TiltPlan, planned
 from dpcheck.accounting.pld.window import (
-    MAX_POINTS,
     Cumulants,
-    Reach,
-    allowed_cost,
-    fitted,
-    loss_ranges,
-    moved_down,
     reach,
     smallest,
-    spread_cost,
-    too_many_points,
 )
 from dpcheck.core.errors import CannotCertify
-from dpcheck.numerics.fourier import fast_size
 from dpcheck.numerics.lattice import LatticeLoss
+from dpcheck.numerics.opposite import opposite_divergence
 from dpcheck.numerics.rounding import UNIT, Array
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Spectrum, Window, spectrum
 from dpcheck.numerics.tilted import Convolution, Profile
 
-FEW = 100
-STEEPEST = 12.0
-# Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
-ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (4e-4, 3e-7)}
 # Error allowance, relative to delta, above which a point is computed again at its own tilt.
 QUIET = 1e-4
 # The same as a share of epsilon, as much as the lattice costs.
 LOUD = {Side.UPPER: 6e-5, Side.LOWER: 2e-4}
-# A lower lattice is made finer by a third this often, unless its steps hardly matter at the tilt.
-FINER, FINEST = 3, 1e-5
-# Steps that are tried, as powers of the coarsest over the finest.
-_HUNDREDTHS = np.linspace(0.0, 1.0, 100)
 # Windows that are tried for one question beside the shared one.
 TRIES = 5
 # How many standard deviations beyond its middle a window is used for.
@@ -59,13 +44,18 @@ AHEAD = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """An epsilon (nan if not in the window), its share of error allowance, and the spectrum used."""
+    """An epsilon (nan if not in the window), its share of error allowance, and the composed law used."""
 
     value: float
     noise: float
-    terms: Spectrum | None
+    law: Convolution | None
     side: Side
     beyond: bool = False
+
+    @property
+    def terms(self) -> Spectrum | None:
+        """The spectrum of the law."""
+        return None if self.law is None else self.law.terms
 
     @property
     def quiet(self) -> bool:
@@ -157,9 +147,31 @@ class ComposedLoss:
 
     def estimate(self, delta: float) -> float:
         """About epsilon at `delta`: the saddle point of the plan; for planning only."""
+        return self.estimates(delta)[0]
+
+    def estimates(self, delta: float) -> tuple[float, float]:
+        """The same of this and of the reversed direction."""
         if not self.parts or not 0 < delta < 1:
-            return 0.0
-        return math.inf if self._certain_leak() > delta else self._plan(delta)[0].center
+            return 0.0, 0.0
+        if self._certain_leak() > delta:
+            return math.inf, math.nan
+        plan = self._plan(delta)[0]
+        return plan.center, plan.center - plan.lead
+
+    def opposite_epsilon(self, delta: float, share: float = 0.0) -> float:
+        """An epsilon that the reversed direction is proved to cost at most at `delta`, by moments of the
+        upper lattice that `solve` asks first; infinite where they prove none.
+        """
+        plan = self._plan(delta)[0]
+        found = best_parabola(plan.cumulants, self.counts, plan.tilt, math.log(delta))
+        terms = None
+        if found is not None and found[1] < plan.center:
+            terms = self._shared_spectrum(delta, share * abs(plan.center))
+        if found is None or terms is None:
+            return math.inf
+        parabola, epsilon = found
+        parts = [(f.loss, n) for f, n in zip(terms.factors, self.counts, strict=True)]
+        return epsilon if opposite_divergence(parts, epsilon, parabola) <= delta else math.inf
 
     def _plan(self, delta: float) -> tuple[TiltPlan, Hashable]:
         return planned(self.losses, self.counts, self.side, round(math.log(delta)))
@@ -171,6 +183,9 @@ class ComposedLoss:
         questions and equal questions always get equal answers; where it is not good enough another is
         made for this question alone.
         """
+        return _solved(self, delta, share)
+
+    def _solve(self, delta: float, share: float) -> Solution:
         spare = share * abs(self._plan(delta)[0].center)
         best = self._solution(self._shared_spectrum(delta, spare), delta)
         if best.quiet:
@@ -201,15 +216,15 @@ class ComposedLoss:
             leak = self._certain_leak()
             known = leak <= delta and self.side is Side.LOWER
             return Solution(0.0 if known else worst, 1.0, None, self.side)
-        convolution = Convolution(terms, self.counts, self.side)
-        value, noise = convolution.epsilon(delta)
+        law = Convolution(terms, self.counts, self.side)
+        value, noise = law.epsilon(delta)
         if not math.isnan(value):
-            return Solution(value, noise, terms, self.side)
-        first = np.array([convolution.window.start])
-        start = float(convolution.at(first)[0][0])
-        if float(convolution.epsilons(first)[0]) <= 0.0 and delta >= start:
-            return Solution(0.0, 0.0, terms, self.side)
-        return Solution(math.nan, 1.0, terms, self.side, beyond=delta < start)
+            return Solution(value, noise, law, self.side)
+        first = np.array([law.window.start])
+        start = float(law.at(first)[0][0])
+        if float(law.epsilons(first)[0]) <= 0.0 and delta >= start:
+            return Solution(0.0, 0.0, law, self.side)
+        return Solution(math.nan, 1.0, law, self.side, beyond=delta < start)
 
     def layers(self, solution: Solution) -> tuple[list[tuple[LatticeLoss, int]], Window]:
         """The lattice measures and the window that a solution was found with."""
@@ -289,7 +304,7 @@ class ComposedLoss:
         return Convolution(terms, self.counts, self.side).profile()
 
     def _spectrum(self, cumulants: Cumulants, tilt: float, spare: float = 0.0) -> Spectrum | None:
-        return spectrum(*self.layout(cumulants, tilt, spare))
+        return spectrum(*laid_out(self.side, cumulants, tilt, spare))
 
     def _shared_spectrum(self, delta: float, spare: float = 0.0) -> Spectrum | None:
         """The spectrum of the plan for about `delta`."""
@@ -298,82 +313,6 @@ class ComposedLoss:
         rounded = 2.0 ** math.floor(math.log2(spare)) if spare > 0 else 0.0
         like, make = plan.cumulants.around, self._spectrum
         return SPECTRA.get((key, rounded), lambda: make(like(self.parts), plan.tilt, rounded))
-
-    def layout(
-        self, cumulants: Cumulants, tilt: float, spare: float = 0.0
-    ) -> tuple[list[tuple[LatticeLoss, int]], Window]:
-        """The lattice losses and the window around the saddle point of `tilt`."""
-        plan = reach(cumulants, tilt)
-        if not any(pair.exact for pair, _ in self.parts):
-            # Steeper tilts resolve epsilon beyond the accuracy the lattice has anyway.
-            relative, absolute = ACCURACY[Side.UPPER]
-            tilt = min(tilt, 3 / (relative * abs(plan.center) + absolute))
-            plan = plan if tilt == plan.tilt else reach(cumulants, tilt)
-        ranges = loss_ranges(cumulants, tilt)
-        step = self._step(cumulants, plan, spare, max(high - low for low, high in ranges))
-        if tilt * step > STEEPEST:
-            # The point below epsilon must not drown in the weight of the one above it.
-            tilt = STEEPEST / step
-            plan, ranges = reach(cumulants, tilt), loss_ranges(cumulants, tilt)
-        losses = self._lattice_losses(cumulants, ranges, step)
-        if self.side is Side.LOWER:
-            # Masses that fall steeply next to an atom need cells that show it.
-            for _ in range(FINER):
-                large = 3 * (plan.high - plan.low) > step * MAX_POINTS
-                most = 1.5 * float(self._allowed(plan, step))
-                if large or tilt * step < FINEST or moved_down(losses) <= most:
-                    break
-                step /= 3
-                losses = self._lattice_losses(cumulants, ranges, step)
-        origin = sum(count * loss.lattice.offset for loss, count in losses)
-        # The window need not reach beyond the sums there are.
-        first = sum(count * loss.first for loss, count in losses)
-        last = sum(count * (loss.first + len(loss.masses) - 1) for loss, count in losses)
-        start = max(math.floor((plan.low - origin) / step) - 1, first - 1)
-        stop = min(math.ceil((plan.high - origin) / step) + 1, last + 2)
-        if stop - start > 2 * MAX_POINTS:  # losses with steps of their own cannot be made coarser
-            raise too_many_points(cumulants)
-        size = fast_size(max(stop - start, 128))
-        return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
-
-    def _step(self, cumulants: Cumulants, plan: Reach, spare: float, widest: float) -> float:
-        width = plan.high - plan.low
-        most = MAX_POINTS if self.side is Side.UPPER else MAX_POINTS // 2
-        finest, coarsest = width / most * 1.01, min(width, 1.0)
-        steps = finest * (coarsest / finest) ** _HUNDREDTHS
-        if cumulants.uses <= FEW:
-            # Little averaging over the cell then, and a fine lattice costs nothing.
-            allowed = max(float(self._allowed(plan, width)), spare)
-            steps = np.minimum(steps, max(width / 2000, allowed / 2, widest / 200_000))
-        laid = fitted(cumulants, steps, max(width, widest) / most)
-        merged = laid if self.side is Side.LOWER else None
-        costs = spread_cost(cumulants, plan.tilt, steps, merged=merged, finest=width / most)
-        # The worst point of a cell counts when few losses are added.
-        costs = costs * (1 + 2 / cumulants.uses)
-        costs = costs * (1 + plan.tilt * steps)
-        fine = np.flatnonzero(costs <= np.maximum(self._allowed(plan, steps), spare))
-        if not len(fine) and costs[0] > 0.05 * abs(plan.center) + 1e-3:
-            raise too_many_points(cumulants)
-        return max(float(laid[fine[-1] if len(fine) else 0]), widest / most)
-
-    def _allowed(self, plan: Reach, step: Array | float) -> Array:
-        """The epsilon the lattice may cost."""
-        lone = self.side is Side.LOWER and any(pair.loose_atoms for pair, _ in self.parts)
-        return allowed_cost(plan, step, ACCURACY[self.side], lone=lone)
-
-    def _lattice_losses(
-        self, cumulants: Cumulants, ranges: Sequence[tuple[float, float]], step: float
-    ) -> list[tuple[LatticeLoss, int]]:
-        counts = (count for _, count, _, _ in cumulants.parts)
-        return [
-            (self._lattice_loss(pair, step, low, high), count)
-            for (pair, _), count, (low, high) in zip(self.parts, counts, ranges, strict=True)
-        ]
-
-    def _lattice_loss(self, pair: LossPair, step: float, low: float, high: float) -> LatticeLoss:
-        if self.side is Side.UPPER:
-            return pair.upper(step, low, high)
-        return pair.lower(step, low, high)
 
     def _certain_leak(self) -> float:
         """A lower bound on the probability of an infinite loss somewhere."""
@@ -389,3 +328,8 @@ class ComposedLoss:
             return math.inf
         slip = 64 * UNIT * (1 + abs(total)) * sum(self.counts)
         return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
+
+
+@lru_cache(maxsize=2)
+def _solved(one: ComposedLoss, delta: float, share: float) -> Solution:
+    return one._solve(delta, share)

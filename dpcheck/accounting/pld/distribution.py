@@ -23,6 +23,7 @@ from dpcheck.numerics.side import Side
 __all__ = [
     "ComposedLoss",
     "compose",
+    "likely_worse",
     "lower_hull",
     "pld_delta",
     "pld_epsilon",
@@ -37,6 +38,8 @@ CLOSE = 0.003
 # Share of the estimated lead of one direction that the other's lattice may cost.
 SPARED = 0.3
 MOST_SPARED = 0.05
+# Directions estimated further apart than this share may be told apart by moments alone.
+PLAIN = 0.03
 
 
 @lru_cache(maxsize=64)
@@ -60,33 +63,40 @@ def pld_epsilon(parts: Sequence[tuple[Loss, int]], delta: float, side: Side) -> 
 
 
 def worse_epsilon(ways: Sequence[Parts], delta: float, side: Side, share: float = 0.0) -> float:
-    """epsilon(delta) of the worse of several directions, certified on `side`.
+    """epsilon(delta) of the worse of a composition and its reversal, certified on `side`.
 
-    Lattices may cost a `share` of epsilon, where that is more than what they may cost anyway. Above, a
-    direction that is estimated to cost less is proved to by a coarser lattice. Below, any one direction is a
-    bound; the others are asked only where the estimates are too close to tell.
+    Lattices may cost a `share` of epsilon, where that is more than what they may cost anyway. Above, the
+    direction that is estimated to cost less is proved to by moments of the other's lattice, or by a coarser
+    one of its own. Below, any one direction is a bound; the other is asked only where the estimates are too
+    close to tell.
     """
     if len(ways) == 1:
         return _epsilon(ways[0], delta, side, share)
     estimates = _estimates(tuple(map(_banded, ways)), side, round(math.log(delta)))
-    order = sorted(range(len(ways)), key=lambda i: -estimates[i])
-    found = _epsilon(ways[order[0]], delta, side, share)
-    for i in order[1:]:
-        if math.isinf(found):
-            break
-        gap = estimates[order[0]] - estimates[i]
-        if side is Side.LOWER:
-            if not gap > CLOSE * abs(estimates[i]) or found <= 0:
-                found = max(found, _epsilon(ways[i], delta, side, share))
-            continue
-        spare = min(gap * SPARED, MOST_SPARED * abs(estimates[i]))
-        one, added = compose(ways[i], side).lean(delta)
-        left = math.nextafter(found - added, 0.0) if added else found
-        if left < 0 or not (
-            _surely_within(one, left, delta, spare) or one.within(left, delta, spare)
-        ):
-            found = max(found, _epsilon(ways[i], delta, side, share))
+    first, second = (0, 1) if estimates[0] >= estimates[1] else (1, 0)
+    found = _epsilon(ways[first], delta, side, share)
+    if math.isinf(found):
+        return found
+    gap, less = estimates[first] - estimates[second], abs(estimates[second])
+    if side is Side.LOWER:
+        close = not gap > CLOSE * less or found <= 0
+        return max(found, _epsilon(ways[second], delta, side, share)) if close else found
+    if gap > PLAIN * less and _proved_apart(ways[first], found, delta, share):
+        return found
+    spare = min(gap * SPARED, MOST_SPARED * less)
+    one, added = compose(ways[second], side).lean(delta)
+    left = math.nextafter(found - added, 0.0) if added else found
+    if left < 0 or not (_surely_within(one, left, delta, spare) or one.within(left, delta, spare)):
+        found = max(found, _epsilon(ways[second], delta, side, share))
     return found
+
+
+def likely_worse(ways: Sequence[Parts], delta: float, side: Side) -> ComposedLoss:
+    """The direction that is estimated to cost more."""
+    if len(ways) == 1:
+        return compose(ways[0], side)
+    estimates = _estimates(tuple(map(_banded, ways)), side, round(math.log(delta)))
+    return compose(ways[int(estimates[0] < estimates[1])], side)
 
 
 def _epsilon(way: Parts, delta: float, side: Side, share: float) -> float:
@@ -100,10 +110,32 @@ def _banded(way: Parts) -> Parts:
 
 
 @lru_cache(maxsize=512)
-def _estimates(ways: tuple[Parts, ...], side: Side, log_delta: int) -> list[float]:
-    """About epsilon of each direction near this delta; for planning only."""
+def _estimates(ways: tuple[Parts, Parts], side: Side, log_delta: int) -> tuple[float, float]:
+    """About epsilon of both directions near this delta; for planning only."""
     delta = math.exp(min(log_delta, -1e-3))
-    return [compose(way, side).lean(delta)[0].estimate(delta) for way in ways]
+    one, other = compose(ways[0], side).lean(delta)[0].estimates(delta)
+    if other <= one:
+        return one, other
+    # The first is not the worse one: this is its own estimate.
+    return one, compose(ways[1], side).lean(delta)[0].estimate(delta)
+
+
+def _proved_apart(way: Parts, epsilon: float, delta: float, share: float) -> bool:
+    """Whether the reversal of a few steps more is proved to cost no more: that of fewer does not either."""
+    one = compose(way, Side.UPPER)
+    if one.lean(delta)[0] is not one:  # what was left out may matter to the other direction
+        return False
+    counts = tuple(raised(count) for count in one.counts)
+    return _opposite_epsilon(one.losses, counts, delta, share) <= epsilon
+
+
+@lru_cache(maxsize=512)
+def _opposite_epsilon(
+    losses: tuple[Loss, ...], counts: tuple[int, ...], delta: float, share: float
+) -> float:
+    return _composed(tuple(zip(losses, counts, strict=True)), Side.UPPER).opposite_epsilon(
+        delta, share
+    )
 
 
 def _surely_within(one: ComposedLoss, epsilon: float, delta: float, spare: float) -> bool:

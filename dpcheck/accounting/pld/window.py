@@ -44,12 +44,14 @@ class Cumulants:
     def __init__(self, parts: Sequence[tuple[LossPair, int]], log_delta: float = -math.inf) -> None:
         self.parts: list[tuple[LossPair, int, Array, Array]] = []
         self.cut: list[bool] = []
+        self.uncut: list[tuple[int, Array, Array]] = []
         for pair, count in parts:
             losses, logs = pair.nodes()
             if not len(losses):  # every loss is infinite
                 losses, logs = np.zeros(1), np.full(1, -700.0)
             order = np.argsort(losses)
             losses, logs = _thinned(losses[order], logs[order])
+            self.uncut.append((count, losses, logs))
             below = np.logaddexp.accumulate(logs)
             above = np.logaddexp.accumulate(logs[::-1])[::-1]
             frequent = above >= log_delta - RARE - math.log(count)
@@ -80,6 +82,15 @@ class Cumulants:
         ]
         return result
 
+    def counted(self, counts: Sequence[int]) -> Cumulants:
+        """The same picture with other counts; what was kept of its moments is that of the old ones."""
+        result = copy(self)
+        result.parts = [
+            (pair, count, losses, logs)
+            for (pair, _, losses, logs), count in zip(self.parts, counts, strict=True)
+        ]
+        return result
+
     def __call__(self, t: Array) -> tuple[Array, Array, Array]:
         """(K, K', K'') at each t."""
         value, mean, variance = np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)
@@ -100,6 +111,12 @@ class Cumulants:
         for _, count, losses, logs in self.parts:
             value += count * _log_sums(logs + t[:, None] * losses)
         return value
+
+    def whole(self, t: Array) -> Array:
+        """K at each t with nothing left out."""
+        return np.asarray(
+            sum(n * _log_sums(logs + t[:, None] * losses) for n, losses, logs in self.uncut)
+        )
 
     def shares(self, t: float) -> Array:
         """What each part adds to K at t."""
