@@ -96,12 +96,13 @@ class LatticeLoss:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Certified masses of outcomes whose loss lies in [level(index) - under, level(index+1) + over].
+    """Certified masses of neighbouring cells k = first, first + 1, ...: of outcomes whose loss lies in
+    [level(k) - under, level(k+1) + over].
 
     For `spread`: p at or above the truth, q at or below it.
     """
 
-    index: Indices
+    first: int
     p: Array
     q: Array
     under: Array
@@ -113,30 +114,32 @@ def spread(lattice: Lattice, cells: Cells, infinite: float) -> LatticeLoss:
 
     Losses below the cell by at most `under` are raised to its left end, which adds p (e^under - 1)
     to the right end's share; losses above it by at most `over` are spread between its right end and
-    the next point, which needs at most p (1 - e^-over) / (1 - e^-h) there.
+    the next point, which needs at most p (1 - e^-over) / (1 - e^-h) there. The left end has what is left
+    of p, if anything: a cell needs no more mass than it has.
     """
-    h = lattice.step
-    width = -np.expm1(-h)
-    levels = lattice.levels(cells.index)
+    h, size = lattice.step, len(cells.p)
+    width = -math.expm1(-h)
+    levels = lattice.levels(np.arange(cells.first, cells.first + size))
     # exp(level) errs by the rounding of the level too.
     # Beyond e^700 the Q-masses count as 0: that only moves mass to the right.
-    scaled = cells.q * np.exp(np.minimum(levels, 700.0))
+    far = float(levels[-1]) > 700.0
+    scaled = cells.q * np.exp(np.minimum(levels, 700.0) if far else levels)
     scaled *= 1 - (ELEMENTARY + 4 * UNIT * np.abs(levels))
-    scaled[levels > 700.0] = 0.0
+    if far:
+        scaled[levels > 700.0] = 0.0
     # More than e^700 times the mass is all of it, below.
     raised = np.expm1(np.minimum(cells.under, 700.0)) + 4 * UNIT
     right = (cells.p - scaled) + cells.p * raised
     with np.errstate(over="ignore"):  # beyond the largest float is beyond p, and below -it below 0
         right = np.maximum(np.minimum(right * ((1 + 2 * ELEMENTARY) / width), cells.p), 0.0)
-    left = cells.p - right
     beyond = cells.p * ((1 + 2 * ELEMENTARY) * -np.expm1(-cells.over) / width)
-    first = int(cells.index.min())
-    size = int(cells.index.max()) - first + 3
-    at = cells.index - first
-    masses = np.zeros(size)
-    for shift, part in ((0, left), (1, right), (2, beyond)):
-        masses += np.bincount(at + shift, weights=part, minlength=size)
-    return LatticeLoss(lattice, first, masses * (1 + 8 * UNIT), infinite)
+    masses = np.zeros(size + 2)
+    # The difference of `beyond` errs by a unit of it, of which every mass gets eight more below.
+    masses[:-2] = np.maximum(cells.p - right - beyond, 0.0)
+    masses[1:-1] += right
+    masses[2:] += beyond
+    masses *= 1 + 8 * UNIT
+    return LatticeLoss(lattice, cells.first, masses, infinite)
 
 
 def spread_atoms(lattice: Lattice, p: Array, loss: Array) -> tuple[Indices, Array, Array]:
@@ -180,10 +183,13 @@ def pool(
     over = np.where(over <= p * (4 * slack + 3e-7 * h + 128 * UNIT), 0.0, over)
     under = np.maximum(-_excess(lattice, at + 1, p, q, slack), 0.0)
     left = np.where(where - at < 0.5, 1.0, 0.0)
+    first, size = int(at.min()), int(at.max() - at.min()) + 2
+    lattice.affords(size)
+    at -= first
     # Nothing is left of the first cell, or right of the last one, that could help.
-    left[(at == at.min()) & (over > 0)] = 0.0
-    left[at == at.max()] = 1.0
-    before, after = _helpers(at, left)
+    left[(at == 0) & (over > 0)] = 0.0
+    left[at == size - 2] = 1.0
+    before, after = _helpers(at, left, size)
     lone = after == at + 1
     left[lone] = 1.0  # and stays: what nothing helps may not go up
     # A distance that is rounded once moves its expm1 by 1 + distance units relatively.
@@ -194,10 +200,6 @@ def pool(
     far = np.maximum(after - at - 1, 1) * h
     from_right = np.where(lone, 0.0, under * ((1 + 2 * ELEMENTARY) / -np.expm1(-far)))
 
-    first = int(before.min())
-    size = int(after.max()) - first + 1
-    lattice.affords(size)
-    at, before, after = at - first, before - first, after - first
     # Sums at a point err by a unit of the gross mass per entry, and a few for each entry itself.
     crowd = max(int(np.bincount(points).max()) for points in (at, before, after))
     units = (16 + 4 * crowd) * UNIT
@@ -222,13 +224,17 @@ def pool(
     return LatticeLoss(lattice, first, np.maximum(masses, 0.0), infinite, slack)
 
 
-def _helpers(at: Indices, left: Array) -> tuple[Indices, Indices]:
-    """The nearest points with mass below `at` and above `at` + 1; these themselves where there are none."""
-    points = np.sort(np.where(left > 0, at, at + 1))
-    below, above = np.searchsorted(points, at), np.searchsorted(points, at + 1, side="right")
-    before = np.where(below > 0, points[below - 1], at)
-    after = np.where(above < len(points), points[np.minimum(above, len(points) - 1)], at + 1)
-    return before, after
+def _helpers(at: Indices, left: Array, size: int) -> tuple[Indices, Indices]:
+    """The nearest points with mass below `at` and above `at` + 1; these themselves where there are none.
+
+    All are among the points 0, 1, ..., size - 1.
+    """
+    points, empty = np.arange(size), np.ones(size, dtype=bool)
+    empty[np.where(left > 0, at, at + 1)] = False
+    last = np.maximum.accumulate(np.where(empty, -1, points))
+    next_ = np.minimum.accumulate(np.where(empty, size, points)[::-1])[::-1]
+    before, after = np.append(-1, last)[at], np.append(next_, size)[at + 2]
+    return np.where(before < 0, at, before), np.where(after == size, at + 1, after)
 
 
 def _summed(at: Indices, weights: Array, size: int) -> Array:

@@ -73,10 +73,11 @@ def _near_tail(near: Array) -> tuple[Array, Array]:
     at = np.rint(near * NODES_PER_UNIT).astype(np.int64)
     h = near - at / NODES_PER_UNIT
     table = coefficients()
-    total = table[DEGREE].take(at)
+    total, next_ = table[DEGREE].take(at), np.empty(near.shape)
     for j in range(DEGREE - 1, -1, -1):
         total *= h
-        total += table[j].take(at)
+        # In this mode nothing is copied on the way; all nodes are in the table.
+        total += table[j].take(at, out=next_, mode="clip")
     half = near * near / 2
     tail = total * np.exp(-half) * (1 / math.sqrt(2 * math.pi))
     # Beyond LAST, and wherever it underflows, the tail is below TINY.

@@ -53,7 +53,7 @@ class Parabola(NamedTuple):
 def opposite_divergence(
     parts: Sequence[tuple[LatticeLoss, int]], epsilon: float, parabola: Parabola
 ) -> float:
-    """An upper bound on the reversed divergence at `epsilon` >= 0 of upper lattice losses and their counts."""
+    """An upper bound on the reversed divergence at `epsilon` >= 0 of upper lattice losses and counts."""
     shift, log_height = parabola.terms()
     log_total = log_other = spread = middle = 0.0
     log_sum, size = log_height - parabola.slope * epsilon, parabola.slope * epsilon
@@ -87,6 +87,11 @@ def opposite_divergence(
     found -= math.expm1(log_other - slip_sums)
     found += math.exp(log_sum + slip + ELEMENTARY * (8 + abs(log_sum)))
     return min(max(found, 0.0) * _ROUND_UP + 64 * UNIT, 1.0)
+
+
+def opposite_noise(counts: Sequence[int]) -> float:
+    """What the bound is at least, however small the truth: the rounding of so many masses."""
+    return (2 * ELEMENTARY) * 8.0 * sum(counts)
 
 
 def _moments(masses: Array, levels: Array, slope: float) -> tuple[float, float, float]:

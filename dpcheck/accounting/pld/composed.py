@@ -26,7 +26,7 @@ from dpcheck.accounting.pld.window import (
 )
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
-from dpcheck.numerics.opposite import opposite_divergence
+from dpcheck.numerics.opposite import opposite_divergence, opposite_noise
 from dpcheck.numerics.rounding import UNIT, Array
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Spectrum, Window, spectrum
@@ -147,21 +147,21 @@ class ComposedLoss:
 
     def estimate(self, delta: float) -> float:
         """About epsilon at `delta`: the saddle point of the plan; for planning only."""
-        return self.estimates(delta)[0]
-
-    def estimates(self, delta: float) -> tuple[float, float]:
-        """The same of this and of the reversed direction."""
         if not self.parts or not 0 < delta < 1:
-            return 0.0, 0.0
-        if self._certain_leak() > delta:
-            return math.inf, math.nan
-        plan = self._plan(delta)[0]
-        return plan.center, plan.center - plan.lead
+            return 0.0
+        return math.inf if self._certain_leak() > delta else self._plan(delta)[0].center
+
+    def lead(self, delta: float) -> float:
+        """About how much less than the estimate the reversed direction costs; 0 where that is not known."""
+        known = self.parts and all(pair.shows_both for pair, _ in self.parts)
+        return self._plan(delta)[0].lead() if known and 0 < delta < 1 else 0.0
 
     def opposite_epsilon(self, delta: float, share: float = 0.0) -> float:
         """An epsilon that the reversed direction is proved to cost at most at `delta`, by moments of the
         upper lattice that `solve` asks first; infinite where they prove none.
         """
+        if opposite_noise(self.counts) > delta / 2:
+            return math.inf
         plan = self._plan(delta)[0]
         found = best_parabola(plan.cumulants, self.counts, plan.tilt, math.log(delta))
         terms = None

@@ -39,7 +39,7 @@ CLOSE = 0.003
 SPARED = 0.3
 MOST_SPARED = 0.05
 # Directions estimated further apart than this share may be told apart by moments alone.
-PLAIN = 0.03
+PLAIN = 0.065
 
 
 @lru_cache(maxsize=64)
@@ -83,8 +83,9 @@ def worse_epsilon(ways: Sequence[Parts], delta: float, side: Side, share: float 
         return max(found, _epsilon(ways[second], delta, side, share)) if close else found
     if gap > PLAIN * less and _proved_apart(ways[first], found, delta, share):
         return found
-    spare = min(gap * SPARED, MOST_SPARED * less)
     one, added = compose(ways[second], side).lean(delta)
+    less = one.estimate(delta)
+    spare = min((estimates[first] - less) * SPARED, MOST_SPARED * abs(less))
     left = math.nextafter(found - added, 0.0) if added else found
     if left < 0 or not (_surely_within(one, left, delta, spare) or one.within(left, delta, spare)):
         found = max(found, _epsilon(ways[second], delta, side, share))
@@ -113,11 +114,10 @@ def _banded(way: Parts) -> Parts:
 def _estimates(ways: tuple[Parts, Parts], side: Side, log_delta: int) -> tuple[float, float]:
     """About epsilon of both directions near this delta; for planning only."""
     delta = math.exp(min(log_delta, -1e-3))
-    one, other = compose(ways[0], side).lean(delta)[0].estimates(delta)
-    if other <= one:
-        return one, other
-    # The first is not the worse one: this is its own estimate.
-    return one, compose(ways[1], side).lean(delta)[0].estimate(delta)
+    one = compose(ways[0], side).lean(delta)[0]
+    if (lead := one.lead(delta)) > 0:
+        return one.estimate(delta), one.estimate(delta) - lead
+    return one.estimate(delta), compose(ways[1], side).lean(delta)[0].estimate(delta)
 
 
 def _proved_apart(way: Parts, epsilon: float, delta: float, share: float) -> bool:

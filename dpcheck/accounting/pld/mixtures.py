@@ -57,6 +57,7 @@ class MixturePair(SmoothPair):
     """The loss log p - log q of two mixtures; subclasses know the law B."""
 
     law: Callable[[Array, Array], tuple[Array, Array]]
+    shows_both = True
 
     def __init__(self, p: Mixture, q: Mixture) -> None:
         self.p, self.q = p, q
@@ -241,6 +242,7 @@ class NormalPair(MixturePair):
     def __init__(self, p: Mixture, q: Mixture) -> None:
         super().__init__(p, q)
         self.top = self.end_loss(-1.0)
+        self.shows_both = min(q.means, default=0.0) > -REACH / 2
         center = 0.0
         if p.weights and max(p.weights) > p.base:
             center = p.means[int(np.argmax(p.weights))]

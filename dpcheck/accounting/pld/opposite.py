@@ -14,9 +14,9 @@ from dpcheck.accounting.pld.window import Cumulants
 from dpcheck.numerics.opposite import Parabola
 
 # Slopes over the tilt of this direction that are tried.
-_SLOPES = np.geomspace(0.7, 2.5, 9)
+_SLOPES = np.geomspace(0.7, 2.5, 7)
 # Epsilons are found by this many fixed-point steps, and raised by this share for what the picture misses.
-STEPS, ROOM = 4, 1e-3
+STEPS, ROOM = 5, 1e-3
 
 
 def best_parabola(
@@ -25,15 +25,16 @@ def best_parabola(
     """The parabola that proves the least epsilon of the reversed pair at delta, and about that epsilon."""
     slopes = tilt * _SLOPES
     value, mean, variance = cumulants.counted(counts)(-1 - slopes)
+    variance = np.maximum(variance, 1e-200)
     epsilons = (value - log_delta - np.log1p(slopes)) / slopes
     touches = np.log1p(1 / slopes)
-    widths = logs = slopes
+    widths = slopes
     for _ in range(STEPS):
         # The best width is that of Cantelli's inequality.
-        ahead = np.maximum(epsilons + mean + touches, 1e-3 * np.sqrt(variance) + 1e-300)
+        ahead = np.maximum(epsilons + mean + touches, 1e-3 * np.sqrt(variance))
         widths = ahead + variance / ahead
         touches = np.log1p(1 / (slopes + 2 / widths))
-        logs = np.log(-np.expm1(-touches)) - slopes * touches - 2 * np.log(widths)
+        logs = np.log(-np.expm1(-touches) / widths / widths) - slopes * touches
         square = variance + (widths - ahead) ** 2
         epsilons = (value + logs + np.log(square) - log_delta) / slopes
     best = int(np.argmin(epsilons))

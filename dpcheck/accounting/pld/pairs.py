@@ -73,6 +73,8 @@ class LossPair(ABC):
     loose_atoms: float = 0.0
     #: Largest loss; infinite if unbounded.
     top: float = math.inf
+    #: Whether `nodes` shows all that Q may do, so that it is a picture of the reversed pair too.
+    shows_both: bool = False
 
     @abstractmethod
     def nodes(self) -> tuple[Array, Array]:
@@ -121,7 +123,7 @@ class SmoothPair(LossPair):
         x = self.cut(levels)
         if levels[-1] >= self.top - step / 2:
             x[-1] = self.ends[1]  # the last cell takes all there is; nothing is left to be infinite
-        off = np.zeros_like(x)
+        off = np.zeros(len(x))
         start, stop = (
             int(np.searchsorted(x, self.ends[0], "right")),
             int(np.searchsorted(x, self.ends[1])),
@@ -138,7 +140,7 @@ class SmoothPair(LossPair):
         p, q = p + p_error, np.maximum(q - q_error, 0.0)
         p[cuts[1:] == cuts[:-1]] = 0.0  # nothing lies between equal cuts, whatever the error bound
         # Everything below the first cut is raised to it; above the last it counts as infinite.
-        cells = Cells(index[:-1], p[1:-1], q[1:-1], off[:-1], off[1:])
+        cells = Cells(int(index[0]), p[1:-1], q[1:-1], off[:-1], off[1:])
         result = spread(lattice, cells, float(p[-1]) * (1 + 4 * UNIT))
         masses = result.masses
         over = float(-np.expm1(-off[0]) / -np.expm1(-lattice.step)) * (1 + 2 * ELEMENTARY)

@@ -13,8 +13,6 @@ from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from dpcheck.accounting.losses import (
     DiscreteGaussianLoss,
     DiscreteLaplaceLoss,
@@ -63,15 +61,17 @@ def raised(count: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TiltPlan:
-    """The moments of a composition, the tilt for a delta, and the epsilon it is centred at.
-
-    `lead` is about how much less the reversed pair costs: the difference of their Renyi bounds at the tilt.
-    """
+    """The moments of a composition, the tilt for a delta, and the epsilon it is centred at."""
 
     cumulants: Cumulants
     tilt: float
     center: float
-    lead: float
+
+    def lead(self) -> float:
+        """About how much less the reversed pair costs: the difference of their Renyi bounds at the tilt."""
+        # The reversed loss is -L under Q, and E_Q e^(-tL) = E_P e^(-(1+t)L).
+        reversed_ = self.cumulants.whole(-1 - self.tilt)
+        return (reach(self.cumulants, self.tilt).value - reversed_) / self.tilt
 
 
 def planned(
@@ -118,9 +118,7 @@ def plan(losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, log_delt
     log = min(float(log_delta), -1e-3)
     cumulants = Cumulants(parts, log)
     tilt = cumulants.tilt_for_delta(math.exp(log))
-    # The reversed loss is -L under Q, and E_Q e^(-tL) = E_P e^(-(1+t)L).
-    value, reversed_ = cumulants.whole(np.array([tilt, -1 - tilt])).tolist()
-    return TiltPlan(cumulants, tilt, reach(cumulants, tilt).center, (value - reversed_) / tilt)
+    return TiltPlan(cumulants, tilt, reach(cumulants, tilt).center)
 
 
 class Shelf:

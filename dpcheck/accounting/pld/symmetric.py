@@ -61,16 +61,12 @@ class SymmetricPair(LossPair):
         error_p, error_q = a_error[:-1] + a_error[1:], b_error[:-1] + b_error[1:]
         p, q = np.maximum(a[:-1] - a[1:], 0.0), np.maximum(b[:-1] - b[1:], 0.0)
         below = 0 if low > 0 else max(int(np.searchsorted(levels[:-1], -low)), 1)
-        mirrored = slice(0, below)
-        at = np.concatenate((index[:-1], -1 - index[:-1][mirrored]))
-        cells = Cells(
-            at,
-            np.concatenate((p + error_p, (q + error_q)[mirrored])) * (1 + 4 * UNIT),
-            np.maximum(np.concatenate((q - error_q, (p - error_p)[mirrored])), 0.0)
-            * (1 - 4 * UNIT),
-            np.zeros(len(at)),
-            np.zeros(len(at)),
-        )
+        mirrored = slice(below - 1, None, -1) if below else slice(0, 0)
+        more = np.concatenate(((q + error_q)[mirrored], p + error_p)) * (1 + 4 * UNIT)
+        less = np.concatenate(((p - error_p)[mirrored], q - error_q)) * (1 - 4 * UNIT)
+        exact = np.zeros(len(more))
+        first = int(index[0]) - below
+        cells = Cells(first, more, np.maximum(less, 0.0), exact, exact)
         infinite = float(a[-1] + a_error[-1]) * (1 + 4 * UNIT)
         result = spread(lattice, cells, infinite)
         if low > 0:

@@ -93,30 +93,32 @@ class Cumulants:
 
     def __call__(self, t: Array) -> tuple[Array, Array, Array]:
         """(K, K', K'') at each t."""
-        value, mean, variance = np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)
+        value, mean, variance = np.zeros((3, len(t)))
         for _, count, losses, logs in self.parts:
-            exponent = logs + t[:, None] * losses
-            top = exponent.max(axis=1, keepdims=True)
-            weight = np.exp(exponent - top)
+            exponent = t[:, None] * losses
+            exponent += logs
+            top = exponent.max(axis=1)
+            exponent -= top[:, None]
+            weight = np.exp(exponent, out=exponent)
             total = weight.sum(axis=1)
             average = weight @ losses / total
-            value += count * (top[:, 0] + np.log(total))
+            value += count * (top + np.log(total))
             mean += count * average
             variance += count * np.maximum(weight @ losses**2 / total - average**2, 0.0)
         return value, mean, variance
 
     def only(self, t: Array) -> Array:
         """K at each t."""
-        value = np.zeros_like(t)
+        value = np.zeros(len(t))
         for _, count, losses, logs in self.parts:
-            value += count * _log_sums(logs + t[:, None] * losses)
+            exponents = t[:, None] * losses
+            exponents += logs
+            value += count * _log_sums(exponents)
         return value
 
-    def whole(self, t: Array) -> Array:
-        """K at each t with nothing left out."""
-        return np.asarray(
-            sum(n * _log_sums(logs + t[:, None] * losses) for n, losses, logs in self.uncut)
-        )
+    def whole(self, t: float) -> float:
+        """K at t with nothing left out."""
+        return sum(n * _log_sum(logs + t * losses) for n, losses, logs in self.uncut)
 
     def shares(self, t: float) -> Array:
         """What each part adds to K at t."""
@@ -172,13 +174,15 @@ def _thinned(losses: Array, logs: Array) -> tuple[Array, Array]:
 
 
 def _log_sums(exponents: Array) -> Array:
-    """log sum exp of every row (scipy's is slow for small arrays)."""
+    """log sum exp of every row, which is overwritten (scipy's is slow for small arrays)."""
     top = exponents.max(axis=1)
-    return np.asarray(top + np.log(np.exp(exponents - top[:, None]).sum(axis=1)))
+    exponents -= top[:, None]
+    return np.asarray(top + np.log(np.exp(exponents, out=exponents).sum(axis=1)))
 
 
 def _log_sum(exponents: Array) -> float:
-    return float(_log_sums(exponents[None, :])[0])
+    top = float(exponents.max())
+    return top + math.log(float(np.exp(exponents - top).sum())) if math.isfinite(top) else top
 
 
 def log_saddle(t: Array, value: Array, mean: Array, variance: Array) -> Array:
@@ -194,9 +198,10 @@ def log_saddle(t: Array, value: Array, mean: Array, variance: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The window of the tilted sum in units of loss, with the slopes of its Chernoff bounds."""
+    """The window of the tilted sum in units of loss, with the slopes of its Chernoff bounds; K there."""
 
     tilt: float
+    value: float
     low: float
     high: float
     slope_below: float
@@ -224,6 +229,7 @@ def _reach(cumulants: Cumulants, tilt: float) -> Reach:
     pad = 1e-9 * abs(mean) + 1e-12
     return Reach(
         tilt,
+        value,
         min(float(down[best_down]), mean) - pad,
         max(float(up[best_up]), mean) + pad,
         float(slopes[best_down]),
@@ -295,18 +301,20 @@ def spread_cost(
     with the lattice, costs |L - anchor| h only. Merged half cells (`merged`: below, the steps
     they would be laid with) cost half of it, and lone atoms what `LossPair.merging` says.
     """
-    cost = np.zeros_like(steps)
+    cost = np.zeros(len(steps))
     aligned = aligned_part(cumulants)
     for part, (pair, count, losses, logs) in enumerate(cumulants.parts):
         if pair.exact and part == aligned and (pair.span or 0.0) >= finest:
             continue
-        weight = np.exp(logs + tilt * losses - _log_sum(logs + tilt * losses))
+        exponent = logs + tilt * losses
+        weight = np.exp(exponent - _log_sum(exponent))
         # The mean of min(h / 6, |L - anchor|), from sums over all nearer and over all further losses.
         away = np.abs(losses - pair.anchor)
         order = np.argsort(away)
         away, weight = away[order], weight[order]
-        nearer = np.concatenate(([0.0], np.cumsum(weight * away)))
-        further = np.append(np.cumsum(weight[::-1])[::-1], 0.0)
+        nearer, further = np.zeros((2, len(away) + 1))
+        np.cumsum(weight * away, out=nearer[1:])
+        np.cumsum(weight[::-1], out=further[-2::-1])
         at = np.searchsorted(away, steps / 6)
         cell = steps * (nearer[at] + further[at] * (steps / 6))
         cost += count * cell * (tilt + 1) / (2 if merged is None else 4)
@@ -322,7 +330,8 @@ def loss_ranges(cumulants: Cumulants, tilt: float) -> list[tuple[float, float]]:
     """
     found = []
     for (pair, count, losses, logs), cut in zip(cumulants.parts, cumulants.cut, strict=True):
-        below = np.logaddexp.accumulate(logs) + tilt * losses - _log_sum(logs + tilt * losses)
+        tilted = tilt * losses
+        below = np.logaddexp.accumulate(logs) + tilted - _log_sum(logs + tilted)
         low = losses[max(int(np.searchsorted(below, -30.0 - math.log(count))) - 1, 0)]
         whole = math.isfinite(pair.top) and not cut
         found.append((float(low), float(pair.top if whole else losses[-1])))

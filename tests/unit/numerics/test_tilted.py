@@ -98,7 +98,7 @@ def test_neighbouring_points_are_what_they_are_one_by_one(side: Side) -> None:
 
 def test_errors_added_up_at_once_are_no_less_than_added_up_one_by_one() -> None:
     composed = _two_losses(Side.UPPER)
-    few, terms = composed._few, composed._terms
+    few, terms = composed._few, composed.terms
     assert few is not None
     each = terms.missed(composed._counts, composed.product)
     for i, weights in enumerate(terms.series.sizes):
