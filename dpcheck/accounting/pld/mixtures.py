@@ -337,7 +337,7 @@ class LaplacePair(MixturePair):
 
     def nodes(self) -> tuple[Array, Array]:
         """A coarse picture for planning."""
-        cuts = np.linspace(*self.ends, 257)
+        cuts = np.linspace(*self.ends, 129)
         p, _, _, _ = self.masses(cuts)
         middle = self.slope((cuts[1:] + cuts[:-1]) / 2)[0]
         losses = np.concatenate((middle, self.atoms.losses()))
