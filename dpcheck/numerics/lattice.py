@@ -8,7 +8,7 @@ rounding is harmless as long as it goes the right way.
 
 - `spread` (upper): mass p, q of a cell [l, l+h] goes to its two ends, b to the right one, where
   b (1 - e^{-h}) >= p - e^l q and a + b >= p. F of the cell is convex and linear outside it, so the
-  chord lies above ("connect the dots" [Doroshenko2022]).
+  chord lies above ("connect the dots" [Doroshenko2022]). h may be any multiple of the step.
 - `pool` (lower): any set of outcomes may be merged into one, (p - y q)+ <= F. To put a merged
   (p, q) with u = p - e^l q at the lattice point l exactly: if u > 0 it is merged with
   D <= u / (e^(l - l') - 1) of the mass at a point l' < l, if u < 0 with
@@ -96,13 +96,13 @@ class LatticeLoss:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Certified masses of neighbouring cells k = first, first + 1, ...: of outcomes whose loss lies in
-    [level(k) - under, level(k+1) + over].
+    """Certified masses between increasing lattice points: of outcomes whose loss lies in
+    [level(points[i]) - under, level(points[i+1]) + over].
 
     For `spread`: p at or above the truth, q at or below it.
     """
 
-    first: int
+    points: Indices
     p: Array
     q: Array
     under: Array
@@ -114,12 +114,13 @@ def spread(lattice: Lattice, cells: Cells, infinite: float) -> LatticeLoss:
 
     Losses below the cell by at most `under` are raised to its left end, which adds p (e^under - 1)
     to the right end's share; losses above it by at most `over` are spread between its right end and
-    the next point, which needs at most p (1 - e^-over) / (1 - e^-h) there. The left end has what is left
-    of p, if anything: a cell needs no more mass than it has.
+    the next point, which needs at most p (1 - e^-over) / (1 - e^-h) there, h the distance to it. The left
+    end has what is left of p, if anything: a cell needs no more mass than it has.
     """
-    h, size = lattice.step, len(cells.p)
-    width = -math.expm1(-h)
-    levels = lattice.levels(np.arange(cells.first, cells.first + size))
+    points, first = cells.points, int(cells.points[0])
+    # Distances are rounded once, which moves 1 - e^-h by no more.
+    widths = -np.expm1(np.diff(points, append=points[-1] + 1) * -lattice.step)
+    levels = lattice.levels(points[:-1])
     # exp(level) errs by the rounding of the level too.
     # Beyond e^700 the Q-masses count as 0: that only moves mass to the right.
     far = float(levels[-1]) > 700.0
@@ -131,15 +132,16 @@ def spread(lattice: Lattice, cells: Cells, infinite: float) -> LatticeLoss:
     raised = np.expm1(np.minimum(cells.under, 700.0)) + 4 * UNIT
     right = (cells.p - scaled) + cells.p * raised
     with np.errstate(over="ignore"):  # beyond the largest float is beyond p, and below -it below 0
-        right = np.maximum(np.minimum(right * ((1 + 2 * ELEMENTARY) / width), cells.p), 0.0)
-    beyond = cells.p * ((1 + 2 * ELEMENTARY) * -np.expm1(-cells.over) / width)
-    masses = np.zeros(size + 2)
+        right = np.maximum(np.minimum(right * ((1 + 2 * ELEMENTARY) / widths[:-1]), cells.p), 0.0)
+    beyond = cells.p * ((1 + 2 * ELEMENTARY) * -np.expm1(-cells.over) / widths[1:])
+    at = np.append(points - first, points[-1] - first + 1)
+    masses = np.zeros(int(at[-1]) + 1)
     # The difference of `beyond` errs by a unit of it, of which every mass gets eight more below.
-    masses[:-2] = np.maximum(cells.p - right - beyond, 0.0)
-    masses[1:-1] += right
-    masses[2:] += beyond
+    masses[at[:-2]] = np.maximum(cells.p - right - beyond, 0.0)
+    masses[at[1:-1]] += right
+    masses[at[2:]] += beyond
     masses *= 1 + 8 * UNIT
-    return LatticeLoss(lattice, cells.first, masses, infinite)
+    return LatticeLoss(lattice, first, masses, infinite)
 
 
 def spread_atoms(lattice: Lattice, p: Array, loss: Array) -> tuple[Indices, Array, Array]:

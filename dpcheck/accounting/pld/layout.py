@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dpcheck.accounting.pld.pairs import Grading, SmoothPair
 from dpcheck.accounting.pld.window import (
     MAX_POINTS,
     Cumulants,
@@ -34,6 +35,10 @@ STEEPEST = 12.0
 ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (4e-4, 3e-7)}
 # A lower lattice is made finer by a third this often, unless its steps hardly matter at the tilt.
 FINER, FINEST = 3, 1e-5
+# What wider cells may add to the cost of an upper lattice, and the number of cells from which it pays.
+GRADED, GRADED_CELLS = 0.05, 500
+# How much the logarithm of the tilt may grow over a wide cell.
+GENTLE = 0.03
 # Steps that are tried, as powers of the coarsest over the finest.
 _HUNDREDTHS = np.linspace(0.0, 1.0, 100)
 
@@ -54,7 +59,7 @@ def laid_out(
         # The point below epsilon must not drown in the weight of the one above it.
         tilt = STEEPEST / step
         plan, ranges = reach(cumulants, tilt), loss_ranges(cumulants, tilt)
-    losses = _lattice_losses(side, cumulants, ranges, step)
+    losses = _lattice_losses(side, cumulants, tilt, ranges, step)
     if side is Side.LOWER:
         # Masses that fall steeply next to an atom need cells that show it.
         for _ in range(FINER):
@@ -63,7 +68,7 @@ def laid_out(
             if large or tilt * step < FINEST or moved_down(losses) <= most:
                 break
             step /= 3
-            losses = _lattice_losses(side, cumulants, ranges, step)
+            losses = _lattice_losses(side, cumulants, tilt, ranges, step)
     origin = sum(count * loss.lattice.offset for loss, count in losses)
     # The window need not reach beyond the sums there are.
     first = sum(count * loss.first for loss, count in losses)
@@ -104,9 +109,46 @@ def _allowed(side: Side, cumulants: Cumulants, plan: Reach, step: Array | float)
 
 
 def _lattice_losses(
-    side: Side, cumulants: Cumulants, ranges: Sequence[tuple[float, float]], step: float
+    side: Side,
+    cumulants: Cumulants,
+    tilt: float,
+    ranges: Sequence[tuple[float, float]],
+    step: float,
 ) -> list[tuple[LatticeLoss, int]]:
-    return [
-        (pair.upper(step, *ends) if side is Side.UPPER else pair.lower(step, *ends), count)
-        for (pair, count, _, _), ends in zip(cumulants.parts, ranges, strict=True)
-    ]
+    found = []
+    for part, ends in zip(cumulants.parts, ranges, strict=True):
+        pair, count, losses, logs = part
+        if side is Side.LOWER:
+            found.append((pair.lower(step, *ends), count))
+        elif isinstance(pair, SmoothPair) and cumulants.uses > FEW:
+            grading = graded(losses - pair.anchor, logs + tilt * losses, tilt, step)
+            found.append((pair.upper(step, *ends, grading), count))
+        else:
+            found.append((pair.upper(step, *ends), count))
+    return found
+
+
+def graded(away: Array, logs: Array, tilt: float, step: float) -> Grading | None:
+    """Cells as wide as their tilted masses allow, at distances from the anchor: with widths r step they cost
+    E min(r^2, 6 distance / step) (see `spread_cost`), about 1 + GRADED times the cost of r = 1.
+
+    The fewest cells have r proportional to the cube root of gap over mass, 1 at least; a cell over
+    which the tilt grows much costs more than that. None where they are not fewer.
+    """
+    widest = GENTLE / ((tilt + 1) * step)
+    if widest < 2 or float(away[-1] - away[0]) < GRADED_CELLS * step:
+        return None
+    masses = np.exp(logs - logs.max())
+    masses /= masses.sum()
+    added = GRADED * float(masses @ np.minimum(np.abs(away) * (6 / step), 1.0))
+    weights, gaps = np.maximum(masses[1:], masses[:-1]) + 1e-300, np.diff(away)
+    rates = np.cbrt(gaps / weights)
+    order = np.argsort(rates)[::-1]
+    # Those that are widened, the widest first, share what may be added.
+    costs = np.cumsum((weights * rates**2)[order] + 1e-300)
+    scales = np.sqrt(added / costs)
+    wide = int(np.count_nonzero(scales * rates[order] > 1))
+    if not wide:
+        return None
+    ratios = np.minimum(np.maximum(rates * scales[wide - 1], 1.0), widest)
+    return Grading(away, np.append(0.0, np.cumsum(gaps / (ratios * step))))

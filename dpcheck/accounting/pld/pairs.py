@@ -23,7 +23,7 @@ from dpcheck.numerics.lattice import (
     spread,
     spread_atoms,
 )
-from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
+from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array, Indices
 from dpcheck.numerics.side import Side
 
 # Rounding of atoms' masses and losses, in units, times (1 + |loss|).
@@ -56,6 +56,25 @@ class Atoms:
 
 
 NO_ATOMS = Atoms(np.empty(0), np.empty(0), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """About how many cells lie below each of increasing losses, less the anchor; any choice is sound."""
+
+    away: Array
+    cells: Array
+
+    def among(self, index: Indices, lattice: Lattice, anchor: float) -> Indices:
+        """The points of a lattice, `index` all of them, that end these cells; the anchor is among them."""
+        first, last, middle = int(index[0]), int(index[-1]), lattice.nearest(anchor)
+        ends = np.array([first - middle, last - middle]) * lattice.step
+        low, high = np.interp(ends, self.away, self.cells).tolist()
+        wanted = np.arange(math.floor(low), math.ceil(high) + 1)
+        places = middle + np.rint(np.interp(wanted, self.cells, self.away) / lattice.step)
+        around = [first, first + 1, middle - 1, middle, middle + 1, last - 1, last]
+        points = np.unique(np.append(places.astype(np.int64), around))
+        return points[(points >= first) & (points <= last)]
 
 
 class LossPair(ABC):
@@ -115,10 +134,14 @@ class SmoothPair(LossPair):
     def masses(self, cuts: Array) -> tuple[Array, Array, Array, Array]:
         """(p, error of p, q, error of q) between consecutive cuts."""
 
-    def upper(self, step: float, low: float, high: float) -> LatticeLoss:
-        """Connect the dots: see `dpcheck.numerics.lattice`."""
+    def upper(
+        self, step: float, low: float, high: float, grading: Grading | None = None
+    ) -> LatticeLoss:
+        """Connect the dots: see `dpcheck.numerics.lattice`; those of a grading, if it is given."""
         lattice = anchored(step, self.anchor)
         index = lattice.covering(low, high)
+        if grading is not None:
+            index = grading.among(index, lattice, self.anchor)
         levels = lattice.levels(index)
         x = self.cut(levels)
         if levels[-1] >= self.top - step / 2:
@@ -140,7 +163,7 @@ class SmoothPair(LossPair):
         p, q = p + p_error, np.maximum(q - q_error, 0.0)
         p[cuts[1:] == cuts[:-1]] = 0.0  # nothing lies between equal cuts, whatever the error bound
         # Everything below the first cut is raised to it; above the last it counts as infinite.
-        cells = Cells(int(index[0]), p[1:-1], q[1:-1], off[:-1], off[1:])
+        cells = Cells(index, p[1:-1], q[1:-1], off[:-1], off[1:])
         result = spread(lattice, cells, float(p[-1]) * (1 + 4 * UNIT))
         masses = result.masses
         over = float(-np.expm1(-off[0]) / -np.expm1(-lattice.step)) * (1 + 2 * ELEMENTARY)

@@ -65,8 +65,8 @@ class SymmetricPair(LossPair):
         more = np.concatenate(((q + error_q)[mirrored], p + error_p)) * (1 + 4 * UNIT)
         less = np.concatenate(((p - error_p)[mirrored], q - error_q)) * (1 - 4 * UNIT)
         exact = np.zeros(len(more))
-        first = int(index[0]) - below
-        cells = Cells(first, more, np.maximum(less, 0.0), exact, exact)
+        points = np.arange(int(index[0]) - below, int(index[-1]) + 1)
+        cells = Cells(points, more, np.maximum(less, 0.0), exact, exact)
         infinite = float(a[-1] + a_error[-1]) * (1 + 4 * UNIT)
         result = spread(lattice, cells, infinite)
         if low > 0:
