@@ -97,12 +97,13 @@ def low_coefficients(x: Array, origin: int, size: int, count: int) -> Coefficien
 
 def _turns(count: int, places: Indices, size: int) -> Coefficients:
     """e^{-2 pi i k place/size} for k < count: factors of the k below TOGETHER, and of multiples."""
-    fine = _roots(np.arange(TOGETHER)[:, None] * places, size)
-    coarse = _roots(np.arange(0, count, TOGETHER)[:, None] * places, size)
+    fine = roots(np.arange(TOGETHER)[:, None] * places, size)
+    coarse = roots(np.arange(0, count, TOGETHER)[:, None] * places, size)
     return np.asarray((coarse[:, None] * fine).reshape(-1, len(places))[:count])
 
 
-def _roots(steps: Indices, size: int) -> Coefficients:
+def roots(steps: Indices, size: int) -> Coefficients:
+    """e^{-2 pi i step/size}; by cosine and sine, which take half the time of an exponential."""
     # Reduced in whole numbers, exactly.
     angle = (-2 * np.pi / size) * (steps % size)
     found = np.empty(angle.shape, dtype=np.complex128)

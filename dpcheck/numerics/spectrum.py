@@ -31,6 +31,7 @@ from dpcheck.numerics.direct import (
     direct_error,
     low_coefficients,
     low_frequencies,
+    roots,
     transform_cost,
     worth_looking,
 )
@@ -112,7 +113,7 @@ class Series:
         self.end = turn * math.exp(-self.slow) / gap
         self.end_fast = turn * math.exp(-self.fast) / gap_fast
         self.sizes = np.abs(np.array([self.bulk, self.end, self.end_fast]))
-        self.near = np.exp(1j * (np.arange(NEAR)[:, None] * theta))
+        self.near = roots(np.arange(0, -NEAR, -1)[:, None] * active, window.size)
 
 
 def _one_minus(decay: float, theta: Array) -> Coefficients:

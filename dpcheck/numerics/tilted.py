@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg.blas import dtbsv
 
+from dpcheck.numerics.direct import roots
 from dpcheck.numerics.fourier import backward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
@@ -321,10 +322,8 @@ class _FewFrequencies:
         return float((at_end @ self.series.end).real), float((at_end @ self.series.end_fast).real)
 
     def _turned(self, points: Indices) -> npt.NDArray[np.complex128]:
-        # The angle is reduced in whole numbers, exactly.
-        steps = (points[:, None] - self.product.shift) % self.size
-        steps = (self.product.active * steps) % self.size
-        return np.asarray(np.exp((2j * np.pi / self.size) * steps))
+        steps = (self.product.shift - points[:, None]) % self.size
+        return roots(self.product.active * steps, self.size)
 
     def sums(self, points: Indices) -> tuple[Array, Array | float]:
         """(sum, bound on its error) at increasing points."""

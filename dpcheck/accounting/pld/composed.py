@@ -21,7 +21,6 @@ from dpcheck.accounting.pld.opposite import best_parabola
 from dpcheck.accounting.pld.reuse import SPECTRA, TiltPlan, planned
 from dpcheck.accounting.pld.window import (
     Cumulants,
-    reach,
     smallest,
 )
 from dpcheck.core.errors import CannotCertify
@@ -252,16 +251,18 @@ class ComposedLoss:
         for _ in range(64):
             if not open_.any():
                 break
-            next_ = float(wanted[open_].min())
-            around = reach(cumulants, cumulants.tilt_for_epsilon(next_))
+            left = wanted[open_]
+            next_ = float(left.min())
+            tilt = cumulants.tilt_for_epsilon(next_)
+            _, mean, variance = (float(moment[0]) for moment in cumulants(np.array([tilt])))
             # Tilt further on, so that one window serves as many points as it can.
-            ahead = wanted[open_ & (wanted <= max(next_, around.center) + AHEAD * around.sd)]
+            ahead = left[left <= max(next_, mean) + AHEAD * math.sqrt(variance)]
             terms = self._spectrum(cumulants, cumulants.tilt_for_epsilon(float(ahead.max())))
             if terms is None:
                 break
-            values, noises = Convolution(terms, self.counts, self.side).delta(wanted)
-            best = choose(best, values)
-            open_ &= (noises > QUIET) & (wanted > next_)
+            values, noises = Convolution(terms, self.counts, self.side).delta(left)
+            best[open_] = choose(best[open_], values)
+            open_[open_] = (noises > QUIET) & (left > next_)
         return best
 
     def tradeoff(self, fpr: npt.ArrayLike) -> Array:
