@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
@@ -100,7 +100,7 @@ def _rough(loss: Loss) -> Loss | None:
     """The loss with its parameters rounded, where that is the same picture; None elsewhere."""
     if not isinstance(loss, _SMOOTH):
         return loss if isinstance(loss, DiscreteGaussianLoss | DiscreteLaplaceLoss) else None
-    return type(loss)(*(_rounded(value) for value in astuple(loss)))
+    return type(loss)(*(_rounded(getattr(loss, field.name)) for field in fields(loss)))
 
 
 def _rounded(value: object) -> Any:
