@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpcheck.accounting.pld.pairs import Grading, SmoothPair
+from dpcheck.accounting.pld.grading import graded
+from dpcheck.accounting.pld.pairs import SmoothPair
 from dpcheck.accounting.pld.window import (
     MAX_POINTS,
     Cumulants,
@@ -35,10 +36,6 @@ STEEPEST = 12.0
 ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (4e-4, 3e-7)}
 # A lower lattice is made finer by a third this often, unless its steps hardly matter at the tilt.
 FINER, FINEST = 3, 1e-5
-# What wider cells may add to the cost of an upper lattice, and the number of cells from which it pays.
-GRADED, GRADED_CELLS = 0.05, 500
-# How much the logarithm of the tilt may grow over a wide cell.
-GENTLE = 0.03
 # Steps that are tried, as powers of the coarsest over the finest.
 _HUNDREDTHS = np.linspace(0.0, 1.0, 100)
 
@@ -126,29 +123,3 @@ def _lattice_losses(
         else:
             found.append((pair.upper(step, *ends), count))
     return found
-
-
-def graded(away: Array, logs: Array, tilt: float, step: float) -> Grading | None:
-    """Cells as wide as their tilted masses allow, at distances from the anchor: with widths r step they cost
-    E min(r^2, 6 distance / step) (see `spread_cost`), about 1 + GRADED times the cost of r = 1.
-
-    The fewest cells have r proportional to the cube root of gap over mass, 1 at least; a cell over
-    which the tilt grows much costs more than that. None where they are not fewer.
-    """
-    widest = GENTLE / ((tilt + 1) * step)
-    if widest < 2 or float(away[-1] - away[0]) < GRADED_CELLS * step:
-        return None
-    masses = np.exp(logs - logs.max())
-    masses /= masses.sum()
-    added = GRADED * float(masses @ np.minimum(np.abs(away) * (6 / step), 1.0))
-    weights, gaps = np.maximum(masses[1:], masses[:-1]) + 1e-300, np.diff(away)
-    rates = np.cbrt(gaps / weights)
-    order = np.argsort(rates)[::-1]
-    # Those that are widened, the widest first, share what may be added.
-    costs = np.cumsum((weights * rates**2)[order] + 1e-300)
-    scales = np.sqrt(added / costs)
-    wide = int(np.count_nonzero(scales * rates[order] > 1))
-    if not wide:
-        return None
-    ratios = np.minimum(np.maximum(rates * scales[wide - 1], 1.0), widest)
-    return Grading(away, np.append(0.0, np.cumsum(gaps / (ratios * step))))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpcheck.accounting.pld.grading import Grading
 from dpcheck.accounting.pld.steep import find_end
 from dpcheck.numerics.lattice import (
     Cells,
@@ -23,7 +24,7 @@ from dpcheck.numerics.lattice import (
     spread,
     spread_atoms,
 )
-from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array, Indices
+from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
 from dpcheck.numerics.side import Side
 
 # Rounding of atoms' masses and losses, in units, times (1 + |loss|).
@@ -56,25 +57,6 @@ class Atoms:
 
 
 NO_ATOMS = Atoms(np.empty(0), np.empty(0), 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Grading:
-    """About how many cells lie below each of increasing losses, less the anchor; any choice is sound."""
-
-    away: Array
-    cells: Array
-
-    def among(self, index: Indices, lattice: Lattice, anchor: float) -> Indices:
-        """The points of a lattice, `index` all of them, that end these cells; the anchor is among them."""
-        first, last, middle = int(index[0]), int(index[-1]), lattice.nearest(anchor)
-        ends = np.array([first - middle, last - middle]) * lattice.step
-        low, high = np.interp(ends, self.away, self.cells).tolist()
-        wanted = np.arange(math.floor(low), math.ceil(high) + 1)
-        places = middle + np.rint(np.interp(wanted, self.cells, self.away) / lattice.step)
-        around = [first, first + 1, middle - 1, middle, middle + 1, last - 1, last]
-        points = np.unique(np.append(places.astype(np.int64), around))
-        return points[(points >= first) & (points <= last)]
 
 
 class LossPair(ABC):

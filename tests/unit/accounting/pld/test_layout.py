@@ -10,6 +10,7 @@ import dpcheck
 from dpcheck.accounting.losses import FiniteLoss, GaussianMixtureLoss, SampledLaplaceLoss
 from dpcheck.accounting.pld import distribution, layout
 from dpcheck.accounting.pld.distribution import ComposedLoss, worse_epsilon
+from dpcheck.accounting.pld.grading import graded
 from dpcheck.accounting.pld.mixtures import Mixture, NormalPair
 from dpcheck.accounting.pld.reuse import SPECTRA
 from dpcheck.accounting.pld.window import Cumulants, loss_ranges
@@ -35,7 +36,7 @@ def test_wide_cells_are_above_the_closed_form(rate: float, mean: float) -> None:
     ((low, high),) = loss_ranges(cumulants, tilt)
     _, _, losses, logs = cumulants.parts[0]
     step = (high - low) / 5000
-    grading = layout.graded(losses - pair.anchor, logs + tilt * losses, tilt, step)
+    grading = graded(losses - pair.anchor, logs + tilt * losses, tilt, step)
     assert grading is not None
     wide, narrow = pair.upper(step, low, high, grading), pair.upper(step, low, high)
     assert np.count_nonzero(wide.masses) < np.count_nonzero(narrow.masses) / 2
