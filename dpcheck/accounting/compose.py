@@ -136,9 +136,14 @@ def profiles(
         elif isinstance(node, Sampled):
             choices[tuple(((found, 1),) for found in _sampled(node, task))] += times
         else:
-            leaf = node if task.stated is None else stated_under(node, task.stated)
-            fixed[_worst_case(leaf, task.adjacency, task.group)] += times
+            fixed[_bounds(node, task)] += times
     return _expand(fixed, choices)
+
+
+def _bounds(leaf: Event, task: _Task) -> LossBounds:
+    """What a leaf costs as the task sees it."""
+    leaf = leaf if task.stated is None else stated_under(leaf, task.stated)
+    return _worst_case(leaf, task.adjacency, task.group)
 
 
 @lru_cache(maxsize=1024)  # a training loop asks for the same step after every step
@@ -166,10 +171,7 @@ def _sampled(node: Sampled, task: _Task) -> tuple[LossBounds, ...]:
     together = _gaussians_together(node.event) if node.rate < 1 else None
     if together is not None:
         # The sum is rounded: less noise above, more below.
-        (((least, _),),), (((most, _),),) = (
-            profiles(SampledGaussian(sigma, node.rate), task.adjacency, task.group, task.stated)
-            for sigma in together
-        )
+        least, most = (_bounds(SampledGaussian(sigma, node.rate), task) for sigma in together)
         return (replace(least, lower=most.lower),)
     if node.rate == 1 or isinstance(node.event, Laplace):
         leaf = node.event

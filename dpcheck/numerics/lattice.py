@@ -119,7 +119,8 @@ def spread(lattice: Lattice, cells: Cells, infinite: float) -> LatticeLoss:
     """
     points, first = cells.points, int(cells.points[0])
     # Distances are rounded once, which moves 1 - e^-h by no more.
-    widths = -np.expm1(np.diff(points, append=points[-1] + 1) * -lattice.step)
+    ends = np.append(points, points[-1] + 1)
+    widths = -np.expm1((ends[1:] - ends[:-1]) * -lattice.step)
     levels = lattice.levels(points[:-1])
     # exp(level) errs by the rounding of the level too.
     # Beyond e^700 the Q-masses count as 0: that only moves mass to the right.
@@ -134,7 +135,7 @@ def spread(lattice: Lattice, cells: Cells, infinite: float) -> LatticeLoss:
     with np.errstate(over="ignore"):  # beyond the largest float is beyond p, and below -it below 0
         right = np.maximum(np.minimum(right * ((1 + 2 * ELEMENTARY) / widths[:-1]), cells.p), 0.0)
     beyond = cells.p * ((1 + 2 * ELEMENTARY) * -np.expm1(-cells.over) / widths[1:])
-    at = np.append(points - first, points[-1] - first + 1)
+    at = ends - first
     masses = np.zeros(int(at[-1]) + 1)
     # The difference of `beyond` errs by a unit of it, of which every mass gets eight more below.
     masses[at[:-2]] = np.maximum(cells.p - right - beyond, 0.0)

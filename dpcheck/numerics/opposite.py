@@ -59,13 +59,14 @@ def opposite_divergence(
     log_sum, size = log_height - parabola.slope * epsilon, parabola.slope * epsilon
     uses, off = 0, 0.0
     for loss, count in parts:
-        levels = loss.levels
-        furthest = float(np.abs(levels).max())
+        seen = np.flatnonzero(loss.masses)
+        masses, levels = loss.masses[seen], loss.lattice.levels(loss.first + seen)
+        furthest = float(np.abs(levels).max(initial=0.0))
         if (2 + parabola.slope) * furthest > STEEPEST:
             return 1.0
-        total = float(np.sum(loss.masses))
-        other = float(np.sum(loss.masses * np.exp(-levels)))
-        tilted = _moments(loss.masses, levels, parabola.slope)
+        total = float(np.sum(masses))
+        other = float(np.sum(masses * np.exp(-levels)))
+        tilted = _moments(masses, levels, parabola.slope)
         uses += count
         log_total += count * math.log(total + loss.infinite)
         log_other += count * math.log(other + TINY)

@@ -32,10 +32,15 @@ class Grading:
         ends = np.array([first - middle, last - middle]) * lattice.step
         low, high = np.interp(ends, self.away, self.cells).tolist()
         wanted = np.arange(math.floor(low), math.ceil(high) + 1)
-        places = middle + np.rint(np.interp(wanted, self.cells, self.away) / lattice.step)
-        around = [first, first + 1, middle - 1, middle, middle + 1, last - 1, last]
-        points = np.unique(np.append(places.astype(np.int64), around))
-        return points[(points >= first) & (points <= last)]
+        places = np.rint(np.interp(wanted, self.cells, self.away) / lattice.step)
+        kept = np.zeros(len(index), dtype=bool)
+        kept[
+            np.minimum(np.maximum(places + (middle - first), 0), last - first).astype(np.int64)
+        ] = True
+        for at in (first, first + 1, middle - 1, middle, middle + 1, last - 1, last):
+            if first <= at <= last:
+                kept[at - first] = True
+        return index[kept]
 
 
 def graded(away: Array, logs: Array, tilt: float, step: float) -> Grading | None:
@@ -51,7 +56,7 @@ def graded(away: Array, logs: Array, tilt: float, step: float) -> Grading | None
     masses = np.exp(logs - logs.max())
     masses /= masses.sum()
     added = GRADED * float(masses @ np.minimum(np.abs(away) * (6 / step), 1.0))
-    weights, gaps = np.maximum(masses[1:], masses[:-1]) + 1e-300, np.diff(away)
+    weights, gaps = np.maximum(masses[1:], masses[:-1]) + 1e-300, away[1:] - away[:-1]
     rates = np.cbrt(gaps / weights)
     order = np.argsort(rates)[::-1]
     # Those that are widened, the widest first, share what may be added.
@@ -61,4 +66,6 @@ def graded(away: Array, logs: Array, tilt: float, step: float) -> Grading | None
     if not wide:
         return None
     ratios = np.minimum(np.maximum(rates * scales[wide - 1], 1.0), widest)
-    return Grading(away, np.append(0.0, np.cumsum(gaps / (ratios * step))))
+    cells = np.zeros(len(away))
+    np.cumsum(gaps / (ratios * step), out=cells[1:])
+    return Grading(away, cells)
