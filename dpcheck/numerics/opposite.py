@@ -32,8 +32,8 @@ from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 STEEPEST = 600.0
 # Room for the rounding of what is not relative to many uses: 9,000 units.
 _ROUND_UP = 1 + 1e-12
-# Units a sum of masses, and a mean of levels relative to the largest of them, may err by.
-_SUM_UNITS = 128
+# Units of the largest level that a mean of levels may err by: a quotient of two sums, 65 each.
+_MEAN_UNITS = 192
 
 
 class Parabola(NamedTuple):
@@ -56,8 +56,9 @@ def opposite_divergence(
     """An upper bound on the reversed divergence at `epsilon` >= 0 of upper lattice losses and counts."""
     shift, log_height = parabola.terms()
     log_total = log_other = spread = middle = 0.0
-    log_sum, size = log_height - parabola.slope * epsilon, parabola.slope * epsilon
-    uses, off = 0, 0.0
+    log_sum = log_height - parabola.slope * epsilon
+    size = abs(log_height) + parabola.slope * epsilon
+    uses, off = 0, 4 * UNIT * (epsilon + shift)
     for loss, count in parts:
         seen = np.flatnonzero(loss.masses)
         masses, levels = loss.masses[seen], loss.lattice.levels(loss.first + seen)
@@ -77,16 +78,17 @@ def opposite_divergence(
         middle += count * tilted[1]
         # Deviations err by two units of what they are the difference of.
         spread += count * (math.sqrt(tilted[2]) + 4 * UNIT * furthest) ** 2
-        off += count * _SUM_UNITS * UNIT * furthest
+        off += count * _MEAN_UNITS * UNIT * furthest
     slip = (2 * ELEMENTARY + 2 * UNIT * len(parts)) * (size + 8.0 * uses)
     slip_sums = slip + 2 * UNIT * (abs(log_total) + abs(log_other))
     if max(log_total, log_sum) + slip_sums + epsilon > 700.0 or epsilon > 300.0:
         return 1.0
     away = abs(middle - epsilon + shift) * _ROUND_UP + off
-    log_sum += math.log((spread + away * away) * _ROUND_UP)
+    log_square = math.log((spread + away * away) * _ROUND_UP)
+    log_sum += log_square
     found = math.exp(epsilon) * max(math.expm1(log_total + slip_sums), 0.0)
     found -= math.expm1(log_other - slip_sums)
-    found += math.exp(log_sum + slip + ELEMENTARY * (8 + abs(log_sum)))
+    found += math.exp(log_sum + slip + ELEMENTARY * (8 + abs(log_sum) + abs(log_square)))
     return min(max(found, 0.0) * _ROUND_UP + 64 * UNIT, 1.0)
 
 
