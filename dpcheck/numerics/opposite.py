@@ -86,6 +86,8 @@ def opposite_divergence(
     away = abs(middle - epsilon + shift) * _ROUND_UP + off
     log_square = math.log((spread + away * away) * _ROUND_UP)
     log_sum += log_square
+    if log_sum > 0:
+        return 1.0
     found = math.exp(epsilon) * max(math.expm1(log_total + slip_sums), 0.0)
     found -= math.expm1(log_other - slip_sums)
     found += math.exp(log_sum + slip + ELEMENTARY * (8 + abs(log_sum) + abs(log_square)))

@@ -251,18 +251,18 @@ class ComposedLoss:
         for _ in range(64):
             if not open_.any():
                 break
-            left = wanted[open_]
-            next_ = float(left.min())
+            next_ = float(wanted[open_].min())
             tilt = cumulants.tilt_for_epsilon(next_)
             _, mean, variance = (float(moment[0]) for moment in cumulants(np.array([tilt])))
             # Tilt further on, so that one window serves as many points as it can.
-            ahead = left[left <= max(next_, mean) + AHEAD * math.sqrt(variance)]
+            ahead = wanted[open_ & (wanted <= max(next_, mean) + AHEAD * math.sqrt(variance))]
             terms = self._spectrum(cumulants, cumulants.tilt_for_epsilon(float(ahead.max())))
             if terms is None:
                 break
-            values, noises = Convolution(terms, self.counts, self.side).delta(left)
-            best[open_] = choose(best[open_], values)
-            open_[open_] = (noises > QUIET) & (left > next_)
+            # All of them: the nearest of the next window is as good for what this one had to leave noisy.
+            values, noises = Convolution(terms, self.counts, self.side).delta(wanted)
+            best = choose(best, values)
+            open_ &= (noises > QUIET) & (wanted > next_)
         return best
 
     def tradeoff(self, fpr: npt.ArrayLike) -> Array:
