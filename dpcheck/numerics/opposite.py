@@ -65,12 +65,13 @@ def opposite_divergence(
         furthest = float(np.abs(levels).max(initial=0.0))
         if (2 + parabola.slope) * furthest > STEEPEST:
             return 1.0
-        total = float(np.sum(masses))
-        other = float(np.sum(masses * np.exp(-levels)))
+        total, other = float(np.sum(masses)), float(np.sum(masses * np.exp(-levels)))
+        if other <= 0:
+            return 1.0
         tilted = _moments(masses, levels, parabola.slope)
         uses += count
         log_total += count * math.log(total + loss.infinite)
-        log_other += count * math.log(other + TINY)
+        log_other += count * math.log(other)
         term = count * tilted[0]
         log_sum, size = log_sum + term, size + abs(term)
         # The exponent of a level, and the level, err by 6 units of themselves.

@@ -14,7 +14,7 @@ from dpcheck.numerics.lattice import Lattice
 from dpcheck.numerics.rounding import Array, Indices
 
 # What wider cells may add to the cost of an upper lattice, and the number of cells from which it pays.
-GRADED, GRADED_CELLS = 0.05, 500
+GRADED, GRADED_CELLS = 0.05, 2000
 # How much the logarithm of the tilt may grow over a wide cell.
 GENTLE = 0.03
 

@@ -31,6 +31,8 @@ from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Window
 
 FEW = 100
+# Uses from which a sum averages over cells that are wide.
+AVERAGED = 200
 STEEPEST = 12.0
 # Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
 ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (4e-4, 3e-7)}
@@ -117,7 +119,7 @@ def _lattice_losses(
         pair, count, losses, logs = part
         if side is Side.LOWER:
             found.append((pair.lower(step, *ends), count))
-        elif isinstance(pair, SmoothPair) and cumulants.uses > FEW:
+        elif isinstance(pair, SmoothPair) and cumulants.uses > AVERAGED:
             grading = graded(losses - pair.anchor, logs + tilt * losses, tilt, step)
             found.append((pair.upper(step, *ends, grading), count))
         else:

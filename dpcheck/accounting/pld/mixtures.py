@@ -25,8 +25,6 @@ AT_ONCE = 4096
 _ZERO, _ONE = np.zeros(1), np.ones(1)
 # Beyond this many standard deviations a normal tail underflows float64.
 REACH = 37.0
-# Means up to here make no sharp bend in a loss.
-GENTLE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,10 +274,7 @@ class NormalPair(MixturePair):
 
     def nodes(self) -> tuple[Array, Array]:
         """A coarse picture for planning."""
-        # Sums over points this far apart are as good as integrals, unless the loss bends within them.
-        spacing = (
-            0.4 if max(map(abs, (*self.p.means, *self.q.means)), default=0.0) <= GENTLE else 0.2
-        )
+        spacing = 0.2
         x = _around((0.0, *self.p.means), spacing)
         logs = [
             math.log(weight) - (x - mean) ** 2 / 2
