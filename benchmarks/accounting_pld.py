@@ -3,10 +3,12 @@
     python benchmarks/accounting_pld.py [--tools dpcheck,google,...] [--timeout 60] [--rows 0,5,7]
 
 Every tool that is installed runs in a process of its own: one warm-up of imports, then each workload, timed
-in CPU seconds: the least of up to REPEATS runs, every one without anything the tool has kept (`forget`),
-because the time of a run that shares its machine only errs upwards. dpcheck proves a lower and an upper
-bound in both directions (`dpcheck.epsilon`); Google's dp-accounting gives one bound from above in both
-directions at its default grid; PRV gives both, PRV and Opacus are asked for +-0.01. Rows in which
+in CPU seconds: the least of up to REPEATS runs within LONG seconds, every one without anything the tool has
+kept (`forget`), because the time of a run that shares its machine only errs upwards. Rows whose factor is
+below NEAR_TARGET are timed in ROUNDS rounds in which dpcheck and dp-accounting take turns and each keeps
+its least time, so that a change of the machine's speed does not fall on one of them. dpcheck proves a lower
+and an upper bound in both directions (`dpcheck.epsilon`); Google's dp-accounting gives one bound from above
+in both directions at its default grid; PRV gives both, PRV and Opacus are asked for +-0.01. Rows in which
 dp-accounting needs less than INSTANT are shown and not held against the factor: what is compared there is a
 handful of Python calls. These, and rows in which it is quick with a bound that is more than 1% looser, are
 shown once more with our bound of the same kind (`method="rdp"`). A last part measures reuse: a curve, a loop
@@ -43,7 +45,8 @@ MODULES = {
     "opacus": "opacus",
     "riskcal": "riskcal",
 }
-REPEATS, LONG, CHUNK = 15, 1.0, 11  # repeated until this many seconds are spent; rows a process
+REPEATS, LONG, CHUNK = 60, 1.0, 11  # repeated until this many seconds are spent; rows a process
+ROUNDS, NEAR_TARGET = 4, 12
 INSTANT = 1e-3
 TARGET = 5
 CALIBRATING = Work("gaussian", 2.0, 0.1, 3, 1e-3)
@@ -80,7 +83,8 @@ def forget(tool: str) -> None:
                 if isinstance(kept, functools._lru_cache_wrapper):
                     kept.cache_clear()
         SPECTRA.clear()
-    EPSILON[tool]([CALIBRATING], CALIBRATING.delta)
+        # Tables of functions are no answers: they are made again.
+        EPSILON[tool]([CALIBRATING], CALIBRATING.delta)
 
 
 def timed(tool: str, row: int, timeout: float) -> dict[str, object]:
@@ -111,15 +115,16 @@ def timed(tool: str, row: int, timeout: float) -> dict[str, object]:
     return {"seconds": least, "memory": memory, "lower": answer[0], "upper": answer[1]}
 
 
-def _least(tool: str, ask: Callable[[], None], longest: float = LONG) -> float:
-    """CPU seconds, measured as a row is: the least of runs that begin anew."""
-    least, spent = math.inf, 0.0
+def _least(tool: str, *asked: Callable[[], None], longest: float = LONG) -> list[float]:
+    """CPU seconds of each, measured as a row is: the least of runs that begin anew and take turns."""
+    least, spent = [math.inf] * len(asked), 0.0
     for _ in range(REPEATS):
-        forget(tool)
-        before = time.process_time()
-        ask()
-        seconds = time.process_time() - before
-        least, spent = min(least, seconds), spent + seconds
+        for i, ask in enumerate(asked):
+            forget(tool)
+            before = time.process_time()
+            ask()
+            seconds = time.process_time() - before
+            least[i], spent = min(least[i], seconds), spent + seconds
         if spent > longest:
             break
     return least
@@ -133,16 +138,16 @@ def worker(tool: str, task: str, timeout: float) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
     # Imports and first-call setup are not what is compared.
     EPSILON[tool]([CALIBRATING], CALIBRATING.delta)
-    before, seconds = time.process_time(), math.nan
+    before, seconds, point = time.process_time(), math.nan, math.nan
     answer: Answer = (None, math.nan)
     if task == "groups":
         works = [Work("gaussian", noise, rate, 100, 1e-5) for rate, noise in GROUPS]
         answer = EPSILON[tool](works, 1e-5)
-    elif task in ("curve", "point"):
+    elif task == "curve":
         curve = dpcheck_curve if tool == "dpcheck" else google_curve
-        seconds = _least(tool, lambda: curve(FIFTY if task == "curve" else [1.0]))
+        point, seconds = _least(tool, lambda: curve([1.0]), lambda: curve(FIFTY))
     elif task == "loop":
-        seconds = _least(tool, dpcheck_loop, longest=8.0)
+        seconds = _least(tool, dpcheck_loop, longest=8.0)[0]
     elif task.startswith("profile"):
         work = WORKLOADS[int(task.removeprefix("profile"))]
         profile = cProfile.Profile()
@@ -161,9 +166,8 @@ def worker(tool: str, task: str, timeout: float) -> None:
     if math.isnan(seconds):
         seconds = time.process_time() - before
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        json.dumps({"seconds": seconds, "memory": memory, "lower": answer[0], "upper": answer[1]})
-    )
+    found = {"seconds": seconds, "memory": memory, "lower": answer[0], "upper": answer[1]}
+    print(json.dumps(found | {"point": point}))
 
 
 def run(tool: str, task: str, timeout: float) -> dict[str, object]:
@@ -200,6 +204,25 @@ def run_rows(tool: str, rows: list[int], timeout: float) -> dict[int, dict]:
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {line["row"]: line for line in lines}
+
+
+def in_turns(tools: list[str], rows: list[int], timeout: float) -> dict[str, dict[int, dict]]:
+    """The workloads of all tools; those near the target again while two tools take turns."""
+    found = {tool: run_rows(tool, rows, timeout) for tool in tools}
+    if not {"dpcheck", "google"} <= set(tools):
+        return found
+    both = [(row, found["dpcheck"].get(row, {}), found["google"].get(row, {})) for row in rows]
+    near = [
+        row
+        for row, ours, peer in both
+        if "upper" in ours and "upper" in peer and peer["seconds"] < NEAR_TARGET * ours["seconds"]
+    ]
+    for _ in range(ROUNDS - 1 if near else 0):
+        for tool in ("dpcheck", "google"):
+            for row, again in run_rows(tool, near, timeout).items():
+                kept = found[tool][row]
+                kept["seconds"] = min(kept["seconds"], again["seconds"])
+    return found
 
 
 def show(name: str, result: dict[str, object]) -> str:
@@ -271,11 +294,9 @@ class Summary:
 
 def reuse(tools: list[str], timeout: float) -> None:
     """A curve, a loop, and many groups."""
-    point = math.nan
     for task, title in (
         ("groups", "100 distinct groups x 100 steps"),
-        ("point", "one delta at an epsilon"),
-        ("curve", "a curve of 100 points"),
+        ("curve", "delta at 100 epsilons, asked at once"),
         ("loop", f"epsilon after each of {LOOP} steps"),
     ):
         print(title)
@@ -285,9 +306,10 @@ def reuse(tools: list[str], timeout: float) -> None:
         for tool, result in results.items():
             print(show(tool, result), flush=True)
         if task == "curve" and "seconds" in results.get("dpcheck", {}):
-            ratio = results["dpcheck"]["seconds"] / point
+            found = results["dpcheck"]
+            ratio = found["seconds"] / found["point"]
+            print(f"  one of them: {found['point']:.3f} s")
             print(f"  {ratio:.2f} times the point; target 2: {_met(ratio <= 2)}")
-        point = results.get("dpcheck", {}).get("seconds", math.nan)
         if task == "loop" and "seconds" in results.get("dpcheck", {}):
             each = results["dpcheck"]["seconds"] / LOOP
             print(f"  {1000 * each:.2f} ms a step; target 1: {_met(each < 1e-3)}")
@@ -324,7 +346,7 @@ def main() -> None:
     summary = Summary()
     for start in range(0, len(rows), CHUNK):
         chunk = list(rows[start : start + CHUNK])
-        found = {tool: run_rows(tool, chunk, options.timeout) for tool in tools}
+        found = in_turns(tools, chunk, options.timeout)
         for row in chunk:
             print(f"{row}: {WORKLOADS[row]}")
             results = {tool: found[tool].get(row, {"error": "no answer"}) for tool in tools}

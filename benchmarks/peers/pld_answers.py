@@ -159,14 +159,9 @@ def riskcal_epsilon(works: list[Work], delta: float) -> Answer:
 
 
 def dpcheck_curve(epsilons: list[float]) -> None:
-    from dpcheck.accounting.losses import GaussianMixtureLoss
-    from dpcheck.accounting.pld.distribution import pld_delta
-    from dpcheck.numerics.side import Side
+    import dpcheck
 
-    for side in Side:
-        for backwards in (False, True):
-            loss = GaussianMixtureLoss((1 / CURVE.noise,), (CURVE.rate,), backwards)
-            pld_delta([(loss, CURVE.steps)], epsilons, side)
+    dpcheck.delta(dpcheck.SampledGaussian(CURVE.noise, CURVE.rate) * CURVE.steps, epsilon=epsilons)
 
 
 def google_curve(epsilons: list[float]) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
+from typing import overload
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event, natural_adjacency
 from dpcheck.core.validate import finite, non_negative, probability
 from dpcheck.numerics.enclose import enclose
+from dpcheck.numerics.rounding import Array
 
 # Products with larger orders leave the range of floats.
 LARGEST_ORDER = 1e150
@@ -108,21 +110,50 @@ def verify_epsilon(
     return _worst([verified(profile, target) for profile in profiles(event, relation)], relation)
 
 
-def delta(event: Event, *, epsilon: float, adjacency: Adjacency | str | None = None) -> Bound:
+@overload
+def delta(event: Event, *, epsilon: float, adjacency: Adjacency | str | None = None) -> Bound: ...
+
+
+@overload
+def delta(
+    event: Event, *, epsilon: Iterable[float], adjacency: Adjacency | str | None = None
+) -> list[Bound]: ...
+
+
+def delta(
+    event: Event,
+    *,
+    epsilon: float | Iterable[float],
+    adjacency: Adjacency | str | None = None,
+) -> Bound | list[Bound]:
     """The delta `event` needs at `epsilon`: proved lower and upper bounds.
+
+    Many epsilons, in a list or an array, are answered together in little more time than one of them.
 
     Guarantee: as for `epsilon`.
 
     >>> from dpcheck import Gaussian
     >>> round(delta(Gaussian(1.0), epsilon=1.0).upper, 6)
     0.126937
+    >>> [round(bound.upper, 6) for bound in delta(Gaussian(1.0), epsilon=[0.0, 1.0, 2.0])]
+    [0.382925, 0.126937, 0.020924]
     """
-    relation, target = _resolve(event, adjacency), non_negative("epsilon", epsilon)
-    bounds = [
-        _assuming(profile, best.best_delta(profile, target))
+    relation = _resolve(event, adjacency)
+    single = (
+        isinstance(epsilon, str) or getattr(epsilon, "ndim", 1) == 0
+    )  # an array of no dimension
+    if isinstance(epsilon, Iterable) and not single:
+        targets = np.array([non_negative("epsilon", one) for one in epsilon])
+        return _deltas(event, targets, relation) if len(targets) else []
+    return _deltas(event, np.array([non_negative("epsilon", epsilon)]), relation)[0]
+
+
+def _deltas(event: Event, targets: Array, relation: Adjacency) -> list[Bound]:
+    found = [
+        [_assuming(profile, bound) for bound in best.best_deltas(profile, targets)]
         for profile in profiles(event, relation)
     ]
-    return _worst(bounds, relation)
+    return [_worst([one[i] for one in found], relation) for i in range(len(targets))]
 
 
 def rdp(event: Event, order: float, *, adjacency: Adjacency | str | None = None) -> Bound:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from dpcheck.accounting.accountants.best import ACCOUNTANTS, agreed, delta_upper
+from dpcheck.accounting.accountants.best import ACCOUNTANTS, agreed, deltas_upper
 from dpcheck.accounting.accountants.distribution import tradeoff_by_pld
 from dpcheck.accounting.accountants.gaussian import gaussian_mu, gdp_false_negatives
 from dpcheck.accounting.accountants.interface import AccountingMethod
@@ -50,13 +48,9 @@ def best_tradeoff(profile: Profile, false_positives: float) -> Bound:
 
 def _by_deltas(side: OneSide, false_positives: float) -> float:
     """f(a) >= 1 - delta(eps) - e^eps a and its mirror image, for any set of epsilons."""
-    best = 0.0
-    for point in (0.0, *np.geomspace(1e-3, 50.0, 60)):
-        least = min(delta_upper(side, point, ACCOUNTANTS[method]) for method in _CHEAP)
-        best = max(
-            best,
-            1 - least - math.exp(point) * false_positives,
-            math.exp(-point) * (1 - least - false_positives),
-        )
-    # An exponential (8 units), a product and two sums of numbers below 1.
-    return max(0.0, best - 16 * UNIT)
+    points = np.concatenate(([0.0], np.geomspace(1e-3, 50.0, 60)))
+    known = [deltas_upper(side, points, ACCOUNTANTS[method]) for method in _CHEAP]
+    least, y = np.min(known, axis=0), np.exp(points)
+    best = np.maximum(1 - least - y * false_positives, (1 - least - false_positives) / y)
+    # An exponential (8 units), a product or quotient and two sums of numbers below 1.
+    return max(0.0, float(best.max()) - 16 * UNIT)

@@ -232,11 +232,12 @@ def _helpers(at: Indices, left: Array, size: int) -> tuple[Indices, Indices]:
 
     All are among the points 0, 1, ..., size - 1.
     """
-    points, empty = np.arange(size), np.ones(size, dtype=bool)
-    empty[np.where(left > 0, at, at + 1)] = False
-    last = np.maximum.accumulate(np.where(empty, -1, points))
-    next_ = np.minimum.accumulate(np.where(empty, size, points)[::-1])[::-1]
-    before, after = np.append(-1, last)[at], np.append(next_, size)[at + 2]
+    filled = np.where(left > 0, at, at + 1)
+    before, after = np.full(size + 1, -1), np.full(size + 1, size)
+    before[filled + 1] = filled
+    after[filled] = filled
+    before = np.maximum.accumulate(before)[at]
+    after = np.minimum.accumulate(after[::-1])[::-1][at + 2]
     return np.where(before < 0, at, before), np.where(after == size, at + 1, after)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from dpcheck.accounting.pld.distribution import (
     likely_worse,
     pld_tradeoff,
     supports,
+    worse_deltas,
     worse_epsilon,
 )
 from dpcheck.accounting.sides import OneSide
@@ -24,6 +26,8 @@ from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import TINY, UNIT, Array
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tilted import Convolution
+
+_Answer = TypeVar("_Answer", float, Array)
 
 # Losses below this are not worth a lattice.
 NEGLIGIBLE = 1e-10
@@ -99,24 +103,18 @@ class DistributionAccountant(Accountant):
 
     def delta(self, parts: Parts, epsilon: float) -> float:
         """The least certified delta."""
-        kept, negligible = _without_negligible(parts)
-        point = math.nextafter(epsilon - negligible, -math.inf) if negligible else epsilon
-        return _worse_direction(
-            kept, Side.UPPER, lambda ways, side: _worse_delta(ways, point, side), 1.0
-        )
+        return float(self.deltas(parts, np.array([epsilon]))[0])
 
     def deltas(self, parts: Parts, epsilons: Array) -> Array:
         """The least certified delta at each epsilon."""
         kept, negligible = _without_negligible(parts)
-        kept = tuple(_without_choices(kept))
-        points = np.nextafter(epsilons - negligible, -math.inf)
-        if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):
-            return np.ones_like(points)
-        try:
-            found = [compose_pld(way, Side.UPPER).delta(points) for way in _ways(kept)]
-        except CannotCertify:
-            return np.ones_like(points)
-        return np.asarray(np.max(found, axis=0))
+        points = np.nextafter(epsilons - negligible, -math.inf) if negligible else epsilons
+        return _worse_direction(
+            kept,
+            Side.UPPER,
+            lambda ways, side: worse_deltas(ways, points, side),
+            np.ones(len(points)),
+        )
 
     def one_law(self, parts: Parts, delta: float) -> OneLaw | None:
         """The lattice that answers at `delta`, of the direction that is likely worse; None without any."""
@@ -142,11 +140,15 @@ class DistributionAccountant(Accountant):
 
     def delta_lower(self, parts: Parts, epsilon: float) -> float:
         """The largest certified delta of the parts that have a lower lattice."""
-        known = _with_lower_lattice(parts)
-        if not known:
-            return 0.0
+        return float(self.deltas_lower(parts, np.array([epsilon]))[0])
+
+    def deltas_lower(self, parts: Parts, epsilons: Array) -> Array:
+        """The same at each epsilon."""
         return _worse_direction(
-            known, Side.LOWER, lambda ways, side: _worse_delta(ways, epsilon, side), 0.0
+            _with_lower_lattice(parts),
+            Side.LOWER,
+            lambda ways, side: worse_deltas(ways, epsilons, side),
+            np.zeros(len(epsilons)),
         )
 
     def explain(self, parts: Parts, delta: float) -> None:
@@ -184,22 +186,16 @@ def tradeoff_by_pld(side: OneSide, false_positives: float, bound: Side) -> float
 
 
 def _worse_direction(
-    parts: Parts, side: Side, ask: Callable[[list[Parts], Side], float], otherwise: float
-) -> float:
+    parts: Parts, side: Side, ask: Callable[[list[Parts], Side], _Answer], otherwise: _Answer
+) -> _Answer:
     """The answer of the worse direction, or `otherwise` where no distribution can be certified."""
     parts = tuple(_without_choices(parts)) if side is Side.UPPER else parts
-    if not parts:
-        return 0.0
     if not all(supports(loss, side) for loss, _ in parts):
         return otherwise
     try:
         return ask(list(_ways(parts)), side)
     except CannotCertify:
         return otherwise
-
-
-def _worse_delta(ways: list[Parts], epsilon: float, side: Side) -> float:
-    return max(float(compose_pld(way, side).delta(epsilon)[0]) for way in ways)
 
 
 def _ways(parts: Parts) -> Iterable[Parts]:

@@ -11,7 +11,10 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import ClassVar
 
+import numpy as np
+
 from dpcheck.accounting.losses import Parts
+from dpcheck.numerics.rounding import Array
 
 
 class AccountingMethod(StrEnum):
@@ -55,6 +58,10 @@ class Accountant(ABC):
         Guarantee: never below the true delta of the composition.
         """
 
+    def deltas(self, parts: Parts, epsilons: Array) -> Array:
+        """`delta` at each epsilon."""
+        return np.array([self.delta(parts, epsilon) for epsilon in epsilons.tolist()])
+
     def epsilon_lower(self, parts: Parts, delta: float) -> float:  # noqa: ARG002
         """An epsilon the composition is proved to reach at `delta` > 0.
 
@@ -68,6 +75,10 @@ class Accountant(ABC):
         Guarantee: never above the true delta; 0 where nothing is known.
         """
         return 0.0
+
+    def deltas_lower(self, parts: Parts, epsilons: Array) -> Array:
+        """`delta_lower` at each epsilon."""
+        return np.array([self.delta_lower(parts, epsilon) for epsilon in epsilons.tolist()])
 
     def explain(self, parts: Parts, delta: float) -> None:  # noqa: B027
         """Raise CannotCertify if the composition is supported but too large; silent otherwise."""

@@ -7,7 +7,7 @@ tilted FFT whose every error is bounded (`dpcheck.numerics.lattice`, `dpcheck.nu
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -18,7 +18,7 @@ from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.pld.build import build, merged
 from dpcheck.accounting.pld.layout import ACCURACY, laid_out
 from dpcheck.accounting.pld.opposite import best_parabola
-from dpcheck.accounting.pld.reuse import SPECTRA, TiltPlan, planned
+from dpcheck.accounting.pld.reuse import SPECTRA, TiltPlan, picture, planned
 from dpcheck.accounting.pld.window import (
     Cumulants,
     smallest,
@@ -26,7 +26,7 @@ from dpcheck.accounting.pld.window import (
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.opposite import opposite_divergence, opposite_noise
-from dpcheck.numerics.rounding import UNIT, Array
+from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Spectrum, Window, spectrum
 from dpcheck.numerics.tilted import Convolution, Profile
@@ -37,6 +37,12 @@ QUIET = 1e-4
 LOUD = {Side.UPPER: 6e-5, Side.LOWER: 2e-4}
 # Windows that are tried for one question beside the shared one.
 TRIES = 5
+# Single epsilons whose log delta is estimated to lie within this of each other share a spectrum.
+DELTA_BAND = 3.0
+# How often a delta is estimated before it is planned for, and the smallest log delta that is.
+MOST_LOOKS, RAREST = 12, -699.0
+# Windows that are tried for many epsilons.
+MOST_WINDOWS = 64
 # How many standard deviations beyond its middle a window is used for.
 AHEAD = 4.0
 
@@ -84,7 +90,7 @@ class ComposedLoss:
     @cached_property
     def everything(self) -> Cumulants:
         """The moments of the whole law."""
-        return Cumulants(self.parts)
+        return picture(self.losses, self.counts, self.side).around(self.parts)
 
     def epsilon(self, delta: float, share: float = 0.0) -> float:
         """The smallest epsilon >= 0 with divergence at most `delta`, on this object's side.
@@ -149,6 +155,12 @@ class ComposedLoss:
         if not self.parts or not 0 < delta < 1:
             return 0.0
         return math.inf if self._certain_leak() > delta else self._plan(delta)[0].center
+
+    def log_deltas(self, epsilons: Array) -> Array:
+        """Chernoff's estimates of log delta from above at each epsilon; for planning only."""
+        if not self.parts or self._certain_leak() > 0:
+            return np.zeros(len(epsilons))
+        return self.everything.log_chernoff(epsilons)
 
     def lead(self, delta: float) -> float:
         """About how much less than the estimate the reversed direction costs; 0 where that is not known."""
@@ -232,38 +244,89 @@ class ComposedLoss:
         losses = [factor.loss for factor in solution.terms.factors]
         return list(zip(losses, self.counts, strict=True)), solution.terms.placed(self.counts)
 
-    def delta(self, epsilons: npt.ArrayLike) -> Array:
-        """The divergence at each epsilon (any sign), on this side."""
+    def delta(self, epsilons: npt.ArrayLike, enough: Array | None = None) -> Array:
+        """The divergence at each epsilon (any sign), on this side; above, it need not be below `enough`."""
         wanted = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
         if not self.parts:
-            return np.maximum(-np.expm1(np.minimum(wanted, 0.0)), 0.0)
+            rounding = ELEMENTARY if self.side is Side.UPPER else -ELEMENTARY
+            return -np.expm1(np.minimum(wanted, 0.0)) * (1 + rounding) + 0.0
         inside = wanted < self._largest_loss()
         if not inside.all():  # nothing lies beyond the largest loss
             result = np.zeros(wanted.shape)
             if inside.any():
-                result[inside] = self.delta(wanted[inside])
+                left = None if enough is None else enough[inside]
+                result[inside] = self.delta(wanted[inside], left)
             return result
         best = np.full(wanted.shape, 1.0 if self.side is Side.UPPER else 0.0)
         open_ = np.ones(wanted.shape, dtype=bool)
         choose = np.minimum if self.side is Side.UPPER else np.maximum
-        log_delta = self.everything.log_chernoff(float(wanted.max()))
-        cumulants = Cumulants(self.parts, max(log_delta - 3.0, -700.0))
-        for _ in range(64):
+        for terms, next_ in self._windows(wanted, open_, 0.0 if enough is None else enough[0]):
+            # All of them: the nearest of the next window is as good for what this one had to leave noisy.
+            law = Convolution(terms, self.counts, self.side)
+            values, noises = law.delta(wanted)
+            best = choose(best, values)
+            # What was too rare for the window and counts as infinite is an allowance too.
+            spared = max(law.infinite - self._certain_leak(), 0.0)
+            open_ &= ((noises > QUIET) | (spared > QUIET * values)) & (wanted > next_)
+            if enough is not None and self.side is Side.UPPER:
+                open_ &= best > enough
+        return best
+
+    def _windows(
+        self, wanted: Array, open_: npt.NDArray[np.bool_], enough: float
+    ) -> Iterator[tuple[Spectrum, float]]:
+        """Spectra for the epsilons that are still `open_`, each with what it is the last try for."""
+        if len(wanted) == 1:
+            # Neighbours share the spectrum of one plan, for about the delta that is asked.
+            band = self._band(float(wanted[0]))
+            if enough > 0:
+                band = max(band, _banded_below(math.log(enough)))
+            terms = self._shared_spectrum(math.exp(band))
+            if terms is not None:
+                yield terms, -math.inf
+        whole, before = None, math.nan
+        for _ in range(MOST_WINDOWS):
             if not open_.any():
                 break
+            whole = whole or self._frequent(float(wanted.max()))
             next_ = float(wanted[open_].min())
-            tilt = cumulants.tilt_for_epsilon(next_)
-            _, mean, variance = (float(moment[0]) for moment in cumulants(np.array([tilt])))
+            tilt = whole.tilt_for_epsilon(next_)
+            _, mean, variance = (float(moment[0]) for moment in whole(np.array([tilt])))
             # Tilt further on, so that one window serves as many points as it can.
             ahead = wanted[open_ & (wanted <= max(next_, mean) + AHEAD * math.sqrt(variance))]
-            terms = self._spectrum(cumulants, cumulants.tilt_for_epsilon(float(ahead.max())))
+            furthest = float(ahead.max()) if next_ != before else next_
+            before = next_
+            cumulants = self._frequent(furthest)
+            if abs(whole.log_divergence(furthest) - cumulants.log_divergence(furthest)) <= 1.0:
+                cumulants = whole  # what is rarer changes little: later points are served as well
+            terms = self._spectrum(cumulants, cumulants.tilt_for_epsilon(furthest))
             if terms is None:
                 break
-            # All of them: the nearest of the next window is as good for what this one had to leave noisy.
-            values, noises = Convolution(terms, self.counts, self.side).delta(wanted)
-            best = choose(best, values)
-            open_ &= (noises > QUIET) & (wanted > next_)
-        return best
+            yield terms, next_ if furthest == next_ else -math.inf
+
+    def _frequent(self, epsilon: float) -> Cumulants:
+        """The moments of the law without losses too rare to matter at `epsilon`."""
+        plan = self._plan(math.exp(self._band(epsilon)))[0]
+        return plan.cumulants.around(self.parts)
+
+    def _band(self, epsilon: float) -> float:
+        """About log delta(epsilon), at most, in multiples of DELTA_BAND.
+
+        What is too rare to matter depends on delta. The less is left out the larger is what is found: the
+        one that finds itself is looked for by halving.
+        """
+        low, high = RAREST, 0.0
+        band = _banded_below(self.everything.log_divergence(epsilon))
+        for _ in range(MOST_LOOKS):
+            found = self._plan(math.exp(band))[0].cumulants.log_divergence(epsilon)
+            if abs(found - band) <= DELTA_BAND:
+                break
+            low, high = (max(low, found), band) if found < band else (band, min(high, found))
+            better = _banded_below((low + high) / 2)
+            if better == band:
+                break
+            band = better
+        return min(band, _banded_below(found))
 
     def tradeoff(self, fpr: npt.ArrayLike) -> Array:
         """The trade-off curve at `fpr`; an upper composition bounds it from below and vice versa."""
@@ -329,6 +392,10 @@ class ComposedLoss:
             return math.inf
         slip = 64 * UNIT * (1 + abs(total)) * sum(self.counts)
         return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
+
+
+def _banded_below(log_delta: float) -> float:
+    return max(DELTA_BAND * math.floor(log_delta / DELTA_BAND), RAREST)
 
 
 @lru_cache(maxsize=2)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
 import numpy.typing as npt
 
 from dpcheck.accounting.losses import Loss, Parts
@@ -29,6 +30,7 @@ __all__ = [
     "pld_epsilon",
     "pld_tradeoff",
     "supports",
+    "worse_deltas",
     "worse_epsilon",
 ]
 
@@ -152,6 +154,27 @@ def _more_steps(
 ) -> float:
     parts = tuple(zip(losses, counts, strict=True))
     return _composed(parts, Side.UPPER).rough_epsilon(delta, spare)
+
+
+def worse_deltas(ways: Sequence[Parts], epsilons: Array, side: Side) -> Array:
+    """delta(epsilon) of the worse of a composition and its reversal at every epsilon, certified on `side`.
+
+    Above, the direction that is estimated to need less is asked until it is proved to. Below, any one
+    direction is a bound; the other is asked only where Chernoff's estimate of it is not less.
+    """
+    both = [compose(way, side) for way in ways]
+    if len(both) == 1:
+        return both[0].delta(epsilons)
+    estimates = [one.log_deltas(epsilons) for one in both]
+    middle = len(epsilons) // 2
+    worse = int(estimates[0][middle] < estimates[1][middle])
+    found = both[worse].delta(epsilons)
+    if side is Side.UPPER:
+        return np.maximum(found, both[1 - worse].delta(epsilons, found))
+    asked = np.exp(estimates[1 - worse]) > found
+    if asked.any():
+        found[asked] = np.maximum(found[asked], both[1 - worse].delta(epsilons[asked]))
+    return found
 
 
 def pld_delta(parts: Sequence[tuple[Loss, int]], epsilons: npt.ArrayLike, side: Side) -> Array:

@@ -85,11 +85,27 @@ def planned(
 def _planned(
     losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, log_delta: int
 ) -> tuple[TiltPlan, Hashable]:
+    return plan(*_shared(losses, counts, side), log_delta), (losses, counts, side, log_delta)
+
+
+def picture(losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side) -> Cumulants:
+    """The moments of the whole law, nothing left out."""
+    return _picture(*_shared(losses, counts, side))
+
+
+def _shared(
+    losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side
+) -> tuple[tuple[Loss, ...], tuple[int, ...], Side]:
+    """About this composition, the same for both sides where rounding is all that tells them apart."""
     rough = tuple(_rough(loss) for loss in losses)
-    # Where rounding is all that tells the sides apart, they share a plan.
-    shared = Side.UPPER if None not in rough else side
     found = tuple(loss if near is None else near for loss, near in zip(losses, rough, strict=True))
-    return plan(found, counts, shared, log_delta), (losses, counts, side, log_delta)
+    return found, counts, side if None in rough else Side.UPPER
+
+
+@lru_cache(maxsize=64)
+def _picture(losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side) -> Cumulants:
+    parts = zip(losses, counts, strict=True)
+    return Cumulants([(build(loss, side), count) for loss, count in parts])
 
 
 _SMOOTH = (GaussianLoss, GaussianMixtureLoss, LaplaceLoss, SampledLaplaceLoss, OppositeMixtureLoss)

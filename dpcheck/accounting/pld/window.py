@@ -121,9 +121,17 @@ class Cumulants:
         """What each part adds to K at t."""
         return np.array([n * _log_sum(logs + t * losses) for _, n, losses, logs in self.parts])
 
-    def log_chernoff(self, epsilon: float) -> float:
-        """A rough upper estimate of log delta(epsilon)."""
-        return float(min(np.min(self.value - self.grid * epsilon), 0.0))
+    def log_chernoff(self, epsilons: Array) -> Array:
+        """Rough upper estimates of log delta at each epsilon."""
+        exponents = self.value - self.grid * epsilons[:, None]
+        return np.asarray(np.minimum(exponents.min(axis=1), 0.0))
+
+    def log_divergence(self, epsilon: float) -> float:
+        """About log delta(epsilon), by its saddle point; Chernoff's estimate where that is less."""
+        t = np.array([self.tilt_for_epsilon(epsilon)])
+        value, mean, variance = self(t)
+        about = float(log_saddle(t, value, mean, np.maximum(variance, 1e-300))[0])
+        return min(about, float(self.log_chernoff(np.array([epsilon]))[0]))
 
     def tilt_for_delta(self, delta: float) -> float:
         """The t whose saddle point has about this delta."""

@@ -275,7 +275,8 @@ def rdp_delta(curve: Curve, epsilon: float) -> Converted:
     """
 
     def log_delta(orders: Floats, d: Floats) -> Floats:
-        return (orders - 1) * (d - epsilon + np.log1p(-1 / orders)) - np.log(orders)
+        with np.errstate(over="ignore"):  # below all floats is what it is
+            return (orders - 1) * (d - epsilon + np.log1p(-1 / orders)) - np.log(orders)
 
     # Once D exceeds epsilon by log 2 the exponent grows with the order.
     best = best_order(curve, log_delta, lambda d: math.isfinite(d) and d > epsilon + 0.7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import dpcheck
@@ -19,7 +20,7 @@ def test_a_lower_side_above_the_upper_one_is_refused(monkeypatch):
 
 
 def test_the_same_of_a_delta(monkeypatch):
-    monkeypatch.setattr(DistributionAccountant, "delta_lower", lambda *_: 0.9)
+    monkeypatch.setattr(DistributionAccountant, "deltas_lower", lambda *_: np.array([0.9]))
     with pytest.raises(ProofsContradict, match=r"contradict each other: at least 0\.9"):
         dpcheck.delta(dpcheck.SampledGaussian(1.0, 0.01), epsilon=1.0)
 

@@ -11,7 +11,7 @@ import pytest
 
 import dpcheck
 from dpcheck.accounting import losses
-from dpcheck.accounting.accountants.best import ACCOUNTANTS, delta_upper
+from dpcheck.accounting.accountants.best import ACCOUNTANTS, deltas_upper
 from dpcheck.accounting.accountants.gaussian import gdp_epsilon
 from dpcheck.accounting.accountants.interface import AccountingMethod
 from dpcheck.accounting.accountants.pure import composed_largest_loss, largest_loss
@@ -201,7 +201,7 @@ def test_variation_does_not_underflow_to_nothing():
 
 def test_failures_at_an_epsilon_beyond_the_exponential():
     side = OneSide((), Fraction(0), 1e-320)
-    assert delta_upper(side, 720.0, ACCOUNTANTS[AccountingMethod.PURE]) >= 5e-8
+    assert deltas_upper(side, np.array([720.0]), ACCOUNTANTS[AccountingMethod.PURE])[0] >= 5e-8
 
 
 def test_faint_outcomes_of_tables_at_large_orders():
