@@ -18,7 +18,14 @@ from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.pld.build import build, merged
 from dpcheck.accounting.pld.layout import ACCURACY, laid_out
 from dpcheck.accounting.pld.opposite import best_parabola
-from dpcheck.accounting.pld.reuse import SPECTRA, TiltPlan, picture, planned
+from dpcheck.accounting.pld.reuse import (
+    SPECTRA,
+    TiltPlan,
+    banded_below,
+    delta_band,
+    picture,
+    planned,
+)
 from dpcheck.accounting.pld.window import (
     Cumulants,
     smallest,
@@ -37,10 +44,6 @@ QUIET = 1e-4
 LOUD = {Side.UPPER: 6e-5, Side.LOWER: 2e-4}
 # Windows that are tried for one question beside the shared one.
 TRIES = 5
-# Single epsilons whose log delta is estimated to lie within this of each other share a spectrum.
-DELTA_BAND = 3.0
-# How often a delta is estimated before it is planned for, and the smallest log delta that is.
-MOST_LOOKS, RAREST = 12, -699.0
 # Windows that are tried for many epsilons.
 MOST_WINDOWS = 64
 # How many standard deviations beyond its middle a window is used for.
@@ -278,9 +281,9 @@ class ComposedLoss:
         """Spectra for the epsilons that are still `open_`, each with what it is the last try for."""
         if len(wanted) == 1:
             # Neighbours share the spectrum of one plan, for about the delta that is asked.
-            band = self._band(float(wanted[0]))
+            band = delta_band(self.losses, self.counts, self.side, float(wanted[0]))
             if enough > 0:
-                band = max(band, _banded_below(math.log(enough)))
+                band = max(band, banded_below(math.log(enough)))
             terms = self._shared_spectrum(math.exp(band))
             if terms is not None:
                 yield terms, -math.inf
@@ -306,27 +309,8 @@ class ComposedLoss:
 
     def _frequent(self, epsilon: float) -> Cumulants:
         """The moments of the law without losses too rare to matter at `epsilon`."""
-        plan = self._plan(math.exp(self._band(epsilon)))[0]
-        return plan.cumulants.around(self.parts)
-
-    def _band(self, epsilon: float) -> float:
-        """About log delta(epsilon), at most, in multiples of DELTA_BAND.
-
-        What is too rare to matter depends on delta. The less is left out the larger is what is found: the
-        one that finds itself is looked for by halving.
-        """
-        low, high = RAREST, 0.0
-        band = _banded_below(self.everything.log_divergence(epsilon))
-        for _ in range(MOST_LOOKS):
-            found = self._plan(math.exp(band))[0].cumulants.log_divergence(epsilon)
-            if abs(found - band) <= DELTA_BAND:
-                break
-            low, high = (max(low, found), band) if found < band else (band, min(high, found))
-            better = _banded_below((low + high) / 2)
-            if better == band:
-                break
-            band = better
-        return min(band, _banded_below(found))
+        band = delta_band(self.losses, self.counts, self.side, epsilon)
+        return self._plan(math.exp(band))[0].cumulants.around(self.parts)
 
     def tradeoff(self, fpr: npt.ArrayLike) -> Array:
         """The trade-off curve at `fpr`; an upper composition bounds it from below and vice versa."""
@@ -392,10 +376,6 @@ class ComposedLoss:
             return math.inf
         slip = 64 * UNIT * (1 + abs(total)) * sum(self.counts)
         return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
-
-
-def _banded_below(log_delta: float) -> float:
-    return max(DELTA_BAND * math.floor(log_delta / DELTA_BAND), RAREST)
 
 
 @lru_cache(maxsize=2)

@@ -32,6 +32,10 @@ from dpcheck.numerics.spectrum import Spectrum
 BAND = 1.08
 # Counts up to here are planned one by one.
 FEW = 20
+# Epsilons whose log delta is estimated to lie within this of each other share a plan.
+DELTA_BAND = 3.0
+# How often a delta is estimated before it is planned for, and the smallest log delta that is.
+MOST_LOOKS, RAREST = 12, -699.0
 # Bytes of spectra that are kept.
 KEPT = 24 * 2**20
 
@@ -135,6 +139,33 @@ def plan(losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, log_delt
     cumulants = Cumulants(parts, log)
     tilt = cumulants.tilt_for_delta(math.exp(log))
     return TiltPlan(cumulants, tilt, reach(cumulants, tilt).center)
+
+
+def banded_below(log_delta: float) -> float:
+    """The next multiple of DELTA_BAND at or below it."""
+    return max(DELTA_BAND * math.floor(log_delta / DELTA_BAND), RAREST)
+
+
+def delta_band(
+    losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side, epsilon: float
+) -> float:
+    """About log delta at `epsilon`, at most, in multiples of DELTA_BAND.
+
+    What is too rare to matter depends on delta. The less is left out the larger is what is found: the one
+    that finds itself is looked for by halving.
+    """
+    low, high = RAREST, 0.0
+    band = banded_below(picture(losses, counts, side).log_divergence(epsilon))
+    for _ in range(MOST_LOOKS):
+        found = planned(losses, counts, side, round(band))[0].cumulants.log_divergence(epsilon)
+        if abs(found - band) <= DELTA_BAND:
+            break
+        low, high = (max(low, found), band) if found < band else (band, min(high, found))
+        better = banded_below((low + high) / 2)
+        if better == band:
+            break
+        band = better
+    return min(band, banded_below(found))
 
 
 class Shelf:
