@@ -5,10 +5,10 @@
     python benchmarks/fuzz/accounting.py --summary
 
 Case k depends on the seed and k alone. Checked for each: no error but the documented refusals, less
-than a minute and a gibibyte; delta at the proved epsilon; the truth between the bounds (closed forms
-and enumeration in balls); more noise, fewer steps, a larger delta never cost provably more; the order
-of a composition and equal questions give equal answers; a replacement never costs provably less than
-leaving out; no two proofs contradict each other. The record is one JSON object per batch.
+than a minute and a gibibyte; a curve of deltas around the proved epsilon; the truth between the bounds
+(closed forms and enumeration in balls); more noise, fewer steps, a larger delta never cost provably more;
+the order of a composition and equal questions give equal answers; a replacement never costs provably less
+than leaving out; no two proofs contradict each other. The record is one JSON object per batch.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -112,29 +113,46 @@ class Checker:
             self.found.append(f"{name}: {low.lower!r} > {high.upper!r}")
 
     def _against_truth(self, case, bound) -> None:
+        for end in ("upper", "lower"):
+            value = getattr(bound, end)
+            if not math.isinf(value) and (end == "upper" or value > 0):
+                self._true("truth", end, case, value, case.delta, wrong=1 if end == "upper" else -1)
+
+    def _true(self, name: str, end: str, case, epsilon: float, delta: float, wrong: int) -> None:
+        """The true delta at epsilon is not on the wrong side of delta."""
         from fuzz.truth import side_of
 
-        for end, wrong in (("upper", 1), ("lower", -1)):
-            value = getattr(bound, end)
-            if math.isinf(value) or (end == "lower" and value == 0):
-                continue
-            if value > 1e4:  # enumerations underflow their purpose there
-                continue
-            try:
-                side, text = side_of(case.event, case.adjacency, value, case.delta)
-            except KeyError:
-                return
-            self.checks[f"truth, {end}"] += 1
-            if side == wrong:
-                self.found.append(f"{end} {value!r} is wrong: delta {text}")
+        if epsilon > 1e4:  # enumerations underflow their purpose there
+            return
+        try:
+            side, text = side_of(case.event, case.adjacency, epsilon, delta)
+        except KeyError:
+            return
+        self.checks[f"{name}, {end}"] += 1
+        if side == wrong:
+            self.found.append(f"{name}: {end} {(epsilon, delta)!r} is wrong: delta {text}")
 
     def _delta(self, case, bound) -> None:
+        """A few points of the curve: each as it must be, beside the next one and beside one asked alone."""
         if not math.isfinite(bound.upper) or bound.upper > 1e6:
             return
-        back = self.dpcheck.delta(case.event, epsilon=bound.upper, adjacency=case.adjacency)
-        self._sane("delta at epsilon", back)
-        if back.lower > case.delta:
-            self.found.append(f"delta at epsilon: {back.lower!r} > {case.delta!r}")
+        epsilons = sorted({0.0, bound.lower / 2, bound.lower, bound.upper, 1.5 * bound.upper})
+        ask, asked = self.dpcheck.delta, {"adjacency": case.adjacency}
+        curve = ask(case.event, epsilon=epsilons, **asked)
+        for epsilon, found in zip(epsilons, curve, strict=True):
+            self._sane("delta at epsilon", found)
+            self._true("delta", "upper", case, epsilon, found.upper, wrong=1)
+            self._true("delta", "lower", case, epsilon, found.lower, wrong=-1)
+        for nearer, further in pairwise(curve):
+            self._ordered("curve", further, nearer)
+        alone = ask(case.event, epsilon=bound.upper, **asked)
+        together = curve[epsilons.index(bound.upper)]
+        self._ordered("curve and point", alone, together)
+        self._ordered("point and curve", together, alone)
+        if max(alone.lower, together.lower) > case.delta:
+            self.found.append(f"delta at epsilon: {alone}, {together} above {case.delta!r}")
+        if curve[epsilons.index(bound.lower)].upper < case.delta * (1 - 1e-9) and bound.lower > 0:
+            self.found.append(f"delta below epsilon: {curve} below {case.delta!r}")
 
     def _order(self, case, bound) -> None:
         other = self.dpcheck.PureDP(0.25)
