@@ -128,7 +128,7 @@ def delta(
 ) -> Bound | list[Bound]:
     """The delta `event` needs at `epsilon`: proved lower and upper bounds.
 
-    Many epsilons, in a list or an array, are answered together in little more time than one of them.
+    Many epsilons, in a list or an array, are answered together, by the same few lattices where they can be.
 
     Guarantee: as for `epsilon`.
 
@@ -139,10 +139,8 @@ def delta(
     [0.382925, 0.126937, 0.020924]
     """
     relation = _resolve(event, adjacency)
-    single = (
-        isinstance(epsilon, str) or getattr(epsilon, "ndim", 1) == 0
-    )  # an array of no dimension
-    if isinstance(epsilon, Iterable) and not single:
+    alone = isinstance(epsilon, str) or getattr(epsilon, "ndim", 1) == 0
+    if isinstance(epsilon, Iterable) and not alone:
         targets = np.array([non_negative("epsilon", one) for one in epsilon])
         return _deltas(event, targets, relation) if len(targets) else []
     return _deltas(event, np.array([non_negative("epsilon", epsilon)]), relation)[0]

@@ -59,6 +59,8 @@ FLATTEST = 0.05
 # and in the series (27, 27 and 29), two denominators (37 each, `Series`), their product and quotient (13),
 # real factors (19), three products of complex numbers (sqrt 5 each): 196.
 SUMMAND_UNITS = 256
+# Points whose turns are held at once.
+BLOCK = 2048
 # What underflows in a tilted mass or a sum of them, with much room.
 UNDERFLOW = 1e-290
 # The two neighbours of a single epsilon.
@@ -332,7 +334,8 @@ class _FewFrequencies:
                 self.series.near[: len(points)] @ (self._turned(points[:1])[0] * self.bulk)
             ).real
         else:
-            body = (self._turned(points) @ self.bulk).real
+            blocks = [points[k : k + BLOCK] for k in range(0, len(points), BLOCK)]
+            body = np.concatenate([(self._turned(block) @ self.bulk).real for block in blocks])
         bulk = self.error(0)
         nearest = self.series.slow * int(self.last - points[-1])
         if nearest > NO_END:  # both ends are at most e^-nearest times the sums of their moduli

@@ -7,9 +7,9 @@ tilted FFT whose every error is bounded (`dpcheck.numerics.lattice`, `dpcheck.nu
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -263,7 +263,16 @@ class ComposedLoss:
         best = np.full(wanted.shape, 1.0 if self.side is Side.UPPER else 0.0)
         open_ = np.ones(wanted.shape, dtype=bool)
         choose = np.minimum if self.side is Side.UPPER else np.maximum
-        for terms, next_ in self._windows(wanted, open_, 0.0 if enough is None else enough[0]):
+        law: Convolution | None = None
+        refused: CannotCertify | None = None
+        for make, next_ in self._windows(wanted, open_, 0.0 if enough is None else enough[0]):
+            try:
+                terms = make()
+            except CannotCertify as error:  # others may have a window
+                refused, terms = error, None
+            if terms is None:
+                open_ &= wanted > next_
+                continue
             # All of them: the nearest of the next window is as good for what this one had to leave noisy.
             law = Convolution(terms, self.counts, self.side)
             values, noises = law.delta(wanted)
@@ -273,20 +282,20 @@ class ComposedLoss:
             open_ &= ((noises > QUIET) | (spared > QUIET * values)) & (wanted > next_)
             if enough is not None and self.side is Side.UPPER:
                 open_ &= best > enough
-        return best
+        if law is None and refused is not None:
+            raise refused
+        return _falling(wanted, best, self.side)
 
     def _windows(
         self, wanted: Array, open_: npt.NDArray[np.bool_], enough: float
-    ) -> Iterator[tuple[Spectrum, float]]:
+    ) -> Iterator[tuple[Callable[[], Spectrum | None], float]]:
         """Spectra for the epsilons that are still `open_`, each with what it is the last try for."""
         if len(wanted) == 1:
             # Neighbours share the spectrum of one plan, for about the delta that is asked.
             band = delta_band(self.losses, self.counts, self.side, float(wanted[0]))
             if enough > 0:
                 band = max(band, banded_below(math.log(enough)))
-            terms = self._shared_spectrum(math.exp(band))
-            if terms is not None:
-                yield terms, -math.inf
+            yield partial(self._shared_spectrum, math.exp(band)), -math.inf
         whole, before = None, math.nan
         for _ in range(MOST_WINDOWS):
             if not open_.any():
@@ -302,10 +311,8 @@ class ComposedLoss:
             cumulants = self._frequent(furthest)
             if abs(whole.log_divergence(furthest) - cumulants.log_divergence(furthest)) <= 1.0:
                 cumulants = whole  # what is rarer changes little: later points are served as well
-            terms = self._spectrum(cumulants, cumulants.tilt_for_epsilon(furthest))
-            if terms is None:
-                break
-            yield terms, next_ if furthest == next_ else -math.inf
+            make = partial(self._spectrum, cumulants, cumulants.tilt_for_epsilon(furthest))
+            yield make, next_ if furthest == next_ else -math.inf
 
     def _frequent(self, epsilon: float) -> Cumulants:
         """The moments of the law without losses too rare to matter at `epsilon`."""
@@ -376,6 +383,16 @@ class ComposedLoss:
             return math.inf
         slip = 64 * UNIT * (1 + abs(total)) * sum(self.counts)
         return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
+
+
+def _falling(epsilons: Array, deltas: Array, side: Side) -> Array:
+    """Bounds on one side, each the best of those that hold there because a divergence falls."""
+    order = np.argsort(epsilons)
+    if side is Side.UPPER:
+        deltas[order] = np.minimum.accumulate(deltas[order])
+    else:
+        deltas[order[::-1]] = np.maximum.accumulate(deltas[order[::-1]])
+    return deltas
 
 
 @lru_cache(maxsize=2)

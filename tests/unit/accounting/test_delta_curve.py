@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import mpmath
@@ -10,7 +11,7 @@ import pytest
 
 import dpcheck
 from dpcheck.accounting.pld import composed
-from dpcheck.core.errors import InvalidParameter
+from dpcheck.core.errors import CannotCertify, InvalidParameter
 
 EPSILONS = [0.05 * k for k in range(100)]
 RARE_JUMPS = dpcheck.SampledGaussian(2.65, 0.00074) * 162
@@ -141,3 +142,39 @@ def test_any_kind_of_list():
     answers = [dpcheck.delta(dpcheck.Gaussian(1.0), epsilon=kind) for kind in kinds]
     assert all(answer == answers[0] for answer in answers)
     assert dpcheck.delta(dpcheck.Gaussian(1.0), epsilon=[1e300])[0].upper < 1e-200
+
+
+def test_a_curve_falls():
+    asked = [
+        (dpcheck.SampledGaussian(1.0, 0.01) * 1000, EPSILONS),
+        (RARE_JUMPS, [0.005 * k for k in range(20)]),
+        (dpcheck.Laplace(3.0) * 10 + dpcheck.ApproxDP(0.2, 1e-7), EPSILONS),
+    ]
+    for event, epsilons in asked:
+        found = dpcheck.delta(event, epsilon=epsilons[::-1])[::-1]
+        assert all(one.upper >= next_.upper for one, next_ in itertools.pairwise(found))
+        assert all(one.lower >= next_.lower for one, next_ in itertools.pairwise(found))
+
+
+def test_many_thousand_epsilons():
+    event = dpcheck.SampledGaussian(1.0, 0.01) * 100
+    found = dpcheck.delta(event, epsilon=np.linspace(0.0, 3.0, 10_001))
+    few = dpcheck.delta(event, epsilon=np.linspace(0.0, 3.0, 101))
+    for one, same in zip(few, found[::100], strict=True):
+        assert same.upper == pytest.approx(one.upper, rel=1e-3)
+
+
+def test_a_window_that_cannot_be_had_costs_its_own_points_only(monkeypatch):
+    event = dpcheck.SampledGaussian(1.1, 0.015) * 777
+    alone = dpcheck.delta(event, epsilon=0.5)
+    original = composed.ComposedLoss._spectrum
+
+    def refusing(self, cumulants, tilt, spare=0.0):
+        if tilt > 8:
+            raise CannotCertify("no memory for this")
+        return original(self, cumulants, tilt, spare)
+
+    monkeypatch.setattr(composed.ComposedLoss, "_spectrum", refusing)
+    near, far = dpcheck.delta(event, epsilon=[0.5, 7.0])
+    assert near.upper == pytest.approx(alone.upper, rel=0.01)
+    assert far.upper < 1e-6
