@@ -53,7 +53,8 @@ def laid_out(
         tilt = min(tilt, 3 / (relative * abs(plan.center) + absolute))
         plan = plan if tilt == plan.tilt else reach(cumulants, tilt)
     ranges = loss_ranges(cumulants, tilt)
-    step = _step(side, cumulants, plan, spare, max(high - low for low, high in ranges))
+    widest = max(high - low for low, high in ranges)
+    step = _step(side, cumulants, plan, spare, widest)
     if tilt * step > STEEPEST:
         # The point below epsilon must not drown in the weight of the one above it.
         tilt = STEEPEST / step
@@ -62,7 +63,7 @@ def laid_out(
     if side is Side.LOWER:
         # Masses that fall steeply next to an atom need cells that show it.
         for _ in range(FINER):
-            large = 3 * (plan.high - plan.low) > step * MAX_POINTS
+            large = 3 * max(plan.high - plan.low, widest) > step * MAX_POINTS
             most = 1.5 * float(_allowed(side, cumulants, plan, step))
             if large or tilt * step < FINEST or moved_down(losses) <= most:
                 break

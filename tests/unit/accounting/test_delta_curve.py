@@ -11,6 +11,7 @@ import pytest
 
 import dpcheck
 from dpcheck.accounting.pld import composed
+from dpcheck.accounting.pld.window import MAX_POINTS
 from dpcheck.core.errors import CannotCertify, InvalidParameter
 
 EPSILONS = [0.05 * k for k in range(100)]
@@ -178,3 +179,18 @@ def test_a_window_that_cannot_be_had_costs_its_own_points_only(monkeypatch):
     near, far = dpcheck.delta(event, epsilon=[0.5, 7.0])
     assert near.upper == pytest.approx(alone.upper, rel=0.01)
     assert far.upper < 1e-6
+
+
+def test_a_lower_lattice_of_large_losses_is_not_made_finer_without_end(monkeypatch):
+    """28 million points, 1.4 gigabytes, before."""
+    tiny = dpcheck.ExponentialMechanism(4.893929082372211e-07) * 105_794
+    event, lengths = dpcheck.DiscreteGaussian(0.03932585564700985, norm_bound=7) * 4 + tiny, []
+    original = composed.spectrum
+
+    def counted(parts, window):
+        lengths.extend(len(loss.masses) for loss, _ in parts)
+        return original(parts, window)
+
+    monkeypatch.setattr(composed, "spectrum", counted)
+    assert dpcheck.delta(event, epsilon=95_571.0, adjacency="zero-out").upper < 1e-300
+    assert 0 < max(lengths) <= MAX_POINTS
