@@ -142,14 +142,16 @@ def delta(
     alone = isinstance(epsilon, str) or getattr(epsilon, "ndim", 1) == 0
     if isinstance(epsilon, Iterable) and not alone:
         targets = np.array([non_negative("epsilon", one) for one in epsilon])
-        return _deltas(event, targets, relation) if len(targets) else []
+        return _deltas(event, targets, relation)
     return _deltas(event, np.array([non_negative("epsilon", epsilon)]), relation)[0]
 
 
 def _deltas(event: Event, targets: Array, relation: Adjacency) -> list[Bound]:
+    options = list(profiles(event, relation))
+    answers = best.alternatives_deltas(options, targets)
     found = [
-        [_assuming(profile, bound) for bound in best.best_deltas(profile, targets)]
-        for profile in profiles(event, relation)
+        [_assuming(profile, bound) for bound in bounds]
+        for profile, bounds in zip(options, answers, strict=True)
     ]
     return [_worst([one[i] for one in found], relation) for i in range(len(targets))]
 

@@ -180,8 +180,30 @@ def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant
     return sorted(chosen, key=lambda a: a.method is AccountingMethod.OPTIMAL_COMPOSITION)
 
 
+def alternatives_deltas(profiles: Sequence[Profile], epsilons: Array) -> list[list[Bound]]:
+    """`best_deltas` of each; where one cannot be the worst only an upper bound that is quick.
+
+    It cannot be where its Renyi bound is at most what is proved of another from below.
+    """
+    if len(profiles) < 2:
+        return [best_deltas(profile, epsilons) for profile in profiles]
+    renyi = ACCOUNTANTS[AccountingMethod.RENYI_OPTIMAL]
+    quick = [deltas_upper(upper_side(profile), epsilons, renyi) for profile in profiles]
+    name, assumed = renyi.method.value, (PLAIN_ARITHMETIC,)
+    found = [[Bound(0.0, one, name, assumes=assumed) for one in each.tolist()] for each in quick]
+    proved = np.zeros(len(epsilons))
+    for i in sorted(range(len(profiles)), key=lambda i: -float(quick[i].sum())):
+        left = np.flatnonzero(quick[i] > proved)
+        for at, bound in zip(left, best_deltas(profiles[i], epsilons[left]), strict=True):
+            found[i][at] = bound
+            proved[at] = max(proved[at], bound.lower)
+    return found
+
+
 def best_deltas(profile: Profile, epsilons: Array) -> list[Bound]:
     """Both sides of delta at each epsilon; those that are settled are not asked of further accountants."""
+    if not len(epsilons):
+        return []
     side, known = upper_side(profile), lower_side(profile)
     uppers: dict[str, Array] = {}
     lowers: dict[str, Array] = {}

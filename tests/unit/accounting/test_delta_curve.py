@@ -194,3 +194,16 @@ def test_a_lower_lattice_of_large_losses_is_not_made_finer_without_end(monkeypat
     monkeypatch.setattr(composed, "spectrum", counted)
     assert dpcheck.delta(event, epsilon=95_571.0, adjacency="zero-out").upper < 1e-300
     assert 0 < max(lengths) <= MAX_POINTS
+
+
+def test_of_alternatives_the_worst_at_every_epsilon():
+    event, epsilons = (dpcheck.Gaussian(3.0) | dpcheck.Laplace(2.0)) * 6, [0.0, 0.5, 1.0, 3.0, 6.0]
+    each = [
+        dpcheck.delta(dpcheck.Gaussian(3.0) * k + dpcheck.Laplace(2.0) * (6 - k), epsilon=epsilons)
+        for k in range(7)
+    ]
+    assert dpcheck.delta(event, epsilon=[]) == []
+    for i, bound in enumerate(dpcheck.delta(event, epsilon=epsilons)):
+        assert max(one[i].lower for one in each) <= bound.upper
+        assert bound.upper <= 1.001 * max(one[i].upper for one in each)
+        assert bound.lower >= 0.99 * max(one[i].lower for one in each)
