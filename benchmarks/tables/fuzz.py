@@ -14,7 +14,7 @@ MEANINGS = {
     "truth, upper": "the upper bound is not below a closed form or an enumeration in balls",
     "truth, lower": "the lower bound is not above it",
     "bounds": "0 <= lower <= upper, no number that is none",
-    "delta at epsilon": "deltas at 0 and around the proved epsilon: bounds in order, on the right side of the delta asked for",
+    "delta at epsilon": "deltas at and around the proved epsilon: in order, on the right side of delta",
     "delta, upper": "such a delta is not below a closed form or an enumeration in balls",
     "delta, lower": "nor is its lower bound above it",
     "curve": "a larger epsilon never provably needs a larger delta",
