@@ -60,6 +60,7 @@ class LokyPool:
     def __init__(self, jobs: int) -> None:
         from joblib.externals.loky import ProcessPoolExecutor
 
+        _start_tracker()
         self._jobs = jobs
         share = str(max(1, (os.cpu_count() or 1) // jobs))
         threads = {name: share for name in _THREADS if name not in os.environ}
@@ -100,6 +101,22 @@ class LokyPool:
         self._executor.shutdown(wait=True, kill_workers=True)
         if self._folder is not None:
             self._folder.cleanup()
+
+
+def _start_tracker() -> None:
+    """loky's keeper of semaphores; it clears up after a worker that died, and need not tell the user so."""
+    from joblib.externals.loky.backend import resource_tracker
+
+    before = os.environ.get("PYTHONWARNINGS")
+    silent = f"ignore::UserWarning:{resource_tracker.__name__}"
+    os.environ["PYTHONWARNINGS"] = silent if before is None else f"{before},{silent}"
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def died(text: str, memory: bool) -> WorkerDied:
