@@ -251,8 +251,8 @@ class ComposedLoss:
         """The divergence at each epsilon (any sign), on this side; above, it need not be below `enough`."""
         wanted = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
         if not self.parts:
-            rounding = ELEMENTARY if self.side is Side.UPPER else -ELEMENTARY
-            return -np.expm1(np.minimum(wanted, 0.0)) * (1 + rounding) + 0.0
+            widened = 1 + (2 if self.side is Side.UPPER else -2) * ELEMENTARY  # and two products
+            return -np.expm1(np.minimum(wanted, 0.0)) * widened + 0.0
         inside = wanted < self._largest_loss()
         if not inside.all():  # nothing lies beyond the largest loss
             result = np.zeros(wanted.shape)
