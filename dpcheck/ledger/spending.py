@@ -219,14 +219,16 @@ class Spending:
         return None
 
     def close(self) -> None:
-        """Give back what was counted ahead and let go of the file."""
+        """Give back what was counted ahead and let go of the file, even if giving back fails."""
         with self.lock:
             if self.closed is None:
-                self.give_back()
-                for kinds in self.prepaid.values():
-                    kinds.clear()
-                self.closed = "this ledger is closed; open it again to spend or read."
-                self.journal.close()
+                try:
+                    self.give_back()
+                finally:  # what was not given back stays counted, and nobody can release it
+                    for kinds in self.prepaid.values():
+                        kinds.clear()
+                    self.closed = "this ledger is closed; open it again to spend or read."
+                    self.journal.close()
 
     def after_fork(self) -> None:
         """In a forked child: what was counted ahead belongs to the parent."""

@@ -68,8 +68,12 @@ class FileJournal:
     """Entries in a file that several processes may append to.
 
     Guarantee: entries are on disk when `append` returns. A file that was cut, overwritten or edited
-    is refused; what was written by other processes is seen by `read`.
+    is refused; what was written by other processes is seen by `read`. A journal that nobody holds
+    any more, an interrupted one say, holds no lock.
     """
+
+    _file = _CLOSED
+    _turn: object = None
 
     def __init__(self, path: Path, terms: Fields | None) -> None:
         self.path = path
@@ -107,6 +111,8 @@ class FileJournal:
         with suppress(OSError):
             os.close(file)
 
+    __del__ = close
+
     def _broken(self, why: str) -> LedgerBroken:
         return LedgerBroken(
             f"the ledger {self.path} cannot be trusted ({' '.join(why.split())}); restore it from a "
@@ -119,12 +125,26 @@ class FileJournal:
         """Alone with the file, which must still be the one that was opened."""
         if self._file == _CLOSED:
             raise LedgerMisuse(f"the ledger {self.path} was closed; open it again.")
+        file, turn = self._file, object()
+        self._turn = turn
+        try:
+            # Inside: an interrupt may come when the lock was taken and before it is known here.
+            self._wait_for_lock(file)
+            yield
+        finally:
+            # After an interrupt this may run late, when somebody keeps the traceback. If the file
+            # was closed by then, its number is another file's and closing has unlocked it; if it
+            # is locked again, by a later turn, that one unlocks it.
+            if turn is self._turn and file == self._file:
+                fcntl.flock(file, fcntl.LOCK_UN)
+
+    def _wait_for_lock(self, file: int) -> None:
         deadline = time.monotonic() + WAIT_SECONDS
         pause = 0.0005
         while True:
             try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
             except OSError as error:
                 if error.errno not in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR):
                     raise self._broken(str(error)) from None
@@ -136,14 +156,6 @@ class FileJournal:
                 )
             time.sleep(pause)
             pause = min(2 * pause, 0.02)
-        held = self._file
-        try:
-            yield
-        finally:
-            # After an interrupt this may run late, when the file was closed and its number is
-            # another file's: then there is nothing to unlock, closing did it.
-            if held == self._file:
-                fcntl.flock(held, fcntl.LOCK_UN)
 
     def read(self, start: int) -> list[Entry]:
         """The entries from number `start` on; entry 0 is the first after the terms."""
