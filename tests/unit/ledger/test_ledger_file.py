@@ -14,7 +14,6 @@ import pytest
 
 from dpcheck import ApproxDP, Budget, BudgetExceeded, Gaussian, Ledger, PureDP, SampledGaussian
 from dpcheck.core.errors import LedgerBroken, LedgerMisuse, LedgerOutdated
-from dpcheck.ledger.storage.file import FileJournal
 
 BUDGET = Budget(3.0, 1e-5)
 
@@ -315,75 +314,6 @@ def test_a_locked_file_is_waited_for_and_then_reported(written, monkeypatch):
     ledger.spend(data, PureDP(0.001))
     ledger.close()
     assert counted(written) == 201
-
-
-class Interrupting:
-    """fcntl.flock after which an interrupt is delivered: the earliest moment the lock is held."""
-
-    def __init__(self, monkeypatch):
-        self.times, self.flock = 0, fcntl.flock
-        monkeypatch.setattr("dpcheck.ledger.storage.file.fcntl.flock", self)
-
-    def __call__(self, file, operation):
-        self.flock(file, operation)
-        if self.times and operation & fcntl.LOCK_EX:
-            self.times -= 1
-            raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize(
-    "action",
-    [
-        lambda ledger, path: ledger.spend(ledger.dataset("d"), PureDP(0.001)),
-        lambda ledger, path: ledger.close(),
-        lambda ledger, path: Ledger.open(path),
-    ],
-    ids=["spend", "close", "open"],
-)
-def test_an_interrupt_when_the_lock_was_just_taken_leaves_nothing_locked(
-    written, monkeypatch, action
-):
-    monkeypatch.setattr("dpcheck.ledger.storage.file.WAIT_SECONDS", 0.1)
-    ledger = Ledger.open(written, block=8)
-    for _ in range(9):  # some of them ahead, so that closing has something to give back
-        ledger.spend(ledger.dataset("d"), PureDP(0.001))
-    interrupts = Interrupting(monkeypatch)
-    interrupts.times = 1
-    with pytest.raises(KeyboardInterrupt):
-        action(ledger, written)
-    with Ledger.open(written, block=1) as other:  # another file description, as another process has
-        other.spend(other.dataset("d"), PureDP(0.5))
-    assert interrupts.times == 0
-
-
-def test_a_close_that_fails_lets_go_of_the_file_and_forgets_nothing(written, monkeypatch):
-    ledger = Ledger.open(written, block=8)
-    data = ledger.dataset("d")
-    for _ in range(9):
-        ledger.spend(data, PureDP(0.001))
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("dpcheck.ledger.storage.file._write", full)
-        with pytest.raises(LedgerMisuse, match="No space left"):
-            ledger.close()
-    with pytest.raises(LedgerMisuse, match="closed"):
-        ledger.spend(data, PureDP(0.001))
-    assert counted(written) >= 200 + 9
-
-
-def test_an_interrupted_turn_that_ends_late_does_not_unlock_a_later_one(written, monkeypatch):
-    monkeypatch.setattr("dpcheck.ledger.storage.file.WAIT_SECONDS", 0.1)
-    journal = FileJournal(written, None)
-    interrupted = journal.exclusive()
-    interrupted.__enter__()  # kept by a traceback, say
-    with journal.exclusive():
-        del interrupted
-        with pytest.raises(LedgerMisuse, match="locked by another process"):
-            FileJournal(written, None)
-    FileJournal(written, None).close()
 
 
 def test_a_failed_write_is_not_counted_and_nothing_of_others_is_missed(written, monkeypatch):
