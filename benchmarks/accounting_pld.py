@@ -12,7 +12,8 @@ in both directions at its default grid; PRV gives both, PRV and Opacus are asked
 dp-accounting needs less than INSTANT are shown and not held against the factor: what is compared there is a
 handful of Python calls. These, and rows in which it is quick with a bound that is more than 1% looser, are
 shown once more with our bound of the same kind (`method="rdp"`). A last part measures reuse: a curve, a loop
-that asks after every step, 100 different groups; and where dpcheck's own time goes.
+that asks after every step, 100 different groups; then 100 different mechanisms of a kind, each used once; and
+where dpcheck's own time goes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from collections.abc import Callable
 
 from peers.coverage import uncovered
 from peers.pld_answers import EPSILON, Answer, NotOffered, dpcheck_curve, google_curve
-from peers.pld_workloads import CURVE, GROUPS, WORKLOADS, Work
+from peers.pld_workloads import CURVE, DIFFERENT, GROUPS, WORKLOADS, Work
 
 MODULES = {
     "dpcheck": "dpcheck",
@@ -146,6 +147,9 @@ def worker(tool: str, task: str, timeout: float) -> None:
     elif task == "curve":
         curve = dpcheck_curve if tool == "dpcheck" else google_curve
         point, seconds = _least(tool, lambda: curve([1.0]), lambda: curve(FIFTY))
+    elif task in DIFFERENT:
+        answer = EPSILON[tool](DIFFERENT[task], DIFFERENT[task][0].delta)
+        seconds = _least(tool, lambda: EPSILON[tool](DIFFERENT[task], DIFFERENT[task][0].delta))[0]
     elif task == "loop":
         seconds = _least(tool, dpcheck_loop, longest=8.0)[0]
     elif task.startswith("profile"):
@@ -315,6 +319,25 @@ def reuse(tools: list[str], timeout: float) -> None:
             print(f"  {1000 * each:.2f} ms a step; target 1: {_met(each < 1e-3)}")
 
 
+def different(tools: list[str], timeout: float) -> None:
+    """Many different mechanisms together, dpcheck and dp-accounting."""
+    print("100 different mechanisms of a kind, each used once")
+    ratios = {}
+    for title in DIFFERENT:
+        offered = [tool for tool in ("dpcheck", "google") if tool in tools]
+        results = {tool: run(tool, title, 2 * timeout) for tool in offered}
+        print(title)
+        for tool, result in results.items():
+            print(show(tool, result), flush=True)
+        if all("seconds" in result for result in results.values()) and len(results) == 2:
+            ratios[title] = results["google"]["seconds"] / results["dpcheck"]["seconds"]
+    if ratios:
+        print("  each: " + "; ".join(f"{title} {ratio:.1f}x" for title, ratio in ratios.items()))
+        print(
+            f"  least {min(ratios.values()):.1f}x, median {statistics.median(ratios.values()):.1f}x"
+        )
+
+
 def alike(rows: list[int], timeout: float) -> None:
     """Our Renyi bound beside dp-accounting's, measured again side by side."""
     print("where dp-accounting was quick with less: our Renyi bound, its own, and their ratio")
@@ -356,6 +379,7 @@ def main() -> None:
             summary.add(row, results.get("dpcheck", {}), results.get("google", {}))
     if not options.rows:
         reuse(tools, options.timeout)
+        different(tools, options.timeout)
     summary.show()
     if "google" in tools:
         alike(summary.unlike(), options.timeout)

@@ -1,6 +1,6 @@
 """The accountant on random cases: against independent truth where it exists, for consistency elsewhere.
 
-    python benchmarks/fuzz/accounting.py --to 100000 --jobs 2   # resumes where the record ends
+    python benchmarks/fuzz/accounting.py --to 102000 --jobs 2   # resumes where the record ends
     python benchmarks/fuzz/accounting.py --case 1234            # one case again, in full
     python benchmarks/fuzz/accounting.py --summary
 
@@ -255,7 +255,7 @@ def summary() -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--to", type=int, default=100_000)
+    parser.add_argument("--to", type=int, default=102_000)
     parser.add_argument("--batch", type=int, nargs=2, help="run these cases and print the record")
     parser.add_argument("--case", type=int)
     parser.add_argument("--jobs", type=int, default=1, help="batches at a time")

@@ -222,11 +222,30 @@ SIMPLE = ("Gaussian", "GDP", "Laplace", "DiscreteLaplace", "FinitePair", "Sample
 SIMPLE += ("SampledLaplace", "PureDP", "RandomizedResponse")
 
 
+# Mechanisms by their noise and, where they sample, their rate.
+MIXED: dict[str, Callable[[float, float], Event]] = {
+    "Gaussian": lambda noise, _: dpcheck.Gaussian(noise),
+    "Laplace": lambda noise, _: dpcheck.Laplace(noise),
+    "DiscreteGaussian": lambda noise, _: dpcheck.DiscreteGaussian(noise),
+    "DiscreteLaplace": lambda noise, _: dpcheck.DiscreteLaplace(noise),
+    "SampledGaussian": dpcheck.SampledGaussian,
+    "SampledLaplace": dpcheck.SampledLaplace,
+    "PureDP": lambda noise, _: dpcheck.PureDP(1 / noise),
+    "RandomizedResponse": lambda _, rate: dpcheck.RandomizedResponse(rate),
+}
+
+
+# From this case on: many different mechanisms together.
+MANY = 100_000
+
+
 def draw_case(seed: int, case: int) -> Case:
     """The case of that number: six in ten one simple mechanism, three in ten one of any kind, repeated or
-    wrapped, the rest a composition of up to four.
+    wrapped, the rest a composition of up to four; from MANY on compositions of 12 to 200.
     """
     draw = Draw(seed, case)
+    if case >= MANY:
+        return Case(_many(draw), draw.pick(ADJACENCIES), draw.delta())
     kind = draw.rng.random()
     if kind < 0.6:
         event: Event = LEAVES[str(draw.pick(SIMPLE))](draw)
@@ -235,6 +254,24 @@ def draw_case(seed: int, case: int) -> Case:
         for _ in range(int(draw.rng.integers(1, 4)) if kind > 0.9 else 0):
             event = event + _repeated(draw)
     return Case(event, draw.pick(ADJACENCIES), draw.delta())
+
+
+def _many(draw: Draw) -> Event:
+    """One to three kinds, their parameters around one of each, mostly used once; or 12 pure guarantees."""
+    if draw.chance(0.3):
+        middle = draw.log(1e-4, 3.0)
+        return dpcheck.Sequential(
+            tuple(dpcheck.PureDP(middle * draw.log(0.3, 3.0)) for _ in range(12))
+        )
+    kinds = [str(draw.pick(tuple(MIXED))) for _ in range(int(draw.rng.integers(1, 4)))]
+    noise, rate = draw.log(0.5, 200.0), draw.log(1e-4, 0.5)
+    spread = draw.log(1.1, 10.0)
+    parts = []
+    for i in range(draw.whole(12, 200)):
+        near, chance = noise * draw.log(1 / spread, spread), min(rate * draw.log(0.5, 2.0), 1.0)
+        part = MIXED[kinds[i % len(kinds)]](near, chance)
+        parts.append(part * draw.whole(2, 100) if draw.chance(0.1) else part)
+    return dpcheck.Sequential(tuple(parts))
 
 
 def _repeated(draw: Draw) -> Event:

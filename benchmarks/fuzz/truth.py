@@ -19,7 +19,7 @@ from dpcheck.core.events.event import Event, Repeated, Sequential
 # Bits that are tried one after the other.
 BITS = (128, 512, 2048, 8192, 32768)
 # Longer sums are not formed.
-MOST_USES, MOST_OUTCOMES, WIDEST = 2000, 4, 30.0
+MOST_USES, MOST_OUTCOMES, MOST_ANSWERS, WIDEST = 2000, 4, 12, 30.0
 
 
 class Unsure(Exception):
@@ -80,6 +80,8 @@ def true_delta(event: Event, adjacency: Adjacency, epsilon: float) -> arb:
         leaves = {leaf for leaf, _ in parts}
         if len(leaves) == 1 and times <= MOST_USES:
             return response_delta(_response(leaves.pop()), times, arb(epsilon))
+        if times <= MOST_ANSWERS:
+            return answers_delta([_response(leaf) for leaf, n in parts for _ in range(n)], epsilon)
         raise KeyError(event)
     if times > 1:
         raise KeyError(event)
@@ -111,6 +113,22 @@ def _response(leaf: Event) -> arb:
         noise = arb(leaf.noise)
         return ((1 - noise / 2) / (noise / 2)).log()
     raise KeyError(leaf)
+
+
+def answers_delta(losses: list[arb], epsilon: float) -> arb:
+    """Answers of different losses +-l: the sum over all that can be answered."""
+    outcomes = [(arb(0), arb(1))]
+    for loss in losses:
+        kept = 1 / (1 + (-loss).exp())
+        outcomes = [
+            (at + s, p * m) for at, p in outcomes for s, m in ((loss, kept), (-loss, 1 - kept))
+        ]
+    total, e = arb(0), arb(epsilon)
+    for at, mass in outcomes:
+        left = 1 - (e - at).exp()
+        # On the kink itself it does not matter which side counts: both are 0.
+        total += mass * (left if left > 0 else arb(0) if left < 0 else left.union(arb(0)))
+    return total
 
 
 def response_delta(loss: arb, times: int, e: arb) -> arb:

@@ -323,6 +323,13 @@ def _google_laplace_replaced(work: Work) -> Any:
     return _renyi(_repeated(dp.LaplaceDpEvent(work.noise / 2), work), "REPLACE_ONE")
 
 
+def _google_laplace_far(work: Work) -> Any:
+    """A replaced record moves a sum twice as far; its accountant of events has Renyi divergences only."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    return _Composed(pld.from_laplace_mechanism(work.noise, 2).self_compose(work.steps))
+
+
 def _zeroed(work: Work) -> Asked:
     import dpcheck
 
@@ -358,6 +365,7 @@ WORDS: dict[str, Words] = {
     "trees": (_trees, _google_trees),
     "zCDP": (_concentrated, _google_concentrated),
     "Laplace replaced": (_laplace_replaced, _google_laplace_replaced),
+    "Laplace replaced, its distribution": (_laplace_replaced, _google_laplace_far),
     "Gaussian zeroed": (_zeroed, _google_zeroed),
     "best of Gaussian runs": _SELECTED,
     "best of Laplace runs": _SELECTED,

@@ -134,8 +134,23 @@ WORKLOADS = [
     Work("best of Laplace runs", 5.0, 1.0, 1, 1e-6, (20, 1.0)),
     Work("best of Laplace runs", 10.0, 1.0, 1, 1e-6, (100, math.inf)),
     Work("best of zCDP runs", 0.05, 1.0, 1, 1e-6, (10, 0.0)),
+    Work("Laplace replaced, its distribution", 20.0, 1.0, 100, 1e-6),
+    Work("Laplace replaced, its distribution", 4.0, 1.0, 5, 1e-5),
 ]
 # Data sets of the truncated rows: rows and largest batch by rate.
 TRUNCATED = {0.01: (10_000, 150), 0.02: (5_000, 150)}
 GROUPS = [(0.01, 1.0 + 0.01 * k) for k in range(100)]  # 100 distinct groups of 100 steps
+# 100 different mechanisms of a kind, each used once: noise (or flip probability, or epsilon) and rate.
+_HUNDRED = [1 + k / 100 for k in range(100)]
+DIFFERENT = {
+    "Laplace, noise 100 to 200": [Work("laplace", 100 * a, 1.0, 1, 1e-6) for a in _HUNDRED],
+    "Laplace, noise 5 to 10": [Work("laplace", 5 * a, 1.0, 1, 1e-6) for a in _HUNDRED],
+    "pure, epsilon .01 to .02": [Work("pure", 0.01 * a, 1.0, 1, 1e-6) for a in _HUNDRED],
+    "pure, epsilon .2 to .4": [Work("pure", 0.2 * a, 1.0, 1, 1e-6) for a in _HUNDRED],
+    "randomized response": [Work("randomized response", 0.4 * a, 1.0, 1, 1e-6) for a in _HUNDRED],
+    "discrete Gaussian": [Work("discrete gaussian", 20 * a, 1.0, 1, 1e-6) for a in _HUNDRED],
+    "discrete Laplace": [Work("discrete laplace", 20 * a, 1.0, 1, 1e-6) for a in _HUNDRED],
+    "sampled Laplace": [Work("laplace", a, 0.01, 1, 1e-6) for a in _HUNDRED],
+    "sampled Gaussian": [Work("gaussian", a, 0.01, 1, 1e-6) for a in _HUNDRED],
+}
 CURVE = Work("gaussian", 1.0, 0.01, 1000, 1e-5)  # 100 epsilons from 0 to 5

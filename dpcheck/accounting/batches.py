@@ -30,7 +30,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import UnsupportedAdjacency
 from dpcheck.core.events import noise, training
 from dpcheck.numerics.binomial import binomial_mass_below
-from dpcheck.numerics.enclose import enclose
+from dpcheck.numerics.enclose import enclose, enclose_quotient
 from dpcheck.numerics.tails import binomial_tail
 
 
@@ -38,7 +38,7 @@ from dpcheck.numerics.tails import binomial_tail
 def _(event: training.SampledGaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
     if event.sampling_rate == 1:
         return worst_case(noise.Gaussian(event.noise_multiplier), adjacency, group)
-    down, up = enclose(1 / Fraction(event.noise_multiplier))
+    down, up = enclose_quotient(1, event.noise_multiplier)
     if adjacency is Adjacency.REPLACE_ONE:
         return _replaced_gaussian(down, up, event.sampling_rate, group)
     # [Mironov2019] section 3.2 for one record, [Ganesh2024] Theorem 3.2 for a group: the mixture over
@@ -114,7 +114,7 @@ def _replaced_laplace(
 def _(event: training.SampledLaplace, adjacency: Adjacency, group: int = 1) -> LossBounds:
     if event.sampling_rate == 1:
         return worst_case(noise.Laplace(event.noise_multiplier), adjacency, group)
-    down, up = enclose(1 / Fraction(event.noise_multiplier))
+    down, up = enclose_quotient(1, event.noise_multiplier)
     if adjacency is Adjacency.REPLACE_ONE:
         return _replaced_laplace(LaplaceLoss(up), LaplaceLoss(down), event.sampling_rate, group)
     upper: Loss = SampledLaplaceLoss(up, event.sampling_rate)
@@ -133,7 +133,7 @@ def _(event: training.FixedBatchGaussian, adjacency: Adjacency, group: int = 1) 
         )
     if event.batch == event.rows:
         return worst_case(noise.Gaussian(event.noise_multiplier), adjacency, group)
-    low, high = enclose(1 / Fraction(event.noise_multiplier))
+    low, high = enclose_quotient(1, event.noise_multiplier)
     rate_low, rate_high = enclose(Fraction(event.batch, event.rows))
     # Zero-out is a replacement by a record that contributes 0, so the replace-one bound covers it.
     upper: Loss = WithoutReplacementLoss(2 * high, rate_high)
@@ -156,7 +156,7 @@ def _(event: training.RandomAllocationGaussian, adjacency: Adjacency, group: int
             "only; account it under add-remove or zero-out.",
             adjacency=adjacency,
         )
-    low, high = enclose(1 / Fraction(event.noise_multiplier))
+    low, high = enclose_quotient(1, event.noise_multiplier)
     # The dominating pair of balls-and-bins sampling [Chua2025, Feldman2025].
     upper: Loss = AllocationLoss(high, event.batches)
     if group > 1:
@@ -190,7 +190,7 @@ def _(event: training.TruncatedPoissonGaussian, adjacency: Adjacency, group: int
     rate = min(1.0, enclose(share * Fraction(all_high) / Fraction(cut_low))[1]) if cut_low else 1.0
     rest = enclose(1 - Fraction(cut_low))[1]
     kept = enclose(Fraction(p) * (1 - Fraction(cut_high)) + share * Fraction(all_low))[0]
-    down, up = enclose(1 / Fraction(event.noise_multiplier))
+    down, up = enclose_quotient(1, event.noise_multiplier)
     far: Loss = GaussianMixtureLoss((2 * up,), (rate,))
     near: Loss = GaussianMixtureLoss((up,), (p,))
     lower: Loss = GaussianMixtureLoss((down,), (max(kept, 0.0),))
@@ -215,7 +215,7 @@ def _(event: training.WithReplacementGaussian, adjacency: Adjacency, group: int 
             "them under replace-one or zero-out.",
             adjacency=adjacency,
         )
-    low, high = enclose(1 / Fraction(event.noise_multiplier))
+    low, high = enclose_quotient(1, event.noise_multiplier)
     # Given how often each other record is drawn the sum moves by j (x - x'); where x is not drawn at all the
     # others take its places, j of them at most 2C away from it [Balle2018, Theorem 10].
     upper: Loss = WithReplacementLoss(2 * high, event.rows, event.batch)
@@ -287,7 +287,7 @@ def _(event: training.RealisedBatchGaussian, adjacency: Adjacency, group: int = 
             "or replace-one.",
             adjacency=adjacency,
         )
-    up = enclose(1 / Fraction(event.noise_multiplier))[1]
+    up = enclose_quotient(1, event.noise_multiplier)[1]
     rate, rows = event.sampling_rate, event.rows
     plain = worst_case(training.SampledGaussian(event.noise_multiplier, rate), adjacency, 1).lower
     upper: Loss

@@ -258,6 +258,14 @@ class GroupedLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
+class SumLoss(Loss):
+    """A composition of few outcomes in all, listed one by one; `span` is that of a lattice of its losses."""
+
+    inner: Parts
+    span: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SampledLoss(Loss):
     """A composition on one Poisson sample: P = (1-rate) Q0 + rate P0, Q = Q0, (P0, Q0) the composition's."""
 

@@ -22,7 +22,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import UnsupportedAdjacency
 from dpcheck.core.events import selection
 from dpcheck.numerics.binomial import BEYOND, likely_blocks
-from dpcheck.numerics.enclose import enclose
+from dpcheck.numerics.enclose import enclose, enclose_product, enclose_quotient
 from dpcheck.numerics.lattice import Lattice, spread_atoms
 from dpcheck.numerics.rounding import UNIT, Array
 
@@ -49,7 +49,7 @@ def _rare_answer(often: float, seldom: float) -> FiniteLoss:
 def _(event: selection.ReportNoisyMax, adjacency: Adjacency, group: int = 1) -> LossBounds:
     steps = _steps(event, adjacency) * group
     moves = (1 if event.monotone else 2) * steps
-    epsilon = enclose(Fraction(moves) / Fraction(event.noise_multiplier))
+    epsilon = enclose_quotient(moves, event.noise_multiplier)
     if event.noise == "gumbel":
         # Exactly the exponential mechanism: its loss has a range of epsilon [Dong2020].
         return LossBounds(BoundedRangeLoss(epsilon[1]), ResponseLoss(epsilon[0] / 2))
@@ -66,7 +66,7 @@ def _(event: selection.ReportNoisyMax, adjacency: Adjacency, group: int = 1) -> 
 def _(event: selection.PermuteAndFlip, adjacency: Adjacency, group: int = 1) -> LossBounds:
     """[McKenna2020] Theorem 1: epsilon-DP."""
     steps = stated_steps(event.adjacency, adjacency) * group
-    down, up = enclose(Fraction(event.epsilon) * steps)
+    down, up = enclose_product(event.epsilon, steps)
     return LossBounds(ResponseLoss(up), _flipped(down))
 
 

@@ -35,7 +35,14 @@ from dpcheck.core.errors import InvalidEvent, UnsupportedAdjacency
 from dpcheck.core.events import guarantee, noise, training
 from dpcheck.core.events.event import Event
 from dpcheck.numerics.balls import above, below, precision
-from dpcheck.numerics.enclose import enclose, enclose_root
+from dpcheck.numerics.enclose import (
+    enclose,
+    enclose_product,
+    enclose_quotient,
+    enclose_ratio,
+    enclose_root,
+    enclose_root_ratio,
+)
 
 
 @singledispatch
@@ -91,13 +98,13 @@ def stated_steps(stated: Adjacency | None, adjacency: Adjacency) -> int:
 
 @worst_case.register
 def _(event: noise.Gaussian, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    down, up = enclose(Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier))
+    down, up = enclose_quotient(adjacency.moves * group, event.noise_multiplier)
     return LossBounds(GaussianLoss(up), GaussianLoss(down))
 
 
 @worst_case.register
 def _(event: noise.Laplace, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    down, up = enclose(Fraction(adjacency.moves * group) / Fraction(event.noise_multiplier))
+    down, up = enclose_quotient(adjacency.moves * group, event.noise_multiplier)
     return LossBounds(LaplaceLoss(up), LaplaceLoss(down))
 
 
@@ -125,7 +132,7 @@ def _(event: noise.RandomizedResponse, adjacency: Adjacency, group: int = 1) -> 
     (random, whole), kinds = event.noise.as_integer_ratio(), event.categories
     # The mass of the true answer over that of another is 1 + (1 - noise) kinds / noise.
     low, high = _log_one_plus((whole - random) * kinds, random)
-    neutral_low, neutral_high = enclose(Fraction((kinds - 2) * random, kinds * whole))
+    neutral_low, neutral_high = enclose_ratio((kinds - 2) * random, kinds * whole)
     if group > 1:
         raise InvalidEvent("the records of a group answer one by one; compose them.")
     return LossBounds(
@@ -148,13 +155,9 @@ def _(event: noise.ExponentialMechanism, adjacency: Adjacency, group: int = 1) -
     steps = stated_steps(event.adjacency, adjacency) * group
     # Two candidates with opposite utilities attain half of the range on each side.
     return LossBounds(
-        BoundedRangeLoss(_scaled(event.epsilon, steps)[1]),
-        ResponseLoss(_scaled(event.epsilon, steps)[0] / 2),
+        BoundedRangeLoss(enclose_product(event.epsilon, steps)[1]),
+        ResponseLoss(enclose_product(event.epsilon, steps)[0] / 2),
     )
-
-
-def _scaled(value: float, times: int) -> tuple[float, float]:
-    return enclose(Fraction(value) * times)
 
 
 @worst_case.register
@@ -169,7 +172,7 @@ def _(event: noise.FinitePair, adjacency: Adjacency, group: int = 1) -> LossBoun
 @worst_case.register
 def _(event: guarantee.PureDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
     steps = stated_steps(event.adjacency, adjacency) * group
-    down, up = _scaled(event.epsilon, steps)
+    down, up = enclose_product(event.epsilon, steps)
     # Over several steps randomized response no longer chains, but Laplace noise does.
     return LossBounds(ResponseLoss(up), ResponseLoss(down) if steps == 1 else LaplaceLoss(down))
 
@@ -189,18 +192,21 @@ def _(event: guarantee.ApproxDP, adjacency: Adjacency, group: int = 1) -> LossBo
     delta = math.nextafter(event.delta * growth * (1 + 1e-12), math.inf) if event.delta else 0.0
     if delta >= 1:
         return LossBounds(UnboundedLoss(f"delta of a group of {steps} exceeds 1"), attained)
-    return LossBounds(ResponseLoss(_scaled(event.epsilon, steps)[1], delta), attained)
+    return LossBounds(ResponseLoss(enclose_product(event.epsilon, steps)[1], delta), attained)
 
 
 @worst_case.register
 def _(event: guarantee.ZCDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
     steps = stated_steps(event.adjacency, adjacency) * group
     # Group privacy of zCDP is quadratic [Bun2016, Proposition 1.9]; the Gaussian attains it.
-    rho = Fraction(event.rho) * steps**2
-    offset = Fraction(event.xi) * steps * _harmonic(steps)
+    above, below = event.rho.as_integer_ratio()
+    above *= steps**2
+    offset = event.xi
+    if steps > 1:
+        offset = enclose(Fraction(event.xi) * steps * _harmonic(steps))[1]
     return LossBounds(
-        ConcentratedLoss(enclose(rho)[1], enclose(offset)[1]),
-        GaussianLoss(enclose_root(2 * rho)[0]),
+        ConcentratedLoss(enclose_ratio(above, below)[1], offset),
+        GaussianLoss(enclose_root_ratio(2 * above, below)[0]),
     )
 
 
@@ -214,7 +220,7 @@ def _harmonic(steps: int) -> Fraction:
 @worst_case.register
 def _(event: guarantee.GDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
     # Group privacy of GDP is linear [Dong2022, Theorem 2.14].
-    down, up = _scaled(event.mu, stated_steps(event.adjacency, adjacency) * group)
+    down, up = enclose_product(event.mu, stated_steps(event.adjacency, adjacency) * group)
     return LossBounds(GaussianLoss(up), GaussianLoss(down))
 
 
@@ -240,17 +246,17 @@ def _(event: training.TreeAggregation, adjacency: Adjacency, group: int = 1) -> 
     takes = min(event.participations, 1 + (event.steps - 1) // apart)
     levels = (event.steps - 1).bit_length() + 1
     noise_above, noise_below = event.noise_multiplier.as_integer_ratio()
-    square = Fraction((adjacency.moves * group * noise_below) ** 2, noise_above**2)
+    above, below = (adjacency.moves * group * noise_below) ** 2, noise_above**2
     most = sum(_most_squares(takes, -(-(2**level) // apart)) for level in range(levels))
     some = 0
     for first in _first_steps(event.steps, apart, takes):
         some = max(some, sum(_squares(first, apart, takes, level) for level in range(levels)))
         if some == most:  # no start moves more
             break
-    down, up = enclose_root(most * square)
-    return LossBounds(
-        GaussianLoss(up), GaussianLoss(down if some == most else enclose_root(some * square)[0])
-    )
+    down, up = enclose_root_ratio(most * above, below)
+    if some < most:
+        down = enclose_root_ratio(some * above, below)[0]
+    return LossBounds(GaussianLoss(up), GaussianLoss(down))
 
 
 def _most_squares(total: int, cap: int) -> int:
@@ -289,7 +295,7 @@ def _(event: training.ObjectivePerturbation, adjacency: Adjacency, group: int = 
         reason = "adding a record changes rows * regularization, and the loss is unbounded"
         return LossBounds(UnboundedLoss(reason), UnboundedLoss(reason))
     attained, upper = event_epsilon(event, adjacency)
-    loss = BoundedLoss(_scaled(upper, group)[1], attained)
+    loss = BoundedLoss(enclose_product(upper, group)[1], attained)
     assumes = (
         "objective perturbation: the exact minimiser is released, the number of rows is public, "
         "rows are clipped to a public norm bound",

@@ -10,6 +10,10 @@ so a law cut into such pairs has |f(theta)| <= 1 - s_D (1 - cos D theta), s_D = 
 of laws with counts n is at most exp(-S_D (1 - cos D theta)), S_D = sum n s_D. With phi_D the angle where
 S_D (1 - cos phi_D) = flat, a distance covers theta from phi_D/D to (2 pi - phi_D)/D; distances 1, 2, 4, ...
 overlap while phi_2D + 2 phi_D <= 2 pi, and together they cover everything from phi_D/D of the last one to pi.
+
+Laws of a few heavy masses have no such distance in common. But |f(theta)|^2 = (sum x)^2 - 2 sum_{i<j} x_i x_j
+(1 - cos (j-i) theta), so |f| <= exp(-sum x_i x_j (1 - cos (j-i) theta)) over any of the pairs: summed over
+many laws, a single transform of the x_i x_j at their distances bounds the product at every frequency.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpcheck.numerics.fourier import Spectrum as Coefficients
+from dpcheck.numerics.fourier import forward, transform_error
 from dpcheck.numerics.rounding import UNIT, Array, Indices
 
 # Rounding of e^{i theta}, in units: an angle below 2 pi with three roundings (19) and two functions (8 each,
@@ -27,6 +32,8 @@ from dpcheck.numerics.rounding import UNIT, Array, Indices
 ANGLE_UNITS = 160
 # Frequencies whose factors are products with one of so many.
 TOGETHER = 16
+# Masses of a law whose pairs are looked at, and how many different laws make that worth a transform.
+HEAVY, MANY = 6, 16
 
 
 def low_frequencies(laws: Sequence[tuple[Array, int]], size: int, flat: float) -> int | None:
@@ -54,6 +61,23 @@ def low_frequencies(laws: Sequence[tuple[Array, int]], size: int, flat: float) -
     if reached is None:
         return None
     return min(math.floor(reached * size / (2 * math.pi) * (1 + 1e-9)) + 2, size // 2 + 1)
+
+
+def heavy_frequencies(laws: Sequence[tuple[Array, int]], size: int, flat: float) -> int | None:
+    """The same as `low_frequencies` by pairs of the heaviest masses of each law."""
+    # All pairs of a law together take off at most 1/2, twice: fewer uses cannot do it.
+    if len(laws) < MANY or sum(count for _, count in laws) < flat:
+        return None
+    strengths = np.zeros(size)
+    for x, count in laws:
+        heavy = np.argpartition(x, -HEAVY)[-HEAVY:] if len(x) > HEAVY else np.arange(len(x))
+        i, j = np.triu_indices(len(heavy), 1)
+        apart = np.abs(heavy[i] - heavy[j]) % size
+        np.add.at(strengths, apart, count * x[heavy[i]] * x[heavy[j]])
+    total = float(np.sum(strengths))
+    # Masses and products are right within units, which 1e-9 is room for.
+    least = (total - forward(strengths).real) * (1 - 1e-9) - transform_error(size) * total
+    return int(np.flatnonzero(least < flat)[-1]) + 1  # the first one always matters
 
 
 def _pair_strength(x: Array, distance: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 LARGEST = math.nextafter(math.inf, 0.0)
@@ -17,15 +18,37 @@ def enclose(exact: Fraction) -> tuple[float, float]:
     >>> enclose(Fraction(1, 4))
     (0.25, 0.25)
     """
+    return enclose_ratio(*exact.as_integer_ratio())
+
+
+def enclose_ratio(above: int, below: int) -> tuple[float, float]:
+    """The same of `above` / `below` > 0, without a fraction in lowest terms, which takes ten times as long.
+
+    >>> enclose_ratio(3, 12)
+    (0.25, 0.25)
+    """
     try:
-        near = float(exact)
+        near = above / below
     except OverflowError:
-        return (LARGEST, math.inf) if exact > 0 else (-math.inf, -LARGEST)
-    if near.as_integer_ratio() == exact.as_integer_ratio():  # both in lowest terms
+        return (LARGEST, math.inf) if above > 0 else (-math.inf, -LARGEST)
+    near_above, near_below = near.as_integer_ratio()
+    if near_above * below == above * near_below:
         return near, near
     low, high = math.nextafter(near, -math.inf), math.nextafter(near, math.inf)
     # Rounding never crosses 0: next to it the float keeps the sign of the number.
-    return (max(low, 0.0), high) if exact.numerator > 0 else (low, min(high, 0.0))
+    return (max(low, 0.0), high) if above > 0 else (low, min(high, 0.0))
+
+
+def enclose_quotient(times: int, value: float) -> tuple[float, float]:
+    """The same of `times` / `value`, of a value above 0."""
+    above, below = value.as_integer_ratio()
+    return enclose_ratio(times * below, above)
+
+
+def enclose_product(value: float, times: int) -> tuple[float, float]:
+    """The same of `value` * `times`."""
+    above, below = value.as_integer_ratio()
+    return enclose_ratio(above * times, below)
 
 
 def enclose_root(square: Fraction) -> tuple[float, float]:
@@ -37,7 +60,11 @@ def enclose_root(square: Fraction) -> tuple[float, float]:
     >>> enclose_root(Fraction(9, 16))
     (0.75, 0.75)
     """
-    above, below = square.as_integer_ratio()
+    return enclose_root_ratio(*square.as_integer_ratio())
+
+
+def enclose_root_ratio(above: int, below: int) -> tuple[float, float]:
+    """The same of the square root of `above` / `below`, as they are."""
     if not above:
         return 0.0, 0.0
     shift = _ROOT_BITS - (above.bit_length() - below.bit_length()) // 2
@@ -52,3 +79,16 @@ def enclose_root(square: Fraction) -> tuple[float, float]:
         return math.ldexp(low, exponent), math.ldexp(high, exponent)
     unit = Fraction(2) ** exponent
     return enclose(low * unit)[0], enclose(high * unit)[1]
+
+
+def enclose_norm(values: Iterable[tuple[float, int]]) -> tuple[float, float]:
+    """Floats below and above the root of the sum of squares, each value so many times.
+
+    >>> enclose_norm([(0.5, 9), (2.0, 1)])
+    (2.5, 2.5)
+    """
+    ratios = [(*value.as_integer_ratio(), times) for value, times in values]
+    # Denominators of floats are powers of two: all are multiplied up to the largest.
+    most = max((below for _, below, _ in ratios), default=1)
+    total = sum((above * (most // below)) ** 2 * times for above, below, times in ratios)
+    return enclose_root_ratio(total, most**2)

@@ -1,10 +1,13 @@
 """Characteristic functions of tilted lattice losses at the frequencies of a window, errors included.
 
 Masses m become m e^{t l - K}, K their logarithmic moment, so that the tilted sum concentrates where the
-divergence is wanted. Of every factor its modulus and angle are kept per use, at the frequencies where the
-product can still matter: products of any counts near the planned ones then cost a few operations each.
+divergence is wanted (`Tilted`). Of every factor, one such law or the sum of several, modulus and angle are
+kept per use, at the frequencies where the product can still matter: products of any counts near the planned
+ones then cost a few operations each.
 
 - tilting and lattice rounding: a factor (1 + rho)^n, rho a few units times (1 + |t l|) (`Product.drift`);
+- sums of laws that are used a few times: non-negative products added up, so their rounding is relative and
+  part of the drift too (`dpcheck.numerics.merging`);
 - the transform: each coefficient errs by `transform_error` |x|_1 (`dpcheck.numerics.fourier`), or by
   `direct_error` |x|_1 where only the lowest frequencies are summed (`dpcheck.numerics.direct`); the
   heaviest mass needs no transform, with it at the origin its spectrum is constant, so |x|_1 is that of
@@ -29,55 +32,38 @@ import numpy.typing as npt
 from dpcheck.numerics.direct import (
     direct_cost,
     direct_error,
+    heavy_frequencies,
     low_coefficients,
     low_frequencies,
-    roots,
     transform_cost,
     worth_looking,
 )
 from dpcheck.numerics.fourier import Spectrum as Coefficients
 from dpcheck.numerics.fourier import forward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
+from dpcheck.numerics.merging import merge
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
 from dpcheck.numerics.search import Saddle
+from dpcheck.numerics.series import Series, Window
 from dpcheck.numerics.uses import InfiniteMass, total
 
 # Where the product is below e^-FLAT it is left out and counted as error.
 FLAT = 50.0
 # Counts may be smaller than planned by this factor: then e^(-FLAT FEWER) is left out.
 FEWER = 0.9
-# So many points next to each other share the turn of the first.
-NEAR = 4
 # Errors of a coefficient beyond e^MOST_SPREAD are beyond anything that is bounded.
 MOST_SPREAD = 600.0
 
 
-class Window(NamedTuple):
-    """Where the tilted sum is computed: `size` lattice points from index `start`, at `tilt`.
-
-    The slopes are those of the Chernoff bounds on the mass outside; any positive value is sound.
-    """
-
-    tilt: float
-    start: int
-    size: int
-    slope_below: float
-    slope_above: float
-
-
 @dataclass(slots=True)
-class Factor:
-    """One tilted loss: x its masses, and modulus, angle and relative error of its spectrum per use."""
+class Tilted:
+    """One loss, tilted: x its masses, right within `drift` relatively; `scale` is the K taken out."""
 
     loss: LatticeLoss
     levels: Array
     x: Array
     scale: float
-    heaviest: int
     drift: float
-    log_modulus: Array = field(default_factory=lambda: np.zeros(0))
-    turn: Array = field(default_factory=lambda: np.zeros(0))
-    spread: Array = field(default_factory=lambda: np.zeros(0))
     moments: dict[float, tuple[float, float]] = field(default_factory=dict)
 
     def log_moment(self, slope: float) -> tuple[float, float]:
@@ -89,38 +75,26 @@ class Factor:
             self.moments[slope] = value, top
         return self.moments[slope]
 
-    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
-        """Leave out the other frequencies."""
-        self.log_modulus, self.turn = self.log_modulus[kept], self.turn[kept]
-        self.spread = self.spread[kept]
 
+@dataclass(slots=True)
+class Factor:
+    """The spectrum of a law: modulus, angle and relative error per use at the frequencies `active`.
 
-class Series:
-    """The transform of w_j = e^{-t j h} (1 - e^{-j h}), j = 1 .. J, a difference of geometric series.
-
-    With z = e^{-t h + i theta} and z' = e^{-h} z it is z (1 - e^{-h}) / ((1-z)(1-z')) - z^J z/(1-z)
-    + z'^J z'/(1-z'): `bulk`, `end` and `end_fast` here, each over the size of the window and counted
-    twice where a frequency stands for its conjugate. `near` are the turns e^{i theta k} of the first points.
+    Its heaviest mass is at the origin, `shift` is where that is on the lattice.
     """
 
-    def __init__(self, active: Indices, window: Window, h: float) -> None:
-        self.slow, self.fast = window.tilt * h, (window.tilt + 1) * h
-        theta = 2 * np.pi * active / window.size
-        twice = np.where((active == 0) | (2 * active == window.size), 1.0, 2.0)
-        turn = np.exp(1j * theta) * (twice / window.size)
-        gap, gap_fast = _one_minus(self.slow, theta), _one_minus(self.fast, theta)
-        self.bulk = turn * (math.exp(-self.slow) * -math.expm1(-h)) / (gap * gap_fast)
-        self.end = turn * math.exp(-self.slow) / gap
-        self.end_fast = turn * math.exp(-self.fast) / gap_fast
-        self.sizes = np.abs(np.array([self.bulk, self.end, self.end_fast]))
-        self.near = roots(np.arange(0, -NEAR, -1)[:, None] * active, window.size)
+    shift: int
+    active: Indices
+    log_modulus: Array
+    turn: Array
+    spread: Array
 
-
-def _one_minus(decay: float, theta: Array) -> Coefficients:
-    """1 - e^{-decay + i theta}, without cancellation."""
-    shrunk = math.exp(-decay)
-    real = -math.expm1(-decay) + shrunk * 2 * np.sin(theta / 2) ** 2
-    return np.asarray(real - 1j * shrunk * np.sin(theta))
+    def keep(self, wanted: npt.NDArray[np.bool_]) -> None:
+        """Leave out all frequencies but the wanted ones."""
+        kept = wanted[self.active]
+        if not kept.all():
+            self.log_modulus, self.turn = self.log_modulus[kept], self.turn[kept]
+            self.spread, self.active = self.spread[kept], self.active[kept]
 
 
 class Product(NamedTuple):
@@ -145,12 +119,19 @@ class Product(NamedTuple):
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The factors of a composition at the frequencies that matter for about the planned counts."""
+    """The factors of a composition at the frequencies that matter for about the planned counts.
+
+    A factor is a law of its own or the sum of several: `members` says of which laws, and a sum has them as
+    often as planned.
+    """
 
     window: Window
     step: float
     active: Indices
+    laws: tuple[Tilted, ...]
     factors: tuple[Factor, ...]
+    members: tuple[tuple[int, ...], ...]
+    merged_drift: float
     planned: tuple[int, ...]
     #: What the guess of log F misses near a delta at the planned counts, once known; for searching only.
     guesses: dict[float, float] = field(default_factory=dict)
@@ -168,20 +149,30 @@ class Spectrum:
 
     @cached_property
     def each(self) -> Each:
-        """Constants of each factor per use."""
-        factors, losses = self.factors, [factor.loss for factor in self.factors]
+        """Constants of each law per use."""
+        laws, losses = self.laws, [law.loss for law in self.laws]
         return Each(
-            scales=[factor.scale for factor in factors],
-            drifts=[factor.drift for factor in factors],
-            spreads=[float(factor.spread.max(initial=UNIT)) for factor in factors],
-            shifts=[factor.loss.first + factor.heaviest for factor in factors],
+            scales=[law.scale for law in laws],
+            drifts=[law.drift for law in laws],
+            spreads=[float(factor.spread.max(initial=UNIT)) for factor in self.factors],
+            shifts=[factor.shift for factor in self.factors],
             offsets=[loss.lattice.offset for loss in losses],
             slacks=[loss.slack for loss in losses],
             firsts=[loss.first for loss in losses],
             lasts=[loss.first + len(loss.masses) - 1 for loss in losses],
-            cumulants=list(zip(*(_cumulants(f.x, f.levels) for f in factors), strict=True)),
+            cumulants=list(zip(*(_cumulants(law.x, law.levels) for law in laws), strict=True)),
             infinite=InfiniteMass(losses),
         )
+
+    def uses(self, counts: Sequence[int]) -> list[int]:
+        """How often each factor is used where the laws are used so often."""
+        found = []
+        for group in self.members:
+            alone = len(group) == 1
+            if not alone and any(counts[i] != self.planned[i] for i in group):
+                raise ValueError("laws that were added up are used as often as planned.")
+            found.append(counts[group[0]] if alone else 1)
+        return found
 
     def saddle(self, counts: Sequence[int], log_scale: float) -> Saddle:
         """About the composed divergence; for searching only."""
@@ -196,20 +187,21 @@ class Spectrum:
         return Window(tilt, start - round(moved / self.step), size, slope_below, slope_above)
 
     def product(self, counts: Sequence[int]) -> Product:
-        """The composed spectrum, each factor so many times.
+        """The composed spectrum, each law so many times.
 
         Assumes: no count is below FEWER times the planned one.
         """
-        each, pairs = self.each, list(zip(self.factors, counts, strict=True))
+        each, uses = self.each, self.uses(counts)
+        pairs = list(zip(self.factors, uses, strict=True))
         angle = _added([np.remainder(n * f.turn, 2 * np.pi) for f, n in pairs])
-        drift = sum(map(mul, counts, each.drifts))
+        drift = sum(map(mul, counts, each.drifts)) + self.merged_drift
         least = min(n / planned for n, planned in zip(counts, self.planned, strict=True))
         grown = np.exp(_added([n * f.log_modulus for f, n in pairs]))
         # Logarithms err by 10 units of themselves, at most FLAT / FEWER in all; a turn, its remainder and
         # the function of it by 32; m logarithms add up with m FLAT, m angles with 4 m^2 units.
         terms = len(self.factors)
         slip = UNIT * (FLAT + 4 * terms) * (32 + terms)
-        most = min(sum(map(mul, counts, each.spreads)), MOST_SPREAD)
+        most = min(sum(map(mul, uses, each.spreads)), MOST_SPREAD)
         # Masses add up to 1 within 4 drift; 1e-9 is room for the rounding of what was compared.
         left_out = math.exp(min(-FLAT * min(least, 1.0) + 4 * drift + 1e-9, 0.0))
         return Product(
@@ -221,18 +213,21 @@ class Spectrum:
             left_out,
             sum(map(mul, counts, each.scales)),
             drift,
-            sum(map(mul, counts, each.shifts)),
+            sum(map(mul, uses, each.shifts)),
         )
 
     def missed(self, counts: Sequence[int], product: Product) -> Array:
         """Bounds on the errors of the coefficients of a product."""
-        pairs = zip(self.factors, counts, strict=True)
+        pairs = zip(self.factors, self.uses(counts), strict=True)
         spread = np.minimum(_added([n * f.spread for f, n in pairs]), MOST_SPREAD)
         return np.asarray(product.sizes * (1 + product.slip) * (np.expm1(spread) + product.slip))
 
 
 class Each(NamedTuple):
-    """Constants of the factors of a spectrum, a list of each: a total is their product with the counts."""
+    """Constants of a spectrum, a list of each: a total is their product with the counts.
+
+    `spreads` and `shifts` are those of its factors, all others of its laws.
+    """
 
     scales: list[float]
     drifts: list[float]
@@ -261,15 +256,21 @@ def _cumulants(x: Array, levels: Array) -> tuple[float, ...]:
 def spectrum(parts: Sequence[tuple[LatticeLoss, int]], window: Window) -> Spectrum | None:
     """The spectrum of a composition; None where some loss has no finite part at all."""
     tilted = [_tilted(loss, window.tilt) for loss, _ in parts]
-    factors = [factor for factor in tilted if factor is not None]
+    laws = [law for law in tilted if law is not None]
     counts = [count for _, count in parts]
-    if len(factors) < len(parts):
+    if len(laws) < len(parts):
         return None
-    few = _few_frequencies(factors, counts, window.size)
+    found = [(law.x, law.loss.first) for law in laws]
+    few = _few_frequencies([(x, n) for (x, _), n in zip(found, counts, strict=True)], window.size)
+    merged = merge(found, counts, window.size if few is None else few)
+    if few is None and len(merged) > 1:  # the widest first: it leaves the others few frequencies
+        merged.sort(key=lambda one: (-one.count * _variance(one.x), one.members))
     active: Indices | None = None if few is None else np.arange(few)
     upper = np.zeros(0 if few is None else few)
-    for done, (factor, count) in enumerate(zip(factors, counts, strict=True), 1):
-        coefficients, error = _coefficients(factor, window.size, few)
+    factors = []
+    for one in merged:
+        count, heaviest = one.count, int(np.argmax(one.x))
+        coefficients, error = _coefficients(one.x, heaviest, window.size, few)
         if active is None:
             # Where one factor is below e^-FLAT the product is: nothing there is worth computing.
             least = max(math.exp(-FLAT / count) - 2 * error, 0.0)
@@ -278,48 +279,76 @@ def spectrum(parts: Sequence[tuple[LatticeLoss, int]], window: Window) -> Spectr
             upper = np.zeros(len(active))
         coefficients = coefficients[active]
         modulus = np.maximum(np.abs(coefficients), max(error, 1e-300))
-        factor.log_modulus, factor.turn = np.log(modulus), np.angle(coefficients)
+        log_modulus, turn = np.log(modulus), np.angle(coefficients)
         # The transform: a modulus raised to `error` is off by 2 error, and 1 + 2 < e^1.1. Then the sum (1),
         # modulus (8), and per radian the angle (8), its product (1) and 2 pi (0.35).
-        factor.spread = 1.1 * error / modulus + UNIT * (10 + 10 * np.abs(factor.turn))
+        spread = 1.1 * error / modulus + UNIT * (10 + 10 * np.abs(turn))
+        factors.append(Factor(one.first + heaviest, active, log_modulus, turn, spread))
         # |product| <= e^upper: the other factors are at most 1 but for their drift.
-        upper = upper + count * (factor.log_modulus + factor.spread)
+        upper = upper + count * (log_modulus + spread)
         kept = upper > -FLAT
         if not kept.all():
             active, upper = active[kept], upper[kept]
-            for earlier in factors[:done]:
-                earlier.keep(kept)
+        # Cutting all factors every time would take longer than the transforms, at the end much memory.
+        if 2 * len(active) < len(factors[0].active):
+            _keep(factors, active, window.size)
     assert active is not None
-    return Spectrum(window, parts[0][0].lattice.step, active, tuple(factors), tuple(counts))
+    _keep(factors, active, window.size)
+    return Spectrum(
+        window,
+        parts[0][0].lattice.step,
+        active,
+        tuple(laws),
+        tuple(factors),
+        tuple(one.members for one in merged),
+        sum(one.drift for one in merged),
+        tuple(counts),
+    )
 
 
-def _few_frequencies(factors: Sequence[Factor], counts: Sequence[int], size: int) -> int | None:
+def _variance(x: Array) -> float:
+    at = np.arange(len(x))
+    mean = float(x @ at)
+    return float(x @ (at - mean) ** 2)
+
+
+def _keep(factors: Sequence[Factor], active: Indices, size: int) -> None:
+    wanted = np.zeros(size // 2 + 1, dtype=bool)
+    wanted[active] = True
+    for factor in factors:
+        factor.keep(wanted)
+
+
+def _few_frequencies(laws: Sequence[tuple[Array, int]], size: int) -> int | None:
     """The number of lowest frequencies that are worth summing directly; None: transform all of them."""
-    lengths = [len(factor.x) for factor in factors]
+    lengths = [len(x) for x, _ in laws]
     if not worth_looking(lengths, size):
         return None
-    laws = [(factor.x, count) for factor, count in zip(factors, counts, strict=True)]
-    few = low_frequencies(laws, size, FLAT)
-    cheaper = few is not None and direct_cost(lengths, few) < transform_cost(lengths, size)
-    return few if cheaper else None
+    for look in (heavy_frequencies, low_frequencies):
+        few = look(laws, size, FLAT)
+        if few is not None and direct_cost(lengths, few) < transform_cost(lengths, size):
+            return few
+    return None
 
 
-def _coefficients(factor: Factor, size: int, few: int | None) -> tuple[Coefficients, float]:
-    """The spectrum of a factor with its heaviest mass at the origin, and a bound on its error."""
-    others = factor.x.copy()
-    others[factor.heaviest] = 0.0
+def _coefficients(
+    x: Array, heaviest: int, size: int, few: int | None
+) -> tuple[Coefficients, float]:
+    """The spectrum of a law with its heaviest mass at the origin, and a bound on its error."""
+    others = x.copy()
+    others[heaviest] = 0.0
     total = float(np.sum(others))
     if few is None:
-        found = forward(_wrapped(others, -factor.heaviest, size))
+        found = forward(_wrapped(others, -heaviest, size))
         error = transform_error(size) * total
     else:
-        found = low_coefficients(others, factor.heaviest, size, few)
+        found = low_coefficients(others, heaviest, size, few)
         error = direct_error(len(others)) * total
-    found += factor.x[factor.heaviest]
+    found += x[heaviest]
     return found, error
 
 
-def _tilted(loss: LatticeLoss, tilt: float) -> Factor | None:
+def _tilted(loss: LatticeLoss, tilt: float) -> Tilted | None:
     """The masses tilted and normalised; the normalisation is exact up to `drift`."""
     levels = loss.levels
     exponent = np.where(loss.masses > 0, tilt * levels, -math.inf)
@@ -338,7 +367,7 @@ def _tilted(loss: LatticeLoss, tilt: float) -> Factor | None:
     largest = abs(tilt) * float(np.abs(levels).max())
     # Level, product with t and difference: 4 |t l| + t h + |scale| units; e^x twice and two products.
     drift = 3 * ELEMENTARY + 6 * UNIT * (largest + abs(scale))
-    return Factor(loss, levels, x, scale, int(np.argmax(x)), drift)
+    return Tilted(loss, levels, x, scale, drift)
 
 
 def _wrapped(x: Array, first: int, size: int) -> Array:
@@ -356,14 +385,14 @@ def _wrapped(x: Array, first: int, size: int) -> Array:
     return np.asarray(folded, dtype=np.float64)
 
 
-def tail(factors: Sequence[Factor], counts: Sequence[int], slope: float, edge: float) -> float:
+def tail(laws: Sequence[Tilted], counts: Sequence[int], slope: float, edge: float) -> float:
     """Chernoff: the tilted mass of sums on the far side of `edge` as seen by the sign of `slope`."""
     total, size = -slope * edge, abs(slope * edge)
-    for factor, count in zip(factors, counts, strict=True):
-        moment, top = factor.log_moment(slope)
+    for law, count in zip(laws, counts, strict=True):
+        moment, top = law.log_moment(slope)
         term = count * moment
         total += term
         # 128 units a use: a pairwise sum of masses needs 64, the functions in it 20.
         size += abs(term) + count * (8.0 + abs(top))
-    units = 2 * ELEMENTARY + 2 * UNIT * len(factors)
+    units = 2 * ELEMENTARY + 2 * UNIT * len(laws)
     return math.exp(min(total + units * size, 0.0))

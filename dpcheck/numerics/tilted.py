@@ -29,15 +29,9 @@ from dpcheck.numerics.fourier import backward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
 from dpcheck.numerics.search import Question, Saddle, neighbours
+from dpcheck.numerics.series import NEAR, Window
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import (
-    NEAR,
-    Product,
-    Spectrum,
-    Window,
-    spectrum,
-    tail,
-)
+from dpcheck.numerics.spectrum import Product, Spectrum, spectrum, tail
 from dpcheck.numerics.uses import total
 
 Parts = Sequence[tuple[LatticeLoss, int]]
@@ -96,11 +90,11 @@ class Convolution:
         self.outside = 0.0
         # No bound is needed on a side where the window holds every sum there is.
         if sum(map(mul, counts, each.lasts)) > last:
-            beyond = tail(terms.factors, counts, slope_above, ends[1] + self.step)
+            beyond = tail(terms.laws, counts, slope_above, ends[1] + self.step)
             self.outside += _largest_weight(tilt) * beyond
         if side is Side.LOWER and sum(map(mul, counts, each.firsts)) < first:
             # Mass from below the window is read too high: that only helps an upper bound.
-            beyond = tail(terms.factors, counts, -slope_below, ends[0])
+            beyond = tail(terms.laws, counts, -slope_below, ends[0])
             self.outside += _largest_weight(tilt) * beyond
         furthest = max(abs(ends[0]), abs(ends[1]))
         # The scale is a sum over factors. log_scale - t origin - t h k: t origin and the difference are
@@ -293,7 +287,7 @@ class Convolution:
 
 
 class _FewFrequencies:
-    """sum_j v_{k+j} w_j from the few coefficients of v that matter (`dpcheck.numerics.spectrum.Series`).
+    """sum_j v_{k+j} w_j from the few coefficients of v that matter (`dpcheck.numerics.series.Series`).
 
     The angle of z^J together with that of the point is the window's last one, the same for all points.
     """
@@ -304,14 +298,14 @@ class _FewFrequencies:
         self.size, self.last = window.size, window.start + window.size - 1
         self.product, self.series = product, terms.series
         self.bulk = product.values * terms.series.bulk
-        self.counts = counts
+        self.uses = terms.uses(counts)
         self.sizes: list[float] = (terms.error_weights @ product.sizes).tolist()
         # |transform of w| is at most its value at frequency 0, at most J and 1/(1 - e^{-th}).
         self.rest = product.left_out * min(float(self.size), 1.01 / -math.expm1(-self.series.slow))
 
     def error(self, i: int) -> float:
         """A bound on the error of a sum against one of the transforms of `Series`: bulk, end, end_fast."""
-        size, spread = self.sizes[i], total(self.counts, self.sizes[3 + i :: 3])
+        size, spread = self.sizes[i], total(self.uses, self.sizes[3 + i :: 3])
         slip, steepness = self.product.slip, self.product.steepness
         # A real part is a sum of two products a summand, in whatever order.
         rounding = (SUMMAND_UNITS + 2 * len(self.product.active)) * UNIT

@@ -15,7 +15,7 @@ from flint import arb
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.losses import GaussianLoss, Parts
 from dpcheck.numerics.balls import above, below, precision
-from dpcheck.numerics.enclose import enclose, enclose_root
+from dpcheck.numerics.enclose import enclose, enclose_norm
 from dpcheck.numerics.normal import normal_tail
 from dpcheck.numerics.rounding import TINY, UNIT, Array
 from dpcheck.numerics.side import Side
@@ -239,9 +239,7 @@ def gaussian_mu(parts: Parts) -> tuple[float, float] | None:
         return None
     if len(parts) == 1 and parts[0][1] == 1:
         return gaussians[0][0].mu, gaussians[0][0].mu
-    return enclose_root(
-        sum((Fraction(loss.mu) ** 2 * times for loss, times in gaussians), Fraction(0))
-    )
+    return enclose_norm((loss.mu, times) for loss, times in gaussians)
 
 
 class GaussianAccountant(Accountant):

@@ -13,7 +13,7 @@ from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.numerics.balls import above, below, precision
-from dpcheck.numerics.enclose import enclose
+from dpcheck.numerics.enclose import enclose, enclose_quotient
 
 
 @singledispatch
@@ -32,7 +32,7 @@ def _(loss: losses.LaplaceLoss) -> tuple[float, float]:
 
 @largest_loss.register
 def _(loss: losses.DiscreteLaplaceLoss) -> tuple[float, float]:
-    return enclose(Fraction(loss.shift) / Fraction(loss.scale))
+    return enclose_quotient(loss.shift, loss.scale)
 
 
 @largest_loss.register

@@ -29,23 +29,27 @@ from dpcheck.accounting.losses import (
     RevealedSizeLoss,
     SampledLaplaceLoss,
     SampledLoss,
+    SumLoss,
     WithoutReplacementLoss,
     WithReplacementLoss,
     WorstLoss,
     reverse,
 )
-from dpcheck.accounting.pld.allocation import AllocationPair
-from dpcheck.accounting.pld.coin import CoinPair
-from dpcheck.accounting.pld.densities import density_pair
 from dpcheck.accounting.pld.measures import group_pair, measure, sampled_atoms, sampled_pair
-from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
-from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, LossPair, common_span
-from dpcheck.accounting.pld.revealed import revealed_size_pair
-from dpcheck.accounting.pld.symmetric import (
+from dpcheck.accounting.pld.pairs.allocation import AllocationPair
+from dpcheck.accounting.pld.pairs.atomic import AtomicPair
+from dpcheck.accounting.pld.pairs.atoms import Atoms, common_span
+from dpcheck.accounting.pld.pairs.coin import CoinPair
+from dpcheck.accounting.pld.pairs.densities import density_pair
+from dpcheck.accounting.pld.pairs.mixtures import LaplacePair, Mixture, NormalPair
+from dpcheck.accounting.pld.pairs.pair import LossPair
+from dpcheck.accounting.pld.pairs.revealed import revealed_size_pair
+from dpcheck.accounting.pld.pairs.symmetric import (
     ReplacedSamplePair,
     WithoutReplacementPair,
     with_replacement_pair,
 )
+from dpcheck.accounting.pld.pairs.together import Listed, listed, may_be_listed, sum_pair, together
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import UNIT
 from dpcheck.numerics.side import Side
@@ -77,7 +81,7 @@ def supports(loss: Loss, side: Side = Side.UPPER) -> bool:
         return side is Side.UPPER
     if isinstance(loss, OppositeSampleLoss):
         return side is Side.LOWER
-    if isinstance(loss, SampledLoss):
+    if isinstance(loss, SampledLoss | SumLoss):
         return all(supports(part, side) for part, _ in loss.inner)
     if isinstance(loss, GroupedLoss):
         return side is Side.UPPER and loss.size <= LARGEST_GROUP and supports(loss.inner)
@@ -191,6 +195,9 @@ def _built(loss: Loss, side: Side) -> LossPair:
         return revealed_size_pair(loss.mu, loss.rate, loss.rows, backwards=loss.backwards)
     if isinstance(loss, DensityLoss):
         return density_pair(loss, side)
+    if isinstance(loss, SumLoss):
+        inner = [build(part, side) for part, _ in loss.inner]
+        return sum_pair(loss, [pair for pair in inner if isinstance(pair, AtomicPair)])
     return _atomic(loss)
 
 
@@ -335,7 +342,9 @@ def _discrete_laplace(scale: float, shift: int) -> LossPair:
 
 
 def merged(parts: Sequence[tuple[Loss, int]], side: Side) -> list[tuple[Loss, int]]:
-    """Equal losses counted together; all Gaussian ones as the one they compose to exactly."""
+    """Equal losses counted together; all Gaussian ones as the one they compose to exactly, different ones
+    of a few outcomes in groups whose outcomes are listed.
+    """
     counts: dict[Loss, int] = {}
     squares: list[float] = []
     for loss, count in parts:
@@ -348,4 +357,14 @@ def merged(parts: Sequence[tuple[Loss, int]], side: Side) -> list[tuple[Loss, in
     if math.fsum(squares) > 0:
         slip = 8 * UNIT if side is Side.UPPER else -8 * UNIT
         counts[GaussianLoss(math.sqrt(math.fsum(squares)) * (1 + slip))] = 1
-    return list(counts.items())
+    if len(counts) < 2:
+        return list(counts.items())
+    alone: list[tuple[Loss, int]] = []
+    few: list[Listed] = []
+    for loss, count in counts.items():
+        one = listed(loss, count, build(loss, side)) if may_be_listed(loss, count) else None
+        if one is None:
+            alone.append((loss, count))
+        else:
+            few.append(one)
+    return alone + together(few)

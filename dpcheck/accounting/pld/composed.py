@@ -26,16 +26,14 @@ from dpcheck.accounting.pld.reuse import (
     picture,
     planned,
 )
-from dpcheck.accounting.pld.window import (
-    Cumulants,
-    smallest,
-)
+from dpcheck.accounting.pld.window import Cumulants, smallest
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.opposite import opposite_divergence, opposite_noise
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
+from dpcheck.numerics.series import Window
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import Spectrum, Window, spectrum
+from dpcheck.numerics.spectrum import Spectrum, spectrum
 from dpcheck.numerics.tilted import Convolution, Profile
 
 # Error allowance, relative to delta, above which a point is computed again at its own tilt.
@@ -125,6 +123,8 @@ class ComposedLoss:
 
     def rough_epsilon(self, delta: float, spare: float) -> float:
         """The epsilon that a lattice which may cost `spare` proves; infinite where it proves none."""
+        if not self.parts:
+            return 0.0
         value = self._solution(self._shared_spectrum(delta, spare), delta).value
         return math.inf if math.isnan(value) else value
 
@@ -184,7 +184,7 @@ class ComposedLoss:
         if found is None or terms is None:
             return math.inf
         parabola, epsilon = found
-        parts = [(f.loss, n) for f, n in zip(terms.factors, self.counts, strict=True)]
+        parts = [(law.loss, n) for law, n in zip(terms.laws, self.counts, strict=True)]
         return epsilon if opposite_divergence(parts, epsilon, parabola) <= delta else math.inf
 
     def _plan(self, delta: float) -> tuple[TiltPlan, Hashable]:
@@ -244,7 +244,7 @@ class ComposedLoss:
         """The lattice measures and the window that a solution was found with."""
         if solution.terms is None:
             raise CannotCertify("a loss without a finite part is not composed on a lattice.")
-        losses = [factor.loss for factor in solution.terms.factors]
+        losses = [law.loss for law in solution.terms.laws]
         return list(zip(losses, self.counts, strict=True)), solution.terms.placed(self.counts)
 
     def delta(self, epsilons: npt.ArrayLike, enough: Array | None = None) -> Array:

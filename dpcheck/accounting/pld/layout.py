@@ -11,15 +11,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpcheck.accounting.pld.grading import graded
-from dpcheck.accounting.pld.pairs import SmoothPair
+from dpcheck.accounting.pld.pairs.pair import SmoothPair
 from dpcheck.accounting.pld.window import (
     MAX_POINTS,
     Cumulants,
     Reach,
     allowed_cost,
     fitted,
+    given_away,
     loss_ranges,
-    moved_down,
     reach,
     spread_cost,
     too_many_points,
@@ -27,8 +27,8 @@ from dpcheck.accounting.pld.window import (
 from dpcheck.numerics.fourier import fast_size
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import Array
+from dpcheck.numerics.series import Window
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import Window
 
 FEW = 100
 # Uses from which a sum averages over cells that are wide.
@@ -65,7 +65,7 @@ def laid_out(
         for _ in range(FINER):
             large = 3 * max(plan.high - plan.low, widest) > step * MAX_POINTS
             most = 1.5 * float(_allowed(side, cumulants, plan, step))
-            if large or tilt * step < FINEST or moved_down(losses) <= most:
+            if large or tilt * step < FINEST or given_away(cumulants, losses, tilt) <= most:
                 break
             step /= 3
             losses = _lattice_losses(side, cumulants, tilt, ranges, step)
@@ -104,7 +104,8 @@ def _step(side: Side, cumulants: Cumulants, plan: Reach, spare: float, widest: f
 
 def _allowed(side: Side, cumulants: Cumulants, plan: Reach, step: Array | float) -> Array:
     """The epsilon the lattice may cost."""
-    lone = side is Side.LOWER and any(pair.loose_atoms for pair, *_ in cumulants.parts)
+    loose = [pair.loose_atoms > 0 for pair, *_ in cumulants.parts]
+    lone = sum(loose) if side is Side.LOWER else 0
     return allowed_cost(plan, step, ACCURACY[side], lone=lone)
 
 

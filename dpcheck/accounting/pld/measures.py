@@ -19,7 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, LossPair, common_span
+from dpcheck.accounting.pld.pairs.atomic import AtomicPair
+from dpcheck.accounting.pld.pairs.atoms import Atoms, common_span
+from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.pld.window import Cumulants
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss

@@ -25,13 +25,12 @@ from dpcheck.accounting.losses import (
 )
 from dpcheck.accounting.pld.build import build
 from dpcheck.accounting.pld.window import Cumulants, reach
+from dpcheck.numerics.merging import FEW_USES
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Spectrum
 
 # Counts are planned in steps of this ratio; within it a window still fits.
 BAND = 1.08
-# Counts up to here are planned one by one.
-FEW = 20
 # Epsilons whose log delta is estimated to lie within this of each other share a plan.
 DELTA_BAND = 3.0
 # How often a delta is estimated before it is planned for, and the smallest log delta that is.
@@ -47,7 +46,7 @@ def banded(count: int) -> int:
     >>> banded(7), banded(1000), banded(1001)
     (7, 1019, 1019)
     """
-    if count <= FEW:
+    if count <= FEW_USES:  # planned one by one, and so may be added up with others
         return count
     return round(BAND ** round(math.log(count) / math.log(BAND)))
 
@@ -197,10 +196,9 @@ class Shelf:
 
 
 def _size(terms: Spectrum) -> int:
-    arrays = [
-        (f.x, f.levels, f.loss.masses, f.turn, f.log_modulus, f.spread) for f in terms.factors
-    ]
-    return terms.active.nbytes + sum(array.nbytes for group in arrays for array in group)
+    laws = [(law.x, law.levels, law.loss.masses) for law in terms.laws]
+    factors = [(f.turn, f.log_modulus, f.spread) for f in terms.factors]
+    return terms.active.nbytes + sum(array.nbytes for group in laws + factors for array in group)
 
 
 SPECTRA = Shelf()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpcheck.accounting.pld.pairs import LossPair
+from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import Array
@@ -281,18 +281,24 @@ def smallest(shifts: Array, room: float) -> list[int]:
 
 
 # Lattices of more points than this are given less accuracy, this share of epsilon: any, and those of lone
-# atoms from below. Of these, lattices of few points are given more, a quarter of the share.
+# atoms from below, of a few losses or of many different ones, which no lattice has on its points. Of a few,
+# lattices of few points are given more, a quarter of the share.
 EASED, EASED_ATOMS, FEW_POINTS = (2**19, 2.5e-4), (2**17, 9e-4), 2**14
+MANY_KINDS, EASED_KINDS = 16, (0, 2e-3)
 
 
 def allowed_cost(
-    plan: Reach, step: Array | float, accuracy: tuple[float, float], *, lone: bool
+    plan: Reach, step: Array | float, accuracy: tuple[float, float], *, lone: int
 ) -> Array:
-    """The epsilon that a lattice of each step may cost, for a relative and an absolute accuracy."""
-    (relative, absolute), (points, share) = accuracy, EASED_ATOMS if lone else EASED
+    """The epsilon that a lattice of each step may cost, for a relative and an absolute accuracy.
+
+    `lone` is the number of different losses with lone atoms below; none matter above.
+    """
+    relative, absolute = accuracy
+    points, share = EASED_KINDS if lone >= MANY_KINDS else EASED_ATOMS if lone else EASED
     needed = (plan.high - plan.low) / np.asarray(step)
     shares = np.where(needed > points, max(relative, share), relative)
-    if lone:
+    if 0 < lone < MANY_KINDS:
         shares = np.where(needed <= FEW_POINTS, relative / 4, shares)
     return np.asarray(shares * abs(plan.center) + absolute)
 
@@ -343,7 +349,18 @@ def loss_ranges(cumulants: Cumulants, tilt: float) -> list[tuple[float, float]]:
     return found
 
 
-def moved_down(losses: Sequence[tuple[LatticeLoss, int]]) -> float:
-    """About how much loss lower lattices gave away: what their Q-masses have too much."""
-    levels = ((loss, count, np.maximum(loss.levels, -700.0)) for loss, count in losses)
-    return sum(count * max(float(loss.masses @ np.exp(-at)) - 1, 0.0) for loss, count, at in levels)
+def given_away(
+    cumulants: Cumulants, losses: Sequence[tuple[LatticeLoss, int]], tilt: float
+) -> float:
+    """About how much loss lower lattices gave away: what their Q-masses have too much, or what listed
+    outcomes lack in their logarithmic moments.
+    """
+    moved = lacking = 0.0
+    for (loss, count), (pair, _, nodes, logs) in zip(losses, cumulants.parts, strict=True):
+        levels = np.maximum(loss.levels, -700.0)
+        moved += count * max(float(loss.masses @ np.exp(-levels)) - 1, 0.0)
+        if pair.listed:
+            with np.errstate(divide="ignore"):
+                lack = _log_sum(logs + tilt * nodes) - _log_sum(np.log(loss.masses) + tilt * levels)
+            lacking += count * max(lack, 0.0) / tilt
+    return max(moved, lacking)

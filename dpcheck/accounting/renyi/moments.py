@@ -221,7 +221,7 @@ def excess_log_moments(shift: float, most: int) -> tuple[Floats, Floats]:
     return positive[: most - 1], both[: most - 1]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)  # of up to 4 kilobytes: a composition may have hundreds of shifts
 def _excess_table(shift: float, most: int) -> tuple[Floats, Floats]:
     j = np.arange(2, most + 1, dtype=np.float64)
     root, centre = np.sqrt(j), shift / 2  # r = 1 at the centre

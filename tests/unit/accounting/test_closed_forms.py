@@ -11,7 +11,7 @@ import pytest
 import dpcheck
 from dpcheck.accounting.accountants.gaussian import gdp_epsilon
 from dpcheck.accounting.accountants.optimal import optimal_composition
-from dpcheck.accounting.pld.pairs import Atoms, atoms_epsilon
+from dpcheck.accounting.pld.pairs.atoms import Atoms, atoms_epsilon
 from dpcheck.numerics.side import Side
 
 mp.mp.dps = 60

@@ -12,7 +12,15 @@ import dpcheck
 from dpcheck.accounting.accountants.best import METHODS
 from dpcheck.core.errors import UnsupportedAdjacency
 from dpcheck.core.events.event import Moved
-from dpcheck.numerics.enclose import enclose, enclose_root
+from dpcheck.numerics.enclose import (
+    enclose,
+    enclose_norm,
+    enclose_product,
+    enclose_quotient,
+    enclose_ratio,
+    enclose_root,
+    enclose_root_ratio,
+)
 
 mp = mpmath.mp.clone()
 mp.dps = 60
@@ -118,6 +126,26 @@ def test_enclosures_at_the_ends_of_the_range():
     assert enclose(Fraction(1, 10**400)) == (0.0, math.ulp(0.0))
     assert enclose(Fraction(-1, 10**400)) == (-math.ulp(0.0), 0.0)
     assert enclose(Fraction(10**400)) == (math.nextafter(math.inf, 0.0), math.inf)
+
+
+@pytest.mark.parametrize("value", [0.1, 1.0, 3e-308, 7.3e300, 2.0**-1074 * 3, 12345.678])
+@pytest.mark.parametrize("times", [1, 2, 3, 10**15])
+def test_enclosures_without_fractions_are_those_of_fractions(value, times):
+    assert enclose_quotient(times, value) == enclose(times / Fraction(value))
+    assert enclose_product(value, times) == enclose(times * Fraction(value))
+    above, below = value.as_integer_ratio()
+    assert enclose_ratio(6 * above, 6 * below) == (value, value)
+    assert enclose_root_ratio(6 * times * above, 6 * below) == enclose_root(times * Fraction(value))
+
+
+def test_norms_are_those_of_exact_sums():
+    rng = np.random.default_rng(4)
+    values = [(float(10.0 ** rng.uniform(-300, 10)), int(rng.integers(1, 99))) for _ in range(30)]
+    values += [(0.1, 3), (2.0**-1074, 5), (0.0, 2)]
+    exact = sum((Fraction(value) ** 2 * times for value, times in values), Fraction(0))
+    assert enclose_norm(values) == enclose_root(exact)
+    assert enclose_norm([]) == (0.0, 0.0)
+    assert enclose_norm([(3.0, 1), (4.0, 1)]) == (5.0, 5.0)
 
 
 def discrete_gaussian_divergence(scale, shift, order):

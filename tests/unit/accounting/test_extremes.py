@@ -10,9 +10,9 @@ import pytest
 from mpmath import mp
 
 import dpcheck
-from dpcheck.accounting.pld.coin import CoinPair
-from dpcheck.accounting.pld.mixtures import Mixture, NormalPair
-from dpcheck.accounting.pld.symmetric import WithoutReplacementPair
+from dpcheck.accounting.pld.pairs.coin import CoinPair
+from dpcheck.accounting.pld.pairs.mixtures import Mixture, NormalPair
+from dpcheck.accounting.pld.pairs.symmetric import WithoutReplacementPair
 from dpcheck.accounting.renyi.moments import mixture_log_moments
 from dpcheck.core.errors import CannotCertify, DpcheckError
 from dpcheck.numerics.enclose import LARGEST

@@ -18,7 +18,7 @@ from dpcheck.accounting.accountants.pure import composed_largest_loss, largest_l
 from dpcheck.accounting.curves import from_curve
 from dpcheck.accounting.pld.build import build
 from dpcheck.accounting.pld.distribution import pld_epsilon
-from dpcheck.accounting.pld.pairs import ATOM_UNITS
+from dpcheck.accounting.pld.pairs.atoms import ATOM_UNITS
 from dpcheck.accounting.renyi.divergence import composed_renyi, renyi
 from dpcheck.accounting.renyi.lower import composed_renyi_lower, renyi_lower
 from dpcheck.accounting.renyi.moments import (

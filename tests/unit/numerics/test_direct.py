@@ -8,7 +8,13 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpcheck.numerics.direct import direct_error, low_coefficients, low_frequencies
+from dpcheck.numerics.direct import (
+    MANY,
+    direct_error,
+    heavy_frequencies,
+    low_coefficients,
+    low_frequencies,
+)
 
 FLAT = 80.0
 
@@ -64,6 +70,39 @@ def test_a_law_on_every_other_point_is_not_flat_at_the_highest_frequency() -> No
 def test_few_steps_have_no_flat_frequencies() -> None:
     """Three steps leave no frequency below e^-50."""
     assert low_frequencies([(np.full(8, 1 / 8), 3)], 1024, FLAT) is None
+
+
+def _logs(laws: list[tuple[np.ndarray, int]], size: int) -> np.ndarray:
+    """The logarithm of the product at every frequency, by full transforms."""
+    total = np.zeros(size // 2 + 1)
+    for x, count in laws:
+        circle = np.bincount(np.arange(len(x)) % size, weights=x, minlength=size)
+        total += count * np.log(np.maximum(np.abs(np.fft.rfft(circle)), 1e-300))
+    return total
+
+
+@pytest.mark.parametrize("longest", [300, 5000])
+def test_pairs_of_heavy_masses_bound_every_frequency(longest: int) -> None:
+    """Two atoms far apart and little between them, no distance twice; some longer than the window."""
+    rng, size, laws = np.random.default_rng(longest), 4096, []
+    for _ in range(900):
+        x = np.full(int(rng.integers(longest // 2, longest)), 1e-7)
+        x[0], x[-1] = rng.uniform(0.3, 0.6), 0.4
+        laws.append((x / x.sum(), int(rng.integers(1, 3))))
+    assert low_frequencies(laws, size, FLAT) is None
+    few = heavy_frequencies(laws, size, FLAT)
+    assert few is not None
+    assert few < 100
+    assert (_logs(laws, size)[few:] <= -FLAT).all()
+
+
+def test_heavy_masses_say_nothing_where_nothing_is_flat() -> None:
+    """On every other point the highest frequency is as large as the lowest; few laws are not looked at."""
+    x = np.zeros(41)
+    x[[0, 40]] = 0.5
+    assert heavy_frequencies([(x, 50)] * MANY, 1024, FLAT) == 1024 // 2 + 1
+    assert heavy_frequencies([(x, 10**6)] * (MANY - 1), 1024, FLAT) is None
+    assert heavy_frequencies([(x, 1)] * MANY, 1024, FLAT) is None
 
 
 @pytest.mark.parametrize("length", [1, 2, 63, 64, 65, 500])

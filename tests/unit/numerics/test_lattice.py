@@ -8,8 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, NormalPair
-from dpcheck.accounting.pld.pairs import AtomicPair, Atoms, common_span
+from dpcheck.accounting.pld.pairs.atomic import AtomicPair
+from dpcheck.accounting.pld.pairs.atoms import Atoms, common_span
+from dpcheck.accounting.pld.pairs.mixtures import LaplacePair, Mixture, NormalPair
 from dpcheck.numerics.lattice import Lattice, LatticeLoss, pool
 
 

@@ -12,8 +12,8 @@ from flint import arb
 from dpcheck.numerics import tilted
 from dpcheck.numerics.balls import precision
 from dpcheck.numerics.lattice import Lattice, LatticeLoss
+from dpcheck.numerics.series import Window
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import Window
 from dpcheck.numerics.tilted import Convolution, compose
 from dpcheck.numerics.uses import InfiniteMass
 

@@ -8,8 +8,8 @@ from flint import arb, arb_poly
 
 from dpcheck.accounting.pld.verify.refusals import contradiction
 from dpcheck.numerics.lattice import LatticeLoss
+from dpcheck.numerics.series import Window
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import Window
 
 
 def check_composition(

@@ -22,11 +22,12 @@ from dpcheck.accounting.losses import (
     FiniteLoss,
     Loss,
     ResponseLoss,
+    SumLoss,
     WithoutReplacementLoss,
     WorstLoss,
 )
 from dpcheck.accounting.pld.build import build
-from dpcheck.accounting.pld.mixtures import LaplacePair, Mixture, MixturePair
+from dpcheck.accounting.pld.pairs.mixtures import LaplacePair, Mixture, MixturePair
 from dpcheck.accounting.pld.verify.refusals import too_much
 from dpcheck.numerics.rounding import UNIT
 from dpcheck.numerics.side import Side
@@ -59,7 +60,13 @@ def curve_of(loss: Loss, side: Side) -> Curve:
     if isinstance(loss, WorstLoss) and all(len(way) == 1 == way[0][1] for way in loss.options):
         return WorstCurve([curve_of(way[0][0], side) for way in loss.options])
     if isinstance(
-        loss, ResponseLoss | BoundedLoss | FiniteLoss | DiscreteLaplaceLoss | DiscreteGaussianLoss
+        loss,
+        ResponseLoss
+        | BoundedLoss
+        | FiniteLoss
+        | DiscreteLaplaceLoss
+        | DiscreteGaussianLoss
+        | SumLoss,
     ):
         return AtomCurve(*outcomes(loss))
     if isinstance(loss, WithoutReplacementLoss):
@@ -303,6 +310,8 @@ class WorstCurve(Curve):
 
 def outcomes(loss: Loss) -> tuple[list[arb], list[arb], arb, float]:
     """(p, q, P-mass that Q does not have, bound on the P-mass left out) from the definition."""
+    if isinstance(loss, SumLoss):
+        return _combinations(loss)
     if isinstance(loss, BoundedLoss):
         loss = ResponseLoss(loss.epsilon)
     if isinstance(loss, ResponseLoss):
@@ -323,6 +332,20 @@ def outcomes(loss: Loss) -> tuple[list[arb], list[arb], arb, float]:
         return _integer_laplace(arb(loss.scale), abs(loss.shift))
     assert isinstance(loss, DiscreteGaussianLoss)
     return _integer_gaussian(loss.scale, abs(loss.shift))
+
+
+def _combinations(loss: SumLoss) -> tuple[list[arb], list[arb], arb, float]:
+    """Every combination of outcomes, each of which both sides have."""
+    p, q = [arb(1)], [arb(1)]
+    for part, count in loss.inner:
+        part_p, part_q, certain, rest = outcomes(part)
+        if rest or not certain == 0:
+            raise too_much("outcomes that one side does not have, taken together with others")
+        for _ in range(count):
+            p, q = (
+                [a * b for a in known for b in new] for known, new in ((p, part_p), (q, part_q))
+            )
+    return p, q, arb(0), 0.0
 
 
 def _integer_laplace(scale: arb, shift: int) -> tuple[list[arb], list[arb], arb, float]:

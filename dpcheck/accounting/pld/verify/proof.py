@@ -23,8 +23,8 @@ from dpcheck.accounting.pld.verify.refusals import too_much
 from dpcheck.core.bound import Bound
 from dpcheck.numerics.balls import above, precision
 from dpcheck.numerics.lattice import LatticeLoss
+from dpcheck.numerics.series import Window
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import Window
 
 MAX_POINTS = 600_000
 BITS = 160

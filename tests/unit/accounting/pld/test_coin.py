@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dpcheck.accounting.batches import worst_case
-from dpcheck.accounting.pld import symmetric
 from dpcheck.accounting.pld.build import build
-from dpcheck.accounting.pld.coin import CoinPair, SymmetricCoin
-from dpcheck.accounting.pld.symmetric import WithoutReplacementPair
+from dpcheck.accounting.pld.pairs import symmetric
+from dpcheck.accounting.pld.pairs.coin import CoinPair, SymmetricCoin
+from dpcheck.accounting.pld.pairs.symmetric import WithoutReplacementPair
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.training import RealisedBatchGaussian
 from dpcheck.numerics.side import Side

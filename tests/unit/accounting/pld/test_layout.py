@@ -11,7 +11,7 @@ from dpcheck.accounting.losses import FiniteLoss, GaussianMixtureLoss, SampledLa
 from dpcheck.accounting.pld import distribution, layout
 from dpcheck.accounting.pld.distribution import ComposedLoss, worse_epsilon
 from dpcheck.accounting.pld.grading import graded
-from dpcheck.accounting.pld.mixtures import Mixture, NormalPair
+from dpcheck.accounting.pld.pairs.mixtures import Mixture, NormalPair
 from dpcheck.accounting.pld.reuse import SPECTRA
 from dpcheck.accounting.pld.window import Cumulants, loss_ranges
 from dpcheck.numerics.side import Side

@@ -10,8 +10,8 @@ import pytest
 
 from dpcheck.accounting.losses import GaussianMixtureLoss
 from dpcheck.accounting.pld.build import build
-from dpcheck.accounting.pld.pairs import SmoothPair
-from dpcheck.accounting.pld.steep import find_end
+from dpcheck.accounting.pld.pairs.pair import SmoothPair
+from dpcheck.accounting.pld.pairs.steep import find_end
 from dpcheck.numerics.side import Side
 
 CASES = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from dpcheck.accounting.pld.symmetric import WithoutReplacementPair
+from dpcheck.accounting.pld.pairs.symmetric import WithoutReplacementPair
 
 
 @pytest.mark.parametrize("low", [0.0, 0.003, 1.0, 2.5])

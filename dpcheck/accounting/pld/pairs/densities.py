@@ -16,7 +16,8 @@ import numpy as np
 from flint import acb, arb
 
 from dpcheck.accounting.losses import DensityLoss
-from dpcheck.accounting.pld.pairs import AtomicPair, Atoms
+from dpcheck.accounting.pld.pairs.atomic import AtomicPair
+from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.rounding import UNIT

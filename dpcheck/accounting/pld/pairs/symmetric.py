@@ -12,8 +12,8 @@ from abc import abstractmethod
 
 import numpy as np
 
-from dpcheck.accounting.pld.mixtures import REACH
-from dpcheck.accounting.pld.pairs import LossPair
+from dpcheck.accounting.pld.pairs.mixtures import REACH
+from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import Cells, Lattice, LatticeLoss, spread
 from dpcheck.numerics.normal import LAST, normal_tail

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpcheck.accounting.pld.pairs import LossPair
-from dpcheck.accounting.pld.symmetric import SymmetricPair
+from dpcheck.accounting.pld.pairs.pair import LossPair
+from dpcheck.accounting.pld.pairs.symmetric import SymmetricPair
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import UNIT, Array

@@ -22,7 +22,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcheck.accounting.pld.pairs import AtomicPair, Atoms
+from dpcheck.accounting.pld.pairs.atomic import AtomicPair
+from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import UNIT, Array, Indices
 from dpcheck.numerics.side import Side

@@ -14,8 +14,9 @@ import math
 
 import numpy as np
 
-from dpcheck.accounting.pld.mixtures import Mixture, NormalPair
-from dpcheck.accounting.pld.pairs import AtomicPair, Atoms
+from dpcheck.accounting.pld.pairs.atomic import AtomicPair
+from dpcheck.accounting.pld.pairs.atoms import Atoms
+from dpcheck.accounting.pld.pairs.mixtures import Mixture, NormalPair
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, UNIT
 from dpcheck.numerics.tails import binomial_masses

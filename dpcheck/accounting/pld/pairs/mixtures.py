@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dpcheck.accounting.pld.pairs import Atoms, SmoothPair
+from dpcheck.accounting.pld.pairs.atoms import Atoms
+from dpcheck.accounting.pld.pairs.pair import SmoothPair
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tails import laplace_masses, normal_masses

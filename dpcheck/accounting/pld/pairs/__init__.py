@@ -1,0 +1,1 @@
+"""Pairs (P, Q) that can be put on a lattice from either side."""
