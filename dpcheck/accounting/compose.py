@@ -18,7 +18,6 @@ from typing import NamedTuple, TypeVar
 from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
 from dpcheck.accounting.assumptions import ARITHMETIC
 from dpcheck.accounting.losses import (
-    NO_LOSS,
     BoundedLoss,
     BoundedRangeLoss,
     ConcentratedLoss,
@@ -28,12 +27,14 @@ from dpcheck.accounting.losses import (
     LaplaceLoss,
     Loss,
     LossBounds,
+    Parts,
     PoissonSelectedLoss,
     ResponseLoss,
     SampledLoss,
     SelectedLoss,
     UnboundedLoss,
     WorstLoss,
+    one_run,
 )
 from dpcheck.accounting.streams import sampled_turns
 from dpcheck.accounting.worst_case import stated_under, worst_case
@@ -191,7 +192,7 @@ def _sampled(node: Sampled, task: _Task) -> tuple[LossBounds, ...]:
         upper: Loss = SampledLoss(tuple((b.upper, times) for b, times in profile), node.rate)
         if task.group > 1:
             upper = GroupedLoss(upper, task.group)
-        known = tuple((b.lower, times) for b, times in profile if b.lower is not None)
+        known = _known(profile)
         lower = SampledLoss(known, node.rate) if known else None
         assumes = tuple(dict.fromkeys(text for b, _ in profile for text in b.assumes))
         result.append(LossBounds(upper, lower, assumes=assumes))
@@ -222,10 +223,7 @@ def _gaussians_together(event: Event) -> tuple[float, float] | None:
 
 
 def _selected(node: RandomStopping | PoissonStopping, task: _Task) -> Counter[LossBounds]:
-    """The selection from above; from below what one run costs, where there is always one.
-
-    Below: where all runs score alike the first is released, an ordinary run.
-    """
+    """The selection among the pairs that dominate a run, and among those a run contains."""
     options = profiles(node.event, task.adjacency, task.group, task.stated)
     inner: tuple[tuple[Loss, int], ...] = ((_worst(options), 1),)
     if len(options) == 1:
@@ -234,17 +232,26 @@ def _selected(node: RandomStopping | PoissonStopping, task: _Task) -> Counter[Lo
         reason = "selection over runs that may fail with positive probability is not accounted"
         return Counter({LossBounds(UnboundedLoss(reason), None): task.times})
     assumes = tuple(dict.fromkeys(text for o in options for b, _ in o for text in b.assumes))
+    known = _known(options[0]) if len(options) == 1 else ()
     if isinstance(node, PoissonStopping):
         # Its Renyi divergences are bounded from the curve of one run, which a lattice may prove.
         assumes = (*assumes, ARITHMETIC)
-        drawn = LossBounds(PoissonSelectedLoss(inner, node.mean), None, assumes=assumes)
-        return Counter({drawn: task.times})
-    upper = LossBounds(SelectedLoss(inner, node.shape, node.stop), None, assumes=assumes)
-    found = Counter({upper: task.times})
-    for bounds, times in options[0] if len(options) == 1 else ():
-        if bounds.lower is not None:
-            found[LossBounds(NO_LOSS, bounds.lower)] += times * task.times
-    return found
+        return Counter(
+            {_both_sides(PoissonSelectedLoss(inner, node.mean), known, assumes): task.times}
+        )
+    best = SelectedLoss(inner, node.shape, node.stop)
+    return Counter({_both_sides(best, known, assumes): task.times})
+
+
+def _both_sides(
+    best: SelectedLoss | PoissonSelectedLoss, known: Parts, assumes: tuple[str, ...]
+) -> LossBounds:
+    return LossBounds(best, replace(best, inner=known) if known else None, assumes=assumes)
+
+
+def _known(profile: Profile) -> Parts:
+    """What the runs of a composition contain."""
+    return one_run((b.lower, times) for b, times in profile if b.lower is not None)
 
 
 def _expand(

@@ -7,7 +7,7 @@ output with the record, Q without it; `reverse` swaps them where that matters.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -343,6 +343,20 @@ def reverse(loss: Loss) -> Loss:
     if isinstance(loss, WorstLoss):
         return WorstLoss(tuple(reverse_parts(option) for option in loss.options))
     return loss
+
+
+def one_run(parts: Iterable[tuple[Loss, int]]) -> Parts:
+    """What a composition contains with one run for each selection, where there always is one.
+
+    Where all runs score alike the first is released, an ordinary run.
+    """
+    found: list[tuple[Loss, int]] = []
+    for loss, times in parts:
+        if isinstance(loss, SelectedLoss):
+            found += [(inner, count * times) for inner, count in loss.inner]
+        elif not isinstance(loss, PoissonSelectedLoss):
+            found.append((loss, times))
+    return tuple(found)
 
 
 def reverse_parts(parts: Parts) -> Parts:

@@ -14,7 +14,15 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpcheck.accounting.compose import Profile
-from dpcheck.accounting.losses import NO_LOSS, Loss, Parts, ResponseLoss
+from dpcheck.accounting.losses import (
+    NO_LOSS,
+    Loss,
+    Parts,
+    PoissonSelectedLoss,
+    ResponseLoss,
+    SelectedLoss,
+    one_run,
+)
 from dpcheck.numerics.side import Side
 
 NO_LEAK = Fraction(0)
@@ -26,6 +34,8 @@ class OneSide(NamedTuple):
     parts: Parts
     leak: Fraction
     failure: float
+    #: Below: the selection that all of it is, where it is one; `parts` are then those of one run.
+    selected: SelectedLoss | PoissonSelectedLoss | None = None
 
 
 def upper_side(profile: Profile) -> OneSide:
@@ -36,8 +46,13 @@ def upper_side(profile: Profile) -> OneSide:
 
 def lower_side(profile: Profile) -> OneSide:
     """The pairs the composition contains; leaves without a known one are dropped, which only lowers."""
-    known = ((b.lower, t) for b, t in profile if b.lower is not None and not b.failure)
-    return _without_leaks(known, 0.0, Side.LOWER)
+    known = [(b.lower, t) for b, t in profile if b.lower is not None and not b.failure]
+    side = _without_leaks(one_run(known), 0.0, Side.LOWER)
+    only, times = known[0] if len(known) == 1 else (None, 0)
+    if times == 1 and isinstance(only, SelectedLoss | PoissonSelectedLoss):
+        leaks = any(isinstance(loss, ResponseLoss) and loss.delta > 0 for loss, _ in only.inner)
+        return side if leaks else side._replace(selected=only)
+    return side
 
 
 def _without_leaks(parts: Iterable[tuple[Loss, int]], failure: float, side: Side) -> OneSide:

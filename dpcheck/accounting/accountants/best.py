@@ -17,6 +17,7 @@ from dpcheck.accounting.accountants.optimal import OptimalAccountant, response_e
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiClassic, RenyiImproved, RenyiOptimal
 from dpcheck.accounting.accountants.selected import SelectionAccountant
+from dpcheck.accounting.accountants.selected_below import selected_epsilon
 from dpcheck.accounting.accountants.variation import VariationAccountant
 from dpcheck.accounting.assumptions import ARITHMETIC, PLAIN_ARITHMETIC
 from dpcheck.accounting.compose import Profile
@@ -68,6 +69,7 @@ _PLAIN = frozenset(
 )
 # Those that may rest on the lattice of the privacy-loss distribution.
 _BY_LATTICE = frozenset((AccountingMethod.DISTRIBUTION.value, AccountingMethod.SELECTION.value))
+_SELECTION = AccountingMethod.SELECTION.value
 _ALIASES = {"rdp": AccountingMethod.RENYI_OPTIMAL.value}
 
 
@@ -136,11 +138,16 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
     side, known, alone = upper_side(profile), lower_side(profile), len(chosen) == 1
     room = 1.0 if alone else room_below(known, delta)
     lowers = {"leak": math.inf if room < 0 else 0.0}
+    if known.selected and 0 <= room < 1:
+        lowers[_SELECTION] = selected_epsilon(known.selected, room)
+        # One run is asked where that proves nothing, and at delta 0, where it is exact.
+        room = 1.0 if lowers[_SELECTION] and room else room
     uppers: dict[str, float] = {}
     for accountant in _in_turn(chosen, side):
         name = accountant.method.value
         if 0 <= room < 1:
-            lowers[name] = accountant.epsilon_lower(known.parts, room)
+            found = accountant.epsilon_lower(known.parts, room)
+            lowers[name] = max(lowers.get(name, 0.0), found)
         lower = max(lowers.values())
         value = epsilon_upper(side, delta, accountant)
         if alone and math.isinf(value) and side.parts and delta > side.leak:
@@ -286,6 +293,8 @@ def epsilon_lower(side: OneSide, delta: float) -> float:
     room = room_below(side, delta)
     if room < 0:
         return math.inf
+    if side.selected and room < 1 and (found := selected_epsilon(side.selected, room)):
+        return found
     return 0.0 if room >= 1 else max(a.epsilon_lower(side.parts, room) for a in accountants())
 
 

@@ -13,14 +13,15 @@ from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss, Parts
-from dpcheck.accounting.pld.distribution import compose as compose_pld
 from dpcheck.accounting.pld.distribution import (
+    ComposedLoss,
     likely_worse,
     pld_tradeoff,
     supports,
     worse_deltas,
     worse_epsilon,
 )
+from dpcheck.accounting.pld.distribution import compose as compose_pld
 from dpcheck.accounting.sides import OneSide
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import TINY, UNIT, Array
@@ -156,6 +157,12 @@ class DistributionAccountant(Accountant):
         kept = tuple(_without_choices(_without_negligible(parts)[0]))
         if kept and delta > 0:
             compose_pld(kept, Side.UPPER).epsilon(delta)
+
+
+def lower_composition(parts: Parts, delta: float) -> ComposedLoss | None:
+    """What has a lower lattice, in the direction that is likely worse at `delta`; None without any."""
+    known = _with_lower_lattice(parts)
+    return likely_worse(list(_ways(known)), delta, Side.LOWER).lean(delta)[0] if known else None
 
 
 def drawn_loss(parts: Parts) -> tuple[Array, Array] | None:

@@ -21,7 +21,7 @@ from dpcheck.numerics.rounding import TINY, UNIT, Array
 from dpcheck.numerics.side import Side
 
 
-def _normal(x: arb) -> arb:
+def normal(x: arb) -> arb:
     """The normal distribution function."""
     return (-x * arb(0.5).sqrt()).erfc() / 2
 
@@ -51,9 +51,9 @@ def _delta_ball(mu: float, epsilon: float) -> arb:
     if far > _FAR:
         # e^eps Phi(-far) = phi(near) (1 - Phi(far))/phi(far), without e^eps.
         density = (-near * near / 2).exp() / (2 * arb.pi()).sqrt()
-        left = _normal(near) if near > -_FAR else density * _mills(-near)
+        left = normal(near) if near > -_FAR else density * _mills(-near)
         return left - density * _mills(far)
-    return _normal(near) - e.exp() * _normal(-far)
+    return normal(near) - e.exp() * normal(-far)
 
 
 def gdp_delta(mu: float, epsilon: float) -> tuple[float, float]:
@@ -223,10 +223,10 @@ def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float
         while len(ends) < 2 and slip < 1:
             for loose in (True, False):
                 x = near - slip * (1 + abs(near)) if loose else near + slip * (1 + abs(near))
-                rate = _normal(-arb(x))
+                rate = normal(-arb(x))
                 proved = rate >= false_positives if loose else rate <= false_positives
                 if loose not in ends and proved:
-                    missed = _normal(arb(x) - arb(mu))
+                    missed = normal(arb(x) - arb(mu))
                     ends[loose] = below(missed) if loose else above(missed)
             slip *= 4
     return max(0.0, ends.get(True, 0.0)), min(1.0, ends.get(False, 1.0))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,14 @@ from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.pld.build import supports
 from dpcheck.accounting.pld.composed import ComposedLoss
 from dpcheck.accounting.pld.measures import lower_hull
-from dpcheck.accounting.pld.reuse import banded, raised
+from dpcheck.accounting.pld.reuse import banded, planned, raised
 from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.side import Side
 
 __all__ = [
+    "Bulk",
     "ComposedLoss",
+    "bulk",
     "compose",
     "likely_worse",
     "lower_hull",
@@ -100,6 +103,21 @@ def likely_worse(ways: Sequence[Parts], delta: float, side: Side) -> ComposedLos
         return compose(ways[0], side)
     estimates = _estimates(tuple(map(_banded, ways)), side, round(math.log(delta)))
     return compose(ways[int(estimates[0] < estimates[1])], side)
+
+
+class Bulk(NamedTuple):
+    """About mean and standard deviation of a composed loss, and the tilt for a delta; for planning only."""
+
+    mean: float
+    sd: float
+    tilt: float
+
+
+def bulk(composed: ComposedLoss, delta: float) -> Bulk:
+    """What the plan for about `delta` knows of the whole law."""
+    log_delta = round(math.log(delta))
+    plan, _ = planned(composed.losses, composed.counts, composed.side, log_delta)
+    return Bulk(plan.cumulants.mean, plan.cumulants.sd, plan.tilt)
 
 
 def _epsilon(way: Parts, delta: float, side: Side, share: float) -> float:

@@ -67,10 +67,6 @@ def test_no_selection_of_gaussian_runs_costs_more(shape, mu, delta):
         for shift in (mu, -mu):
             exact = _exact_delta(slope, stats.norm, shift, bound.upper, sign)
             assert exact <= delta * (1 + 1e-9)
-    # What it says of one run is a lower bound.
-    assert bound.lower == pytest.approx(
-        dpcheck.epsilon(dpcheck.Gaussian(1 / mu), delta=delta).lower, rel=1e-9
-    )
     assert dpcheck.delta(event, epsilon=bound.upper).upper <= delta * 3
 
 

@@ -1,0 +1,125 @@
+"""The best of a random number of runs from below: an order of the outcomes that tells more than one run.
+
+The outcomes of a run are put into three classes, the better one first: B, which Q has more often than P; Y,
+which P has more often; and the rest. With f the generating function of the number of runs the best run is
+in Y with probability f(1 - P(B)) - f(1 - P(B) - P(Y)), the integral of f' over an interval of length P(Y),
+and likewise under Q. f and all its derivatives have non-negative coefficients, so f' grows and is convex:
+that is at least P(Y) f'(1 - P(B) - P(Y)/2) (the value in the middle), and at most Q(Y) f'(1 - Q(B)) under Q.
+
+Let log f'(1 - x) = log m - fall(x), m the mean number of runs, and let Y be a share of the outcomes of loss
+above log y, so that P(Y) - y Q(Y) is that share of F(y), the divergence of one run. Hence
+
+    delta(eps) >= share F(y) m e^-fall(P(B) + P(Y)/2)   at   eps = log y + fall(Q(B)) - fall(P(B) + P(Y)/2).
+
+B is what outcomes of loss above some s < log y leave, or a share of it. Both classes are known by numbers
+a <= P and b >= Q of all losses above a threshold only; then there is a test with these or better ones, by
+the lemma of Neyman and Pearson, the smaller test inside the larger, and a share of it has P(Y) as small as
+wanted. Measures on a lattice that bound a run from below serve as well as the run: their a and b are those
+of a test of the run, because the least of F(y') + y' b over all y' is not above the power of the best test of
+size b [Dong2022, Proposition 2.12], and for them it is a.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dpcheck.accounting.accountants.selected_runs import (
+    NONE_BETTER,
+    SLIP,
+    STEEPEST,
+    Better,
+    Number,
+    Run,
+    Search,
+    known_run,
+)
+from dpcheck.accounting.losses import PoissonSelectedLoss, SelectedLoss
+from dpcheck.accounting.renyi.divergence import log_expected_runs
+from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.rounding import UNIT
+
+# At delta 0 what is proved at this one holds too.
+LEAST_DELTA = 1e-12
+# Parts of the better class that are tried one after the other.
+PARTS = (1.0, 0.7, 0.4, 0.1, 0.0)
+# One run alone is asked unless it is estimated to cost less than this share below what was found.
+CLOSE = 1e-2
+# Room for the P-mass of the far class to grow while its threshold is settled, and how often that is tried.
+WIDER, TRIES = 1.5, 5
+
+
+def selected_epsilon(loss: SelectedLoss | PoissonSelectedLoss, delta: float) -> float:
+    """An epsilon that selecting among these runs is proved to reach; 0 where none is.
+
+    `loss.inner` are pairs that the runs contain.
+    """
+    delta = delta or LEAST_DELTA
+    number = number_of_runs(loss)
+    if number is None:
+        return 0.0
+    try:
+        run = known_run(loss.inner, Search(number, number.log_mean - math.log(delta)))
+    except CannotCertify:
+        return 0.0
+    if run is None:
+        return 0.0
+    known = [run.search.shared(one) for one in run.better() if one.most > 0]
+    best = max(known, key=run.search.of, default=NONE_BETTER)
+    # A class that was taken too large proves nothing: parts of it, then none.
+    tried = (_reached(run, best.share(part), delta) for part in PARTS)
+    first = next((value for value in tried if value > 0), 0.0)
+    if first > run.at_most(delta) * (1 + CLOSE):
+        return first
+    # Where all runs score alike the first is released, an ordinary run.
+    one = run.far(delta / number.any * (1 + SLIP))
+    return max(first, one[0] if one else 0.0)
+
+
+def number_of_runs(loss: SelectedLoss | PoissonSelectedLoss) -> Number | None:
+    """None where there are more runs than floats tell."""
+    if isinstance(loss, PoissonSelectedLoss):
+        mean = loss.mean
+        if mean > 1e15:
+            return None
+        log_mean = math.log(mean) - 8 * UNIT * abs(math.log(mean))
+        any_ = -math.expm1(-mean) * (1 - 8 * UNIT)
+        return Number(any_, log_mean, lambda x: mean * x, lambda _: mean, lambda fall: fall / mean)
+    power, odds = 1 + loss.shape, (1 - loss.stop) / loss.stop
+    log_mean = log_expected_runs(loss.shape, loss.stop)  # rounded up, from 320 bits
+    if not log_mean < STEEPEST or not odds < 1e300:
+        return None
+    return Number(
+        1.0,
+        log_mean * (1 - 8 * UNIT),
+        lambda x: power * math.log1p(odds * x),
+        lambda x: power * odds / (1 + odds * x),
+        lambda fall: math.expm1(min(fall / power, STEEPEST)) / odds,
+    )
+
+
+def _reached(run: Run, better: Better, delta: float) -> float:
+    """The epsilon that `better` and the far class beside it prove; 0 where they prove none."""
+    number = run.search.number
+    found = run.far(_needed(number, better, 0.0, delta))
+    for _ in range(TRIES):
+        if found is None:
+            break
+        most = min(WIDER * found[1], 1.0)
+        share = run.search.share_of_far(better, most)
+        room = share * most
+        if better.most + room > 1:
+            break
+        found = run.far(_needed(number, better, room, delta) / share * (1 + SLIP))
+        if found is not None and better.level <= found[0] and found[1] <= most:
+            gain = better.gain(number, room)
+            terms = abs(found[0]) + number.fall(better.most + room) + number.fall(1.0) + abs(gain)
+            return max(found[0] + gain - SLIP * (1 + terms), 0.0)
+    return 0.0
+
+
+def _needed(number: Number, better: Better, far: float, delta: float) -> float:
+    """The delta of one run above its threshold that gives the selection `delta`, rounded up."""
+    steep = number.fall(better.most + far / 2) - number.log_mean
+    if steep > STEEPEST:
+        return 1.0
+    return delta * math.exp(steep) * (1 + SLIP * (2 + abs(steep) + abs(number.log_mean)))

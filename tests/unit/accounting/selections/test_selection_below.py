@@ -1,0 +1,187 @@
+"""The best of a random number of runs from below: a test of the exact law of some selection attains it.
+
+The law is computed here from the probabilities of the number of runs, over grids of thresholds: outcomes
+below one are the best, those above another come second. Nothing of the product's formulas is used.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpcheck
+from dpcheck.accounting.accountants.selected_below import selected_epsilon
+from dpcheck.accounting.losses import (
+    GaussianLoss,
+    LaplaceLoss,
+    PoissonSelectedLoss,
+    ResponseLoss,
+    SelectedLoss,
+)
+
+SHAPES = (-0.5, 0.0, 0.5, 1.0, 3.0)
+
+
+def _runs(shape: float, stop: float):
+    """Probabilities of 1, 2, ... runs."""
+    k = np.arange(1, 6000, dtype=float)
+    if shape == 0:
+        logs = k * math.log1p(-stop) - np.log(k)
+    else:
+        logs = k * math.log1p(-stop) + np.cumsum(np.log(np.abs((k - 1 + shape) / k)))
+    mass = np.exp(logs - logs.max())
+    return mass / mass.sum()
+
+
+def _poisson(mean: float):
+    return stats.poisson.pmf(np.arange(1, int(mean + 20 * math.sqrt(mean) + 30)), mean)
+
+
+def _between(mass, worse, width):
+    """The chance that the best run is in a class of probability `width` that `worse` does not beat."""
+    kept = mass > 1e-12 * mass.max()
+    k, mass = np.arange(1, len(mass) + 1)[kept][:, None, None], mass[kept]
+    # top^k - (top - width)^k, without cancellation for narrow classes.
+    top = 1 - worse
+    narrow = -np.expm1(k * np.log1p(-np.minimum(width / np.maximum(top, 1e-300), 1 - 1e-15)))
+    return np.sum(mass[:, None, None] * top**k * narrow, axis=0)
+
+
+def attained_delta(mass, masses, thresholds, epsilon):
+    """The largest P'(Y) - e^epsilon Q'(Y) over all B below and all Y, or parts of it, above a threshold."""
+    p, q = masses(thresholds)  # below each threshold
+    best = -math.inf
+    for share in (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6):
+        p_y, q_y = share * (1 - p)[None, :], share * (1 - q)[None, :]
+        fits = thresholds[:, None] <= thresholds[None, :]
+        gap = _between(mass, p[:, None], p_y) - math.exp(epsilon) * _between(mass, q[:, None], q_y)
+        best = max(best, float(np.max(np.where(fits, gap, -math.inf))))
+    return best
+
+
+def _normal(mu):
+    return lambda x: (stats.norm.cdf(x - mu), stats.norm.cdf(x))
+
+
+def _laplace(ratio):
+    return lambda x: (stats.laplace.cdf(x - ratio), stats.laplace.cdf(x))
+
+
+def _sampled(mu, rate):
+    def masses(x):
+        moved = (1 - rate) * stats.norm.cdf(x) + rate * stats.norm.cdf(x - mu)
+        return moved, stats.norm.cdf(x)
+
+    return masses
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("mu", [0.2, 1.0])
+@pytest.mark.parametrize("delta", [1e-2, 1e-5])
+def test_some_selection_of_gaussian_runs_costs_as_much(shape, mu, delta):
+    found = dpcheck.epsilon(
+        dpcheck.RandomStopping(dpcheck.Gaussian(1 / mu), shape, 0.1), delta=delta
+    )
+    points = np.linspace(-6.0, 6.0 + mu, 250)
+    reached = attained_delta(_runs(shape, 0.1), _normal(mu), points, found.lower)
+    assert reached >= delta * (1 - 5e-3)  # thresholds of a grid
+    assert found.lower >= dpcheck.epsilon(dpcheck.Gaussian(1 / mu), delta=delta).lower * (1 - 1e-12)
+    assert found.upper <= found.lower * 1.11 or delta > 1e-5
+
+
+@pytest.mark.parametrize("mean", [0.3, 3.0, 30.0])
+@pytest.mark.parametrize("delta", [1e-3, 1e-7])
+def test_some_poisson_selection_of_gaussian_runs_costs_as_much(mean, delta):
+    found = dpcheck.epsilon(dpcheck.PoissonStopping(dpcheck.Gaussian(3.0), mean), delta=delta)
+    points = np.linspace(-6.0, 6.5, 250)
+    reached = attained_delta(_poisson(mean), _normal(1 / 3), points, found.lower)
+    assert reached >= delta * (1 - 5e-3)
+    assert found.lower > dpcheck.epsilon(dpcheck.Gaussian(3.0), delta=delta * 4).lower
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-3])
+def test_some_selection_of_laplace_runs_costs_as_much(shape, delta):
+    ratio = 0.4
+    found = dpcheck.epsilon(
+        dpcheck.RandomStopping(dpcheck.Laplace(1 / ratio), shape, 0.05), delta=delta
+    )
+    points = np.concatenate((np.linspace(-9.0, 0.0, 120), np.linspace(0.0, ratio, 120)))
+    asked = found.lower - (0.0 if delta else 1e-5)  # at delta 0 in the limit of small parts
+    reached = attained_delta(_runs(shape, 0.05), _laplace(ratio), points, asked)
+    assert reached >= delta * (1 - 5e-3)
+    assert found.lower > (1.05 + shape / 2) * ratio * (1 - 30 * math.sqrt(delta))
+
+
+def test_some_selection_of_sampled_runs_costs_as_much():
+    """By the lattice of a run with one step, whose exact law is known."""
+    mass, rate, mu = _runs(1.0, 0.1), 0.2, 1.25
+    found = dpcheck.epsilon(
+        dpcheck.RandomStopping(dpcheck.SampledGaussian(1 / mu, rate), 1.0, 0.1), delta=1e-5
+    )
+    points = np.linspace(-6.0, 7.0, 250)
+    assert attained_delta(mass, _sampled(mu, rate), points, found.lower) >= 1e-5 * (1 - 5e-3)
+    assert found.lower < found.upper < 1.2 * found.lower
+
+
+def _exact_responses(mass, epsilon, asked):
+    """delta of two answers of which a part of one is the best and a part of the other second."""
+    more, less = math.exp(epsilon) / (1 + math.exp(epsilon)), 1 / (1 + math.exp(epsilon))
+    parts = np.geomspace(1e-9, 1.0, 250)
+    p_b, q_b = parts[:, None] * less, parts[:, None] * more
+    p_y, q_y = parts[None, :] * more, parts[None, :] * less
+    gap = _between(mass, p_b, p_y) - math.exp(asked) * _between(mass, q_b, q_y)
+    return float(gap.max())
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 3.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-8, 1e-4])
+def test_some_selection_of_pure_runs_costs_as_much(epsilon, delta):
+    mass = _runs(1.0, 0.02)
+    found = dpcheck.epsilon(dpcheck.RandomStopping(dpcheck.PureDP(epsilon), 1.0, 0.02), delta=delta)
+    limit = 0.0 if delta else 1e-5
+    assert _exact_responses(mass, epsilon, found.lower - limit) >= delta * (1 - 5e-2)
+    one = dpcheck.epsilon(dpcheck.PureDP(epsilon), delta=delta).lower
+    assert found.lower >= (2 if delta < 1e-4 else 1) * one * (
+        1 - 1e-9
+    )  # of three at most [Liu2019]
+    poisson = dpcheck.epsilon(dpcheck.PoissonStopping(dpcheck.PureDP(epsilon), 5.0), delta=delta)
+    assert _exact_responses(_poisson(5.0), epsilon, poisson.lower - limit) >= delta * (1 - 5e-2)
+    if delta == 0:  # the whole loss: one run's and 5 tanh(epsilon / 2)
+        assert poisson.lower == pytest.approx(epsilon + 5 * math.tanh(epsilon / 2), rel=1e-4)
+
+
+def test_a_run_that_tells_nothing_costs_nothing():
+    for runs in (SelectedLoss(((GaussianLoss(0.0), 1),), 1.0, 0.1),):
+        assert selected_epsilon(runs, 1e-6) == 0.0
+    # At a delta above all that is spent nothing is proved.
+    assert selected_epsilon(SelectedLoss(((GaussianLoss(0.1), 1),), 1.0, 0.5), 0.9) == 0.0
+    assert selected_epsilon(PoissonSelectedLoss(((LaplaceLoss(0.1), 1),), 0.1), 0.5) == 0.0
+
+
+@pytest.mark.parametrize("mean", [1e-300, 1e-9, 1e4, 1e15, 1e200])
+@pytest.mark.parametrize(
+    "loss", [GaussianLoss(1e-9), GaussianLoss(40.0), LaplaceLoss(300.0)], ids=repr
+)
+def test_any_number_of_runs_is_accounted_without_errors(mean, loss):
+    for delta in (0.0, 1e-300, 1e-9, 0.4):
+        value = selected_epsilon(PoissonSelectedLoss(((loss, 1),), mean), delta)
+        assert 0 <= value < math.inf
+
+
+def test_a_failing_run_has_the_bounds_of_before():
+    """A run that may leak everything is left to the bounds of one run."""
+    leaking = dpcheck.RandomStopping(dpcheck.ApproxDP(0.5, 1e-8), 0.0, 0.02)
+    found = dpcheck.epsilon(leaking, delta=1e-6)
+    assert found.lower == pytest.approx(0.5, rel=1e-4)
+    poisson = dpcheck.PoissonStopping(dpcheck.ApproxDP(0.5, 1e-8), 3.0)
+    assert dpcheck.epsilon(poisson, delta=1e-6).lower == 0.0
+
+
+def test_classes_that_overlap_prove_nothing():
+    """Many runs of strong answers: a class B up to the top would contain the far class."""
+    for mean in (50.0, 100.0, 1000.0):
+        loss = PoissonSelectedLoss(((ResponseLoss(0.5), 1),), mean)
+        value = selected_epsilon(loss, 1e-6)
+        assert _exact_responses(_poisson(mean), 0.5, value) >= 1e-6 * (1 - 5e-2)
