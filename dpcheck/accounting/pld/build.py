@@ -156,6 +156,12 @@ def build(loss: Loss, side: Side) -> LossPair:
     return _built(loss, Side.UPPER if isinstance(loss, _SIDELESS) else side)
 
 
+def _words(loss: Loss) -> str:
+    """What a loss is, for people: the first sentence of its description."""
+    sentence = (type(loss).__doc__ or type(loss).__name__).split("\n", 1)[0].rstrip(".")
+    return f"this part ({sentence[:1].lower()}{sentence[1:]})"
+
+
 @lru_cache(maxsize=512)
 def _built(loss: Loss, side: Side) -> LossPair:
     if _scale(loss) > STEEPEST:
@@ -166,8 +172,8 @@ def _built(loss: Loss, side: Side) -> LossPair:
         )
     if not supports(loss, side):
         raise CannotCertify(
-            f"no privacy-loss distribution is known for {type(loss).__name__} on the {side.value} "
-            "side; the Renyi bound may still hold: ask for it with method='rdp'.",
+            f"there is no certified privacy-loss distribution of {_words(loss)}; other accountants may bound "
+            "it: ask for the best of all (no method, no verification).",
             loss=loss,
         )
     if isinstance(loss, GaussianLoss):
