@@ -286,11 +286,12 @@ class LatticeRun(Run):
         points = self._index(middle) + around
         first, last = self.law.window.start, self.law.window.start + self.law.window.size - 1
         points = points[(points >= first) & (points <= last)]
+        points = points[np.abs(self.law.epsilons(points)) < STEEPEST]
         if len(points) < 2:
             return
         low, high = self._around(points)
         levels = self.law.epsilons(points)
-        y = np.exp(np.clip(levels, -STEEPEST, STEEPEST))
+        y = np.exp(levels)
         # Points and y err by some units of the losses, slopes by these over the share that y changes by.
         units = 64 * UNIT * (1 + np.abs(levels) + abs(self.law.origin))
         slopes = 4 * units[1:] * (y[1:] / (y[1:] - y[:-1]))

@@ -170,6 +170,24 @@ def test_any_number_of_runs_is_accounted_without_errors(mean, loss):
         assert 0 <= value < math.inf
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "run",
+    [
+        dpcheck.DiscreteGaussian(0.026183611033391493, norm_bound=5),  # losses of thousands
+        dpcheck.DiscreteLaplace(0.001),
+        dpcheck.SampledGaussian(0.05, 0.01) * 3,
+        dpcheck.FinitePair((0.5, 0.5, 0.0), (0.5, 0.0, 0.5)),
+    ],
+    ids=repr,
+)
+def test_steep_runs_are_selected_without_warnings(run):
+    for event in (dpcheck.PoissonStopping(run, 2.2), dpcheck.RandomStopping(run, 0.0, 0.01)):
+        for delta in (0.0, 1e-7, 0.2):
+            found = dpcheck.epsilon(event, delta=delta, adjacency="add-remove")
+            assert 0 <= found.lower <= found.upper
+
+
 def test_a_failing_run_has_the_bounds_of_before():
     """A run that may leak everything is left to the bounds of one run."""
     leaking = dpcheck.RandomStopping(dpcheck.ApproxDP(0.5, 1e-8), 0.0, 0.02)
