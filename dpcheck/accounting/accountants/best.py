@@ -17,7 +17,7 @@ from dpcheck.accounting.accountants.optimal import OptimalAccountant, response_e
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiClassic, RenyiImproved, RenyiOptimal
 from dpcheck.accounting.accountants.selected import SelectionAccountant
-from dpcheck.accounting.accountants.selected_below import selected_epsilon
+from dpcheck.accounting.accountants.selected_below import selected_deltas, selected_epsilon
 from dpcheck.accounting.accountants.variation import VariationAccountant
 from dpcheck.accounting.assumptions import ARITHMETIC, PLAIN_ARITHMETIC
 from dpcheck.accounting.compose import Profile
@@ -225,6 +225,10 @@ def best_deltas(profile: Profile, epsilons: Array) -> list[Bound]:
         open_ &= least > most * (1 + (CLOSE_DELTA if by_lattice else EXACT))
         if not open_.any():
             break
+    if known.selected:
+        least = reduce(np.minimum, uppers.values())
+        one = lowers.get(_SELECTION, np.zeros(len(epsilons)))
+        lowers[_SELECTION] = np.maximum(one, selected_deltas(known.selected, epsilons, least))
     return [
         _summarised(
             {name: float(values[i]) for name, values in uppers.items()},

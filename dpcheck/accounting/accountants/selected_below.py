@@ -23,6 +23,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from dpcheck.accounting.accountants.selected_runs import (
     NONE_BETTER,
     SLIP,
@@ -36,7 +38,7 @@ from dpcheck.accounting.accountants.selected_runs import (
 from dpcheck.accounting.losses import PoissonSelectedLoss, SelectedLoss
 from dpcheck.accounting.renyi.divergence import log_expected_runs
 from dpcheck.core.errors import CannotCertify
-from dpcheck.numerics.rounding import UNIT
+from dpcheck.numerics.rounding import UNIT, Array
 
 # At delta 0 what is proved at this one holds too.
 LEAST_DELTA = 1e-12
@@ -44,6 +46,8 @@ LEAST_DELTA = 1e-12
 PARTS = (1.0, 0.7, 0.4, 0.1, 0.0)
 # One run alone is asked unless it is estimated to cost less than this share below what was found.
 CLOSE = 1e-2
+# Logarithms of deltas are searched for so far below that of an upper bound, so often, until this close.
+LEAST_NEEDED, SEARCHES, SETTLED = -30.0, 15, 0.03
 # Room for the P-mass of the far class to grow while its threshold is settled, and how often that is tried.
 WIDER, TRIES = 1.5, 5
 
@@ -73,6 +77,48 @@ def selected_epsilon(loss: SelectedLoss | PoissonSelectedLoss, delta: float) -> 
     # Where all runs score alike the first is released, an ordinary run.
     one = run.far(delta / number.any * (1 + SLIP))
     return max(first, one[0] if one else 0.0)
+
+
+def selected_deltas(
+    loss: SelectedLoss | PoissonSelectedLoss, epsilons: Array, most: Array
+) -> Array:
+    """Deltas that selecting is proved to need at each epsilon, searched for below `most`; 0 where none is.
+
+    Where `selected_epsilon` proves more than epsilon at some delta, that delta is needed at epsilon.
+    """
+    found = np.zeros(len(epsilons))
+    tried: dict[float, float] = {}  # log delta, and the epsilon that is proved at it
+    for i in np.argsort(
+        -epsilons, kind="stable"
+    ):  # what is needed at a larger epsilon is needed here
+        if most[i] > 0:
+            _try_around(loss, float(epsilons[i]), math.log(most[i]), tried)
+        proved = [at for at, value in tried.items() if value > 0 and value >= epsilons[i]]
+        found[i] = math.exp(max(proved)) * (1 - SLIP) if proved else 0.0
+    return found
+
+
+def _try_around(
+    loss: SelectedLoss | PoissonSelectedLoss, epsilon: float, high: float, tried: dict[float, float]
+) -> None:
+    """Ask for epsilons at deltas of at most e^high until two that are close have `epsilon` between them."""
+    low = high + LEAST_NEEDED
+    for turn in range(SEARCHES):
+        low = max(
+            (at for at, value in tried.items() if value > 0 and value >= epsilon), default=low
+        )
+        high = min((at for at in tried if at > low), default=high)
+        if high - low < SETTLED:
+            break
+        over, under = tried.get(low, math.inf), tried.get(high, 0.0)
+        share = 0.5
+        if turn % 3 < 2 and under > 0 and over < math.inf:
+            share = (over - epsilon) / (over - under)
+        # A little to the side on which it is proved, so that the next one ends it.
+        at = low + share * (high - low) - SETTLED / 3
+        if not low < at < high:
+            at = (low + high) / 2
+        tried[at] = selected_epsilon(loss, math.exp(at))
 
 
 def number_of_runs(loss: SelectedLoss | PoissonSelectedLoss) -> Number | None:

@@ -40,22 +40,26 @@ def _poisson(mean: float):
 
 def _between(mass, worse, width):
     """The chance that the best run is in a class of probability `width` that `worse` does not beat."""
-    kept = mass > 1e-12 * mass.max()
-    k, mass = np.arange(1, len(mass) + 1)[kept][:, None, None], mass[kept]
-    # top^k - (top - width)^k, without cancellation for narrow classes.
     top = 1 - worse
-    narrow = -np.expm1(k * np.log1p(-np.minimum(width / np.maximum(top, 1e-300), 1 - 1e-15)))
-    return np.sum(mass[:, None, None] * top**k * narrow, axis=0)
+    # top^k - (top - width)^k, without cancellation for narrow classes.
+    narrow = np.log1p(-np.minimum(width / np.maximum(top, 1e-300), 1 - 1e-15))
+    found, power = np.zeros(np.broadcast(worse, width).shape), np.ones(np.shape(top))
+    for k, chance in enumerate(mass, 1):
+        power = power * top
+        if chance > 1e-12 * mass.max():
+            found -= chance * power * np.expm1(k * narrow)
+    return found
 
 
 def attained_delta(mass, masses, thresholds, epsilon):
     """The largest P'(Y) - e^epsilon Q'(Y) over all B below and all Y, or parts of it, above a threshold."""
-    p, q = masses(thresholds)  # below each threshold
+    (p, q), few = masses(thresholds), thresholds[::8]  # below each threshold
+    p_b, q_b = (below[:, None] for below in masses(few))
     best = -math.inf
     for share in (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6):
         p_y, q_y = share * (1 - p)[None, :], share * (1 - q)[None, :]
-        fits = thresholds[:, None] <= thresholds[None, :]
-        gap = _between(mass, p[:, None], p_y) - math.exp(epsilon) * _between(mass, q[:, None], q_y)
+        fits = few[:, None] <= thresholds[None, :]
+        gap = _between(mass, p_b, p_y) - math.exp(epsilon) * _between(mass, q_b, q_y)
         best = max(best, float(np.max(np.where(fits, gap, -math.inf))))
     return best
 
@@ -83,7 +87,7 @@ def test_some_selection_of_gaussian_runs_costs_as_much(shape, mu, delta):
     found = dpcheck.epsilon(
         dpcheck.RandomStopping(dpcheck.Gaussian(1 / mu), shape, 0.1), delta=delta
     )
-    points = np.linspace(-6.0, 6.0 + mu, 250)
+    points = np.linspace(-6.0, 6.0 + mu, 400)
     reached = attained_delta(_runs(shape, 0.1), _normal(mu), points, found.lower)
     assert reached >= delta * (1 - 5e-3)  # thresholds of a grid
     assert found.lower >= dpcheck.epsilon(dpcheck.Gaussian(1 / mu), delta=delta).lower * (1 - 1e-12)
@@ -94,7 +98,7 @@ def test_some_selection_of_gaussian_runs_costs_as_much(shape, mu, delta):
 @pytest.mark.parametrize("delta", [1e-3, 1e-7])
 def test_some_poisson_selection_of_gaussian_runs_costs_as_much(mean, delta):
     found = dpcheck.epsilon(dpcheck.PoissonStopping(dpcheck.Gaussian(3.0), mean), delta=delta)
-    points = np.linspace(-6.0, 6.5, 250)
+    points = np.linspace(-6.0, 6.5, 400)
     reached = attained_delta(_poisson(mean), _normal(1 / 3), points, found.lower)
     assert reached >= delta * (1 - 5e-3)
     assert found.lower > dpcheck.epsilon(dpcheck.Gaussian(3.0), delta=delta * 4).lower
@@ -107,7 +111,7 @@ def test_some_selection_of_laplace_runs_costs_as_much(shape, delta):
     found = dpcheck.epsilon(
         dpcheck.RandomStopping(dpcheck.Laplace(1 / ratio), shape, 0.05), delta=delta
     )
-    points = np.concatenate((np.linspace(-9.0, 0.0, 120), np.linspace(0.0, ratio, 120)))
+    points = np.concatenate((np.linspace(-9.0, 0.0, 160), np.linspace(0.0, ratio, 801)))
     asked = found.lower - (0.0 if delta else 1e-5)  # at delta 0 in the limit of small parts
     reached = attained_delta(_runs(shape, 0.05), _laplace(ratio), points, asked)
     assert reached >= delta * (1 - 5e-3)
@@ -120,9 +124,40 @@ def test_some_selection_of_sampled_runs_costs_as_much():
     found = dpcheck.epsilon(
         dpcheck.RandomStopping(dpcheck.SampledGaussian(1 / mu, rate), 1.0, 0.1), delta=1e-5
     )
-    points = np.linspace(-6.0, 7.0, 250)
+    points = np.linspace(-6.0, 7.0, 400)
     assert attained_delta(mass, _sampled(mu, rate), points, found.lower) >= 1e-5 * (1 - 5e-3)
     assert found.lower < found.upper < 1.2 * found.lower
+
+
+@pytest.mark.parametrize(
+    ("event", "mass", "masses"),
+    [
+        (
+            dpcheck.RandomStopping(dpcheck.Gaussian(2.0), 1.0, 0.1),
+            _runs(1.0, 0.1),
+            _normal(0.5),
+        ),
+        (dpcheck.PoissonStopping(dpcheck.Gaussian(2.0), 3.0), _poisson(3.0), _normal(0.5)),
+        (
+            dpcheck.RandomStopping(dpcheck.SampledGaussian(0.8, 0.2), 1.0, 0.1),
+            _runs(1.0, 0.1),
+            _sampled(1.25, 0.2),
+        ),
+    ],
+    ids=["negative binomial", "Poisson", "sampled"],
+)
+def test_some_selection_needs_as_much_delta(event, mass, masses):
+    epsilons = [2.5, 0.0, 1.0, 50.0, 1.0, 3.0]  # in any order, one of them twice
+    found = dpcheck.delta(event, epsilon=epsilons)
+    points = np.linspace(-6.0, 7.0, 400)
+    for epsilon, bound in zip(epsilons, found, strict=True):
+        assert 0 <= bound.lower <= bound.upper
+        reached = attained_delta(mass, masses, points, epsilon)
+        assert bound.lower == 0 or reached >= bound.lower * (1 - 1e-2)
+    assert found[2].lower == found[4].lower
+    # As the other question says, but for how far the search goes.
+    known = dpcheck.epsilon(event, delta=1e-5)
+    assert dpcheck.delta(event, epsilon=known.lower).lower >= 1e-5 * 0.9
 
 
 def _exact_responses(mass, epsilon, asked):
