@@ -43,13 +43,13 @@ from dpcheck.numerics.rounding import UNIT, Array
 # At delta 0 what is proved at this one holds too.
 LEAST_DELTA = 1e-12
 # Parts of the better class that are tried one after the other.
-PARTS = (1.0, 0.7, 0.4, 0.1, 0.0)
+PARTS = (1.0, 0.6, 0.2, 0.0)
 # One run alone is asked unless it is estimated to cost less than this share below what was found.
 CLOSE = 1e-2
-# Logarithms of deltas are searched for so far below that of an upper bound, so often, until this close.
-LEAST_NEEDED, SEARCHES, SETTLED = -30.0, 15, 0.03
+# Logarithms of deltas are searched for down to this one, so often, until they are this close.
+LEAST_NEEDED, SEARCHES, SETTLED = -700.0, 8, 0.05
 # Room for the P-mass of the far class to grow while its threshold is settled, and how often that is tried.
-WIDER, TRIES = 1.5, 5
+WIDER, TRIES = 1.5, 3
 
 
 def selected_epsilon(loss: SelectedLoss | PoissonSelectedLoss, delta: float) -> float:
@@ -99,25 +99,24 @@ def selected_deltas(
 
 
 def _try_around(
-    loss: SelectedLoss | PoissonSelectedLoss, epsilon: float, high: float, tried: dict[float, float]
+    loss: SelectedLoss | PoissonSelectedLoss, epsilon: float, most: float, tried: dict[float, float]
 ) -> None:
-    """Ask for epsilons at deltas of at most e^high until two that are close have `epsilon` between them."""
-    low = high + LEAST_NEEDED
+    """Ask for epsilons at deltas of at most e^most until two that are close have `epsilon` between them."""
+    down = 1.0
     for turn in range(SEARCHES):
-        low = max(
-            (at for at, value in tried.items() if value > 0 and value >= epsilon), default=low
-        )
-        high = min((at for at in tried if at > low), default=high)
+        low = max((at for at, v in tried.items() if v > 0 and v >= epsilon), default=-math.inf)
+        high = min((at for at in tried if at > low), default=most)
         if high - low < SETTLED:
             break
-        over, under = tried.get(low, math.inf), tried.get(high, 0.0)
-        share = 0.5
-        if turn % 3 < 2 and under > 0 and over < math.inf:
-            share = (over - epsilon) / (over - under)
-        # A little to the side on which it is proved, so that the next one ends it.
-        at = low + share * (high - low) - SETTLED / 3
-        if not low < at < high:
-            at = (low + high) / 2
+        if low == -math.inf:  # further and further down until it is proved
+            at, down = high - down, 2 * down
+        else:
+            over, under = tried[low], tried.get(high, 0.0)
+            share = (over - epsilon) / (over - under) if under > 0 and turn % 4 < 3 else 0.5
+            # A little to the side on which it is proved, so that the next one ends it.
+            at = low + max(share * (high - low) - SETTLED / 3, SETTLED / 3)
+        if at < LEAST_NEEDED:
+            break
         tried[at] = selected_epsilon(loss, math.exp(at))
 
 
