@@ -173,7 +173,7 @@ def _built(loss: Loss, side: Side) -> LossPair:
     if not supports(loss, side):
         raise CannotCertify(
             f"there is no certified privacy-loss distribution of {_words(loss)}; other accountants may bound "
-            "it: ask for the best of all (no method, no verification).",
+            "it: ask for the best of all, or for the Renyi bound with method='rdp'.",
             loss=loss,
         )
     if isinstance(loss, GaussianLoss):
