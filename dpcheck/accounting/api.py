@@ -150,8 +150,7 @@ def _deltas(event: Event, targets: Array, relation: Adjacency) -> list[Bound]:
     options = list(profiles(event, relation))
     answers = best.alternatives_deltas(options, targets)
     found = [
-        [_assuming(profile, bound) for bound in bounds]
-        for profile, bounds in zip(options, answers, strict=True)
+        _all_assuming(profile, bounds) for profile, bounds in zip(options, answers, strict=True)
     ]
     return [_worst([one[i] for one in found], relation) for i in range(len(targets))]
 
@@ -211,12 +210,20 @@ def tradeoff(event: Event, fpr: float, *, adjacency: Adjacency | str | None = No
 
 def _assuming(profile: Profile, bound: Bound) -> Bound:
     """The bound with what its composition assumes."""
-    found = dict.fromkeys(text for bounds, _ in profile for text in bounds.assumes)
-    for bounds, _ in profile:
-        if isinstance(bounds.upper, UnboundedLoss):
-            found[f"not private: {bounds.upper.reason}"] = None
-    assumes = (*found, RANDOMNESS, *bound.assumes)
-    return Bound(bound.lower, bound.upper, bound.method, bound.adjacency, assumes)
+    return _all_assuming(profile, [bound])[0]
+
+
+def _all_assuming(profile: Profile, bounds: list[Bound]) -> list[Bound]:
+    """The bounds with what their composition assumes."""
+    found = dict.fromkeys(text for leaf, _ in profile for text in leaf.assumes)
+    for leaf, _ in profile:
+        if isinstance(leaf.upper, UnboundedLoss):
+            found[f"not private: {leaf.upper.reason}"] = None
+    assumed = (*found, RANDOMNESS)
+    return [
+        Bound(one.lower, one.upper, one.method, one.adjacency, (*assumed, *one.assumes))
+        for one in bounds
+    ]
 
 
 def _worst(
