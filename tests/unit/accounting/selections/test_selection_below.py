@@ -23,17 +23,6 @@ from dpcheck.accounting.losses import (
 SHAPES = (-0.5, 0.0, 0.5, 1.0, 3.0)
 
 
-def _runs(shape: float, stop: float):
-    """Probabilities of 1, 2, ... runs."""
-    k = np.arange(1, 6000, dtype=float)
-    if shape == 0:
-        logs = k * math.log1p(-stop) - np.log(k)
-    else:
-        logs = k * math.log1p(-stop) + np.cumsum(np.log(np.abs((k - 1 + shape) / k)))
-    mass = np.exp(logs - logs.max())
-    return mass / mass.sum()
-
-
 def _poisson(mean: float):
     return stats.poisson.pmf(np.arange(1, int(mean + 20 * math.sqrt(mean) + 30)), mean)
 
@@ -84,12 +73,12 @@ def _sampled(mu, rate):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("mu", [0.2, 1.0])
 @pytest.mark.parametrize("delta", [1e-2, 1e-5])
-def test_some_selection_of_gaussian_runs_costs_as_much(shape, mu, delta):
+def test_some_selection_of_gaussian_runs_costs_as_much(shape, mu, delta, probabilities):
     found = dpcheck.epsilon(
         dpcheck.RandomStopping(dpcheck.Gaussian(1 / mu), shape, 0.1), delta=delta
     )
     points = np.linspace(-6.0, 6.0 + mu, 400)
-    reached = attained_delta(_runs(shape, 0.1), _normal(mu), points, found.lower)
+    reached = attained_delta(probabilities(shape, 0.1), _normal(mu), points, found.lower)
     assert reached >= delta * (1 - 5e-3)  # thresholds of a grid
     assert found.lower >= dpcheck.epsilon(dpcheck.Gaussian(1 / mu), delta=delta).lower * (1 - 1e-12)
     assert found.upper <= found.lower * 1.11 or delta > 1e-5
@@ -107,7 +96,7 @@ def test_some_poisson_selection_of_gaussian_runs_costs_as_much(mean, delta):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-3])
-def test_some_selection_of_laplace_runs_costs_as_much(shape, delta):
+def test_some_selection_of_laplace_runs_costs_as_much(shape, delta, probabilities):
     ratio = 0.4
     found = dpcheck.epsilon(
         dpcheck.RandomStopping(dpcheck.Laplace(1 / ratio), shape, 0.05), delta=delta
@@ -117,14 +106,14 @@ def test_some_selection_of_laplace_runs_costs_as_much(shape, delta):
         np.concatenate((np.linspace(-9, 0, 20), np.linspace(0, ratio, 101))),
     )
     asked = found.lower - (0.0 if delta else 1e-5)  # at delta 0 in the limit of small parts
-    reached = attained_delta(_runs(shape, 0.05), _laplace(ratio), points, asked, few)
+    reached = attained_delta(probabilities(shape, 0.05), _laplace(ratio), points, asked, few)
     assert reached >= delta * (1 - 5e-3)
     assert found.lower > (1.05 + shape / 2) * ratio * (1 - 30 * math.sqrt(delta))
 
 
-def test_some_selection_of_sampled_runs_costs_as_much():
+def test_some_selection_of_sampled_runs_costs_as_much(probabilities):
     """By the lattice of a run with one step, whose exact law is known."""
-    mass, rate, mu = _runs(1.0, 0.1), 0.2, 1.25
+    mass, rate, mu = probabilities(1.0, 0.1), 0.2, 1.25
     found = dpcheck.epsilon(
         dpcheck.RandomStopping(dpcheck.SampledGaussian(1 / mu, rate), 1.0, 0.1), delta=1e-5
     )
@@ -134,23 +123,28 @@ def test_some_selection_of_sampled_runs_costs_as_much():
 
 
 @pytest.mark.parametrize(
-    ("event", "mass", "masses"),
+    ("event", "number", "masses"),
     [
         (
             dpcheck.RandomStopping(dpcheck.Gaussian(2.0), 1.0, 0.1),
-            _runs(1.0, 0.1),
+            lambda runs: runs(1.0, 0.1),
             _normal(0.5),
         ),
-        (dpcheck.PoissonStopping(dpcheck.Gaussian(2.0), 3.0), _poisson(3.0), _normal(0.5)),
+        (
+            dpcheck.PoissonStopping(dpcheck.Gaussian(2.0), 3.0),
+            lambda _: _poisson(3.0),
+            _normal(0.5),
+        ),
         (
             dpcheck.RandomStopping(dpcheck.SampledGaussian(0.8, 0.2), 1.0, 0.1),
-            _runs(1.0, 0.1),
+            lambda runs: runs(1.0, 0.1),
             _sampled(1.25, 0.2),
         ),
     ],
     ids=["negative binomial", "Poisson", "sampled"],
 )
-def test_some_selection_needs_as_much_delta(event, mass, masses):
+def test_some_selection_needs_as_much_delta(event, number, masses, probabilities):
+    mass = number(probabilities)
     epsilons = [2.5, 0.0, 1.0, 50.0, 1.0, 3.0]  # in any order, one of them twice
     found = dpcheck.delta(event, epsilon=epsilons)
     points = np.linspace(-6.0, 7.0, 400)
@@ -176,8 +170,8 @@ def _exact_responses(mass, epsilon, asked):
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 3.0])
 @pytest.mark.parametrize("delta", [0.0, 1e-8, 1e-4])
-def test_some_selection_of_pure_runs_costs_as_much(epsilon, delta):
-    mass = _runs(1.0, 0.02)
+def test_some_selection_of_pure_runs_costs_as_much(epsilon, delta, probabilities):
+    mass = probabilities(1.0, 0.02)
     found = dpcheck.epsilon(dpcheck.RandomStopping(dpcheck.PureDP(epsilon), 1.0, 0.02), delta=delta)
     limit = 0.0 if delta else 1e-5
     assert _exact_responses(mass, epsilon, found.lower - limit) >= delta * (1 - 5e-2)
