@@ -22,6 +22,7 @@ size b [Dong2022, Proposition 2.12], and for them it is a.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -43,7 +44,7 @@ from dpcheck.numerics.rounding import UNIT, Array
 # At delta 0 what is proved at this one holds too.
 LEAST_DELTA = 1e-12
 # Parts of the better class that are tried one after the other.
-PARTS = (1.0, 0.6, 0.2, 0.0)
+PARTS = (0.6, 0.2, 0.0)
 # One run alone is asked unless it is estimated to cost less than this share below what was found.
 CLOSE = 1e-2
 # Logarithms of deltas are searched for down to this one, so often, until they are this close.
@@ -67,10 +68,8 @@ def selected_epsilon(loss: SelectedLoss | PoissonSelectedLoss, delta: float) -> 
         return 0.0
     if run is None:
         return 0.0
-    known = [run.search.shared(one) for one in run.better() if one.most > 0]
-    best = max(known, key=run.search.of, default=NONE_BETTER)
-    # A class that was taken too large proves nothing: parts of it, then none.
-    tried = (_reached(run, best.share(part), delta) for part in PARTS)
+    # A class that was taken too large proves nothing: smaller ones, parts of the last one, then none.
+    tried = (_reached(run, better, delta) for better in _in_turn(run))
     first = next((value for value in tried if value > 0), 0.0)
     if first > run.at_most(delta) * (1 + CLOSE):
         return first
@@ -118,6 +117,14 @@ def _try_around(
         if at < LEAST_NEEDED:
             break
         tried[at] = selected_epsilon(loss, math.exp(at))
+
+
+def _in_turn(run: Run) -> Iterator[Better]:
+    last = NONE_BETTER
+    for better in run.better():
+        last = run.search.shared(better)
+        yield last
+    yield from (last.share(part) for part in PARTS)
 
 
 def number_of_runs(loss: SelectedLoss | PoissonSelectedLoss) -> Number | None:

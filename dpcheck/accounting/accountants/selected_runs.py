@@ -32,6 +32,8 @@ SAME_LATTICE = 3.0
 STEEPEST = 600.0
 # Thresholds of the better class that are tried on a lattice, and their distance in standard deviations.
 THRESHOLDS, APART = 11, 0.1
+# How much lower a threshold of a Gaussian run is tried.
+LOWER = (0.0, 0.15, 0.4)
 # Points that are tried for the threshold of the far class, and their distance as a share of epsilon.
 NEARBY, NEAR = np.arange(-4, 4), 3e-4
 # Epsilon below a threshold at which a lattice is asked how much lies above it.
@@ -106,6 +108,8 @@ class Search(NamedTuple):
 
     def shared(self, better: Better) -> Better:
         """A class, or a part of it where all of it would leave too little for the others."""
+        if better.most <= 0:
+            return better
         enough = 1 + math.log1p(2 * self.number.slope(better.most))
         most = self.number.inverse(max(self.rarity - enough, 0.0))
         return better.share(most / better.most) if most < better.most else better
@@ -159,7 +163,7 @@ class Run(ABC):
 
     @abstractmethod
     def better(self) -> Iterable[Better]:
-        """Classes B that may be worth it."""
+        """Classes B that may be worth it, the best one first, smaller ones to be tried where that fails."""
 
     @abstractmethod
     def far(self, delta: float) -> tuple[float, float] | None:
@@ -190,11 +194,12 @@ class GaussianRun(Run):
 
     def better(self) -> Iterable[Better]:
         """x below a threshold."""
-        x = self.search.best_normal(self.mu)
-        with precision(96):
-            p, q = above(normal(arb(x) - arb(self.mu))), below(normal(arb(x)))
-            level = above(arb(self.mu) * (arb(x) - arb(self.mu) / 2))
-        yield Better(level, p, p, q)
+        best = self.search.best_normal(self.mu)
+        for x in (best - lower for lower in LOWER):
+            with precision(96):
+                p, q = above(normal(arb(x) - arb(self.mu))), below(normal(arb(x)))
+                level = above(arb(self.mu) * (arb(x) - arb(self.mu) / 2))
+            yield Better(level, p, p, q)
 
     def far(self, delta: float) -> tuple[float, float] | None:
         """The normal tail above z is at most e^{-z^2/2}/2: their ratio falls from 1 (`numerics.normal`)."""
@@ -273,6 +278,11 @@ class LatticeRun(Run):
         return cls(solved.law, whole, search, missed)
 
     def better(self) -> Iterable[Better]:
+        """The best of all classes near the threshold."""
+        known = [one for one in self._classes() if one.most > 0]
+        return sorted(known, key=lambda one: -self.search.of(self.search.shared(one)))[:1]
+
+    def _classes(self) -> Iterable[Better]:
         """Losses up to some of the lattice points near the best threshold of a normal law.
 
         Losses above a point have the masses a = F(y) + y b and b, and -b is the slope of F right of it: that
