@@ -89,7 +89,7 @@ def forget(tool: str) -> None:
 
 
 @functools.lru_cache(maxsize=1)
-def caches(modules: int) -> list[functools._lru_cache_wrapper[object]]:  # noqa: ARG001
+def caches(modules: int) -> list[functools._lru_cache_wrapper[object]]:  # noqa: ARG001 - the key
     """What dpcheck keeps, but for tables of functions, which are no answers; looked up for new modules."""
     ours = [module for name, module in sys.modules.items() if name.startswith("dpcheck.")]
     found = [kept for module in ours for kept in vars(module).values()]

@@ -44,7 +44,7 @@ from dpcheck.numerics.rounding import UNIT, Array
 # At delta 0 what is proved at this one holds too.
 LEAST_DELTA = 1e-12
 # Parts of the better class that are tried one after the other.
-PARTS = (0.6, 0.2, 0.0)
+PARTS = (0.6, 0.2)
 # One run alone is asked unless it is estimated to cost less than this share below what was found.
 CLOSE = 1e-2
 # Logarithms of deltas are searched for down to this one, so often, until they are this close.
@@ -87,9 +87,8 @@ def selected_deltas(
     """
     found = np.zeros(len(epsilons))
     tried: dict[float, float] = {}  # log delta, and the epsilon that is proved at it
-    for i in np.argsort(
-        -epsilons, kind="stable"
-    ):  # what is needed at a larger epsilon is needed here
+    # From the largest on: what is needed there is needed at smaller ones too.
+    for i in np.argsort(-epsilons, kind="stable"):
         if most[i] > 0:
             _try_around(loss, float(epsilons[i]), math.log(most[i]), tried)
         proved = [at for at, value in tried.items() if value > 0 and value >= epsilons[i]]
@@ -125,6 +124,7 @@ def _in_turn(run: Run) -> Iterator[Better]:
         last = run.search.shared(better)
         yield last
     yield from (last.share(part) for part in PARTS)
+    yield NONE_BETTER
 
 
 def number_of_runs(loss: SelectedLoss | PoissonSelectedLoss) -> Number | None:

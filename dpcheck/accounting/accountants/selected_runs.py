@@ -64,10 +64,17 @@ class Better(NamedTuple):
     ratio: float = 0.0
 
     def gain(self, number: Number, far: float) -> float:
-        """fall(Q(B)) - fall(P(B) + far/2) at least: monotone in P(B), so one of the ends."""
+        """fall(Q(B)) - fall(P(B) + far/2) at least.
+
+        It is monotone in P(B) where the bound on Q(B) is 0 and where it is linear, so least at one of the
+        ends or where the second begins.
+        """
+        ends = {self.least, self.most}
+        if self.base < 0 < self.ratio:
+            ends.add(min(max(-self.base / self.ratio, self.least), self.most))
         return min(
             number.fall(max(self.base + self.ratio * p, 0.0)) - number.fall(p + far / 2)
-            for p in {self.least, self.most}
+            for p in ends
         )
 
     def share(self, part: float) -> Better:
@@ -246,7 +253,7 @@ class LaplaceRun(Run):
         slip = 32 * UNIT * (2 + self.ratio + abs(value))  # the mass has a density below 1
         return value - slip, (1 + delta) / 2 + 2 * slip
 
-    def at_most(self, delta: float) -> float:  # noqa: ARG002
+    def at_most(self, delta: float) -> float:  # noqa: ARG002 - the interface
         """The largest loss."""
         return self.ratio
 

@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 
 import dpcheck
-from dpcheck.accounting.accountants.selected_below import selected_epsilon
+from dpcheck.accounting.accountants.selected_below import number_of_runs, selected_epsilon
+from dpcheck.accounting.accountants.selected_runs import Better
 from dpcheck.accounting.losses import (
     GaussianLoss,
     LaplaceLoss,
@@ -183,6 +184,27 @@ def test_some_selection_of_pure_runs_costs_as_much(epsilon, delta, probabilities
     assert _exact_responses(_poisson(5.0), epsilon, poisson.lower - limit) >= delta * (1 - 5e-2)
     if delta == 0:  # the whole loss: one run's and 5 tanh(epsilon / 2)
         assert poisson.lower == pytest.approx(epsilon + 5 * math.tanh(epsilon / 2), rel=1e-4)
+
+
+@pytest.mark.parametrize("base", [-0.05, -1e-3, 0.0, 0.02])
+@pytest.mark.parametrize("far", [0.0, 1e-3])
+def test_the_gain_is_that_of_the_worst_class_in_its_range(base, far):
+    """A bound on Q(B) below 0 is one of 0, so the worst is between the ends; by brute force."""
+    better = Better(-1.0, 0.0, 0.2, base, 1.6)
+    for runs in (
+        SelectedLoss((), 1.0, 0.05),
+        SelectedLoss((), -0.5, 0.3),
+        PoissonSelectedLoss((), 9.0),
+    ):
+        number = number_of_runs(runs)
+        p = np.linspace(better.least, better.most, 20_001)
+        q = np.maximum(base + 1.6 * p, 0.0)
+        worst = min(
+            number.fall(b) - number.fall(a + far / 2)
+            for a, b in zip(p.tolist(), q.tolist(), strict=True)
+        )
+        assert better.gain(number, far) <= worst + 1e-12
+        assert better.gain(number, far) == pytest.approx(worst, abs=1e-3)
 
 
 def test_a_run_that_tells_nothing_costs_nothing():
