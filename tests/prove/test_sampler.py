@@ -1,4 +1,4 @@
-"""Many runs from a trace: with one run the function's own output, with many its law."""
+"""Many runs of a program that was read: with one run the function's own output, with many its law."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from scipy import stats
 import dpcheck
 from dpcheck.auditing.mechanism import Mechanism, declaration
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.program.many import NotTogether, Sampler
 from dpcheck.session.many_runs import ManyRuns, many_runs
-from dpcheck.tracing.running.sampler import NotTogether, TracedSampler
 
 NUMBER = dpcheck.number(0, 1)
 COLUMN = dpcheck.records(x=NUMBER)
@@ -91,7 +91,7 @@ def parts(output):
 
 @pytest.mark.parametrize(("function", "data", "records"), CASES)
 def test_one_run_is_the_functions_own(function, data, records):
-    sampler = TracedSampler(function, Adjacency.REPLACE_ONE, records)
+    sampler = Sampler(function, Adjacency.REPLACE_ONE, records)
     for seed in range(5):
         (ours,) = sampler(data, 1, np.random.default_rng(seed))
         theirs = function(data, np.random.default_rng(seed))
@@ -101,7 +101,7 @@ def test_one_run_is_the_functions_own(function, data, records):
 @pytest.mark.parametrize(("function", "data", "records"), CASES)
 def test_many_runs_have_the_law_of_calls(function, data, records):
     """Two samples of each number of the output, by a test that knows nothing of either."""
-    sampler = TracedSampler(function, Adjacency.REPLACE_ONE, records)
+    sampler = Sampler(function, Adjacency.REPLACE_ONE, records)
     rng = np.random.default_rng(1)
     ours = np.array([parts(output) for output in sampler(data, 1000, np.random.default_rng(0))])
     theirs = np.array([parts(function(data, rng)) for _ in range(1000)])
@@ -113,10 +113,10 @@ def test_many_runs_have_the_law_of_calls(function, data, records):
 
 def test_densities_are_those_of_scipy():
     outputs = np.array([0.3, 0.5, 4.0])
-    found = TracedSampler(mean, Adjacency.REPLACE_ONE, COLUMN).log_density(ONE, outputs)
+    found = Sampler(mean, Adjacency.REPLACE_ONE, COLUMN).log_density(ONE, outputs)
     assert found == pytest.approx(stats.laplace(ONE.mean(), 0.1).logpdf(outputs))
     rows = np.arange(6.0).reshape(2, 3)
-    found = TracedSampler(vector, Adjacency.REPLACE_ONE, TABLE).log_density(THREE, rows)
+    found = Sampler(vector, Adjacency.REPLACE_ONE, TABLE).log_density(THREE, rows)
     expected = stats.norm(THREE.sum(axis=0), [1.0, 2.0, 3.0]).logpdf(rows).sum(axis=1)
     assert found == pytest.approx(expected)
 
@@ -124,17 +124,30 @@ def test_densities_are_those_of_scipy():
 @pytest.mark.parametrize("function", [noisy_max, named, sampled])
 def test_no_density_is_made_up(function):
     with pytest.raises(NotTogether):
-        TracedSampler(function, Adjacency.REPLACE_ONE, COLUMN).log_density(ONE, np.zeros(2))
+        Sampler(function, Adjacency.REPLACE_ONE, COLUMN).log_density(ONE, np.zeros(2))
 
 
-def test_a_path_that_noise_decides_is_called_instead():
+def test_a_branch_that_a_release_decides_is_sampled_too():
     def lucky(x, rng):
         return 1.0 if x.sum() + rng.laplace() > 20 else 0.0
 
+    outputs = ManyRuns(lucky, Adjacency.REPLACE_ONE, COLUMN)(ONE, 2000, np.random.default_rng(0))
+    chance = stats.laplace(ONE.sum()).sf(20)
+    assert set(np.asarray(outputs).tolist()) == {0.0, 1.0}
+    assert np.mean(outputs) == pytest.approx(chance, abs=6 * np.sqrt(chance * (1 - chance) / 2000))
+
+
+def test_a_function_that_cannot_be_read_is_called_instead():
+    def caught(x, rng):
+        try:
+            return x.sum() + rng.laplace()
+        except ValueError:
+            return 0.0
+
     with pytest.raises(NotTogether):
-        TracedSampler(lucky, Adjacency.REPLACE_ONE, COLUMN)(ONE, 3, np.random.default_rng(0))
-    outputs = ManyRuns(lucky, Adjacency.REPLACE_ONE, COLUMN)(ONE, 200, np.random.default_rng(0))
-    assert set(outputs) == {0.0, 1.0}
+        Sampler(caught, Adjacency.REPLACE_ONE, COLUMN)(ONE, 3, np.random.default_rng(0))
+    outputs = ManyRuns(caught, Adjacency.REPLACE_ONE, COLUMN)(ONE, 20, np.random.default_rng(0))
+    assert len(set(outputs)) == 20
 
 
 def test_a_function_that_keeps_state_is_not_sampled():

@@ -1,0 +1,1 @@
+"""Every proof is attacked on real data before it is announced; knows no prover."""

@@ -1,0 +1,1 @@
+"""A program that was read: its graph, what is known of every value in it, what it spends."""

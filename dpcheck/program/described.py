@@ -1,0 +1,206 @@
+"""The inputs of a program: symbols for every dataset like an example, or that fits a description."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.errors import InvalidRecords
+from dpcheck.core.records import Field, Number, OneOf, Records
+from dpcheck.program.facts import boxes
+from dpcheck.program.facts.boxes import Box, DType
+from dpcheck.program.facts.rowsets import RowSet
+from dpcheck.program.reading.values import Array, Series, Storage, Table
+from dpcheck.program.rules.common import rowwise
+
+if TYPE_CHECKING:
+    from dpcheck.program.graph import Node
+    from dpcheck.program.reading.reader import Reader
+
+NULL = "the null record of zero-out is a row of zeros"
+DATA = "the data outlive the call"
+
+
+def described(reader: Reader, data: object, form: str | None) -> object:
+    """A symbol for every dataset like `data`."""
+    if isinstance(data, Records):
+        return _fitting(reader, data, form)
+    count = _count(data)
+    if reader.graph.adjacency is Adjacency.ZERO_OUT:
+        reader.graph.assumes[NULL] = None
+    rows = RowSet(count if reader.graph.public_rows else None)
+    return _like(reader, data, rows, "data")
+
+
+def _count(data: object) -> int:
+    """How many records an example has."""
+    if isinstance(data, tuple | dict):
+        parts = list(data.values()) if isinstance(data, dict) else list(data)
+        counts = {_count(part) for part in parts}
+        if len(counts) == 1:
+            return counts.pop()
+        raise InvalidRecords("the arrays of the example have different numbers of rows.")
+    if isinstance(data, list):
+        return len(data)
+    shape: tuple[int, ...] = getattr(data, "shape", ())
+    if len(shape) == 0:
+        raise InvalidRecords(
+            "an example is an array with one row per record, a DataFrame, a tuple or a dict of arrays, or "
+            "dpcheck.records(...)."
+        )
+    return int(shape[0])
+
+
+def _like(reader: Reader, data: object, rows: RowSet, name: str) -> object:
+    if isinstance(data, tuple):
+        return tuple(_like(reader, part, rows, f"{name}[{i}]") for i, part in enumerate(data))
+    if isinstance(data, dict):
+        return {key: _like(reader, part, rows, f"{name}[{key!r}]") for key, part in data.items()}
+    if type(data).__name__ == "DataFrame" and hasattr(data, "dtypes"):
+        columns = {}
+        for key, kind in data.dtypes.items():
+            listed = tuple(kind.categories) if hasattr(kind, "categories") else None
+            plain = kind if isinstance(kind, np.dtype) else np.dtype(object)
+            array = _column(reader, rows, plain, _any_value(plain), f"{name}[{key!r}]", listed)
+            columns[key] = Series(array, key, values=listed)
+        return Table(columns, rows, locked=True)
+    if type(data).__name__ == "Series" and hasattr(data, "to_numpy"):
+        given = getattr(data, "dtype", None)
+        kind = given if isinstance(given, np.dtype) else np.dtype(object)
+        return Series(_column(reader, rows, kind, _any_value(kind), name, None))
+    found = np.asarray(data)
+    if found.dtype.kind not in "biuf":
+        raise InvalidRecords("an example of numbers is needed, or dpcheck.records(...).")
+    node = _rows(reader, rows, found.shape[1:], found.dtype, _any_value(found.dtype), name)
+    return Array(Storage(node, DATA), form=list if isinstance(data, list) else None)
+
+
+def _any_value(dtype: DType) -> Box:
+    """Everything an example's type admits; 0, the null record, is among it."""
+    return boxes.WHOLE if dtype.kind not in "biu" else boxes.of_dtype(dtype)
+
+
+def _rows(
+    reader: Reader,
+    rows: RowSet,
+    rest: tuple[int, ...],
+    dtype: DType,
+    box: Box,
+    name: str,
+    values: tuple[object, ...] | None = None,
+) -> Node:
+    made = rowwise(
+        reader.graph,
+        (rows, *rest),
+        dtype,
+        box.broadcast((1, *rest)),
+        rows,
+        0,
+        zero_null=dtype.kind in "biuf",
+        values=values,
+    )
+    return reader.graph.given("data", made.shape, made.dtype, made.fact, source=name)
+
+
+def _column(
+    reader: Reader,
+    rows: RowSet,
+    dtype: DType,
+    box: Box,
+    name: str,
+    values: tuple[object, ...] | None,
+) -> Array:
+    return Array(Storage(_rows(reader, rows, (), dtype, box, name, values), DATA))
+
+
+def _fitting(reader: Reader, description: Records, form: str | None) -> object:
+    """A symbol for the datasets that fit a description."""
+    graph = reader.graph
+    if description.rows is None and graph.public_rows:
+        raise InvalidRecords(
+            f"under {graph.adjacency} the number of rows is public: say it, "
+            "dpcheck.records(..., rows=1000).",
+        )
+    rows = RowSet(description.rows if graph.public_rows else None)
+    numbers = [field for _, field in description.fields if isinstance(field, Number)]
+    if form is None:
+        form = "array" if len(numbers) == len(description.fields) else "pandas"
+    graph.assumes["every record fits the description of the data"] = None
+    if graph.adjacency is Adjacency.ZERO_OUT:
+        graph.assumes[NULL] = None
+    if form in ("array", "values"):
+        return _table_of_numbers(reader, description, rows, form)
+    if form not in ("pandas", "columns"):
+        raise InvalidRecords(f"a proof needs form 'array', 'pandas' or 'columns', not {form!r}.")
+    columns: dict[object, Array] = {}
+    for name, field in description.fields:
+        kind, box, listed = _typed(reader, field)
+        columns[name] = _column(reader, rows, kind, box, f"data[{name!r}]", listed)
+    if form == "columns":
+        return dict(columns)
+    return Table({name: Series(array, name) for name, array in columns.items()}, rows, locked=True)
+
+
+def _table_of_numbers(reader: Reader, description: Records, rows: RowSet, form: str) -> object:
+    numbers = [field for _, field in description.fields if isinstance(field, Number)]
+    if len(numbers) < len(description.fields):
+        other = next(name for name, field in description.fields if not isinstance(field, Number))
+        raise InvalidRecords(
+            f"in an array or a list a proof follows dpcheck.number only, and {other} is described "
+            "otherwise; write the function for form='pandas' or 'columns'."
+        )
+    found = [_box(reader, field) for field in numbers]
+    box = Box(
+        np.array([float(each.lo) for each in found])[None],
+        np.array([float(each.hi) for each in found])[None],
+        any(field.missing for field in numbers),
+    )
+    rest: tuple[int, ...] = (len(numbers),) if len(numbers) > 1 else ()
+    if not rest:
+        box = box.mapped(lambda end: end.reshape(1))
+    node = _rows(reader, rows, rest, np.dtype(float), box, "data")
+    return Array(Storage(node, DATA), form=list if form == "values" else None)
+
+
+def _box(reader: Reader, field: Number) -> Box:
+    low, high = field.low, field.high
+    if reader.graph.adjacency is Adjacency.ZERO_OUT:
+        low, high = min(low, 0.0), max(high, 0.0)
+    most = float(np.finfo(float).max)
+    if math.isinf(low) and not field.missing:
+        low = -most
+    if math.isinf(high) and not field.missing:
+        high = most
+    return boxes.box(low, high, field.missing)
+
+
+def _typed(reader: Reader, field: Field) -> tuple[DType, Box, tuple[object, ...] | None]:
+    if isinstance(field, Number):
+        kind: DType = np.dtype(np.int64 if field.integer else float)
+        return kind, boxes.fitted(_box(reader, field), kind), None
+    values = field.values if isinstance(field, OneOf) else None
+    zero_out = reader.graph.adjacency is Adjacency.ZERO_OUT
+    if values is not None and all(type(v) is int for v in values):
+        if zero_out and 0 not in values:
+            values = (*values, 0)  # the null record
+        ends = [float(v) for v in values if isinstance(v, int)]
+        return np.dtype(np.int64), boxes.box(min(ends), max(ends)), values
+    if zero_out:
+        reader.graph.refuse(
+            "zero-out",
+            "a record of text has no null record of zeros",
+            "state the claim under replace-one or add-remove",
+        )
+    return np.dtype(object), boxes.WHOLE, values
+
+
+def form_of(data: object) -> str:
+    """How a dataset is handed over."""
+    if isinstance(data, dict):
+        return "columns"
+    if hasattr(data, "columns"):
+        return "pandas"
+    return "values" if isinstance(data, list) else "array"

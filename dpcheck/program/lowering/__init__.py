@@ -1,0 +1,1 @@
+"""Library functions in terms of the primitives."""

@@ -1,0 +1,440 @@
+"""Random numbers: methods of generators, np.random, the random module."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from dpcheck.program import releases
+from dpcheck.program.facts.kinds import Aggregate, Rows
+from dpcheck.program.facts.rowsets import Dim
+from dpcheck.program.graph import Node
+from dpcheck.program.lowering.functions import apply
+from dpcheck.program.lowering.registry import lower
+from dpcheck.program.reading.public import released_call
+from dpcheck.program.reading.values import Generator, KnownGenerator, Opaque, Scalar, Value
+from dpcheck.program.rules.common import plain
+from dpcheck.program.rules.random_numbers import UNIFORM_INTEGERS
+
+if TYPE_CHECKING:
+    from dpcheck.program.reading.reader import Reader
+
+Method = Callable[..., object]
+
+
+def draw(
+    reader: Reader, owner: Generator, name: str, args: tuple[object, ...], named: dict[str, object]
+) -> object:
+    """rng.name(...)."""
+    method = METHODS.get(name)
+    if method is None:
+        _unknown(reader, name)
+    if reader.mapped:
+        reader.refuse(
+            "private-length",
+            "something is drawn for every record, and their number is private",
+            "draw for all records at once, before the loop: rng.random(len(x))",
+        )
+    reader.source = owner.name
+    try:
+        return method(reader, *args, **named)
+    except TypeError as error:
+        if "argument" not in str(error):
+            raise
+        _unknown(reader, f"{name} with these arguments")
+
+
+def _unknown(reader: Reader, name: str) -> NoReturn:
+    reader.refuse(
+        "unknown-noise",
+        f"draws by {name} are not followed",
+        "use laplace, normal, random, integers, choice, gumbel, exponential or geometric",
+    )
+
+
+def _public(reader: Reader, name: str, value: object) -> np.ndarray:
+    """A parameter of a law."""
+    if reader.is_public(value):
+        return np.asarray(reader.plain(value), dtype=float)
+    if reader.is_released(value):
+        reader.refuse(
+            "released-path",
+            f"a released value decides the {name} of the noise",
+            "use a public number, or decorate the function with @dpcheck.enforced",
+        )
+    return reader.refuse(
+        "private-scale",
+        f"the {name} of the noise is computed from the data",
+        "use a public number",
+    )
+
+
+def shape_of(reader: Reader, size: object, *like: np.ndarray) -> tuple[Dim, ...]:
+    """The shape of a draw; a private number of records is the records themselves."""
+    if size is None:
+        return tuple(np.broadcast_shapes(*(each.shape for each in like))) if like else ()
+    parts = size if type(size) in (tuple, list) else (size,)
+    found: list[Dim] = []
+    for part in parts:  # type: ignore[attr-defined]
+        if isinstance(part, Scalar) and isinstance(part.node.fact, Aggregate):
+            rows = part.node.fact.counts
+            if rows is None:
+                reader.refuse(
+                    "private-length",
+                    "a private value decides how much is drawn",
+                    "use a public number",
+                )
+            found.append(rows)
+        elif not reader.is_public(part):
+            reader.refuse(
+                "released-path", "a released value decides how much is drawn", "use a public number"
+            )
+        else:
+            value = reader.plain(part)
+            if isinstance(value, np.ndarray):
+                found.extend(int(n) for n in np.ravel(value))
+            else:
+                found.append(int(value))  # type: ignore[call-overload]
+    return tuple(found)
+
+
+def drawn(reader: Reader, law: str, shape: tuple[Dim, ...], **params: object) -> Node:
+    """Fresh numbers."""
+    return reader.graph.add("draw", law=law, shape=shape, source=reader.source, **params)
+
+
+def _located(law: str, method: str) -> Method:
+    def handler(
+        reader: Reader, loc: object = 0.0, scale: object = 1.0, size: object = None
+    ) -> object:
+        spread = _public(reader, "scale", scale)
+        if (spread < 0).any() or not np.isfinite(spread).all():
+            reader.refuse(
+                "failed", "the scale of the noise is negative or infinite", "mend the code"
+            )
+        if isinstance(loc, Opaque):
+            reader.unknown("noise around a released value of unknown shape")
+        place = reader.node(loc)
+        wanted = shape_of(reader, size, spread)
+        if size is None:
+            if isinstance(place.fact, Rows):
+                from dpcheck.program.rules.common import whole
+
+                place = whole(reader.graph, place)
+            wanted = np.broadcast_shapes(spread.shape, plain(place.shape))
+        node = drawn(reader, law, wanted, scale=spread, method=method)
+        if reader.is_public(loc) and np.all(np.asarray(reader.plain(loc)) == 0):
+            return reader.array(node)
+        return reader.array(apply(reader, "add", place, node))
+
+    return handler
+
+
+def _scaled(law: str, method: str) -> Method:
+    def handler(reader: Reader, scale: object = 1.0, size: object = None) -> object:
+        spread = _public(reader, "scale", scale)
+        return reader.array(
+            drawn(reader, law, shape_of(reader, size, spread), scale=spread, method=method)
+        )
+
+    return handler
+
+
+def _standard_normal(reader: Reader, size: object = None) -> object:
+    return reader.array(
+        drawn(reader, releases.GAUSSIAN, shape_of(reader, size), method="standard_normal")
+    )
+
+
+def _random(reader: Reader, size: object = None) -> object:
+    return reader.array(drawn(reader, releases.UNIFORM, shape_of(reader, size), method="random"))
+
+
+def _uniform(reader: Reader, low: object = 0.0, high: object = 1.0, size: object = None) -> object:
+    start, end = _public(reader, "range", low), _public(reader, "range", high)
+    shape = shape_of(reader, size, start, end)
+    if not (end > start).all():
+        reader.unknown("a uniform number between ends that are not in order")
+    return reader.array(
+        drawn(reader, releases.UNIFORM, shape, scale=end - start, location=start, method="uniform")
+    )
+
+
+def _geometric(reader: Reader, p: object, size: object = None) -> object:
+    chance = _public(reader, "probability", p)
+    if chance.ndim or not 0 < float(chance) < 1:
+        _unknown(reader, "geometric with these probabilities")
+    scale = np.asarray(-1 / math.log1p(-float(chance)))
+    shape = shape_of(reader, size)
+    return reader.array(
+        drawn(
+            reader, releases.GEOMETRIC, shape, scale=scale, method="geometric", chance=float(chance)
+        )
+    )
+
+
+def _binomial(reader: Reader, n: object, p: object, size: object = None) -> object:
+    if not reader.is_public(n) or reader.plain(n) != 1:
+        _unknown(reader, "binomial with n above 1")
+    chance = _public(reader, "probability", p)
+    if chance.ndim:
+        _unknown(reader, "coins of several probabilities")
+    if not 0 <= float(chance) <= 1:
+        reader.refuse("failed", "a probability outside [0, 1]", "mend the code")
+    shape = shape_of(reader, size)
+    return reader.array(drawn(reader, "coin", shape, scale=chance, method="binomial"))
+
+
+def _integers(
+    reader: Reader,
+    low: object,
+    high: object = None,
+    size: object = None,
+    dtype: object = np.int64,
+    endpoint: object = False,
+) -> object:
+    first, last = (0, low) if high is None else (low, high)
+    start = int(_public(reader, "range", first))
+    end = int(_public(reader, "range", last)) + int(bool(reader.plain(endpoint)))
+    kind = np.dtype(reader.plain(dtype))  # type: ignore[call-overload]
+    if end <= start:
+        reader.refuse("failed", "no whole number between these ends", "mend the code")
+    shape = shape_of(reader, size)
+    if (start, end) == (0, 2):
+        node = drawn(reader, "coin", shape, scale=np.asarray(0.5), method="integers")
+    else:
+        node = drawn(
+            reader,
+            UNIFORM_INTEGERS,
+            shape,
+            scale=np.asarray(float(end - start)),
+            location=np.asarray(float(start)),
+            method="integers",
+        )
+    if kind != node.dtype:
+        node = reader.graph.add("convert", node, dtype=kind)
+    return reader.array(node)
+
+
+def _choice(
+    reader: Reader,
+    a: object,
+    size: object = None,
+    replace: object = True,
+    p: object = None,
+    axis: object = 0,
+    shuffle: object = True,
+) -> object:
+    if reader.plain(axis) != 0 or not reader.plain(shuffle):
+        _unknown(reader, "choice with these options")
+    if not reader.is_public(a):
+        if isinstance(a, Value) and reader.is_released(a) and p is None:
+            _unknown(reader, "choice among released values")
+        reader.refuse(
+            "private-control",
+            "private values are drawn from, or their number decides what is drawn",
+            "draw places out of a public number of rows, or use a Poisson mask",
+        )
+    values = reader.plain(a)
+    if p is not None and not reader.is_public(p):
+        return _private_law(reader, values, size, p)
+    if p is None and not reader.plain(replace) and np.ndim(values) == 0 and size is not None:  # type: ignore[arg-type]
+        shape = shape_of(reader, size)
+        if len(shape) != 1 or not isinstance(shape[0], int):
+            reader.unknown("a choice of a private number of rows")
+        count = int(values)  # type: ignore[call-overload]
+        if shape[0] > count:
+            reader.refuse("failed", "more rows are drawn than there are", "mend the code")
+        return reader.array(drawn(reader, "places", shape, count=count, method="choice"))
+    many = int(values) if np.ndim(values) == 0 else len(values)  # type: ignore[arg-type, call-overload]
+    shape = shape_of(reader, size)
+    law = None if p is None else np.asarray(reader.plain(p), dtype=float)
+    if not reader.plain(replace):
+        _unknown(reader, "choice of values without replacement")
+    if (
+        p is None
+        and many == 2
+        and sorted(np.ravel(np.asarray(values)).tolist()) in ([0, 1], [False, True])
+    ):
+        node = drawn(reader, "coin", shape, scale=np.asarray(0.5), method="choice", values=values)
+        return reader.array(node)
+    if (
+        law is not None
+        and many == 2
+        and np.ravel(np.asarray(values)).tolist() in ([0, 1], [False, True])
+    ):
+        node = drawn(
+            reader, "coin", shape, scale=law[1], method="choice", values=values, law_of=law
+        )
+        return reader.array(node)
+    node = drawn(
+        reader,
+        UNIFORM_INTEGERS,
+        shape,
+        scale=np.asarray(float(many)),
+        location=np.asarray(0.0),
+        method="choice",
+        law_of=law,
+    )
+    if law is not None or np.ndim(values):  # type: ignore[arg-type]
+        # Public randomness: which value comes protects nothing.
+        spent = reader.graph.add("apply_draw", node)
+        if not np.ndim(values):  # type: ignore[arg-type]
+            return reader.array(spent)
+        return released_call(reader, lambda v, i: np.asarray(v)[i], (values, reader.array(spent)))
+    return reader.array(node)
+
+
+def _private_law(reader: Reader, values: object, size: object, p: object) -> object:
+    """rng.choice(k, p=softmax(score)): the exponential mechanism."""
+    law = reader.node(p)
+    fact = law.fact
+    known = fact.normalised if isinstance(fact, Aggregate) else None
+    many = int(values) if np.ndim(values) == 0 else len(values)  # type: ignore[arg-type, call-overload]
+    if known is None or size is not None or tuple(law.shape) != (many,):
+        reader.refuse(
+            "private-scale",
+            "the probabilities of rng.choice are computed from the data",
+            "use np.argmax(utility + rng.gumbel(scale=2 * sensitivity / epsilon, size=k))",
+        )
+    score = reader.graph.nodes[known[0]]
+    place = reader.graph.add("pick", law, score, factor=known[1])
+    found = reader.array(place)
+    if np.ndim(values):  # type: ignore[arg-type]
+        return released_call(reader, lambda v, i: v[int(i)], (values, found))
+    return found
+
+
+def _permutation(reader: Reader, x: object) -> object:
+    if not reader.is_public(x) or np.ndim(reader.plain(x)) != 0:  # type: ignore[arg-type]
+        _unknown(reader, "permutation of values")
+    count = int(reader.plain(x))  # type: ignore[call-overload]
+    return reader.array(drawn(reader, "places", (count,), count=count, method="permutation"))
+
+
+def _spawn(reader: Reader, n: object) -> object:
+    return [Generator("a generator") for _ in range(int(reader.plain(n)))]  # type: ignore[call-overload]
+
+
+METHODS: dict[str, Method] = {
+    "laplace": _located(releases.LAPLACE, "laplace"),
+    "normal": _located(releases.GAUSSIAN, "normal"),
+    "gumbel": _located(releases.GUMBEL, "gumbel"),
+    "exponential": _scaled(releases.EXPONENTIAL, "exponential"),
+    "standard_normal": _standard_normal,
+    "standard_exponential": lambda reader, size=None: _scaled(releases.EXPONENTIAL, "exponential")(
+        reader, 1.0, size
+    ),
+    "random": _random,
+    "uniform": _uniform,
+    "geometric": _geometric,
+    "binomial": _binomial,
+    "integers": _integers,
+    "choice": _choice,
+    "permutation": _permutation,
+    "spawn": _spawn,
+}
+GLOBAL = "the global generator of np.random has a secret seed"
+
+
+@lower(np.random.default_rng)
+def default_rng(reader: Reader, seed: object = None) -> object:
+    """A generator: without a seed its numbers are secret, with one they are public."""
+    if isinstance(seed, Generator | KnownGenerator):
+        return seed
+    if seed is None:
+        return Generator("a generator")
+    if not reader.is_public(seed):
+        reader.refuse(
+            "private-control", "the seed of a generator is computed from the data", "leave it out"
+        )
+    return KnownGenerator(reader.attempt(lambda: np.random.default_rng(reader.plain(seed))))  # type: ignore[arg-type]
+
+
+def _of_global(name: str) -> Callable[..., object]:
+    def handler(reader: Reader, *args: object, **named: object) -> object:
+        reader.graph.assumes[GLOBAL] = None
+        return draw(reader, Generator("np.random"), name, args, named)
+
+    return handler
+
+
+_LEGACY = {name: name for name in METHODS if name not in ("integers", "spawn")}
+_LEGACY |= {"random_sample": "random", "ranf": "random", "sample": "random"}
+for _legacy, _name in _LEGACY.items():
+    if hasattr(np.random, _legacy):
+        lower(getattr(np.random, _legacy))(_of_global(_name))
+
+
+def _shaped(name: str) -> Callable[..., object]:
+    def handler(reader: Reader, *shape: object) -> object:
+        reader.graph.assumes[GLOBAL] = None
+        return draw(reader, Generator("np.random"), name, (tuple(shape) or None,), {})
+
+    return handler
+
+
+lower(np.random.rand)(_shaped("random"))
+lower(np.random.randn)(_shaped("standard_normal"))
+
+
+@lower(np.random.randint)
+def randint(reader: Reader, low: object, high: object = None, size: object = None) -> object:
+    """np.random.randint."""
+    reader.graph.assumes[GLOBAL] = None
+    reader.source = "np.random"
+    return _integers(reader, low, high, size)
+
+
+@lower(np.random.seed, random.seed)
+def seed(reader: Reader, *_: object) -> object:
+    """A seed in the code."""
+    return reader.refuse(
+        "known-noise",
+        "the global generator is seeded: whoever reads the code knows the noise",
+        "draw from np.random.default_rng() instead",
+    )
+
+
+PYTHON = "the global generator of Python's random module has a secret seed"
+
+
+def _python(law: str, first: int) -> Callable[..., object]:
+    def handler(reader: Reader, *args: object, **named: object) -> object:
+        reader.graph.assumes[PYTHON] = None
+        reader.source = "random"
+        if len(args) != first or named:
+            _unknown(reader, "the random module with these arguments")
+        return _PYTHON[law](reader, *args)
+
+    return handler
+
+
+def _python_uniform(reader: Reader, low: object, high: object) -> object:
+    return _uniform(reader, low, high)
+
+
+def _gauss(reader: Reader, mean: object, scale: object) -> object:
+    return METHODS["normal"](reader, mean, scale)
+
+
+def _expovariate(reader: Reader, rate: object) -> object:
+    spread = 1.0 / float(_public(reader, "rate", rate))
+    return METHODS["exponential"](reader, spread)
+
+
+_PYTHON: dict[str, Callable[..., object]] = {
+    "random": lambda reader: _random(reader),
+    "uniform": _python_uniform,
+    "gauss": _gauss,
+    "expovariate": _expovariate,
+}
+lower(random.random)(_python("random", 0))
+lower(random.uniform)(_python("uniform", 2))
+lower(random.gauss)(_python("gauss", 2))
+lower(random.normalvariate)(_python("gauss", 2))
+lower(random.expovariate)(_python("expovariate", 1))

@@ -1,0 +1,501 @@
+"""Builtins of Python, the math module, methods of lists and dicts."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcheck.program.facts.kinds import Public, Released, Rows
+from dpcheck.program.lowering.functions import elementwise
+from dpcheck.program.lowering.registry import lower
+from dpcheck.program.reading import arrays
+from dpcheck.program.reading.attributes import length
+from dpcheck.program.reading.calls import call
+from dpcheck.program.reading.expressions import hashable, iterated
+from dpcheck.program.reading.operators import binary
+from dpcheck.program.reading.public import public_call, released_call
+from dpcheck.program.reading.records import appended
+from dpcheck.program.reading.values import (
+    Array,
+    Generator,
+    Instance,
+    Opaque,
+    Scalar,
+    Series,
+    Table,
+    Value,
+)
+from dpcheck.program.rules.common import is_weak
+
+if TYPE_CHECKING:
+    from dpcheck.program.reading.reader import Reader
+
+
+@lower(len)
+def len_(reader: Reader, value: object) -> object:
+    """len()."""
+    if isinstance(value, Table):
+        value = next(iter(value.columns.values())).array
+    if isinstance(value, Series):
+        value = value.array
+    if isinstance(value, Array):
+        node = value.node(reader.graph)
+        return length(reader, node, 0)
+    if isinstance(value, Opaque):
+        return released_call(reader, len, (value,))
+    if isinstance(value, Value):
+        reader.unknown(f"len() of {reader.describe(value)}")
+    return reader.attempt(lambda: len(value))  # type: ignore[arg-type]
+
+
+def _number(kind: type) -> Callable[..., object]:
+    def handler(reader: Reader, value: object = 0, *args: object) -> object:
+        if args or reader.is_public(value):
+            return public_call(reader, kind, (value, *args), {})
+        if isinstance(value, Opaque) or (reader.is_released(value) and kind is bool):
+            return released_call(reader, kind, (value,))
+        node = reader.node(value)
+        return reader.array(reader.graph.add("number", node, kind=kind))
+
+    return handler
+
+
+lower(float)(_number(float))
+lower(int)(_number(int))
+lower(bool)(_number(bool))
+
+
+def _exact_number(kind: type) -> Callable[..., object]:
+    def handler(reader: Reader, value: object = 0) -> object:
+        if reader.is_public(value):
+            return public_call(reader, kind, (value,), {})
+        if isinstance(value, Opaque):
+            return released_call(reader, kind, (value,))
+        return reader.array(reader.graph.add("convert", reader.node(value), dtype=np.dtype(kind)))
+
+    return handler
+
+
+for _kind in (np.float64, np.float32, np.int64, np.int32):
+    lower(_kind)(_exact_number(_kind))
+
+
+def _shown(function: Callable[..., object]) -> Callable[..., object]:
+    def handler(reader: Reader, *args: object) -> object:
+        if reader.is_public(list(args)):
+            from dpcheck.program.reading.expressions import _printable
+
+            found = [reader.plain(each) for each in args]
+            for each in found:
+                _printable(reader, each)
+            return reader.attempt(lambda: function(*found))
+        if reader.is_released(list(args)):
+            return released_call(reader, function, args)
+        return reader.refuse(
+            "private-control", f"{reader.describe(args[0])} becomes text", "add noise to it first"
+        )
+
+    return handler
+
+
+for _function in (str, repr, format):
+    lower(_function)(_shown(_function))
+
+
+@lower(print)
+def print_(reader: Reader, *args: object, **named: object) -> None:
+    """Printing what is released or public shows nothing new."""
+    if named or not reader.is_released(list(args)):
+        reader.refuse(
+            "private-output",
+            "a private value is printed",
+            "print it after noise was added",
+        )
+
+
+@lower(isinstance)
+def isinstance_(reader: Reader, value: object, kind: object) -> bool:
+    """By the declared form of the data."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if any(not isinstance(each, type) for each in kinds):
+        reader.unknown("isinstance of this")
+    answers = {any(issubclass(mine, each) for each in kinds) for mine in types_of(reader, value)}
+    if len(answers) > 1:
+        reader.unknown("the exact type of a number")
+    return answers.pop()
+
+
+@lower(type)
+def type_(reader: Reader, value: object, *args: object) -> type:
+    """By the declared form of the data."""
+    if args:
+        reader.unknown("a class made by type()")
+    found = types_of(reader, value)
+    if len(found) > 1:
+        reader.unknown("the exact type of a number")
+    return found.pop()
+
+
+def types_of(reader: Reader, value: object) -> set[type]:
+    """The classes a value may have: numbers are Python's or numpy's, which is not always known."""
+    if isinstance(value, Array):
+        return {list if value.form is list else np.ndarray}
+    if isinstance(value, Scalar):
+        node = value.node
+        own = {"f": float, "b": bool}.get(node.dtype.kind, int)
+        if is_weak(node):
+            return (
+                {own}
+                if node.primitive in ("number", "draw", "constant")
+                else {own, node.dtype.type}
+            )
+        return {node.dtype.type}
+    if isinstance(value, Instance):
+        return {value.kind}
+    if isinstance(value, Table | Series):
+        import pandas as pd
+
+        return {pd.DataFrame if isinstance(value, Table) else pd.Series}
+    if isinstance(value, Generator):
+        return {np.random.Generator}
+    if isinstance(value, Value):
+        reader.unknown(f"the type of {reader.describe(value)}")
+    return {type(value)}
+
+
+@lower(hasattr)
+def hasattr_(reader: Reader, value: object, name: object) -> bool:
+    """By the declared form of the data."""
+    plain = str(reader.plain(name))
+    if not isinstance(value, Array) or value.form is list or plain.startswith("_"):
+        reader.unknown("hasattr of this")
+    return hasattr(np.empty(0), plain)
+
+
+@lower(range)
+def range_(reader: Reader, *args: object) -> object:
+    """A public range; of the private number of records it stands for their places."""
+    if reader.is_public(list(args)):
+        return public_call(reader, range, args, {})
+    if reader.is_released(list(args)):
+        return released_call(reader, range, args)
+    reader.refuse(
+        "private-length",
+        "a private value decides how often a loop runs",
+        "loop over the records themselves, or a public number of times",
+    )
+
+
+@lower(list)
+def list_(reader: Reader, value: object = ()) -> object:
+    """list()."""
+    if isinstance(value, Opaque):
+        return released_call(reader, list, (value,))
+    return list(iterated(reader, value))
+
+
+@lower(tuple)
+def tuple_(reader: Reader, value: object = ()) -> object:
+    """tuple()."""
+    if isinstance(value, Opaque):
+        return released_call(reader, tuple, (value,))
+    return tuple(iterated(reader, value))
+
+
+@lower(zip)
+def zip_(reader: Reader, *args: object, strict: object = False) -> object:
+    """zip() of values of public length."""
+    parts = [iterated(reader, each) for each in args]
+    if reader.plain(strict) and len({len(part) for part in parts}) > 1:
+        reader.refuse("failed", "zip of different lengths", "mend the code")
+    return [tuple(each) for each in zip(*parts, strict=False)]
+
+
+@lower(enumerate)
+def enumerate_(reader: Reader, value: object, start: object = 0) -> object:
+    """enumerate()."""
+    return list(enumerate(iterated(reader, value), int(reader.plain(start))))  # type: ignore[call-overload]
+
+
+@lower(reversed)
+def reversed_(reader: Reader, value: object) -> object:
+    """reversed()."""
+    return list(reversed(iterated(reader, value)))
+
+
+@lower(dict)
+def dict_(reader: Reader, value: object = (), **named: object) -> object:
+    """dict()."""
+    if type(value) is dict:
+        return {**value, **named}
+    found: dict[object, object] = {}
+    for pair in iterated(reader, value):
+        key, each = iterated(reader, pair)
+        found[hashable(reader, key)] = each
+    return found | named
+
+
+@lower(set, frozenset)
+def set_(reader: Reader, value: object = ()) -> object:
+    """set(): of public values."""
+    return {hashable(reader, each) for each in iterated(reader, value)}
+
+
+@lower(sum)
+def sum_(reader: Reader, values: object, start: object = 0) -> object:
+    """sum(): one after the other; over records it is their sum."""
+    if isinstance(values, Series):
+        values = values.array
+    if isinstance(values, Array) and not reader.is_public(values):
+        node = values.node(reader.graph)
+        if isinstance(node.fact, Rows) and node.fact.axis == 0:
+            # One after the other, in their own type: int8 wraps around here, unlike in np.sum.
+            kind = np.dtype(np.int64) if node.dtype.kind == "b" else node.dtype
+            added = reader.graph.add("sum", node, axes=(0,), dtype=kind)
+            return binary(reader, "add", reader.array(added), start)
+    if isinstance(values, Opaque):
+        return released_call(reader, sum, (values, start))
+    found = start
+    for each in iterated(reader, values):
+        found = binary(reader, "add", found, each)
+    return found
+
+
+def _extreme(name: str) -> Callable[..., object]:
+    builtin = getattr(builtins, name)
+    ufunc = "maximum" if name == "max" else "minimum"
+
+    def handler(reader: Reader, *args: object, **named: object) -> object:
+        if reader.is_public(list(args)) and not named:
+            return public_call(reader, builtin, args, {})
+        if len(args) == 1 and isinstance(args[0], Array) and not named:
+            node = args[0].node(reader.graph)
+            if node.ndim == 1 and not isinstance(node.fact, Released | Public):
+                _no_nan(reader, [args[0]])
+                from dpcheck.program.lowering.ordering import _extreme as of_array
+
+                return of_array(name)(reader, args[0])
+        several = any(isinstance(each, Opaque | list | tuple | Array) for each in args)
+        if several and reader.is_released(list(args)) and not named:
+            return released_call(reader, builtin, args)
+        values = iterated(reader, args[0]) if len(args) == 1 else list(args)
+        if named or not values:
+            key = named.pop("key", None)
+            if named or key is None:
+                reader.unknown(f"{name}() with these arguments")
+            keys = [call(reader, key, (each,), {}) for each in values]
+            if reader.is_released(values) and reader.is_released(keys):
+                pick = lambda v, k: v[k.index(builtin(k))]  # noqa: E731
+                return released_call(reader, pick, (values, keys))
+            reader.refuse(
+                "private-control",
+                f"{name}() with key= chooses by private values",
+                "add noise to the scores: np.argmax(scores + rng.gumbel(...))",
+            )
+        _no_nan(reader, values)
+        found = values[0]
+        for each in values[1:]:
+            if any(isinstance(v, Array) for v in (found, each)):
+                reader.refuse(
+                    "private-control", f"{name}() compares arrays", "use np.maximum or np.minimum"
+                )
+            found = elementwise(reader, ufunc, found, each)
+        return found
+
+    return handler
+
+
+def _no_nan(reader: Reader, values: list[object]) -> None:
+    """min() and max() of Python keep the first where NaN is compared; numpy gives NaN."""
+    for each in values:
+        if isinstance(each, Value) and reader.node(each).fact.box.nan:
+            reader.unknown("min() or max() of values that may be NaN")
+
+
+lower(max)(_extreme("max"))
+lower(min)(_extreme("min"))
+
+
+@lower(abs)
+def abs_(reader: Reader, value: object) -> object:
+    """abs()."""
+    if reader.is_public(value):
+        return public_call(reader, abs, (value,), {})
+    if isinstance(value, Opaque):
+        return released_call(reader, abs, (value,))
+    if isinstance(value, Series):
+        from dpcheck.program.lowering.columns import ufunc
+
+        return ufunc(reader, "absolute", (value,))
+    return elementwise(reader, "absolute", value)
+
+
+@lower(round)
+def round_(reader: Reader, value: object, digits: object = None) -> object:
+    """round()."""
+    if reader.is_public([value, digits]):
+        return public_call(reader, round, (value,) if digits is None else (value, digits), {})
+    if reader.is_released(value):
+        return released_call(reader, round, (value,) if digits is None else (value, digits))
+    reader.unknown("round() of a private value")
+
+
+@lower(sorted)
+def sorted_(reader: Reader, value: object, **named: object) -> object:
+    """sorted() of public or released values."""
+    if reader.is_public(value) and reader.is_public(named):
+        return public_call(reader, sorted, (value,), named)
+    if reader.is_released(value) and reader.is_public(named):
+        reverse = bool(reader.plain(named.pop("reverse", False)))
+        if named:
+            reader.unknown("sorted() with key= of released values")
+        return released_call(reader, lambda v: sorted(v, reverse=reverse), (value,))
+    reader.refuse("private-control", "private values are put in order", "add noise to them first")
+
+
+@lower(map)
+def map_(reader: Reader, function: object, *values: object) -> object:
+    """map(): the function of each item."""
+    parts = [iterated(reader, each) for each in values]
+    return [call(reader, function, tuple(each), {}) for each in zip(*parts, strict=False)]
+
+
+def _truth(builtin: Callable[..., bool]) -> Callable[..., object]:
+    def handler(reader: Reader, value: object) -> object:
+        if reader.is_public(value):
+            return public_call(reader, builtin, (value,), {})
+        if reader.is_released(value):
+            return released_call(reader, builtin, (value,))
+        return reader.refuse(
+            "private-control",
+            "any() or all() asks private values one by one, and decides",
+            "use np.any, and add noise",
+        )
+
+    return handler
+
+
+lower(any)(_truth(any))
+lower(all)(_truth(all))
+
+# math.* on a released or private number, where numpy has the same function.
+for _name in (
+    "sqrt",
+    "exp",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "expm1",
+    "tanh",
+    "sin",
+    "cos",
+    "floor",
+    "ceil",
+    "fabs",
+):
+
+    def _math(reader: Reader, *args: object, _name: str = _name) -> object:
+        function = getattr(math, _name)
+        if reader.is_public(list(args)):
+            return public_call(reader, function, args, {})
+        if reader.is_released(list(args)):
+            return released_call(reader, function, args)
+        reader.refuse(
+            "private-control",
+            f"math.{_name} of a private value raises for some values, which would tell",
+            f"use np.{_name}",
+        )
+
+    lower(getattr(math, _name))(_math)
+
+
+# Lists and dicts ------------------------------------------------------------------------------------------
+
+
+def _append(reader: Reader, owner: list[object], value: object) -> None:
+    if appended(reader, owner, value):
+        return
+    arrays.changed(reader, owner)
+    owner.append(value)
+
+
+def _extend(reader: Reader, owner: list[object], values: object) -> None:
+    arrays.changed(reader, owner)
+    owner.extend(iterated(reader, values))
+
+
+def _insert(reader: Reader, owner: list[object], at: object, value: object) -> None:
+    arrays.changed(reader, owner)
+    owner.insert(int(reader.plain(at)), value)  # type: ignore[call-overload]
+
+
+def _pop(reader: Reader, owner: list[object], at: object = -1) -> object:
+    arrays.changed(reader, owner)
+    return reader.attempt(lambda: owner.pop(int(reader.plain(at))))  # type: ignore[call-overload]
+
+
+def _items(reader: Reader, owner: dict[object, object]) -> object:
+    return list(owner.items())
+
+
+def _keys(reader: Reader, owner: dict[object, object]) -> object:
+    return list(owner)
+
+
+def _values(reader: Reader, owner: dict[object, object]) -> object:
+    return list(owner.values())
+
+
+def _get(reader: Reader, owner: dict[object, object], key: object, other: object = None) -> object:
+    if reader.is_public(key):
+        return owner.get(reader.plain(key), other)
+    if reader.is_released([key, owner, other]):
+        return released_call(reader, lambda o, k, d: o.get(k, d), (owner, key, other))
+    reader.refuse("private-control", "a private value decides which item is taken", "add noise")
+
+
+def _update(
+    reader: Reader, owner: dict[object, object], other: object = (), **named: object
+) -> None:
+    arrays.changed(reader, owner)
+    owner.update(dict_(reader, other, **named))  # type: ignore[call-overload]
+
+
+def _setdefault(
+    reader: Reader, owner: dict[object, object], key: object, value: object = None
+) -> object:
+    arrays.changed(reader, owner)
+    return owner.setdefault(hashable(reader, key), value)
+
+
+def _copy(reader: Reader, owner: object) -> object:
+    return owner.copy()  # type: ignore[attr-defined]
+
+
+def _join(reader: Reader, owner: str, values: object) -> object:
+    parts = iterated(reader, values)
+    if reader.is_public(parts):
+        return reader.attempt(lambda: owner.join(reader.plain(parts)))  # type: ignore[arg-type]
+    return released_call(reader, lambda o, v: o.join(v), (owner, parts))
+
+
+CONTAINERS: dict[tuple[type, str], Callable[..., object]] = {
+    (list, "append"): _append,
+    (list, "extend"): _extend,
+    (list, "insert"): _insert,
+    (list, "pop"): _pop,
+    (list, "copy"): _copy,
+    (dict, "items"): _items,
+    (dict, "keys"): _keys,
+    (dict, "values"): _values,
+    (dict, "get"): _get,
+    (dict, "update"): _update,
+    (dict, "setdefault"): _setdefault,
+    (dict, "copy"): _copy,
+    (str, "join"): _join,
+}

@@ -1,0 +1,119 @@
+"""owner.name."""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcheck.program.facts.kinds import Rows
+from dpcheck.program.facts.rowsets import RowSet, number
+from dpcheck.program.graph import Node
+from dpcheck.program.reading.values import (
+    Array,
+    Bound,
+    Counted,
+    Generator,
+    Grouped,
+    Instance,
+    KnownGenerator,
+    Method,
+    Opaque,
+    Scalar,
+    Series,
+    Table,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from dpcheck.program.reading.reader import Reader
+
+# Objects of which single attributes are public facts.
+_OPEN = (types.ModuleType, type, np.dtype, np.finfo, np.iinfo)
+
+
+def get(reader: Reader, owner: object, name: str) -> object:
+    """An attribute."""
+    if name.startswith("__") and name.endswith("__"):
+        reader.unknown(f"the attribute {name}")
+    if isinstance(owner, Table | Series | Grouped | Counted):
+        from dpcheck.program.lowering import tables
+
+        return tables.attribute(reader, owner, name)
+    if isinstance(owner, Array | Scalar):
+        return _of_array(reader, owner, name)
+    if isinstance(owner, Instance):
+        return _of_instance(reader, owner, name)
+    if isinstance(owner, Opaque | Generator | KnownGenerator):
+        return Method(owner, name)
+    if isinstance(owner, Value):
+        reader.unknown(f"the attribute {name} of {reader.describe(owner)}")
+    if isinstance(owner, _OPEN):
+        found = reader.attempt(lambda: getattr(owner, name))
+        return reader.constant(found, f"{getattr(owner, '__name__', owner)}.{name}")
+    return Method(owner, name)
+
+
+def length(reader: Reader, node: Node, axis: int = 0) -> object:
+    """How many entries along an axis: a number, or the private number of records."""
+    dim = node.shape[axis]
+    found = number(dim)
+    if found is not None:
+        return found
+    assert isinstance(dim, RowSet)
+    if not isinstance(node.fact, Rows):
+        reader.refuse(
+            "private-length", "the number of random numbers is private", "use len() of the data"
+        )
+    ones = reader.graph.add("ones", node, axis=axis)
+    return Scalar(reader.graph.add("sum", ones, axes=(0,), dtype=np.dtype(np.int64)))
+
+
+def _of_array(reader: Reader, owner: Array | Scalar, name: str) -> object:
+    if isinstance(owner, Array) and owner.form is list:
+        reader.unknown(f"the attribute {name} of a list of records")
+    node = reader.node(owner)
+    if name == "shape":
+        return tuple(length(reader, node, i) for i in range(node.ndim))
+    if name == "ndim":
+        return node.ndim
+    if name == "dtype":
+        return node.dtype
+    if name == "itemsize":
+        return node.dtype.itemsize
+    if name == "size":
+        from dpcheck.program.reading.operators import binary
+
+        found: object = 1
+        for i in range(node.ndim):
+            found = binary(reader, "multiply", found, length(reader, node, i))
+        return found
+    if name == "T":
+        from dpcheck.program.lowering.shaping import transpose
+
+        return transpose(reader, owner)
+    if name == "real":
+        return owner
+    if hasattr(np.ndarray, name) and callable(getattr(np.ndarray, name)):
+        return Method(owner, name)
+    if hasattr(np.ndarray, name):  # flags, base, strides and the like are facts of memory
+        reader.unknown(f"the attribute {name} of an array")
+    reader.refuse("failed", f"an array has no attribute {name}", "mend the code")
+
+
+def _of_instance(reader: Reader, owner: Instance, name: str) -> object:
+    if name in owner.attributes:
+        return owner.attributes[name]
+    found = next((vars(kind)[name] for kind in owner.kind.__mro__ if name in vars(kind)), None)
+    if isinstance(found, types.FunctionType):
+        return Bound(reader.function(found), (owner,))
+    if isinstance(found, staticmethod):
+        return reader.function(found.__func__)  # type: ignore[arg-type]
+    if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+        from dpcheck.program.reading.calls import call
+
+        return call(reader, Bound(reader.function(found.fget), (owner,)), (), {})
+    if found is not None and not hasattr(type(found), "__get__"):
+        return reader.constant(found, f"{owner.kind.__name__}.{name}")
+    reader.unknown(f"the attribute {name} of a {owner.kind.__name__}")

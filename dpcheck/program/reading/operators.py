@@ -1,0 +1,156 @@
+"""Operators of Python on the reader's values."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcheck.program.reading.public import released_call
+from dpcheck.program.reading.values import Array, Opaque, Scalar, Series, Table, Value
+
+if TYPE_CHECKING:
+    from dpcheck.program.reading.reader import Reader
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder",
+    ast.Pow: "power",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "bitwise_and",
+    ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor",
+    ast.LShift: "left_shift",
+    ast.RShift: "right_shift",
+}
+COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+}
+PYTHON: dict[str, Callable[..., object]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "power": operator.pow,
+    "matmul": operator.matmul,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+    "left_shift": operator.lshift,
+    "right_shift": operator.rshift,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "negative": operator.neg,
+    "positive": operator.pos,
+    "invert": operator.invert,
+}
+
+
+def binary(reader: Reader, name: str, a: object, b: object) -> object:
+    """a op b."""
+    if not isinstance(a, Value) and not isinstance(b, Value):
+        return _plain(reader, name, a, b)
+    if isinstance(a, Table | Series) or isinstance(b, Table | Series):
+        from dpcheck.program.lowering.columns import binary as of_tables
+
+        return of_tables(reader, name, a, b)
+    for each in (a, b):
+        if isinstance(each, Value) and not isinstance(each, Scalar | Array | Opaque):
+            reader.unknown(f"`{name}` of {reader.describe(each)}")
+    if reader.is_public(a) and reader.is_public(b):
+        values = (reader.plain(a), reader.plain(b))
+        return reader.wrap(reader.attempt(lambda: PYTHON[name](*values)))
+    if isinstance(a, Opaque) or isinstance(b, Opaque) or _is_text(a) or _is_text(b):
+        return released_call(reader, PYTHON[name], (a, b))
+    if name == "matmul":
+        from dpcheck.program.lowering.products import matmul
+
+        return matmul(reader, a, b)
+    if isinstance(a, list | tuple) and isinstance(b, Scalar) and name == "multiply":
+        reader.unknown("a list times a private number")
+    from dpcheck.program.lowering.functions import elementwise
+
+    return elementwise(reader, name, a, b)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str | bytes)
+
+
+def _plain(reader: Reader, name: str, a: object, b: object) -> object:
+    """Of plain values; containers may hold symbols, which only joining and repeating leave alone."""
+    if _held(reader, a) or _held(reader, b):
+        joins = type(a) is type(b) and type(a) in (list, tuple) and name == "add"
+        repeats = name == "multiply" and {type(a), type(b)} & {int} != set()
+        if not (joins or repeats):
+            reader.unknown(f"`{name}` of containers of private values")
+    for each in (a, b):
+        if not _exact(each):
+            reader.unknown(f"`{name}` of a {type(each).__name__}")
+    return reader.wrap(reader.attempt(lambda: PYTHON[name](a, b)))
+
+
+_EXACT = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    list,
+    tuple,
+    dict,
+    set,
+    frozenset,
+    type(None),
+    range,
+    slice,
+)
+
+
+def _exact(value: object) -> bool:
+    return type(value) in _EXACT or isinstance(value, np.generic | np.dtype | type)
+
+
+def _held(reader: Reader, value: object) -> bool:
+    return isinstance(value, list | tuple | dict | set | frozenset) and not reader.is_public(value)
+
+
+def unary(reader: Reader, name: str, a: object) -> object:
+    """op a."""
+    if not isinstance(a, Value):
+        if not _exact(a):
+            reader.unknown(f"`{name}` of a {type(a).__name__}")
+        return reader.wrap(reader.attempt(lambda: PYTHON[name](a)))
+    if isinstance(a, Series | Table):
+        from dpcheck.program.lowering.columns import unary as of_tables
+
+        return of_tables(reader, name, a)
+    if not isinstance(a, Scalar | Array | Opaque):
+        reader.unknown(f"`{name}` of {reader.describe(a)}")
+    if reader.is_public(a):
+        value = reader.plain(a)
+        return reader.wrap(reader.attempt(lambda: PYTHON[name](value)))
+    if isinstance(a, Opaque):
+        return released_call(reader, PYTHON[name], (a,))
+    from dpcheck.program.lowering.functions import elementwise
+
+    return elementwise(reader, name, a)

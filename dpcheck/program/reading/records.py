@@ -1,0 +1,553 @@
+"""Loops over records: the body is read once, for a record that stands for all.
+
+Inside the body a record's values are single private values; what is computed from them is then computed
+for all records at once. Names that only add up become sums over the records; all other names die
+with the loop.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcheck.program.batching import batched, for_every_record
+from dpcheck.program.facts.kinds import Aggregate, Public, Released, Rows
+from dpcheck.program.facts.rowsets import RowSet
+from dpcheck.program.graph import Node
+from dpcheck.program.reading.values import (
+    Array,
+    Scalar,
+    Scope,
+    Series,
+    Storage,
+    Table,
+    Value,
+)
+from dpcheck.program.rules.common import UNBOUNDED, plain
+
+if TYPE_CHECKING:
+    from dpcheck.program.reading.reader import Reader
+
+
+@dataclass(slots=True, eq=False)
+class Places(Value):
+    """range(len(records)), or one place of it."""
+
+    rows: RowSet
+    one: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Together(Value):
+    """zip or enumerate of records."""
+
+    parts: tuple[object, ...]
+
+
+@dataclass(slots=True)
+class Sum:
+    """What a loop adds to a name, or to entries of an array."""
+
+    name: str
+    sign: float
+    value: object
+    tests: tuple[tuple[Node, bool], ...]
+    place: object = None  # of the entry, for arrays and dicts
+
+
+@dataclass(slots=True)
+class Loop:
+    """A loop over records that is being read."""
+
+    rows: RowSet
+    column: Node  # some column of these records
+    carried: frozenset[str]
+    known: dict[int, Node] = field(default_factory=dict)
+    tests: list[tuple[Node, bool]] = field(default_factory=list)
+    sums: list[Sum] = field(default_factory=list)
+    lists: dict[int, list[object]] = field(default_factory=dict)  # values appended, by list
+
+
+def column_of(reader: Reader, value: object) -> Node | None:
+    """The column of records that a value is."""
+    if isinstance(value, Series):
+        value = value.array
+    if not isinstance(value, Array):
+        return None
+    node = value.node(reader.graph)
+    fact = node.fact
+    return node if isinstance(fact, Rows) and fact.axis == 0 else None
+
+
+def is_records(reader: Reader, value: object) -> bool:
+    """Whether a loop over this is a loop over records."""
+    return isinstance(value, Places | Together) or column_of(reader, value) is not None
+
+
+def element(reader: Reader, loop: Loop, column: Node, weak: bool = False) -> Value:
+    """One record's value of a column, which stands for all."""
+    fact = column.fact
+    assert isinstance(fact, Rows)
+    if fact.rows is not loop.rows:
+        reader.refuse("mixed-records", "records of different selections are looped over", "use one")
+    shape = plain(column.shape[1:])
+    box = fact.box.mapped(lambda end: np.broadcast_to(end, (1, *shape)).reshape(shape))
+    inside = Aggregate(box=box, diff=UNBOUNDED.tightened(shape))
+    node = reader.graph.given("element", shape, column.dtype, inside, of=column.id, weak=weak)
+    loop.known[node.id] = column
+    return Array(Storage(node, "it is a record of the data")) if shape else Scalar(node)
+
+
+def _first_column(reader: Reader, over: object) -> Node:
+    if isinstance(over, Together):
+        return _first_column(reader, next(p for p in over.parts if not isinstance(p, Places)))
+    if isinstance(over, Places):
+        found = next(
+            (
+                n
+                for n in reader.graph.nodes
+                if isinstance(n.fact, Rows) and n.fact.rows is over.rows and n.fact.axis == 0
+            ),
+            None,
+        )
+        assert found is not None
+        return found
+    found = column_of(reader, over)
+    assert found is not None
+    return found
+
+
+def _bound(reader: Reader, loop: Loop, over: object) -> object:
+    if isinstance(over, Together):
+        return tuple(_bound(reader, loop, part) for part in over.parts)
+    if isinstance(over, Places):
+        return Places(over.rows, one=True)
+    column = column_of(reader, over)
+    assert column is not None
+    return element(reader, loop, column, isinstance(over, Array) and over.form is list)
+
+
+def loop(
+    reader: Reader, target: ast.expr, over: object, body: list[ast.stmt], scope: Scope
+) -> None:
+    """for target in records: body."""
+    from dpcheck.program.reading.statements import Left, bind, block
+
+    if reader.mapped:
+        reader.refuse(
+            "mixed-records",
+            "records are looped over inside of such a loop",
+            "aggregate over them first",
+        )
+    if reader.guarded:
+        reader.unknown("a loop over records here")
+    column = _first_column(reader, over)
+    assert isinstance(column.fact, Rows)
+    stored, carried = _names(reader, target, body)
+    before = dict(scope.names)
+    for name in stored - carried:
+        scope.names.pop(name, None)
+    now = Loop(column.fact.rows, column, frozenset(carried))
+    reader.mapped.append(now)
+    reader.guarded += 1
+    releases, draws = len(reader.graph.releases), reader.graph._next_draw
+    try:
+        bind(reader, target, _bound(reader, now, over), scope)
+        block(reader, body, scope)
+    except Left as left:
+        if left.how != "continue":
+            reader.refuse(
+                "private-control",
+                "a loop over records is left early, which tells of a record",
+                "let the loop run to its end",
+            )
+    finally:
+        reader.guarded -= 1
+        reader.mapped.pop()
+    if (len(reader.graph.releases), reader.graph._next_draw) != (releases, draws):
+        reader.refuse(
+            "private-length",
+            "something is drawn or released for every record, and their number is private",
+            "draw for all records at once, before the loop: rng.random(len(x))",
+        )
+    for name in stored:
+        scope.names.pop(name, None)
+    for name in carried:
+        if name in before:
+            scope.names[name] = before[name]
+    _finish(reader, now, scope, before)
+
+
+def _names(reader: Reader, target: ast.expr, body: list[ast.stmt]) -> tuple[set[str], set[str]]:
+    """Names that the loop sets, and among them those that only add up and are not read."""
+    stored = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    carried: set[str] = set()
+    read: set[str] = set()
+    plain_stores: set[str] = set(stored)
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                carried.add(node.target.id)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                read.add(node.id)
+    augmented = {
+        id(node.target)
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
+    }
+    for statement in body:
+        for node in ast.walk(statement):
+            if (
+                isinstance(node, ast.Name)
+                and isinstance(node.ctx, ast.Store)
+                and id(node) not in augmented
+            ):
+                plain_stores.add(node.id)
+    adding = {name for name in carried if name not in plain_stores}
+    if adding & read:
+        reader.refuse(
+            "private-control",
+            f"{', '.join(sorted(adding & read))} is read in the loop that adds it up",
+            "use it after the loop",
+        )
+    return stored | plain_stores | carried, adding
+
+
+def accumulates(
+    reader: Reader, tree: ast.AugAssign, old: object, new: object, scope: Scope
+) -> bool:
+    """total += value of a record, inside a loop over records."""
+    del old, scope
+    if not reader.mapped or not isinstance(tree.target, ast.Name):
+        return False
+    now = reader.mapped[-1]
+    assert isinstance(now, Loop)
+    if tree.target.id not in now.carried:
+        return False
+    if not isinstance(tree.op, ast.Add | ast.Sub):
+        reader.refuse(
+            "mixed-records",
+            f"{tree.target.id} is changed by every record otherwise than by adding",
+            "add up with +=, or use array operations",
+        )
+    sign = 1.0 if isinstance(tree.op, ast.Add) else -1.0
+    now.sums.append(Sum(tree.target.id, sign, new, tuple(now.tests)))
+    return True
+
+
+def adds_to_entry(
+    reader: Reader, tree: ast.AugAssign, owner: object, key: object, new: object
+) -> bool:
+    """counts[place] += value, inside a loop over records."""
+    if not reader.mapped or not isinstance(tree.target, ast.Subscript):
+        return False
+    if not isinstance(tree.target.value, ast.Name) or not isinstance(tree.op, ast.Add):
+        return False
+    if not isinstance(owner, Array) or isinstance(owner.node(reader.graph).fact, Rows):
+        return False
+    now = reader.mapped[-1]
+    assert isinstance(now, Loop)
+    now.sums.append(Sum(tree.target.value.id, 1.0, new, tuple(now.tests), key))
+    return True
+
+
+def appended(reader: Reader, owner: list[object], value: object) -> bool:
+    """out.append(value), inside a loop over records."""
+    if not reader.mapped:
+        return False
+    now = reader.mapped[-1]
+    assert isinstance(now, Loop)
+    if owner or id(owner) in now.lists or now.tests or id(owner) in reader.foreign:
+        reader.refuse(
+            "private-length",
+            "a list that is not empty, or only some records, are appended to",
+            "append to an empty list, once for every record",
+        )
+    now.lists[id(owner)] = [owner, value]
+    return True
+
+
+def _column(reader: Reader, now: Loop, value: object, tests: tuple[tuple[Node, bool], ...]) -> Node:
+    """The values of all records, 0 where a test was not fulfilled."""
+    from dpcheck.program.lowering.functions import where
+
+    node = reader.node(value)
+    found = batched(reader, node, now.known, now.rows)
+    if not isinstance(found.fact, Rows) or found.fact.rows is not now.rows:
+        if not isinstance(found.fact, Public | Released):
+            reader.refuse(
+                "mixed-records",
+                "a private value of other records is added for every record",
+                "aggregate over the records first",
+            )
+        found = for_every_record(reader, now.column, found)
+    for test, answer in tests:
+        mask = batched(reader, test, now.known, now.rows)
+        if not isinstance(mask.fact, Rows):
+            reader.unknown("a branch in a loop over records that no record decides")
+        if not answer:
+            mask = reader.graph.add("logical_not", mask)
+        if found.ndim > 1:
+            mask = reader.graph.add("reshape", mask, shape=(now.rows, *[1] * (found.ndim - 1)))
+        zero = reader.graph.constant(np.zeros((), dtype=found.dtype)[()])
+        found = where(reader, mask, found, zero)
+    return found
+
+
+def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) -> None:
+    """Sums over the records, added to what was there before."""
+    from dpcheck.program.lowering.reductions import summed
+    from dpcheck.program.reading.operators import binary
+    from dpcheck.program.rules.reductions import sum_dtype
+
+    for each in now.sums:
+        column = _column(reader, now, each.value, each.tests)
+        if each.place is not None:
+            _into_entries(reader, now, each, column, scope)
+            continue
+        if each.name not in before:
+            reader.refuse("failed", f"{each.name} has no value before the loop", "set it before")
+        total = reader.array(summed(reader, column, (0,), sum_dtype(column)))
+        name = "add" if each.sign > 0 else "subtract"
+        scope.names[each.name] = binary(reader, name, scope.names[each.name], total)
+    for owner, value in now.lists.values():
+        column = _column(reader, now, value, ())
+        made = Array(Storage(column, "it is a list of values of records"), form=list)
+        assert isinstance(owner, list)
+        owner.append(Poison())
+        place: Scope | None = scope
+        while place is not None:
+            for name, held in place.names.items():
+                if held is owner:
+                    place.names[name] = made
+            place = place.outer
+
+
+@dataclass(slots=True, eq=False)
+class Poison(Value):
+    """In a list whose items are the records': it is known by its name alone."""
+
+
+def _into_entries(reader: Reader, now: Loop, each: Sum, column: Node, scope: Scope) -> None:
+    """counts[bin of a record] += value: one bin a record."""
+    from dpcheck.program.lowering.counting import binned
+    from dpcheck.program.reading.operators import binary
+
+    owner = scope.names.get(each.name)
+    if not isinstance(owner, Array):
+        reader.unknown("entries of this in a loop over records")
+    target = owner.node(reader.graph)
+    bins = plain(target.shape)
+    key = reader.node(each.place)
+    places = batched(reader, key, now.known, now.rows)
+    if len(bins) != 1 or column.ndim != 1:
+        reader.unknown("entries of a table in a loop over records")
+    if not isinstance(places.fact, Rows):
+        places = for_every_record(reader, now.column, places)
+    box = places.fact.box
+    inside = places.dtype.kind in "biu" and bool((box.lo >= 0).all() and (box.hi < bins[0]).all())
+    if not inside:
+        reader.refuse(
+            "private-control",
+            "an entry is chosen that may not exist, and an error would tell of the record",
+            "clip the place first: min(max(int(v), 0), k - 1)",
+        )
+    counts = binned(
+        reader, places, bins[0], reader.graph.add("convert", column, dtype=np.dtype(float))
+    )
+    if target.dtype.kind != "f":
+        counts = (
+            binned(reader, places, bins[0]) if _is_one(column) else reader.unknown("whole numbers")
+        )
+    scope.names[each.name] = binary(reader, "add", owner, reader.array(counts))
+
+
+def _is_one(column: Node) -> bool:
+    box = column.fact.box
+    return bool((box.lo == 1).all() and (box.hi == 1).all())
+
+
+# Comprehensions -----------------------------------------------------------------------------------------
+
+
+def comprehension(
+    reader: Reader, tree: ast.ListComp | ast.GeneratorExp, scope: Scope, function: object
+) -> object:
+    """[f(v) for v in values]: a list, or a column where the values are records."""
+    from dpcheck.program.reading.expressions import evaluate
+
+    first = tree.generators[0]
+    over = evaluate(reader, first.iter, scope)
+    if not is_records(reader, over):
+        return _plain(reader, tree, scope, over)
+    if len(tree.generators) > 1 or reader.mapped:
+        reader.refuse("mixed-records", "records are combined with others", "aggregate first")
+    column = _first_column(reader, over)
+    assert isinstance(column.fact, Rows)
+    now = Loop(column.fact.rows, column, frozenset())
+    inner = Scope({}, scope, scope.globals, _targets(tree), scope.path)
+    from dpcheck.program.reading.statements import bind
+
+    reader.mapped.append(now)
+    reader.guarded += 1
+    draws = reader.graph._next_draw
+    try:
+        bind(reader, first.target, _bound(reader, now, over), inner)
+        tests = [evaluate(reader, test, inner) for test in first.ifs]
+        value = evaluate(reader, tree.elt, inner)
+    finally:
+        reader.guarded -= 1
+        reader.mapped.pop()
+    if reader.graph._next_draw != draws:
+        reader.refuse(
+            "private-length",
+            "something is drawn for every record, and their number is private",
+            "draw for all records at once: rng.random(len(x))",
+        )
+    found = _column(reader, now, value, ())
+    for test in tests:
+        if not isinstance(test, Value):
+            reader.unknown("a test that no record decides")
+        mask = batched(reader, reader.node(test), now.known, now.rows)
+        found = reader.graph.add("filter", found, mask, axis=0)
+    del function
+    return Array(Storage(found, "it is a list of values of records"), form=list)
+
+
+def plain_comprehension(
+    reader: Reader, tree: ast.ListComp | ast.GeneratorExp | ast.SetComp, scope: Scope
+) -> list[object]:
+    """The items of a comprehension over something public."""
+    from dpcheck.program.reading.expressions import evaluate
+
+    return _plain(reader, tree, scope, evaluate(reader, tree.generators[0].iter, scope))
+
+
+def _plain(
+    reader: Reader, tree: ast.ListComp | ast.GeneratorExp | ast.SetComp, scope: Scope, over: object
+) -> list[object]:
+    from dpcheck.program.reading.expressions import evaluate
+
+    found: list[object] = []
+    inner = Scope({}, scope, scope.globals, _targets(tree), scope.path)
+    _rounds(
+        reader,
+        tree.generators,
+        inner,
+        over,
+        lambda at: found.append(evaluate(reader, tree.elt, at)),
+    )
+    return found
+
+
+def dict_comprehension(reader: Reader, tree: ast.DictComp, scope: Scope) -> dict[object, object]:
+    """{key: value for ...}."""
+    from dpcheck.program.reading.expressions import evaluate, hashable
+
+    found: dict[object, object] = {}
+
+    def item(at: Scope) -> None:
+        key = hashable(reader, evaluate(reader, tree.key, at))
+        found[key] = evaluate(reader, tree.value, at)
+
+    inner = Scope({}, scope, scope.globals, _targets(tree), scope.path)
+    _rounds(reader, tree.generators, inner, evaluate(reader, tree.generators[0].iter, scope), item)
+    return found
+
+
+def _targets(tree: ast.AST) -> frozenset[str]:
+    return frozenset(
+        each.id
+        for generator in getattr(tree, "generators", [])
+        for each in ast.walk(generator.target)
+        if isinstance(each, ast.Name)
+    )
+
+
+def _rounds(
+    reader: Reader,
+    generators: list[ast.comprehension],
+    inner: Scope,
+    over: object,
+    item: Callable[[Scope], object],
+) -> None:
+    from dpcheck.program.reading import branches
+    from dpcheck.program.reading.expressions import evaluate, iterated, truth
+    from dpcheck.program.reading.statements import bind
+
+    first, *rest = generators
+    for each in iterated(reader, over):
+        bind(reader, first.target, each, inner)
+        for test in first.ifs:
+            found = evaluate(reader, test, inner)
+            if branches.decides(reader, found):
+                branches.refuse_branch(reader, found)
+            if not truth(reader, found):
+                break
+        else:
+            if rest:
+                _rounds(reader, rest, inner, evaluate(reader, rest[0].iter, inner), item)
+            else:
+                item(inner)
+
+
+def iterator(reader: Reader, tree: ast.expr, scope: Scope) -> object:
+    """What a for loop runs over; range(len(x)), zip and enumerate of records stand for the records."""
+    from dpcheck.program.reading.expressions import evaluate
+
+    if isinstance(tree, ast.Call) and not tree.keywords and tree.args:
+        function = evaluate(reader, tree.func, scope)
+        if function is builtins.range and len(tree.args) == 1:
+            rows = _length_of(reader, tree.args[0], scope)
+            if rows is not None:
+                return Places(rows)
+        if function in (builtins.zip, builtins.enumerate) and not any(
+            isinstance(each, ast.Starred) for each in tree.args
+        ):
+            parts = tuple(evaluate(reader, each, scope) for each in tree.args)
+            if all(column_of(reader, part) is not None for part in parts):
+                if function is builtins.zip:
+                    return Together(parts)
+                if len(parts) == 1:
+                    column = column_of(reader, parts[0])
+                    assert column is not None
+                    assert isinstance(column.fact, Rows)
+                    return Together((Places(column.fact.rows), parts[0]))
+    return evaluate(reader, tree, scope)
+
+
+def _length_of(reader: Reader, tree: ast.expr, scope: Scope) -> RowSet | None:
+    """The records that len(x) or x.shape[0] counts."""
+    from dpcheck.program.reading.expressions import evaluate
+
+    name: ast.expr | None = None
+    if isinstance(tree, ast.Call) and len(tree.args) == 1 and not tree.keywords:
+        if evaluate(reader, tree.func, scope) is builtins.len:
+            name = tree.args[0]
+    elif (
+        isinstance(tree, ast.Subscript)
+        and isinstance(tree.value, ast.Attribute)
+        and (
+            tree.value.attr == "shape"
+            and isinstance(tree.slice, ast.Constant)
+            and tree.slice.value == 0
+        )
+    ):
+        name = tree.value.value
+    if not isinstance(name, ast.Name):
+        if isinstance(tree, ast.Name):
+            value = evaluate(reader, tree, scope)
+            if isinstance(value, Scalar) and isinstance(value.node.fact, Aggregate):
+                return value.node.fact.counts
+        return None
+    value = evaluate(reader, name, scope)
+    if isinstance(value, Table):
+        return value.rows
+    column = column_of(reader, value)
+    return column.fact.rows if column is not None and isinstance(column.fact, Rows) else None

@@ -1,0 +1,190 @@
+"""What the reader's variables hold beside plain Python values.
+
+Arrays are handles on a storage, so that whoever writes through one name or view is seen by all: reading a
+view applies its steps to what the storage holds now.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from dpcheck.program.facts.kinds import Public, Released
+from dpcheck.program.facts.rowsets import RowSet
+from dpcheck.program.graph import Graph, Node
+
+
+class Value:
+    """Something the reader follows; no code of anybody else ever sees it."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(slots=True, eq=False)
+class Scalar(Value):
+    """One number, or one record's worth of it: it never changes."""
+
+    node: Node
+
+
+@dataclass(slots=True, eq=False)
+class Storage:
+    """Memory: what it holds now, and why it must not be written, if so."""
+
+    node: Node
+    locked: str | None = None
+
+
+Step = tuple[str, Mapping[str, object]]
+
+
+@dataclass(slots=True, eq=False)
+class Array(Value):
+    """An array, or a view of one; `form` is list where the data are a plain list of records."""
+
+    storage: Storage
+    steps: tuple[Step, ...] = ()
+    form: type | None = None
+
+    def node(self, graph: Graph) -> Node:
+        """What it holds now."""
+        found = self.storage.node
+        for name, params in self.steps:
+            found = graph.add(name, found, **params)
+        return found
+
+
+@dataclass(slots=True, eq=False)
+class Opaque(Value):
+    """Something computed from released values, of any type: to be returned, or computed with."""
+
+    node: Node
+
+
+@dataclass(slots=True, eq=False)
+class Generator(Value):
+    """A source of secret random numbers."""
+
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class KnownGenerator(Value):
+    """A generator with a seed in the code: what it draws is public."""
+
+    real: object
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """The variables of one call, and where its free names are found."""
+
+    names: dict[str, object]
+    outer: Scope | None
+    globals: dict[str, object]
+    local: frozenset[str]
+    path: str
+    nonlocals: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True, eq=False)
+class Function(Value):
+    """A function of the user's that is read when it is called."""
+
+    name: str
+    tree: ast.FunctionDef | ast.Lambda
+    scope: Scope | None  # where it was defined, if while reading
+    globals: dict[str, object]
+    path: str
+    defaults: tuple[object, ...] = ()
+    keyword_defaults: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Method(Value):
+    """owner.name, to be called; `owner` is a value or a plain object."""
+
+    owner: object
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class Bound(Value):
+    """A function of the user's with its first arguments."""
+
+    function: Function
+    first: tuple[object, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Instance(Value):
+    """An object of a class of the user's, made while reading, or a constant."""
+
+    kind: type
+    attributes: dict[str, object]
+    locked: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Series(Value):
+    """A column of a table: one value a record, or one for each public label."""
+
+    array: Array
+    name: object = None
+    labels: tuple[object, ...] | None = None
+    values: tuple[object, ...] | None = None  # the public list a column of categories is from
+
+
+@dataclass(slots=True, eq=False)
+class Table(Value):
+    """A DataFrame with one row a record; `locked` if it outlives the call."""
+
+    columns: dict[object, Series]
+    rows: RowSet
+    locked: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Grouped(Value):
+    """table.groupby(column), perhaps of one column; `every` if all categories of the type are listed."""
+
+    table: Table
+    key: object
+    column: object = None
+    every: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Counted(Value):
+    """A result with one entry for each group that appears: nothing, until it is put on public categories."""
+
+    keys: tuple[Node, ...]
+    weight: Node | None
+    how: str
+
+
+@dataclass(slots=True, eq=False)
+class Locator(Value):
+    """table.loc."""
+
+    table: Table | Series
+
+
+@dataclass(slots=True, eq=False)
+class LibraryCall(Value):
+    """A lowered function with some arguments already given."""
+
+    function: Callable[..., object]
+    owner: object
+
+
+def is_public(node: Node) -> bool:
+    """Whether it is the same for all data."""
+    return isinstance(node.fact, Public)
+
+
+def is_released(node: Node) -> bool:
+    """Whether it is public, or computed from releases."""
+    return isinstance(node.fact, Public | Released)

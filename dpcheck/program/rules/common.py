@@ -1,0 +1,248 @@
+"""What the rules share: boxes and types of operands, rows of the same records, all rows as one array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.program.facts.boxes import Box, DType
+from dpcheck.program.facts.kinds import Aggregate, Coins, Places, Public, Released, Rows
+from dpcheck.program.facts.rowsets import Dim, Predicate, RowSet, Shape, number, same
+from dpcheck.program.facts.sizes import Size
+from dpcheck.program.graph import Graph, Made, Node
+from dpcheck.program.rules.functions import FUNCTIONS
+
+MOST_ROWS = float(2**40)  # no dataset has more records, where their number is private
+UNBOUNDED = Size(np.asarray(np.inf))
+
+
+def element(node: Node) -> tuple[int, ...]:
+    """The shape of rows with length 1 along the records."""
+    assert isinstance(node.fact, Rows)
+    return tuple(1 if i == node.fact.axis else fixed(n) for i, n in enumerate(node.shape))
+
+
+def fixed(dim: Dim) -> int:
+    """A public length as a number."""
+    found = number(dim)
+    assert found is not None
+    return found
+
+
+def plain(shape: Shape) -> tuple[int, ...]:
+    """A shape without records, as numpy has it."""
+    return tuple(fixed(n) for n in shape)
+
+
+def rowwise(
+    graph: Graph,
+    shape: Shape,
+    dtype: DType,
+    box: Box,
+    rows: RowSet,
+    axis: int,
+    row: Size = UNBOUNDED,
+    **known: object,
+) -> Made:
+    """Rows, with every bound that box and norms give together."""
+    inner = tuple(1 if i == axis else fixed(n) for i, n in enumerate(shape))
+    box = padded(box, len(shape))
+    size = row.both(Size(np.asarray(box.magnitude, dtype=float))).tightened(inner)
+    most = size.linf
+    low = np.maximum(box.lo, -most)
+    within = Box(low, np.maximum(np.minimum(box.hi, most), low), box.nan, box.plain_zero)
+    fact = Rows(box=within, rows=rows, axis=axis, row=size, **known)  # type: ignore[arg-type]
+    return Made(shape, dtype, fact)
+
+
+def aggregate(shape: Shape, dtype: DType, box: Box, diff: Size, **known: object) -> Made:
+    """An aggregate; it moves no further than its box is wide."""
+    width = box.width if box.width.ndim <= len(shape) else np.asarray(box.width.max())
+    size = diff.both(Size(width)).tightened(plain(shape))
+    return Made(shape, dtype, Aggregate(box=box, diff=size, **known))  # type: ignore[arg-type]
+
+
+def padded(found: Box, ndim: int) -> Box:
+    """A box with as many axes as its array."""
+    return found.mapped(lambda v: v.reshape((1,) * (ndim - v.ndim) + v.shape))
+
+
+def coins_of(*args: Node) -> frozenset[int]:
+    """The draws of rows that a function of these values may tell of."""
+    own = [arg.fact.ids.ravel().tolist() for arg in args if isinstance(arg.fact, Coins | Places)]
+    return frozenset().union(*(arg.fact.coins for arg in args), *own)
+
+
+def differences(graph: Graph, node: Node) -> Size:
+    """How a sum over records of these rows differs between neighbours.
+
+    Lemma. Replace-one: a row moves inside its box, and by at most twice its norm. Add-remove: a row appears
+    or disappears. Zero-out: a row becomes that of the null record; if that is 0, as add-remove, else as
+    replace-one. A row whose own values decide whether it is in may be 0 on either side.
+    """
+    fact = node.fact
+    assert isinstance(fact, Rows)
+    if graph.adjacency is Adjacency.ADD_REMOVE:
+        return fact.row
+    if graph.adjacency is Adjacency.ZERO_OUT and fact.zero_null:
+        return fact.row
+    box = fact.box.with_zero() if fact.rows.optional else fact.box
+    twice = fact.row.scaled(2.0)
+    width = np.asarray(box.width, dtype=float)
+    changed = 2 * fact.row.changed
+    return Size(width, twice.l1, twice.l2, twice.linf, changed).tightened(element(node))
+
+
+def whole(graph: Graph, node: Node) -> Node:
+    """All rows as one private array of public shape, where there is one."""
+    return graph.add("whole", node) if isinstance(node.fact, Rows) else node
+
+
+def is_weak(node: Node) -> bool:
+    """Whether it may be a plain number of Python, which takes on the type of what it meets."""
+    if node.ndim:
+        return False
+    if node.primitive == "constant":
+        assert isinstance(node.fact, Public)
+        return type(node.fact.value) in (bool, int, float)
+    if node.primitive == "number":
+        return True
+    if node.primitive == "element":  # of a list of records
+        return bool(node.params["weak"])
+    if node.primitive == "assume":
+        return is_weak(node.args[0])
+    if node.primitive == "draw":  # rng.laplace() is a float, rng.integers(5) is one of numpy's
+        return node.params.get("method") not in ("integers", "choice")
+    return node.primitive in FUNCTIONS and all(is_weak(arg) for arg in node.args)
+
+
+def stand_in(node: Node) -> object:
+    """Something of the operand's type with no entries, to ask numpy for the type of a result."""
+    if isinstance(node.fact, Public) and type(node.fact.value) in (bool, int, float):
+        return node.fact.value
+    if is_weak(node):
+        return 0.0 if node.dtype.kind == "f" else (False if node.dtype.kind == "b" else 0)
+    return np.empty((0,) if node.ndim else (), dtype=node.dtype)
+
+
+def result_dtype(graph: Graph, function: Callable[..., object], args: Sequence[Node]) -> DType:
+    """The type numpy gives the result."""
+    if isinstance(function, np.ufunc) and not any(is_weak(arg) for arg in args):
+        known = _ufunc_dtype(function, tuple(arg.dtype for arg in args))
+        if known is not None:
+            return known
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*(stand_in(arg) for arg in args))).dtype
+    except (TypeError, ValueError, OverflowError) as error:
+        graph.refuse("failed", f"numpy refuses these types ({error})", "mend the code")
+
+
+@lru_cache(maxsize=4096)
+def _ufunc_dtype(function: np.ufunc, types: tuple[DType, ...]) -> DType | None:
+    try:
+        return np.asarray(function(*(np.empty(0, dtype=each) for each in types))).dtype
+    except (TypeError, ValueError):
+        return None
+
+
+def broadcast(graph: Graph, args: Sequence[Node]) -> tuple[Shape, int]:
+    """The shape of a function of rows, entry by entry, and where its records are."""
+    several = [arg for arg in args if isinstance(arg.fact, Rows)]
+    ndim = max(arg.ndim for arg in args)
+    places = {ndim - arg.ndim + arg.fact.axis for arg in several}  # type: ignore[attr-defined]
+    if len(places) > 1:
+        graph.refuse(
+            "mixed-records",
+            "every record is combined with every other",
+            "aggregate over the records first",
+        )
+    axis = places.pop()
+    first = several[0].fact
+    assert isinstance(first, Rows)
+    shapes = []
+    for arg in args:
+        full: list[Dim] = [*[1] * (ndim - arg.ndim), *arg.shape]
+        if full[axis] != 1 and not same(full[axis], first.rows):
+            graph.refuse(
+                "private-length",
+                "an array of another number of entries meets rows of records",
+                "use arrays of one entry, or of one per record",
+            )
+        full[axis] = 1
+        shapes.append(plain(tuple(full)))
+    found: list[Dim] = list(numpy_shape(graph, shapes))
+    found[axis] = first.rows
+    return tuple(found), axis
+
+
+def numpy_shape(graph: Graph, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """As numpy broadcasts."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        graph.refuse("failed", f"numpy refuses these shapes ({error})", "mend the code")
+
+
+def operand_box(node: Node, shape: Shape, axis: int) -> Box:
+    """The box of an operand with length 1 along the records."""
+    found = padded(node.fact.box, len(shape))
+    if isinstance(node.fact, Rows) or not found.lo.ndim:
+        return found
+    return found if found.lo.shape[axis] == 1 and found.hi.shape[axis] == 1 else found.over((axis,))
+
+
+def repeated(size: Size, before: tuple[int, ...], after: tuple[int, ...]) -> Size:
+    """The size of a vector after its entries are repeated to another shape."""
+    times = math.prod(after) / max(1, math.prod(before))
+    return size.repeated(times) if times > 1 else size
+
+
+def is_zero(node: Node) -> bool:
+    """Whether it is 0 for all data."""
+    fact = node.fact
+    if not isinstance(fact, Public) or node.dtype.kind not in "biuf":
+        return False
+    return bool(np.all(np.asarray(fact.value) == 0))
+
+
+def scalar(node: Node) -> float | None:
+    """A public positive number."""
+    if not isinstance(node.fact, Public) or node.ndim or node.dtype.kind not in "iuf":
+        return None
+    value = float(np.asarray(node.fact.value))
+    return value if value > 0 else None
+
+
+def predicate_of(node: Node, answer: bool) -> Predicate:
+    """What is known of a record whose truth value, one a record, is `answer`."""
+    if not isinstance(node.fact, Rows) or node.dtype.kind != "b" or math.prod(element(node)) != 1:
+        return {}
+    return (node.fact.truth if answer else node.fact.falsehood) or {}
+
+
+def released(shape: Shape, dtype: DType, box: Box, **known: object) -> Made:
+    """Computed from what is released."""
+    return Made(shape, dtype, Released(box=box, **known))  # type: ignore[arg-type]
+
+
+def only_released(args: Sequence[Node]) -> bool:
+    """Whether nothing of this is private or drawn."""
+    return all(isinstance(arg.fact, Public | Released) for arg in args)
+
+
+def opened(args: Sequence[Node]) -> None:
+    """Whoever computes with a release has seen all its numbers."""
+    for arg in args:
+        if isinstance(arg.fact, Released) and arg.fact.release is not None:
+            arg.fact.release.open()
+
+
+def with_fact(made: Made, **changes: object) -> Made:
+    """The same with more that is known."""
+    return Made(made.shape, made.dtype, replace(made.fact, **changes))  # type: ignore[arg-type]

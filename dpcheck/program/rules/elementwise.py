@@ -1,0 +1,125 @@
+"""Functions of entries: rows stay rows whatever the function is; aggregates move by its slope.
+
+Lemmas. Rows: entry (i, j) of the result depends on record i alone if entry (i, j) of every operand does.
+Aggregates: |f(a) - f(a')| is at most sup|f'| |a - a'| over the box, and at most the width of the result's
+box.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from dpcheck.program.facts import boxes
+from dpcheck.program.facts.boxes import Box, DType
+from dpcheck.program.facts.kinds import RANDOM, Aggregate, Public, Rows
+from dpcheck.program.graph import Graph, Made, Node, primitive
+from dpcheck.program.rules import moved, relations
+from dpcheck.program.rules.common import (
+    UNBOUNDED,
+    aggregate,
+    broadcast,
+    coins_of,
+    numpy_shape,
+    only_released,
+    opened,
+    operand_box,
+    plain,
+    released,
+    result_dtype,
+    rowwise,
+)
+from dpcheck.program.rules.functions import FUNCTIONS
+from dpcheck.program.rules.random_numbers import of_draws
+
+LEMMA = "rows stay rows, within the box of the result; an aggregate moves by its slope on the box"
+
+
+def result_box(name: str, found: list[Box], dtype: DType) -> Box:
+    """The box of a function's result, after its type."""
+    if name in ("bitwise_and", "bitwise_or", "bitwise_xor", "invert"):
+        return boxes.of_dtype(dtype)
+    return boxes.fitted(FUNCTIONS[name].box(*found), dtype)
+
+
+def overflows(name: str, found: list[Box], dtype: DType) -> bool:
+    """Whether a result may not fit its type."""
+    with np.errstate(all="ignore"):
+        return boxes.overflows(FUNCTIONS[name].box(*found), dtype, *found)
+
+
+def rule(name: str, graph: Graph, *args: Node) -> Made:
+    """A function of entries."""
+    function = FUNCTIONS[name]
+    if all(isinstance(arg.fact, Public) for arg in args):
+        try:
+            with np.errstate(all="ignore"):
+                value = function.compute(*(arg.fact.value for arg in args))  # type: ignore[attr-defined]
+        except (TypeError, ValueError) as error:
+            graph.refuse("failed", f"numpy refuses this ({error})", "mend the code")
+        found = np.asarray(value)
+        return Made(found.shape, found.dtype, Public(box=boxes.point(found), value=value))
+    dtype = result_dtype(graph, function.compute, args)
+    _check_power(graph, name, args, dtype)
+    if any(isinstance(arg.fact, RANDOM) for arg in args):
+        return of_draws(graph, name, args, dtype)
+    if only_released(args):
+        opened(args)
+        shape = numpy_shape(graph, [plain(arg.shape) for arg in args])
+        with np.errstate(all="ignore"):
+            return released(shape, dtype, result_box(name, [a.fact.box for a in args], dtype))
+    opened(args)
+    if any(isinstance(arg.fact, Aggregate) for arg in args):
+        return of_aggregates(graph, name, args, dtype)
+    return of_rows(graph, name, args, dtype)
+
+
+def _check_power(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType) -> None:
+    if name == "power" and dtype.kind in "iu" and not (args[1].fact.box.lo >= 0).all():
+        graph.refuse(
+            "private-control",
+            "whole numbers raised to a negative power are an error, but not where there are no rows",
+            "turn them into floats first",
+        )
+
+
+def of_rows(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType) -> Made:
+    """A function of entries of rows of the same records, and of public or released values."""
+    first = next(arg.fact for arg in args if isinstance(arg.fact, Rows))
+    for arg in args:
+        if isinstance(arg.fact, Rows) and arg.fact.rows is not first.rows:
+            graph.refuse(
+                "mixed-records",
+                "rows of different records are combined, so that a row depends on several records",
+                "combine columns of the same selection, or aggregate first",
+            )
+    shape, axis = broadcast(graph, args)
+    found = [operand_box(arg, shape, axis) for arg in args]
+    box = result_box(name, found, dtype)
+    known = relations.known(name, args, shape)
+    row = relations.row_size(name, args, shape, axis)
+    if overflows(name, found, dtype):
+        row = UNBOUNDED
+    return rowwise(graph, shape, dtype, box, first.rows, axis, row, coins=coins_of(*args), **known)
+
+
+def of_aggregates(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType) -> Made:
+    """A function of entries of aggregates, and of public or released values."""
+    if any(isinstance(arg.fact, Rows) for arg in args):
+        raise TypeError("rows are made whole before they meet an aggregate")
+    shape = numpy_shape(graph, [plain(arg.shape) for arg in args])
+    found = [arg.fact.box for arg in args]
+    box = result_box(name, found, dtype)
+    with np.errstate(all="ignore"):
+        diff = moved.difference(name, args, shape, dtype)
+        known = moved.known(name, args, shape)
+    if overflows(name, found, dtype):
+        diff, known = moved.changed_only(diff), {}
+    return aggregate(
+        shape, dtype, box, diff, records=moved.records(args), coins=coins_of(*args), **known
+    )
+
+
+for _name, _function in FUNCTIONS.items():
+    primitive(_name, LEMMA, _function.compute)(partial(rule, _name))

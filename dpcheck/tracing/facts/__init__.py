@@ -1,1 +1,0 @@
-"""What is known of a private value: boxes, sizes, norms, which records it is made of."""

@@ -1,1 +1,0 @@
-"""Traces on real data: releases paid for before they are made, many runs at once."""
