@@ -18,6 +18,8 @@ from dpcheck.core.events.event import (
     RandomStopping,
     Sampled,
     Under,
+    leaves,
+    stated_adjacency,
 )
 
 ADJACENCIES = tuple(Adjacency)
@@ -201,7 +203,9 @@ def wrapped(draw: Draw, event: Event) -> Event:
     """The event as it is, or seen by a group, stated under a relation, chosen, sampled, or stopped."""
     kind = int(draw.rng.integers(40))
     if kind == 0:
-        return Under(draw.pick(ADJACENCIES), event)
+        stated = draw.pick(ADJACENCIES)
+        own = {stated_adjacency(leaf) for leaf in leaves(event)} - {None, stated}
+        return event if own else Under(stated, event)  # two statements would contradict each other
     if kind == 1:
         return Grouped(event, draw.whole(2, 10))
     if kind == 2:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import overload
+from typing import TypeGuard, overload
 
 import numpy as np
 
 from dpcheck.accounting.accountants import best
+from dpcheck.accounting.accountants.accuracy import refined
 from dpcheck.accounting.assumptions import PLAIN_ARITHMETIC, RANDOMNESS
 from dpcheck.accounting.compose import Profile, profiles
-from dpcheck.accounting.losses import UnboundedLoss
-from dpcheck.accounting.renyi.divergence import composed_renyi
-from dpcheck.accounting.renyi.lower import composed_renyi_lower
+from dpcheck.accounting.renyi.divergence import composed_renyi, composed_renyi_lower
 from dpcheck.accounting.sides import lower_side, upper_side
+from dpcheck.accounting.ties import exact_epsilon
 from dpcheck.accounting.tradeoff import best_tradeoff
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.bound import Bound
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event, natural_adjacency
-from dpcheck.core.validate import finite, non_negative, probability
+from dpcheck.core.validate import chance, finite, non_negative, positive, probability
 from dpcheck.numerics.enclose import enclose
 from dpcheck.numerics.rounding import Array
 
@@ -36,32 +38,107 @@ def _resolve(event: Event, adjacency: Adjacency | str | None) -> Adjacency:
     return natural_adjacency(event) if adjacency is None else as_adjacency(adjacency)
 
 
+@overload
 def epsilon(
     event: Event,
     *,
     delta: float = 0.0,
     adjacency: Adjacency | str | None = None,
     method: str = "best",
-) -> Bound:
+    accuracy: float | None = None,
+) -> Bound: ...
+
+
+@overload
+def epsilon(
+    event: Event,
+    *,
+    delta: Iterable[float],
+    adjacency: Adjacency | str | None = None,
+    method: str = "best",
+    accuracy: float | None = None,
+) -> list[Bound]: ...
+
+
+def epsilon(
+    event: Event,
+    *,
+    delta: float | Iterable[float] = 0.0,
+    adjacency: Adjacency | str | None = None,
+    method: str = "best",
+    accuracy: float | None = None,
+) -> Bound | list[Bound]:
     """What `event` spends at `delta`: proved lower and upper bounds on its epsilon.
 
     Without `adjacency` the one the event is usually stated under is used; the answer carries it.
-    `method` names one accountant instead of the best of all; `lower` is then 0.
+    `method` names one accountant instead of the best of all; `lower` is then 0. Many deltas, in a list or an
+    array, are answered by a list. With an `accuracy` both sides are refined until they are within that share
+    of the upper one; CannotCertify, with the closest that is proved, where they cannot be.
 
     Guarantee: no mechanism the event describes has an epsilon above `upper`; some has one of at least
     `lower`.
     Assumes: what the answer's `assumes` lists.
 
-    >>> from dpcheck import PureDP
+    >>> from dpcheck import PureDP, SampledGaussian
     >>> epsilon(PureDP(0.5) * 3).upper
     1.5
+    >>> bound = epsilon(SampledGaussian(1.0, 0.01) * 1000, delta=1e-5, accuracy=1e-6)
+    >>> round(bound.lower, 5), round(bound.upper, 5)
+    (1.82824, 1.82824)
     """
-    relation, target = _resolve(event, adjacency), probability("delta", delta)
-    chosen = best.accountants(method)
+    relation, chosen = _resolve(event, adjacency), best.accountants(method)
+    within = None if accuracy is None else positive("accuracy", accuracy)
+    if within is not None and method != best.BEST:
+        raise InvalidParameter(
+            "one accountant alone has no lower side to come close to: leave out method."
+        )
     options = list(profiles(event, relation))
-    found = best.alternatives_epsilon(options, target, chosen)
-    bounds = [_assuming(profile, bound) for profile, bound in zip(options, found, strict=True)]
-    return _worst(bounds, relation, partial(_explain, event, target, relation))
+
+    def answer(target: float) -> Bound:
+        found = best.alternatives_epsilon(options, target, chosen) if target < 1 else _any(options)
+        if within is not None:
+            found = refined(options, found, target, within)
+        bounds = [_assuming(profile, bound) for profile, bound in zip(options, found, strict=True)]
+        worst = _worst(bounds, relation, partial(_explain, event, target, relation))
+        exact = exact_epsilon(event, relation) if target == 0 and method == best.BEST else None
+        upper = min(worst.upper, enclose(exact)[1]) if exact else worst.upper
+        return replace(worst, upper=upper, proof=partial(_at_least, event, worst, delta=target))
+
+    if _many(delta):
+        return [answer(one) for one in [chance("delta", one) for one in delta]]
+    return answer(chance("delta", delta))
+
+
+def _many(values: object) -> TypeGuard[Iterable[object]]:
+    """Whether it is a list of numbers, or an array of them, rather than one."""
+    alone = isinstance(values, str) or getattr(values, "ndim", 1) == 0
+    return isinstance(values, Iterable) and not alone
+
+
+def _any(options: Sequence[Profile]) -> list[Bound]:
+    """At a delta of 1 everything is allowed."""
+    return [Bound(0.0, 0.0, "delta-1") for _ in options]
+
+
+def _at_least(event: Event, answer: Bound, upper: float, *, delta: float) -> dict[str, Plain]:
+    """The certificate of a bound; the kernel adds up losses that were rounded upward one by one."""
+    return _certificate(event, answer, max(upper, answer.upper), delta=delta)
+
+
+def _certificate(
+    event: Event,
+    answer: Bound,
+    upper: float,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+) -> dict[str, Plain]:
+    """That of an upper bound on the one of the two that was not asked at."""
+    from dpcheck.accounting.proofs.certificates import certificate
+
+    assert answer.adjacency is not None
+    claim = (upper if epsilon is None else epsilon, upper if delta is None else delta)
+    return certificate(event, answer.adjacency, *claim, answer.assumes)
 
 
 def _explain(event: Event, delta: float, adjacency: Adjacency) -> object:
@@ -77,8 +154,10 @@ def epsilon_upper(
 
     Guarantee: never below the true epsilon.
     """
-    relation, target = _resolve(event, adjacency), probability("delta", delta)
+    relation, target = _resolve(event, adjacency), chance("delta", delta)
     chosen = best.accountants(method)
+    if target == 1:
+        return 0.0
     costs = [
         min(best.epsilon_upper(upper_side(profile), target, accountant) for accountant in chosen)
         for profile in profiles(event, relation)
@@ -91,7 +170,9 @@ def epsilon_lower(event: Event, *, delta: float, adjacency: Adjacency | str | No
 
     Guarantee: some mechanism the event describes spends at least that much.
     """
-    relation, target = _resolve(event, adjacency), probability("delta", delta)
+    relation, target = _resolve(event, adjacency), chance("delta", delta)
+    if target == 1:
+        return 0.0
     sides = [lower_side(profile) for profile in profiles(event, relation)]
     return max((best.epsilon_lower(side, target) for side in sides), default=0.0)
 
@@ -104,7 +185,7 @@ def verify_epsilon(
     Guarantee: raises CannotCertify unless a slow, independent proof confirms the upper side; `lower` is 0
     where none confirms it.
     """
-    from dpcheck.accounting.verification import verified
+    from dpcheck.accounting.proofs.verification import verified
 
     relation, target = _resolve(event, adjacency), probability("delta", delta)
     return _worst([verified(profile, target) for profile in profiles(event, relation)], relation)
@@ -139,8 +220,7 @@ def delta(
     [0.382925, 0.126937, 0.020924]
     """
     relation = _resolve(event, adjacency)
-    alone = isinstance(epsilon, str) or getattr(epsilon, "ndim", 1) == 0
-    if isinstance(epsilon, Iterable) and not alone:
+    if _many(epsilon):
         targets = np.array([non_negative("epsilon", one) for one in epsilon])
         return _deltas(event, targets, relation)
     return _deltas(event, np.array([non_negative("epsilon", epsilon)]), relation)[0]
@@ -152,7 +232,11 @@ def _deltas(event: Event, targets: Array, relation: Adjacency) -> list[Bound]:
     found = [
         _all_assuming(profile, bounds) for profile, bounds in zip(options, answers, strict=True)
     ]
-    return [_worst([one[i] for one in found], relation) for i in range(len(targets))]
+    worst = [_worst([one[i] for one in found], relation) for i in range(len(targets))]
+    return [
+        replace(bound, proof=partial(_certificate, event, bound, epsilon=target))
+        for bound, target in zip(worst, targets.tolist(), strict=True)
+    ]
 
 
 def rdp(event: Event, order: float, *, adjacency: Adjacency | str | None = None) -> Bound:
@@ -196,7 +280,9 @@ def tradeoff(event: Event, fpr: float, *, adjacency: Adjacency | str | None = No
     >>> round(tradeoff(Gaussian(1.0), 0.05).lower, 6)
     0.740489
     """
-    relation, alpha = _resolve(event, adjacency), probability("fpr", fpr)
+    relation, alpha = _resolve(event, adjacency), chance("fpr", fpr)
+    if alpha == 1:  # who always says yes misses nobody
+        return Bound(0.0, 0.0, "fpr-1", relation)
     bounds = [
         _assuming(profile, best_tradeoff(profile, alpha)) for profile in profiles(event, relation)
     ]
@@ -217,8 +303,8 @@ def _all_assuming(profile: Profile, bounds: list[Bound]) -> list[Bound]:
     """The bounds with what their composition assumes."""
     found = dict.fromkeys(text for leaf, _ in profile for text in leaf.assumes)
     for leaf, _ in profile:
-        if isinstance(leaf.upper, UnboundedLoss):
-            found[f"not private: {leaf.upper.reason}"] = None
+        if leaf.upper.objection is not None:
+            found[f"not private: {leaf.upper.objection}"] = None
     assumed = (*found, RANDOMNESS)
     return [
         Bound(one.lower, one.upper, one.method, one.adjacency, (*assumed, *one.assumes))

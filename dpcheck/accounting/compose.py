@@ -8,38 +8,35 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable
-from dataclasses import fields, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from dpcheck.accounting import batches, selection  # noqa: F401 - they register worst cases
 from dpcheck.accounting.assumptions import ARITHMETIC
+from dpcheck.accounting.domination import Profile as Profile
+from dpcheck.accounting.domination import in_order, undominated
+from dpcheck.accounting.limits import drawn, limit
 from dpcheck.accounting.losses import (
-    BoundedLoss,
-    BoundedRangeLoss,
     ConcentratedLoss,
-    GaussianLoss,
-    GaussianMixtureLoss,
     GroupedLoss,
-    LaplaceLoss,
     Loss,
     LossBounds,
     Parts,
     PoissonSelectedLoss,
-    ResponseLoss,
     SampledLoss,
     SelectedLoss,
     UnboundedLoss,
     WorstLoss,
     one_run,
 )
-from dpcheck.accounting.streams import sampled_turns
+from dpcheck.accounting.streams import refuse_groups, sampled_turns
 from dpcheck.accounting.worst_case import stated_under, worst_case
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.errors import UnsupportedAdjacency
+from dpcheck.core.errors import InvalidParameter, UnsupportedAdjacency
 from dpcheck.core.events.event import (
     Event,
     Grouped,
@@ -51,6 +48,7 @@ from dpcheck.core.events.event import (
     Sampled,
     Sequential,
     Under,
+    leaves,
 )
 from dpcheck.core.events.noise import Gaussian, Laplace, RandomizedResponse
 from dpcheck.core.events.training import (
@@ -61,21 +59,8 @@ from dpcheck.core.events.training import (
 )
 from dpcheck.numerics.enclose import enclose_root
 
-Profile = tuple[tuple[LossBounds, int], ...]
-_Found = TypeVar("_Found")
-
 # Up to this many compositions are accounted one by one; beyond, choices are bounded by their worst.
 MOST_PROFILES = 32
-
-# Within these kinds, larger numbers dominate smaller ones: the smaller pair is a post-processing.
-_ORDERED = (
-    GaussianLoss,
-    LaplaceLoss,
-    BoundedLoss,
-    BoundedRangeLoss,
-    ConcentratedLoss,
-    GaussianMixtureLoss,
-)
 
 
 class _Task(NamedTuple):
@@ -105,23 +90,12 @@ def profiles(
         node, times = task.event, task.times
         if times == 0:
             continue
-        if isinstance(node, Sequential):
+        if (known := limit(node, task.adjacency, task.group)) is not None:
+            fixed[known] += times
+        elif isinstance(node, Sequential):
             stack += [task.inside(inner) for inner in node.events]
-        elif isinstance(node, Repeated):
-            stack.append(task.inside(node.event, node.times))
-        elif isinstance(node, Under):
-            stack.append(task.inside(node.event)._replace(stated=node.adjacency))
-        elif isinstance(node, Moved):
-            stack.append(task.inside(node.event)._replace(adjacency=Adjacency.ADD_REMOVE))
-        elif isinstance(node, Grouped):
-            stack.append(task.inside(node.event)._replace(group=task.group * node.size))
-        elif isinstance(node, RandomizedResponse) and task.group > 1:
-            # Every record has an answer of its own: a person's records compose.
-            stack.append(task.inside(node, task.group)._replace(group=1))
-        elif isinstance(node, BandedMatrix) and node.sampling_rate is not None:
-            # [ChoquetteChoo2023] Theorem 4: a group's turn comes every `bands` steps.
-            step = SampledGaussian(node.noise_multiplier, node.sampling_rate)
-            stack.append(task.inside(step, -(-node.steps // node.bands)))
+        elif (inner := _stands_for(task)) is not None:
+            stack.append(inner)
         elif isinstance(node, MatrixMechanism) and node.sampling_rate is not None:
             for turn in sampled_turns(node, task.adjacency, task.group):
                 fixed[turn] += times
@@ -131,14 +105,38 @@ def profiles(
                 for branch in _branches(node)
                 for profile in profiles(branch, task.adjacency, task.group, task.stated)
             ]
-            choices[_undominated(options)] += times
+            choices[undominated(options)] += times
         elif isinstance(node, RandomStopping | PoissonStopping):
             fixed.update(_selected(node, task))
         elif isinstance(node, Sampled):
             choices[tuple(((found, 1),) for found in _sampled(node, task))] += times
         else:
             fixed[_bounds(node, task)] += times
-    return _expand(fixed, choices)
+    return _either_side(_expand(fixed, choices))
+
+
+def _stands_for(task: _Task) -> _Task | None:
+    """The one event that a node says how to see; None for other nodes."""
+    node = task.event
+    if isinstance(node, Repeated):
+        return task.inside(node.event, node.times)
+    if isinstance(node, Under):
+        return task.inside(node.event)._replace(stated=node.adjacency)
+    if isinstance(node, Moved):
+        return task.inside(node.event)._replace(adjacency=Adjacency.ADD_REMOVE)
+    if isinstance(node, Grouped):
+        return task.inside(node.event)._replace(group=task.group * node.size)
+    if isinstance(node, RandomizedResponse) and task.group > 1:
+        # Every record has an answer of its own: a person's records compose.
+        return task.inside(node, task.group)._replace(group=1)
+    if isinstance(node, BandedMatrix) and node.sampling_rate is not None:
+        # [ChoquetteChoo2023] Theorem 4: a group's turn comes every `bands` steps.
+        refuse_groups(node, task.group)
+        step = SampledGaussian(node.noise_multiplier, node.sampling_rate)
+        return task.inside(step, -(-node.steps // node.bands))
+    if isinstance(node, RandomStopping) and node.stop == 1:  # one run, and it is the best
+        return task.inside(node.event)
+    return None
 
 
 def _bounds(leaf: Event, task: _Task) -> LossBounds:
@@ -181,22 +179,63 @@ def _sampled(node: Sampled, task: _Task) -> tuple[LossBounds, ...]:
         found = profiles(leaf, task.adjacency, task.group, task.stated)
         if all(len(profile) == 1 and profile[0][1] == 1 for profile in found):
             return tuple(profile[0][0] for profile in found)
-    if task.adjacency is not Adjacency.ADD_REMOVE:
-        raise UnsupportedAdjacency(
-            "sampling any event has a proved bound for a record that is added or removed only; account it "
-            "under add-remove (Gaussian and Laplace noise have the others too).",
-            adjacency=task.adjacency,
-        )
     result = []
-    for profile in profiles(node.event, Adjacency.ADD_REMOVE, 1, task.stated):
+    inside, assumed = _sampled_inside(node, task)
+    for profile in dict.fromkeys((*inside, *map(_turned, inside))):
+        if any(b.upper.objection is not None for b, _ in profile):
+            result.append(_drawn(node.rate, task.group, profile))
+            continue
         upper: Loss = SampledLoss(tuple((b.upper, times) for b, times in profile), node.rate)
         if task.group > 1:
             upper = GroupedLoss(upper, task.group)
         known = _known(profile)
         lower = SampledLoss(known, node.rate) if known else None
         assumes = tuple(dict.fromkeys(text for b, _ in profile for text in b.assumes))
-        result.append(LossBounds(upper, lower, assumes=assumes))
+        result.append(LossBounds(upper, lower, assumes=(*assumes, *assumed)))
     return tuple(result)
+
+
+def _sampled_inside(node: Sampled, task: _Task) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+    """What is seen on the sample by a record that is added, removed or nulled, and what that assumes.
+
+    A null record that is drawn must be as good as none: what is inside is then the pair of a record and none.
+    That is taken for granted of concentrated guarantees only.
+    """
+    if node.rate < 1:
+        _refuse_rows(node)
+    if task.adjacency is not Adjacency.REPLACE_ONE:
+        inside = profiles(node.event, task.adjacency, 1, task.stated)
+        known = all(isinstance(b.upper, ConcentratedLoss) for option in inside for b, _ in option)
+        if task.adjacency is Adjacency.ADD_REMOVE:
+            return inside, ()
+        if known:
+            return inside, ("a null record in the sample changes no more than if it was not drawn",)
+    raise UnsupportedAdjacency(
+        "sampling any event has a proved bound for a record that is added or removed only; account it "
+        "under add-remove (Gaussian and Laplace noise have the others too).",
+        adjacency=task.adjacency,
+    )
+
+
+def _refuse_rows(node: Sampled) -> None:
+    """Refuse an event that is described by the number of rows: a sample has any number of them."""
+    for leaf in leaves(node.event):
+        rows = getattr(leaf, "rows", None)
+        if rows is not None:
+            raise InvalidParameter(
+                f"{type(leaf).__name__} says {rows} rows, but a Poisson sample has a random number of them, "
+                "and with fewer it may cost more; describe the step without a count of rows, or sample once.",
+                rows=rows,
+            )
+
+
+def _drawn(rate: float, group: int, profile: Profile) -> LossBounds:
+    """What is not private at all, on a sample: whoever is drawn is seen."""
+    found = drawn(rate, Adjacency.ADD_REMOVE, group)
+    shown = any(b.lower is not None and b.lower.objection is not None for b, _ in profile)
+    told = [b.upper.objection for b, _ in profile if b.upper.objection is not None]
+    assumes = (f"not private for those who are drawn: {told[0]}",)
+    return replace(found, lower=found.lower if shown else None, assumes=assumes)
 
 
 def _gaussians_together(event: Event) -> tuple[float, float] | None:
@@ -212,7 +251,7 @@ def _gaussians_together(event: Event) -> tuple[float, float] | None:
             stack += [(inner, times) for inner in node.events]
         elif isinstance(node, Repeated):
             stack.append((node.event, times * node.times))
-        elif isinstance(node, Gaussian):
+        elif isinstance(node, Gaussian) and node.noise_multiplier:
             total += times / Fraction(node.noise_multiplier) ** 2
         else:
             return None
@@ -262,13 +301,15 @@ def _expand(
         return (_canonical(fixed),)
     ways: list[list[Counter[LossBounds]]] = []
     total = 1
-    for options, times in _in_order(choices.items()):
+    for options, times in in_order(choices.items()):
         if len(options) == 1:
             ways.append([_times(options[0], times)])
             continue
         count = _multisets(len(options), times)
         if total * count > MOST_PROFILES:
-            worst = LossBounds(_worst(options), None, failure=_failure(options))
+            every = _either_side(options)
+            sided = any(bounds.sided for option in options for bounds, _ in option)
+            worst = LossBounds(_worst(every), None, failure=_failure(options), sided=sided)
             found = [Counter({worst: times})]
             if total * (1 + len(options)) <= MOST_PROFILES:
                 # The same choice every time is one of the ways, with a lower bound of its own.
@@ -284,7 +325,27 @@ def _expand(
             ]
         )
     seen = [sum(combination, Counter(fixed)) for combination in product(*ways)]
-    return _undominated([_canonical(profile) for profile in seen])
+    return undominated([_canonical(profile) for profile in seen])
+
+
+def _turned(profile: Profile) -> Profile:
+    """The composition with the record on the other side of every pair that leaves open which has it."""
+    return tuple((bounds if bounds.sided else _swapped(bounds), times) for bounds, times in profile)
+
+
+def _swapped(bounds: LossBounds) -> LossBounds:
+    lower = None if bounds.lower is None else bounds.lower.reversed()
+    return replace(bounds, upper=bounds.upper.reversed(), lower=lower)
+
+
+def _either_side(options: tuple[Profile, ...]) -> tuple[Profile, ...]:
+    """With both sides of pairs that leave open which has the record, beside pairs that do not.
+
+    Alone they need not be turned: both directions of a whole composition are accounted.
+    """
+    if not any(bounds.sided for option in options for bounds, _ in option):
+        return options
+    return tuple(dict.fromkeys((*options, *map(_turned, options))))
 
 
 def _times(profile: Profile, times: int) -> Counter[LossBounds]:
@@ -312,57 +373,4 @@ def _failure(options: Iterable[Profile]) -> float:
 
 
 def _canonical(profile: Counter[LossBounds]) -> Profile:
-    return tuple(_in_order(profile.items()))
-
-
-def _in_order(found: Collection[_Found]) -> Collection[_Found]:
-    """The same whatever order they were found in."""
-    return found if len(found) == 1 else sorted(found, key=repr)
-
-
-def _undominated(options: list[Profile]) -> tuple[Profile, ...]:
-    """Without repetitions and without those another option dominates."""
-    distinct = list(dict.fromkeys(options))
-    if len(distinct) > 1000:  # quadratic below; keep all of them
-        return tuple(_in_order(distinct))
-    kept: list[Profile] = []
-    for option in distinct:
-        if any(_dominated(option, other) for other in kept):
-            continue
-        kept = [other for other in kept if not _dominated(other, option)]
-        kept.append(option)
-    return tuple(_in_order(kept))
-
-
-def _dominated(small: Profile, large: Profile) -> bool:
-    """Whether each leaf of `small` is matched by its own leaf of `large` that is at least as bad."""
-    kinds = Counter(type(bounds.upper) for bounds, _ in large)
-    for bounds, times in small:
-        matches = [(b, t) for b, t in large if type(b.upper) is type(bounds.upper)]
-        if kinds[type(bounds.upper)] != 1 or not _no_worse(bounds, times, *matches[0]):
-            return False
-    return len({type(b.upper) for b, _ in small}) == len(small)
-
-
-def _no_worse(small: LossBounds, times: int, large: LossBounds, large_times: int) -> bool:
-    if times > large_times or small.failure > large.failure:
-        return False
-    a, b = small.upper, large.upper
-    if a == b:
-        return True
-    if isinstance(a, ResponseLoss) and isinstance(b, ResponseLoss):
-        return a.epsilon <= b.epsilon and a.delta <= b.delta and a.neutral >= b.neutral
-    if isinstance(a, BoundedLoss) and isinstance(b, BoundedLoss):
-        return a.epsilon <= b.epsilon and a.attained <= b.attained
-    if isinstance(a, _ORDERED):
-        names = [field.name for field in fields(a)]
-        return all(_at_most(getattr(a, name), getattr(b, name)) for name in names)
-    return False
-
-
-def _at_most(x: object, y: object) -> bool:
-    if isinstance(x, tuple) and isinstance(y, tuple):
-        return len(x) == len(y) and all(_at_most(a, b) for a, b in zip(x, y, strict=True))
-    if isinstance(x, bool) or isinstance(y, bool):
-        return x == y
-    return isinstance(x, float) and isinstance(y, float) and x <= y
+    return tuple(in_order(profile.items()))

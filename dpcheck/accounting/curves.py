@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from dpcheck.accounting.compose import profiles
-from dpcheck.accounting.losses import Parts, reverse
-from dpcheck.accounting.pld.distribution import compose, lower_hull, supports
+from dpcheck.accounting.losses import Parts
+from dpcheck.accounting.pld.distribution import compose, lower_hull
 from dpcheck.accounting.sides import upper_side
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import CannotCertify
@@ -38,7 +38,7 @@ def lattice_measures(event: Event, adjacency: Adjacency, step: float) -> list[La
     found = []
     for backwards in (False, True):
         ways = [
-            tuple((reverse(loss) if backwards else loss, times) for loss, times in side.parts)
+            tuple((loss.reversed() if backwards else loss, times) for loss, times in side.parts)
             for side in sides
         ]
         found.append(_measure(ways, leaks, step))
@@ -47,7 +47,7 @@ def lattice_measures(event: Event, adjacency: Adjacency, step: float) -> list[La
 
 def _measure(ways: list[Parts], leaks: list[float], step: float) -> LatticeMasses:
     """The lattice measure above every composition."""
-    if not all(supports(loss, Side.UPPER) for way in ways for loss, _ in way):
+    if not all(loss.on_lattice(Side.UPPER) for way in ways for loss, _ in way):
         raise CannotCertify(
             "part of this event is known by its Renyi divergence only and has no privacy-loss distribution."
         )

@@ -27,10 +27,15 @@ from dpcheck.numerics.lattice import Lattice, spread_atoms
 from dpcheck.numerics.rounding import UNIT, Array
 
 
-def _steps(event: selection.ReportNoisyMax | selection.AboveThreshold, adjacency: Adjacency) -> int:
-    """Monotone scores are so when a record is added: a replacement is a removal and an addition."""
-    stated = Adjacency.ADD_REMOVE if event.monotone and event.adjacency is None else event.adjacency
-    return stated_steps(stated, adjacency)
+def _moves(event: selection.ReportNoisyMax | selection.AboveThreshold, adjacency: Adjacency) -> int:
+    """By how many sensitivities the lead of one score over another may change.
+
+    By one where all scores rise, or all fall, by two elsewhere. Monotone scores are so when one is added:
+    a replacement is a removal and an addition, and what is known of a replacement alone is no help.
+    """
+    if event.monotone and event.adjacency is not Adjacency.REPLACE_ONE:
+        return stated_steps(event.adjacency or Adjacency.ADD_REMOVE, adjacency)
+    return 2 * stated_steps(event.adjacency, adjacency)
 
 
 def _rare_answer(often: float, seldom: float) -> FiniteLoss:
@@ -47,8 +52,7 @@ def _rare_answer(often: float, seldom: float) -> FiniteLoss:
 
 @worst_case.register
 def _(event: selection.ReportNoisyMax, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    steps = _steps(event, adjacency) * group
-    moves = (1 if event.monotone else 2) * steps
+    moves = _moves(event, adjacency) * group
     epsilon = enclose_quotient(moves, event.noise_multiplier)
     if event.noise == "gumbel":
         # Exactly the exponential mechanism: its loss has a range of epsilon [Dong2020].
@@ -78,10 +82,11 @@ def _flipped(epsilon: float) -> FiniteLoss:
 @worst_case.register
 def _(event: selection.AboveThreshold, adjacency: Adjacency, group: int = 1) -> LossBounds:
     """[Lyu2017] Theorem 4: 1/threshold noise, and for each positive answer 2 (monotone: 1)/query noise."""
-    steps = _steps(event, adjacency) * group
-    answers = (1 if event.monotone else 2) * event.positives
-    total = 1 / Fraction(event.threshold_noise) + answers / Fraction(event.query_noise)
-    return LossBounds(ResponseLoss(enclose(total * steps)[1]), None)
+    monotone = Adjacency.ADD_REMOVE if event.monotone and event.adjacency is None else None
+    steps = stated_steps(event.adjacency or monotone, adjacency) * group
+    moves = _moves(event, adjacency) * group * event.positives
+    total = steps / Fraction(event.threshold_noise) + moves / Fraction(event.query_noise)
+    return LossBounds(ResponseLoss(enclose(total)[1]), None)
 
 
 @worst_case.register

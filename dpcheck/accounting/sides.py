@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -19,10 +18,10 @@ from dpcheck.accounting.losses import (
     Loss,
     Parts,
     PoissonSelectedLoss,
-    ResponseLoss,
     SelectedLoss,
     one_run,
 )
+from dpcheck.accounting.pairs.rounded import rounded
 from dpcheck.numerics.side import Side
 
 NO_LEAK = Fraction(0)
@@ -50,7 +49,7 @@ def lower_side(profile: Profile) -> OneSide:
     side = _without_leaks(one_run(known), 0.0, Side.LOWER)
     only, times = known[0] if len(known) == 1 else (None, 0)
     if times == 1 and isinstance(only, SelectedLoss | PoissonSelectedLoss):
-        leaks = any(isinstance(loss, ResponseLoss) and loss.delta > 0 for loss, _ in only.inner)
+        leaks = any(loss.leak > 0 for loss, _ in only.inner)
         return side if leaks else side._replace(selected=only)
     return side
 
@@ -59,12 +58,12 @@ def _without_leaks(parts: Iterable[tuple[Loss, int]], failure: float, side: Side
     kept: dict[Loss, int] = {}
     leak = NO_LEAK
     for loss, times in parts:
-        if isinstance(loss, ResponseLoss) and loss.delta > 0:
-            leak = 1 - (1 - leak) * _no_leak(loss.delta, times, side)
-            loss = replace(loss, delta=0.0)
+        if loss.leak > 0:
+            leak = 1 - (1 - leak) * _no_leak(loss.leak, times, side)
+            loss = loss.without_leak()
         if times and loss != NO_LOSS:
             kept[loss] = kept.get(loss, 0) + times
-    return OneSide(tuple(kept.items()), leak, failure)
+    return OneSide(tuple(rounded(kept, side).items()), leak, failure)
 
 
 def _no_leak(delta: float, times: int, side: Side) -> Fraction:

@@ -1,8 +1,9 @@
-"""Worst-case pairs of matrix mechanisms: how far one record's contributions move all rows together."""
+"""Worst-case pairs of trees and matrix mechanisms: how far one record moves all rows together."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,8 +12,9 @@ import numpy as np
 from dpcheck.accounting.losses import GaussianLoss, LossBounds
 from dpcheck.accounting.worst_case import worst_case
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.errors import UnsupportedAdjacency
 from dpcheck.core.events import training
-from dpcheck.numerics.enclose import enclose_root
+from dpcheck.numerics.enclose import enclose_root, enclose_root_ratio
 from dpcheck.numerics.rounding import UNIT, Array
 
 
@@ -45,6 +47,7 @@ def sampled_turns(
     it is the mechanism with that pattern, and divergences are convex. Below, one column alone.
     """
     assert event.sampling_rate is not None
+    refuse_groups(event, group)
     strategy, apart = np.array(event.strategy), event.min_separation
     starts = range(0, len(strategy), apart)
     norms = np.sqrt([math.fsum((column * column).tolist()) for column in strategy.T])
@@ -63,6 +66,22 @@ def sampled_turns(
             lower = _sampled(event, own, adjacency, group).lower if own > 0 else None
             found.append(LossBounds(upper, lower))
     return found
+
+
+def refuse_groups(event: training.BandedMatrix | training.MatrixMechanism, group: int) -> None:
+    """Refuse a group of records under cyclic sampling.
+
+    Records of one person may be in different cyclic groups. Their columns then overlap, the turns are not
+    independent of each other, and no bound on the sampled steps is known. Where everybody is drawn there is
+    one: norms add up.
+    """
+    rate = event.sampling_rate
+    if group > 1 and rate is not None and rate < 1:
+        raise UnsupportedAdjacency(
+            f"{group} records of a person may be in different cyclic groups, whose steps overlap, and then "
+            "no bound is proved; clip a person's contributions as one record, or drop the sampling rate.",
+            group=group,
+        )
 
 
 def _bands(strategy: Array) -> int:
@@ -126,3 +145,61 @@ def _best_sums(weights: Array, takes: int, apart: int) -> Array:
             taken[:, apart + j] = np.maximum(taken[:, apart + j - 1] if j else 0.0, with_it)
         best = taken
     return np.asarray(best[:, -1])
+
+
+@worst_case.register
+def _(event: training.TreeAggregation, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    """The nodes are one Gaussian vector. A record that takes part in c of the steps below a node moves it by
+    c C, so what counts is the largest sum of c^2 over all nodes. Above, level by level: of the 2^l steps
+    below a node of level l a record takes part in at most ceil(2^l / apart), and of the m steps that all
+    nodes of the level cover in at most 1 + (m - 1) // apart; squares of counts with that cap and that total
+    add up to most where as many as can be are at the cap. Below, what some record does.
+    """
+    apart = event.min_separation
+    takes = min(event.participations, 1 + (event.steps - 1) // apart)
+    covered = _covered(event)
+    noise_above, noise_below = event.noise_multiplier.as_integer_ratio()
+    above, below = (adjacency.moves * group * noise_below) ** 2, noise_above**2
+    most = sum(
+        _most_squares(min(takes, 1 + (steps - 1) // apart), -(-(2**level) // apart))
+        for level, steps in enumerate(covered)
+    )
+    some = 0
+    for first in _first_steps(event.steps, apart, takes):
+        moved = (_squares(first, apart, takes, level, n) for level, n in enumerate(covered))
+        some = max(some, sum(moved))
+        if some == most:  # no start moves more
+            break
+    down, up = enclose_root_ratio(most * above, below)
+    if some < most:
+        down = enclose_root_ratio(some * above, below)[0]
+    return LossBounds(GaussianLoss(up), GaussianLoss(down))
+
+
+def _covered(event: training.TreeAggregation) -> list[int]:
+    """How many steps the released nodes of each level cover, from the leaves on."""
+    steps = event.steps
+    if event.completed_only:
+        return [steps >> level << level for level in range(steps.bit_length())]
+    return [steps] * ((steps - 1).bit_length() + 1)
+
+
+def _most_squares(total: int, cap: int) -> int:
+    """The largest sum of squares of counts of at most `cap` that add up to `total`."""
+    cap = min(cap, total)
+    return (total // cap) * cap**2 + (total % cap) ** 2
+
+
+def _first_steps(steps: int, apart: int, takes: int) -> range:
+    """Where a record may start to take part every `apart` steps; a few of them if there are many."""
+    last = steps - 1 - (takes - 1) * apart
+    return range(0, last + 1, 1 + last // 64)
+
+
+def _squares(first: int, apart: int, takes: int, level: int, covered: int) -> int:
+    """Sum of squared counts over the nodes of a level, for steps first, first + apart, ... that it covers."""
+    inside = min(takes, max(0, -(-(covered - first) // apart)))
+    if takes == 1 or takes > 4096:  # one participation a node at least
+        return inside
+    counts = Counter((first + i * apart) >> level for i in range(inside))
+    return sum(count**2 for count in counts.values())

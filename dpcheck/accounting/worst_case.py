@@ -6,8 +6,7 @@ Every number is rounded to the safe side: the upper pair never has less shift, t
 from __future__ import annotations
 
 import math
-from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
 
@@ -26,14 +25,16 @@ from dpcheck.accounting.losses import (
     LatticeMassLoss,
     Loss,
     LossBounds,
+    ObjectiveLoss,
     ResponseLoss,
+    SphericalLoss,
     UnboundedLoss,
 )
 from dpcheck.accounting.objective import event_epsilon
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidEvent, UnsupportedAdjacency
 from dpcheck.core.events import guarantee, noise, training
-from dpcheck.core.events.event import Event
+from dpcheck.core.events.event import Event, stated_adjacency
 from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.enclose import (
     enclose,
@@ -50,7 +51,7 @@ def worst_case(event: Event, adjacency: Adjacency, group: int = 1) -> LossBounds
     """The pair that dominates `event` between neighbours, and one it contains.
 
     `group` is the number of records one person owns. Both directions of add-remove are obtained
-    with `losses.reverse`.
+    with `Loss.reversed`.
 
     Guarantee: `upper` dominates every pair of outputs of every mechanism the event describes.
     """
@@ -60,23 +61,13 @@ def worst_case(event: Event, adjacency: Adjacency, group: int = 1) -> LossBounds
 def stated_under(event: Event, stated: Adjacency) -> Event:
     """The event with its guarantee stated under `stated`, unless it says itself under which.
 
-    Mechanisms that are described by their noise need no statement: what they do between neighbours of
-    any relation follows from the description.
+    Whatever has a field `adjacency` is known by what was proved under one. Mechanisms that are described by
+    their noise need no statement: what they do between neighbours of any relation follows from the
+    description.
     """
-    if isinstance(event, _GUARANTEES) and event.adjacency is None:
-        return replace(event, adjacency=stated)
+    if is_dataclass(event) and any(field.name == "adjacency" for field in fields(event)):
+        return event if stated_adjacency(event) is not None else replace(event, adjacency=stated)
     return event
-
-
-_GUARANTEES = (
-    guarantee.PureDP,
-    guarantee.ApproxDP,
-    guarantee.ZCDP,
-    guarantee.GDP,
-    guarantee.LossDistribution,
-    noise.ExponentialMechanism,
-    noise.FinitePair,
-)
 
 
 def stated_steps(stated: Adjacency | None, adjacency: Adjacency) -> int:
@@ -162,11 +153,11 @@ def _(event: noise.ExponentialMechanism, adjacency: Adjacency, group: int = 1) -
 
 @worst_case.register
 def _(event: noise.FinitePair, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    loss = FiniteLoss(event.p, event.q)
+    tables = (event.q, event.p) if event.with_record == "q" else (event.p, event.q)
+    loss, sided = FiniteLoss(*tables), event.with_record is not None
     steps = stated_steps(event.adjacency, adjacency) * group
-    if steps == 1:
-        return LossBounds(loss, loss)
-    return LossBounds(GroupedLoss(loss, steps, mixed=True), loss)
+    upper = loss if steps == 1 else GroupedLoss(loss, steps, mixed=True)
+    return LossBounds(upper, loss, sided=sided)
 
 
 @worst_case.register
@@ -240,46 +231,6 @@ def _(event: guarantee.NotPrivate, adjacency: Adjacency, group: int = 1) -> Loss
 
 
 @worst_case.register
-def _(event: training.TreeAggregation, adjacency: Adjacency, group: int = 1) -> LossBounds:
-    # Every level of the tree holds each participation once; c of them in one node add up to (cC)^2.
-    apart = event.min_separation
-    takes = min(event.participations, 1 + (event.steps - 1) // apart)
-    levels = (event.steps - 1).bit_length() + 1
-    noise_above, noise_below = event.noise_multiplier.as_integer_ratio()
-    above, below = (adjacency.moves * group * noise_below) ** 2, noise_above**2
-    most = sum(_most_squares(takes, -(-(2**level) // apart)) for level in range(levels))
-    some = 0
-    for first in _first_steps(event.steps, apart, takes):
-        some = max(some, sum(_squares(first, apart, takes, level) for level in range(levels)))
-        if some == most:  # no start moves more
-            break
-    down, up = enclose_root_ratio(most * above, below)
-    if some < most:
-        down = enclose_root_ratio(some * above, below)[0]
-    return LossBounds(GaussianLoss(up), GaussianLoss(down))
-
-
-def _most_squares(total: int, cap: int) -> int:
-    """The largest sum of squares of counts of at most `cap` that add up to `total`."""
-    cap = min(cap, total)
-    return (total // cap) * cap**2 + (total % cap) ** 2
-
-
-def _first_steps(steps: int, apart: int, takes: int) -> range:
-    """Where a record may start to take part every `apart` steps; a few of them if there are many."""
-    last = steps - 1 - (takes - 1) * apart
-    return range(0, last + 1, 1 + last // 64)
-
-
-def _squares(first: int, apart: int, takes: int, level: int) -> int:
-    """Sum of squared counts over the nodes of a level, for steps first, first + apart, ..."""
-    if takes == 1 or takes > 4096:  # one participation a node at least
-        return takes
-    counts = Counter((first + i * apart) >> level for i in range(takes))
-    return sum(count**2 for count in counts.values())
-
-
-@worst_case.register
 def _(event: training.BandedMatrix, adjacency: Adjacency, group: int = 1) -> LossBounds:
     # Columns `bands` apart have disjoint support, so participations add in squares
     # [ChoquetteChoo2023, Theorem 2]. The sampled form is expanded before it gets here.
@@ -295,17 +246,44 @@ def _(event: training.ObjectivePerturbation, adjacency: Adjacency, group: int = 
         reason = "adding a record changes rows * regularization, and the loss is unbounded"
         return LossBounds(UnboundedLoss(reason), UnboundedLoss(reason))
     attained, upper = event_epsilon(event, adjacency)
-    loss = BoundedLoss(enclose_product(upper, group)[1], attained)
+    loss: Loss = BoundedLoss(enclose_product(upper, group)[1], attained)
+    least = loss
+    if adjacency is Adjacency.REPLACE_ONE and group == 1 and _is_tabled(event.dimension, upper):
+        least, loss = _objective(event, upper, attained)
     assumes = (
         "objective perturbation: the exact minimiser is released, the number of rows is public, "
         "rows are clipped to a public norm bound",
     )
-    return LossBounds(loss, loss, assumes=assumes)
+    return LossBounds(loss, least, assumes=assumes)
 
 
 @worst_case.register
 def _(event: training.OutputPerturbation, adjacency: Adjacency, group: int = 1) -> LossBounds:
     steps = stated_steps(event.adjacency, adjacency) * group
     down, up = enclose(Fraction(event.rate) * Fraction(event.sensitivity) * steps)
-    # In one dimension this is the Laplace mechanism; in more the loss is only known to be bounded.
-    return LossBounds(ResponseLoss(up), LaplaceLoss(down))
+    # In one dimension this is the Laplace mechanism; where the dimension is not told, it may be one.
+    if event.dimension == 1:
+        return LossBounds(LaplaceLoss(up), LaplaceLoss(down))
+    if event.dimension is not None and _is_tabled(event.dimension, up):
+        return LossBounds(SphericalLoss(up, event.dimension), SphericalLoss(down, event.dimension))
+    return LossBounds(ResponseLoss(up), LaplaceLoss(down) if event.dimension is None else None)
+
+
+def _is_tabled(dimension: int | None, largest: float) -> bool:
+    """Whether floats resolve e^loss along the whole curve; beyond, the largest loss is what is known."""
+    return dimension is not None and dimension > 1 and 1e-4 <= largest <= 300
+
+
+def _objective(
+    event: training.ObjectivePerturbation, upper: float, attained: float
+) -> tuple[ObjectiveLoss, ObjectiveLoss]:
+    """The noise of density exp(-noise_epsilon |b| / 2) in its own units, on the lower and the upper side."""
+    bound = Fraction(event.norm_bound)
+    modulus = event.rows * (Fraction(event.regularization) + Fraction(event.extra_regularization))
+    ratio = enclose(Fraction(event.noise_epsilon) * bound / 2)
+    curvature = enclose(bound**2 / modulus)
+    dimension = event.dimension or 1
+    return (
+        ObjectiveLoss(upper, attained, ratio[0], curvature[0], dimension),
+        ObjectiveLoss(upper, attained, ratio[1], curvature[1], dimension),
+    )

@@ -81,8 +81,8 @@ class Observed:
             return "more canaries or more trainings (canaries=, trainings=)"
         if self.method in ONE_RUN:
             return (
-                'more canaries or more trainings (canaries=, trainings=), or scores="independent" where '
-                "every canary is scored by a coordinate and noise of its own"
+                'more canaries or more trainings (canaries=, trainings=), or scores="independent" if '
+                "each canary is scored from its own coordinate and its own noise"
             )
         return "more runs (--max-runs), or neighbours that differ more"
 
@@ -116,7 +116,10 @@ class AuditEntry(Displayed):
     evidence: RunEvidence | None = None  # what a report draws, where one was asked for
     cut_short: bool = False  # by the time limit; what was seen until then stands
     floating_point: bool = False  # about the bits of floats, kept apart from the algorithm
-    event: Event | None = None  # what the code itself was proved to release, where it was traced
+    event: Event | None = None  # what the code itself was proved to release, where it was read
+    conditions: tuple[str, ...] = ()  # on the data: bounds on records, who confirmed them, public n
+    seconds: float = field(default=0.0, compare=False)  # that the audit of this part took
+    why: str = ""  # the verdict's reason, with its numbers and the pairs they are about
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -153,8 +156,10 @@ class AuditEntry(Displayed):
             "observed": observed,
             "witness": None if self.witness is None else self.witness.to_json(),
             "verdict": str(self.verdict),
+            "why": self.why,
             "tie": self.conformance,
             "notes": list(self.notes),
+            "conditions": list(self.conditions),
             "location": None if self.location is None else asdict(self.location),
             "origin": self.origin,
             "accepted": self.accepted,
@@ -202,6 +207,7 @@ class BudgetEntry:
     releases: tuple[str, ...]
     accepted: str | None = None
     vouchers: tuple[Voucher, ...] = ()  # the audits whose claims were added up
+    stated: tuple[str, ...] = ()  # events that the project file lists, which nobody audited
 
     @property
     def within(self) -> bool:
@@ -224,9 +230,31 @@ class BudgetEntry:
         return max([self.upper, *(each.observed for each in self.vouchers)])
 
     @property
-    def vouched(self) -> str:
-        """Who says so, and with which verdict."""
-        return ", ".join(f"{each.audit} {each.verdict}" for each in self.vouchers) or "-"
+    def is_proved(self) -> bool:
+        """Whether an audit proved every claim that is added up."""
+        return not self.stated and all(each.verdict is Verdict.HOLDS for each in self.vouchers)
+
+    @property
+    def basis(self) -> str:
+        """What of the sum is proved, and what is only claimed or stated.
+
+        >>> from dpcheck.core.verdict import Verdict
+        >>> seen = (Voucher("a", Verdict.HOLDS, 0.5), Voucher("b", Verdict.CONSISTENT, 0.5))
+        >>> BudgetEntry("d", Budget(2), Adjacency.ADD_REMOVE, 1, 1, "pure", (), vouchers=seen).basis
+        'proved: a; claimed, not proved: b (consistent)'
+        """
+        proved = [each.audit for each in self.vouchers if each.verdict is Verdict.HOLDS]
+        claimed = [
+            f"{each.audit} ({each.verdict})"
+            for each in self.vouchers
+            if each.verdict is not Verdict.HOLDS
+        ]
+        parts = (
+            ("proved", proved),
+            ("claimed, not proved", claimed),
+            ("stated in the project file", self.stated),
+        )
+        return "; ".join(f"{word}: {', '.join(names)}" for word, names in parts if names)
 
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
@@ -243,6 +271,8 @@ class BudgetEntry:
             "within": self.within,
             "standing": str(self.standing),
             "vouchers": [{"audit": v.audit, "verdict": str(v.verdict)} for v in self.vouchers],
+            "proved": self.is_proved,
+            "stated": list(self.stated),
             "accepted": self.accepted,
         }
 
@@ -329,7 +359,7 @@ def _details(entry: AuditEntry) -> list[str]:
         lines.append(entry.conformance)
     if entry.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED):
         lines.append(
-            f"on the events tried would have caught ε ≥ {display_number(entry.observed.detectable)}"
+            f"on the output sets tried, would have caught ε ≥ {display_number(entry.observed.detectable)}"
         )
     return [*lines, *entry.notes]
 

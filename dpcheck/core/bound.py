@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.card import Card, Displayed, number
-from dpcheck.core.errors import DpcheckError, InvalidParameter
+from dpcheck.core.data import Plain
+from dpcheck.core.errors import DpcheckError, InvalidParameter, NotOneNumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,9 @@ class Bound(Displayed):
     adjacency: Adjacency | None = None
     assumes: tuple[str, ...] = field(default=(), compare=False)
     question: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+    proof: Callable[[float], dict[str, Plain]] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         # A crossed or NaN bound would be a wrong proof; better no answer than that one.
@@ -49,10 +55,44 @@ class Bound(Displayed):
             )
         return self.question()
 
+    def certificate(self) -> dict[str, Plain]:
+        """The proof of `upper` as plain data that `dpcheck verify` checks from a file of it alone.
+
+        Answers of `dpcheck.epsilon` and `dpcheck.delta` have one; CannotCertify where none is written yet.
+        """
+        if self.proof is None:
+            raise InvalidParameter(
+                "only answers of dpcheck.epsilon and dpcheck.delta have a certificate; ask one of them."
+            )
+        return self.proof(self.upper)
+
     @property
     def gap(self) -> float:
         """Upper minus lower; 0 where both are infinite."""
         return 0.0 if self.lower == self.upper else self.upper - self.lower
+
+    def to_json(self) -> str:
+        """The bound as one line of JSON; infinity is the string "inf".
+
+        >>> Bound(1.0, 1.5, "rdp-optimal", Adjacency.ADD_REMOVE).to_json()
+        '{"lower": 1.0, "upper": 1.5, "method": "rdp-optimal", "adjacency": "add-remove", "assumes": []}'
+        """
+        ends = {"lower": self.lower, "upper": self.upper}
+        data = {name: "inf" if math.isinf(end) else end for name, end in ends.items()}
+        relation = None if self.adjacency is None else self.adjacency.value
+        found = {
+            **data,
+            "method": self.method,
+            "adjacency": relation,
+            "assumes": list(self.assumes),
+        }
+        return json.dumps(found, allow_nan=False)
+
+    def __float__(self) -> float:
+        raise NotOneNumber(
+            "a bound is two numbers: take .upper, which the truth never exceeds, to promise privacy, or "
+            ".lower, which some mechanism reaches, to refute a claim."
+        )
 
     def __str__(self) -> str:
         return f"[{self.lower:.6g}, {self.upper:.6g}] ({self.method})"

@@ -42,6 +42,19 @@ def number(value: float) -> str:
     return "∞" if value == math.inf else f"{value:.6g}"
 
 
+def apart(*values: float) -> list[str]:
+    """Numbers as text, with as many digits as it takes to tell different ones apart.
+
+    >>> apart(1.0, 1.0000000000000002, float("inf")), apart(0.5, 2.0)
+    (['1', '1.0000000000000002', 'inf'], ['0.5', '2'])
+    """
+    for digits in range(6, 18):
+        shown = [f"{value:.{digits}g}" for value in values]
+        if len(set(shown)) == len(set(values)):
+            break
+    return shown
+
+
 class Displayed:
     """A result that a notebook shows as cards, once something is there to draw them."""
 

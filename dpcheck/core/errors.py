@@ -52,6 +52,12 @@ class UnsupportedAdjacency(DpcheckError, ValueError):
     code = "DPC104"
 
 
+class NotOneNumber(DpcheckError, TypeError):
+    """A bound where one number was wanted: only the caller knows which of its sides."""
+
+    code = "DPC105"
+
+
 class TheoremConditionViolated(DpcheckError, ValueError):
     """A closed-form theorem asked outside the conditions it was proved under."""
 
@@ -101,6 +107,12 @@ class LedgerMisuse(DpcheckError, ValueError):
     """A dataset, split or plan used against its declaration."""
 
     code = "DPC303"
+
+
+class AlreadyReleased(LedgerMisuse):
+    """A request id whose releases were made; another release needs another id."""
+
+    code = "DPC304"
 
 
 class MechanismFailed(DpcheckError):
@@ -200,7 +212,7 @@ class NotCovered(DpcheckError, ValueError):
 
 
 class NotProvable(DpcheckError):
-    """A function whose privacy the tracer cannot prove; `line`, `remedy` and `kind` say where and why."""
+    """A function whose privacy cannot be proved; `line`, `remedy` and `kind` say where and why."""
 
     code = "DPC440"
 

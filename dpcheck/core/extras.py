@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 from dpcheck.core.errors import MissingExtra
@@ -22,3 +23,17 @@ def need(package: str, extra: str) -> ModuleType:
         raise MissingExtra(
             f"{package} is not installed; run: pip install 'dpcheck[{extra}]'", package=package
         ) from None
+
+
+def require(packages: tuple[str, ...], extra: str) -> None:
+    """Say what is missing before any work is done; nothing is imported.
+
+    >>> require(("json",), "testing")
+    """
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise MissingExtra(
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed; run: "
+            f"pip install 'dpcheck[{extra}]'",
+            package=missing[0],
+        )

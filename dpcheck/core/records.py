@@ -1,6 +1,7 @@
 """What one record may hold: the description that proofs, pair searches and generators share.
 
-A declared bound is an assumption about the data. Whoever uses it says so.
+A declared bound is an assumption about the data. Whoever uses it says so. `confirmed=True` says that
+somebody who knows how the data are collected stands behind it; `dpcheck init` guesses and never writes it.
 
 >>> people = records(age=number(0, 120, integer=True), city=one_of("A", "B"), rows=100)
 >>> people.column("age").high, people.rows
@@ -10,13 +11,13 @@ A declared bound is an assumption about the data. Whoever uses it says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from keyword import iskeyword
 from typing import TypeAlias
 
 from dpcheck.core.errors import InvalidParameter, UnknownName
-from dpcheck.core.validate import count
+from dpcheck.core.validate import count, truth
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Number:
     high: float = math.inf
     integer: bool = False
     missing: bool = False
+    confirmed: bool = False
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
@@ -38,6 +40,7 @@ class Number:
             raise InvalidParameter(f"low {self.low:g} is above high {self.high:g}.", name="low")
         if self.integer and self.missing:
             raise InvalidParameter("a whole number cannot be missing (NaN).", name="missing")
+        truth("confirmed", self.confirmed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,12 @@ class OneOf:
     """One of a public list of values."""
 
     values: tuple[Hashable, ...]
+    confirmed: bool = False
 
     def __post_init__(self) -> None:
         if not self.values or len(set(self.values)) != len(self.values):
             raise InvalidParameter("one_of needs different values, at least one.", name="values")
+        truth("confirmed", self.confirmed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,11 @@ class Text:
     """Any text of at most `longest` characters."""
 
     longest: int = 1000
+    confirmed: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "longest", count("longest", self.longest))
+        truth("confirmed", self.confirmed)
 
 
 Field: TypeAlias = Number | OneOf | Text
@@ -100,6 +107,15 @@ class Records:
         """The columns, in order."""
         return tuple(name for name, _ in self.fields)
 
+    @property
+    def unconfirmed(self) -> tuple[str, ...]:
+        """The columns whose description nobody has confirmed.
+
+        >>> records(age=number(0, 120, confirmed=True), income=number(0, 1e6)).unconfirmed
+        ('income',)
+        """
+        return tuple(name for name, field in self.fields if not field.confirmed)
+
     def column(self, name: str) -> Field:
         """What a column holds."""
         for known, field in self.fields:
@@ -112,20 +128,25 @@ class Records:
 
 
 def number(
-    low: float = -math.inf, high: float = math.inf, *, integer: bool = False, missing: bool = False
+    low: float = -math.inf,
+    high: float = math.inf,
+    *,
+    integer: bool = False,
+    missing: bool = False,
+    confirmed: bool = False,
 ) -> Number:
-    """A column of numbers between `low` and `high`."""
-    return Number(low, high, integer, missing)
+    """A column of numbers between `low` and `high`; `confirmed` if you know that none is outside."""
+    return Number(low, high, integer, missing, confirmed)
 
 
-def one_of(*values: Hashable) -> OneOf:
-    """A column whose values are on a public list."""
-    return OneOf(tuple(values))
+def one_of(*values: Hashable, confirmed: bool = False) -> OneOf:
+    """A column whose values are on a public list; `confirmed` if you know that none is missing from it."""
+    return OneOf(tuple(values), confirmed)
 
 
-def text(longest: int = 1000) -> Text:
+def text(longest: int = 1000, *, confirmed: bool = False) -> Text:
     """A column of free text."""
-    return Text(longest)
+    return Text(longest, confirmed)
 
 
 def records(
@@ -139,32 +160,53 @@ def records(
     return Records(tuple(fields.items()), rows, person, rows_per_person)
 
 
-def as_code(description: Records) -> str:
-    """A description as one would type it.
+def as_code(description: Records, notes: Mapping[str, str] | None = None) -> str:
+    """A description as one would type it; `notes` are comments beside its columns.
 
-    >>> print(as_code(Records((("age", Number(0, 120, integer=True)), ("city", OneOf(("A",)))))))
+    >>> described = Records((("age", Number(0, 120, integer=True)), ("zip code", Text())))
+    >>> print(as_code(described, {"age": "a guess"}))
     dpcheck.records(
-        age=dpcheck.number(0, 120, integer=True),
-        city=dpcheck.one_of('A'),
+        age=dpcheck.number(0, 120, integer=True),  # a guess
+        **{
+            'zip code': dpcheck.text(),
+        },
     )
     """
-    return "\n".join(
-        ["dpcheck.records(", *(f"    {each}," for each in _arguments(description)), ")"]
-    )
+    said = {name: f"  # {note}" for name, note in (notes or {}).items()}
+    lines = [f"{name}={_typed(field)},{said.get(name, '')}" for name, field in _plain(description)]
+    if _quoted(description):
+        lines += ["**{"]
+        for name, field in _quoted(description):
+            lines.append(f"    {name!r}: {_typed(field)},{said.get(name, '')}")
+        lines += ["},"]
+    lines += [f"{setting}," for setting in _settings(description)]
+    return "\n".join(["dpcheck.records(", *(f"    {line}" for line in lines), ")"])
 
 
 def in_one_line(description: Records) -> str:
     """The same in one line."""
-    return f"dpcheck.records({', '.join(_arguments(description))})"
+    words = [f"{name}={_typed(field)}" for name, field in _plain(description)]
+    if _quoted(description):
+        inner = ", ".join(f"{name!r}: {_typed(field)}" for name, field in _quoted(description))
+        words.append(f"**{{{inner}}}")
+    return f"dpcheck.records({', '.join(words + _settings(description))})"
 
 
-def _arguments(description: Records) -> list[str]:
-    plain = {n: f for n, f in description.fields if n.isidentifier() and not iskeyword(n)}
-    others = {n: f for n, f in description.fields if n not in plain}
-    found = [f"{name}={_typed(field)}" for name, field in plain.items()]
-    if others:  # names that are no Python names
-        inner = ", ".join(f"{name!r}: {_typed(field)}" for name, field in others.items())
-        found.append(f"**{{{inner}}}")
+def _is_plain(name: str) -> bool:
+    return name.isidentifier() and not iskeyword(name)
+
+
+def _plain(description: Records) -> list[tuple[str, Field]]:
+    return [(name, field) for name, field in description.fields if _is_plain(name)]
+
+
+def _quoted(description: Records) -> list[tuple[str, Field]]:
+    """Columns whose names are no Python names."""
+    return [(name, field) for name, field in description.fields if not _is_plain(name)]
+
+
+def _settings(description: Records) -> list[str]:
+    found = []
     if description.rows is not None:
         found.append(f"rows={description.rows}")
     if description.person is not None:
@@ -174,16 +216,28 @@ def _arguments(description: Records) -> list[str]:
 
 
 def _typed(field: Field) -> str:
+    confirmed = ["confirmed=True"] if field.confirmed else []
     if isinstance(field, OneOf):
-        return f"dpcheck.one_of({', '.join(repr(value) for value in field.values)})"
+        return f"dpcheck.one_of({', '.join([*map(repr, field.values), *confirmed])})"
     if isinstance(field, Text):
-        return "dpcheck.text()" if field.longest == 1000 else f"dpcheck.text({field.longest})"
-    words = [f"{end:.15g}" for end in (field.low, field.high)]
+        longest = [] if field.longest == 1000 else [str(field.longest)]
+        return f"dpcheck.text({', '.join(longest + confirmed)})"
+    words = [_exact(end) for end in (field.low, field.high)]
     if not (math.isfinite(field.low) and math.isfinite(field.high)):
         words = [
-            f"{n}={v:.15g}"
+            f"{n}={_exact(v)}"
             for n, v in (("low", field.low), ("high", field.high))
             if math.isfinite(v)
         ]
     words += [f"{name}=True" for name in ("integer", "missing") if getattr(field, name)]
-    return f"dpcheck.number({', '.join(words)})"
+    return f"dpcheck.number({', '.join(words + confirmed)})"
+
+
+def _exact(value: float) -> str:
+    """A bound that reads back as the same number.
+
+    >>> _exact(120.0), _exact(0.1 + 0.2)
+    ('120', '0.30000000000000004')
+    """
+    short = f"{value:.15g}"
+    return short if float(short) == value else repr(value)

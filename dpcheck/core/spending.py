@@ -10,7 +10,7 @@ from dpcheck.core.events.event import Event
 class Spender(Protocol):
     """Anything that accepts `spend(dataset, event)`; `dpcheck.Ledger` is one."""
 
-    def spend(self, dataset: object, event: Event) -> None:
+    def spend(self, dataset: object, event: Event) -> object:
         """Record the release, or raise BudgetExceeded before it happens."""
 
 

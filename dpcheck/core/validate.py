@@ -56,6 +56,16 @@ def moderate(name: str, value: object) -> float:
     return number
 
 
+def positive_or_zero(name: str, value: object) -> float:
+    """0, or a finite number from LEAST_SCALE on."""
+    return 0.0 if finite(name, value) == 0 else positive(name, value)
+
+
+def moderate_or_zero(name: str, value: object) -> float:
+    """0, or a `moderate` number."""
+    return 0.0 if finite(name, value) == 0 else moderate(name, value)
+
+
 def non_negative(name: str, value: object) -> float:
     """A finite number, 0 or above."""
     number = finite(name, value)
@@ -76,6 +86,11 @@ def probability(name: str, value: object) -> float:
     return number
 
 
+def chance(name: str, value: object) -> float:
+    """A number in [0, 1]."""
+    return 1.0 if finite(name, value) == 1 else probability(name, value)
+
+
 def open_probability(name: str, value: object) -> float:
     """A number in (0, 1)."""
     number = finite(name, value)
@@ -87,13 +102,13 @@ def open_probability(name: str, value: object) -> float:
 
 
 def rate(name: str, value: object) -> float:
-    """A number in (0, 1], no less than LEAST_SCALE."""
+    """A number in [0, 1], 0 or no less than LEAST_SCALE."""
     number = finite(name, value)
-    if not 0 < number <= 1:
+    if not 0 <= number <= 1:
         raise InvalidParameter(
-            f"{name} must be in (0, 1], got {number:g}.", name=name, value=number
+            f"{name} must be in [0, 1], got {number:g}.", name=name, value=number
         )
-    return positive(name, number)
+    return positive_or_zero(name, number)
 
 
 def count(name: str, value: object, *, at_least: int = 1) -> int:

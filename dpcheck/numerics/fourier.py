@@ -35,7 +35,8 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import irfft, next_fast_len, rfft
+import scipy
+from scipy.fft import irfft, next_fast_len, rfft, set_backend
 
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import UNIT, Array
@@ -47,6 +48,12 @@ TWIDDLE_UNITS = 9.0
 # Units a stage adds, above T + its share of both directions (T < 11.24), and units added once.
 STAGE_UNITS = {2: 12.5, 4: 13.5, 3: 17.0, 5: 23.0}
 SCALING_UNITS = 3.0
+
+# scipy lets anybody replace its transforms process-wide (`scipy.fft.set_global_backend`). The theorem is on
+# scipy's own, so no other is asked.
+PROVED = "scipy"
+# From 1.18 on scipy carries out other operations, of which nothing is proved here.
+PROVED_BELOW = (1, 18)
 
 Spectrum = npt.NDArray[np.complex128]
 
@@ -85,14 +92,23 @@ def stages(size: int) -> list[int]:
 @lru_cache(maxsize=1024)
 def transform_error(size: int) -> float:
     """The relative error of a transform of that size; see the theorem."""
+    if tuple(int(part) for part in scipy.__version__.split(".")[:2]) >= PROVED_BELOW:
+        below = ".".join(map(str, PROVED_BELOW))
+        raise CannotCertify(
+            f"scipy {scipy.__version__} transforms in another way than the one whose error is proved; run: "
+            f"pip install 'scipy<{below}'",
+            version=scipy.__version__,
+        )
     return UNIT * (SCALING_UNITS + sum(STAGE_UNITS[radix] for radix in stages(size)))
 
 
 def forward(x: Array) -> Spectrum:
     """The coefficients of frequencies 0 to size/2."""
-    return np.asarray(rfft(x), dtype=np.complex128)
+    with set_backend(PROVED, only=True):
+        return np.asarray(rfft(x), dtype=np.complex128)
 
 
 def backward(spectrum: Spectrum, size: int) -> Array:
     """The real sequence of that size; `spectrum` is overwritten."""
-    return np.asarray(irfft(spectrum, size, overwrite_x=True), dtype=np.float64)
+    with set_backend(PROVED, only=True):
+        return np.asarray(irfft(spectrum, size, overwrite_x=True), dtype=np.float64)

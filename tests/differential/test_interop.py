@@ -69,7 +69,8 @@ KINDS = {
     ),
     "SingleEpochTreeAggregationDpEvent": (
         dp_event.SingleEpochTreeAggregationDpEvent(2.0, [8, 16]),
-        dpcheck.TreeAggregation(2.0, 8) | dpcheck.TreeAggregation(2.0, 16),
+        dpcheck.TreeAggregation(2.0, 8, completed_only=True)
+        | dpcheck.TreeAggregation(2.0, 16, completed_only=True),
         True,
     ),
     "RepeatAndSelectDpEvent": (
@@ -138,6 +139,8 @@ def test_trees_that_are_not_full_keep_their_nodes() -> None:
         given = from_dp_event(dp_event.SingleEpochTreeAggregationDpEvent(1.0, steps))
         found = dpcheck.rdp(given, order=2.0, adjacency="zero-out")
         assert found.upper == pytest.approx(complete)
+        assert given == dpcheck.TreeAggregation(1.0, steps, completed_only=True)
+        assert to_dp_event(given) == dp_event.SingleEpochTreeAggregationDpEvent(1.0, steps)
         whole = dpcheck.TreeAggregation(1.0, steps)
         accountant = RdpAccountant([2.0], NeighboringRelation.REPLACE_SPECIAL)
         accountant.compose(to_dp_event(whole))
@@ -233,3 +236,9 @@ def test_a_distribution_for_the_peer_and_for_riskcal() -> None:
     assert leaky.get_delta_for_epsilon(0.5) == pytest.approx(1e-3, rel=1e-6)
     with pytest.raises(CannotCertify, match="Renyi divergence only"):
         to_pld(dpcheck.ZCDP(0.1), adjacency="add-remove")
+
+
+def test_integer_noise_that_never_decays_is_refused():
+    for rate in (0, 0.0, -1.0, math.nan):
+        with pytest.raises(InvalidEvent, match="noise_parameter above 0"):
+            from_dp_event(dp_event.DiscreteLaplaceDpEvent(rate, 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as google
 
-from dpcheck.accounting.losses import GaussianLoss, GaussianMixtureLoss, LaplaceLoss, reverse
+from dpcheck.accounting.losses import GaussianLoss, GaussianMixtureLoss, LaplaceLoss
 from dpcheck.accounting.pld.distribution import pld_delta, pld_epsilon
 from dpcheck.numerics.side import Side
 
@@ -26,7 +26,7 @@ def _bounds(losses, steps: int, delta: float) -> tuple[float, float]:
 )
 def test_sampled_gaussian_agrees(rate, noise, steps, delta) -> None:
     forward = GaussianMixtureLoss((1 / noise,), (rate,))
-    lower, upper = _bounds((forward, reverse(forward)), steps, delta)
+    lower, upper = _bounds((forward, forward.reversed()), steps, delta)
     interval = 1e-3
     high = google.from_gaussian_mechanism(
         noise, sampling_prob=rate, value_discretization_interval=interval

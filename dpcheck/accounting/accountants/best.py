@@ -13,7 +13,7 @@ import numpy as np
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
 from dpcheck.accounting.accountants.gaussian import GaussianAccountant
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
-from dpcheck.accounting.accountants.optimal import OptimalAccountant, response_epsilon
+from dpcheck.accounting.accountants.optimal import OptimalAccountant
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiClassic, RenyiImproved, RenyiOptimal
 from dpcheck.accounting.accountants.selected import SelectionAccountant
@@ -154,10 +154,23 @@ def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -
             accountant.explain(side.parts, delta)
         uppers[name] = value
         if value <= lower * (1 + EXACT):  # nothing left to gain
+            _contradict_nothing(value, known, room, lowers)
             break
         if math.isfinite(value) and _settles(accountant, side, value - lower, value):
             break
     return _summarised(uppers, lowers)
+
+
+def _contradict_nothing(
+    value: float, known: OneSide, room: float, lowers: dict[str, float]
+) -> None:
+    """Ask the distribution for a lower bound where the upper one is 0, which no lower bound was held against.
+
+    Nowhere else an answer is taken from one proof alone.
+    """
+    name = AccountingMethod.DISTRIBUTION.value
+    if value == 0 and 0 < room < 1 and known.parts and name not in lowers:
+        lowers[name] = ONE_RUN.epsilon_lower(known.parts, room)
 
 
 def _settles(accountant: Accountant, side: OneSide, gap: float, value: float) -> bool:
@@ -179,8 +192,7 @@ def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant
     if any(isinstance(loss, SelectedLoss) for loss, _ in side.parts):
         chosen = [ONE_RUN if a.method is ONE_RUN.method else a for a in chosen]
     exact = any(
-        isinstance(loss, BoundedLoss) or response_epsilon(loss) is not None
-        for loss, _ in side.parts
+        isinstance(loss, BoundedLoss) or loss.two_losses() is not None for loss, _ in side.parts
     )
     if exact or sum(times for _, times in side.parts) <= QUICK:
         return chosen
@@ -225,6 +237,13 @@ def best_deltas(profile: Profile, epsilons: Array) -> list[Bound]:
         open_ &= least > most * (1 + (CLOSE_DELTA if by_lattice else EXACT))
         if not open_.any():
             break
+    by_lattice_name, none = (
+        AccountingMethod.DISTRIBUTION.value,
+        reduce(np.minimum, uppers.values()) == 0,
+    )
+    if none.any() and by_lattice_name not in lowers:  # as `_contradict_nothing`
+        lowers[by_lattice_name] = np.zeros(len(epsilons))
+        lowers[by_lattice_name][none] = deltas_lower(known, epsilons[none], ONE_RUN)
     if known.selected:
         least = reduce(np.minimum, uppers.values())
         one = lowers.get(_SELECTION, np.zeros(len(epsilons)))

@@ -11,13 +11,13 @@ import numpy as np
 
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
-from dpcheck.accounting.accountants.pure import largest_loss
+from dpcheck.accounting.accountants.many import dominated
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.pld.distribution import (
     ComposedLoss,
+    finer_worse_epsilon,
     likely_worse,
     pld_tradeoff,
-    supports,
     worse_deltas,
     worse_epsilon,
 )
@@ -86,14 +86,14 @@ class DistributionAccountant(Accountant):
 
     def supports(self, parts: Parts) -> bool:
         """Whether every loss that matters can be put on a lattice from above."""
-        kept = _without_choices(_without_negligible(parts)[0])
-        return all(supports(loss, Side.UPPER) for loss, _ in kept)
+        kept = _without_choices(without_negligible(parts)[0])
+        return all(loss.on_lattice(Side.UPPER) for loss, _ in kept)
 
     def epsilon(self, parts: Parts, delta: float) -> float:
         """The least certified epsilon; none at delta 0."""
         if delta <= 0:
             return math.inf
-        kept, negligible = _without_negligible(parts)
+        kept, negligible = without_negligible(parts)
         found = _worse_direction(
             kept,
             Side.UPPER,
@@ -108,7 +108,7 @@ class DistributionAccountant(Accountant):
 
     def deltas(self, parts: Parts, epsilons: Array) -> Array:
         """The least certified delta at each epsilon."""
-        kept, negligible = _without_negligible(parts)
+        kept, negligible = without_negligible(parts)
         points = np.nextafter(epsilons - negligible, -math.inf) if negligible else epsilons
         return _worse_direction(
             kept,
@@ -119,9 +119,9 @@ class DistributionAccountant(Accountant):
 
     def one_law(self, parts: Parts, delta: float) -> OneLaw | None:
         """The lattice that answers at `delta`, of the direction that is likely worse; None without any."""
-        kept, negligible = _without_negligible(parts)
+        kept, negligible = without_negligible(parts)
         kept = tuple(_without_choices(kept))
-        if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):
+        if not kept or not all(loss.on_lattice(Side.UPPER) for loss, _ in kept):
             return None
         try:
             ways = list(_ways(kept))
@@ -154,9 +154,38 @@ class DistributionAccountant(Accountant):
 
     def explain(self, parts: Parts, delta: float) -> None:
         """Raise why no distribution could be certified; silent where the answer is infinite."""
-        kept = tuple(_without_choices(_without_negligible(parts)[0]))
+        kept = tuple(_without_choices(without_negligible(parts)[0]))
         if kept and delta > 0:
             compose_pld(kept, Side.UPPER).epsilon(delta)
+
+
+class FinerAccountant(DistributionAccountant):
+    """The same on lattices that cost about a `share` of epsilon, however many points that takes."""
+
+    def epsilon(self, parts: Parts, delta: float) -> float:
+        """The least certified epsilon; none at delta 0."""
+        if delta <= 0:
+            return math.inf
+        kept, negligible = without_negligible(parts)
+        found = _worse_direction(
+            kept,
+            Side.UPPER,
+            lambda ways, side: finer_worse_epsilon(ways, delta, side, self.share),
+            math.inf,
+        )
+        return math.nextafter(negligible + found, math.inf) if negligible else found
+
+    def epsilon_lower(self, parts: Parts, delta: float) -> float:
+        """The largest certified epsilon of the parts that have a lower lattice."""
+        known = _with_lower_lattice(parts)
+        if delta <= 0 or not known:
+            return 0.0
+        return _worse_direction(
+            known,
+            Side.LOWER,
+            lambda ways, side: finer_worse_epsilon(ways, delta, side, self.share),
+            0.0,
+        )
 
 
 def lower_composition(parts: Parts, delta: float) -> ComposedLoss | None:
@@ -167,8 +196,8 @@ def lower_composition(parts: Parts, delta: float) -> ComposedLoss | None:
 
 def drawn_loss(parts: Parts) -> tuple[Array, Array] | None:
     """(losses, density) of the direction with the larger losses, for drawing only."""
-    kept = tuple(_without_choices(_without_negligible(parts)[0]))
-    if not kept or not all(supports(loss, Side.UPPER) for loss, _ in kept):
+    kept = tuple(_without_choices(without_negligible(parts)[0]))
+    if not kept or not all(loss.on_lattice(Side.UPPER) for loss, _ in kept):
         return None
     try:
         laws = [compose_pld(way, Side.UPPER).drawn() for way in _ways(kept)]
@@ -181,7 +210,7 @@ def drawn_loss(parts: Parts) -> tuple[Array, Array] | None:
 def tradeoff_by_pld(side: OneSide, false_positives: float, bound: Side) -> float | None:
     """The trade-off function of the worse direction; None where no distribution can be certified."""
     lattice = Side.UPPER if bound is Side.LOWER else Side.LOWER
-    usable = all(supports(loss, lattice) for loss, _ in side.parts)
+    usable = all(loss.on_lattice(lattice) for loss, _ in side.parts)
     if side.leak or side.failure or not side.parts or not usable:
         return None
     try:
@@ -197,7 +226,7 @@ def _worse_direction(
 ) -> _Answer:
     """The answer of the worse direction, or `otherwise` where no distribution can be certified."""
     parts = tuple(_without_choices(parts)) if side is Side.UPPER else parts
-    if not all(supports(loss, side) for loss, _ in parts):
+    if not all(loss.on_lattice(side) for loss, _ in parts):
         return otherwise
     try:
         return ask(list(_ways(parts)), side)
@@ -211,15 +240,16 @@ def _ways(parts: Parts) -> Iterable[Parts]:
     return (parts,) if back == parts else (parts, back)
 
 
-def _without_negligible(parts: Parts) -> tuple[Parts, float]:
+def without_negligible(parts: Parts) -> tuple[Parts, float]:
     """The parts worth a lattice, and the epsilon of pure ones too small for it, which just adds.
 
-    Gaussians that are too small together are raised to the smallest that is worth one.
+    Gaussians that are too small together are raised to the smallest that is worth one, and pure guarantees
+    that are too many for a lattice are the Gaussian above them.
     """
     kept: list[tuple[Loss, int]] = []
     negligible = 0.0
-    for loss, times in parts:
-        largest = times * largest_loss(loss)[1]
+    for loss, times in dominated(parts):
+        largest = times * loss.largest()[1]
         if isinstance(loss, losses.GaussianLoss) and math.sqrt(times) * loss.mu < NEGLIGIBLE:
             kept.append((losses.GaussianLoss(NEGLIGIBLE), 1))
         elif largest > NEGLIGIBLE:
@@ -233,7 +263,7 @@ def _without_negligible(parts: Parts) -> tuple[Parts, float]:
 def _without_choices(parts: Parts) -> Iterable[tuple[Loss, int]]:
     """Every option of a choice that has no pair of its own at once: costs more, but is one composition."""
     for loss, times in parts:
-        if isinstance(loss, losses.WorstLoss) and not supports(loss, Side.UPPER):
+        if isinstance(loss, losses.WorstLoss) and not loss.on_lattice(Side.UPPER):
             for option in loss.options:
                 yield from ((inner, count * times) for inner, count in _without_choices(option))
         else:
@@ -245,5 +275,5 @@ def _with_lower_lattice(parts: Parts) -> Parts:
     if all(isinstance(loss, losses.GaussianLoss) for loss, _ in parts):
         return ()
     # Negligible parts are dropped, raised Gaussians are not among the parts.
-    kept = set(_without_negligible(parts)[0])
-    return tuple(part for part in parts if part in kept and supports(part[0], Side.LOWER))
+    kept = set(without_negligible(parts)[0])
+    return tuple(part for part in parts if part in kept and part[0].on_lattice(Side.LOWER))

@@ -13,6 +13,7 @@ import numpy as np
 from flint import arb
 
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
+from dpcheck.accounting.accountants.many import dominated, is_many, shown
 from dpcheck.accounting.losses import GaussianLoss, Parts
 from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.enclose import enclose, enclose_norm
@@ -243,34 +244,40 @@ def gaussian_mu(parts: Parts) -> tuple[float, float] | None:
 
 
 class GaussianAccountant(Accountant):
-    """Exact for compositions of Gaussian mechanisms; below, for the Gaussians among the parts."""
+    """Exact for compositions of Gaussian mechanisms; below, for the Gaussians among the parts.
+
+    Very many pure guarantees are a Gaussian too, up to a part in a thousand (`many`).
+    """
 
     method = AccountingMethod.GAUSSIAN
 
     def supports(self, parts: Parts) -> bool:
         """Whether every part is Gaussian."""
-        return all(isinstance(loss, GaussianLoss) for loss, _ in parts)
+        return all(isinstance(loss, GaussianLoss) or is_many(loss, times) for loss, times in parts)
 
     def epsilon(self, parts: Parts, delta: float) -> float:
         """The exact epsilon, rounded up."""
-        mu = gaussian_mu(parts)
+        mu = gaussian_mu(dominated(parts))
         return gdp_epsilon_on(mu[1], delta, Side.UPPER) if mu else math.inf
 
     def delta(self, parts: Parts, epsilon: float) -> float:
         """The exact delta, rounded up."""
-        mu = gaussian_mu(parts)
+        mu = gaussian_mu(dominated(parts))
         return gdp_delta(mu[1], epsilon)[1] if mu else 1.0
 
     def epsilon_lower(self, parts: Parts, delta: float) -> float:
         """The exact epsilon of the Gaussian parts, rounded down."""
-        known = _gaussians(parts) if delta > 0 else ()
+        known, hidden = shown(parts) if delta > 0 else ((), 0.0)
         mu = gaussian_mu(known) if known else None
-        return gdp_epsilon_on(mu[0], delta, Side.LOWER) if mu else 0.0
+        allowed = math.nextafter(delta + hidden, math.inf) if hidden else delta
+        return gdp_epsilon_on(mu[0], allowed, Side.LOWER) if mu and allowed < 1 else 0.0
 
     def delta_lower(self, parts: Parts, epsilon: float) -> float:
         """The exact delta of the Gaussian parts, rounded down."""
-        mu = gaussian_mu(_gaussians(parts))
-        return gdp_delta(mu[0], epsilon)[0] if mu else 0.0
+        known, hidden = shown(parts)
+        mu = gaussian_mu(known)
+        found = gdp_delta(mu[0], epsilon)[0] if mu else 0.0
+        return max(0.0, math.nextafter(found - hidden, -math.inf)) if hidden else found
 
 
 def _gaussians(parts: Parts) -> tuple[tuple[GaussianLoss, int], ...]:

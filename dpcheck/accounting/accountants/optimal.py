@@ -9,8 +9,7 @@ import numpy as np
 from flint import arb
 
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
-from dpcheck.accounting.accountants.pure import largest_loss
-from dpcheck.accounting.losses import DiscreteLaplaceLoss, Loss, Parts, ResponseLoss
+from dpcheck.accounting.losses import Parts
 from dpcheck.numerics.balls import above, below, precision
 
 # More mechanisms than this are not enumerated.
@@ -122,25 +121,16 @@ class OptimalAccountant(Accountant):
         """The optimum of each group of equal responses of two outcomes in the composition."""
         found = [0.0]
         for loss, times in parts if delta > 0 else ():
-            epsilon = response_epsilon(loss)
+            epsilon = loss.two_losses()
             if epsilon is not None:
                 few = min(times, OPTIMAL_COMPOSITION_LIMIT)
                 found.append(optimal_composition(epsilon, few, delta)[0])
         return max(found)
 
 
-def response_epsilon(loss: Loss) -> float | None:
-    """epsilon, rounded down, of a loss that is +-epsilon only; None for others."""
-    if isinstance(loss, ResponseLoss) and loss.neutral == 0:
-        return loss.epsilon
-    if isinstance(loss, DiscreteLaplaceLoss) and abs(loss.shift) == 1:
-        return largest_loss(loss)[0]  # neighbouring integers: two ratios
-    return None
-
-
 def _equal_pure(parts: Parts) -> tuple[float, int] | None:
     """(epsilon, times) if all parts are pure DP with one epsilon and few enough to enumerate."""
-    largest = {largest_loss(loss)[1] for loss, _ in parts}
+    largest = {loss.largest()[1] for loss, _ in parts}
     times = sum(times for _, times in parts)
     if len(largest) != 1 or times > OPTIMAL_COMPOSITION_LIMIT:
         return None

@@ -35,8 +35,8 @@ from dpcheck.accounting.accountants.gaussian import (
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiOptimal
-from dpcheck.accounting.accountants.variation import composed_variation
 from dpcheck.accounting.losses import LaplaceLoss, Parts, SelectedLoss
+from dpcheck.accounting.pairs.pair import composed_variation
 from dpcheck.accounting.renyi.closed_forms import concentration
 from dpcheck.accounting.renyi.conversion import linear_majorant, majorant_epsilon
 from dpcheck.accounting.renyi.divergence import composed_renyi, log_expected_runs

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
 
 from dpcheck.accounting.losses import Loss
-from dpcheck.accounting.pld.build import build, merged
+from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.layout import ACCURACY, laid_out
 from dpcheck.accounting.pld.opposite import best_parabola
+from dpcheck.accounting.pld.parts import merged
 from dpcheck.accounting.pld.reuse import (
     SPECTRA,
     TiltPlan,
@@ -26,6 +27,7 @@ from dpcheck.accounting.pld.reuse import (
     picture,
     planned,
 )
+from dpcheck.accounting.pld.solution import DROWNED, QUIET, Solution
 from dpcheck.accounting.pld.window import Cumulants, smallest
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
@@ -36,40 +38,14 @@ from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Spectrum, spectrum
 from dpcheck.numerics.tilted import Convolution, Profile
 
-# Error allowance, relative to delta, above which a point is computed again at its own tilt.
-QUIET = 1e-4
-# The same as a share of epsilon, as much as the lattice costs.
-LOUD = {Side.UPPER: 6e-5, Side.LOWER: 2e-4}
 # Windows that are tried for one question beside the shared one.
 TRIES = 5
 # Windows that are tried for many epsilons.
 MOST_WINDOWS = 64
+# Shares of epsilon that finer lattices may cost, and log of the share of delta they leave out.
+FINER_SHARES, LEFT_OUT = (2e-5, 5e-6, 1e-6), -14.0
 # How many standard deviations beyond its middle a window is used for.
 AHEAD = 4.0
-
-
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """An epsilon (nan if not in the window), its share of error allowance, and the composed law used."""
-
-    value: float
-    noise: float
-    law: Convolution | None
-    side: Side
-    beyond: bool = False
-
-    @property
-    def terms(self) -> Spectrum | None:
-        """The spectrum of the law."""
-        return None if self.law is None else self.law.terms
-
-    @property
-    def quiet(self) -> bool:
-        """Whether the error allowance costs less than the lattice: d epsilon = d log(delta) / tilt."""
-        if math.isnan(self.value):
-            return False
-        tilt = self.terms.window.tilt if self.terms is not None else 0.0
-        return self.noise <= max(QUIET, LOUD[self.side] * tilt * abs(self.value))
 
 
 class ComposedLoss:
@@ -217,9 +193,12 @@ class ComposedLoss:
                 if (found.value < best.value) is (self.side is Side.UPPER):
                     best = found
                 better = cumulants.tilt_for_epsilon(found.value)
-                if found.quiet or abs(better - tilt) <= 0.01 * tilt:
+                settled = abs(better - tilt) <= 0.01 * tilt
+                if found.quiet or (settled and found.noise <= DROWNED):
                     break
-                tilt = better
+                # A law of two heaps, of those who were drawn and of the others, has no saddle between them: a
+                # window tilted to one of them drowns what lies between.
+                tilt = tilt / 2 if settled else better
             else:
                 tilt = tilt * 1.5 if found.beyond else tilt / 5
         return best
@@ -239,6 +218,16 @@ class ComposedLoss:
         if float(law.epsilons(first)[0]) <= 0.0 and delta >= start:
             return Solution(0.0, 0.0, law, self.side)
         return Solution(math.nan, 1.0, law, self.side, beyond=delta < start)
+
+    def spectra(self, epsilon: float, delta: float) -> Iterator[Spectrum]:
+        """Those that our bounds at this delta or epsilon are proved with, then finer and finer ones."""
+        band = delta_band(self.losses, self.counts, self.side, epsilon)
+        yield from filter(None, (self.solve(delta).terms, self._shared_spectrum(math.exp(band))))
+        near = Cumulants(self.parts, math.log(delta) + LEFT_OUT)
+        tilt = near.tilt_for_epsilon(epsilon)
+        for share in FINER_SHARES:
+            found = spectrum(*laid_out(self.side, near, tilt, share=share))
+            yield from filter(None, (found,))
 
     def layers(self, solution: Solution) -> tuple[list[tuple[LatticeLoss, int]], Window]:
         """The lattice measures and the window that a solution was found with."""

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcheck.accounting.losses import Loss, Parts
-from dpcheck.accounting.pld.build import supports
 from dpcheck.accounting.pld.composed import ComposedLoss
+from dpcheck.accounting.pld.finer import finer_worse_epsilon
 from dpcheck.accounting.pld.measures import lower_hull
 from dpcheck.accounting.pld.reuse import banded, planned, raised
 from dpcheck.numerics.rounding import Array
@@ -27,12 +27,12 @@ __all__ = [
     "ComposedLoss",
     "bulk",
     "compose",
+    "finer_worse_epsilon",
     "likely_worse",
     "lower_hull",
     "pld_delta",
     "pld_epsilon",
     "pld_tradeoff",
-    "supports",
     "worse_deltas",
     "worse_epsilon",
 ]

@@ -14,6 +14,7 @@ from dpcheck.accounting.pld.grading import graded
 from dpcheck.accounting.pld.pairs.pair import SmoothPair
 from dpcheck.accounting.pld.window import (
     MAX_POINTS,
+    MOST_ASKED,
     Cumulants,
     Reach,
     allowed_cost,
@@ -43,18 +44,21 @@ _HUNDREDTHS = np.linspace(0.0, 1.0, 100)
 
 
 def laid_out(
-    side: Side, cumulants: Cumulants, tilt: float, spare: float = 0.0
+    side: Side, cumulants: Cumulants, tilt: float, spare: float = 0.0, share: float = 0.0
 ) -> tuple[list[tuple[LatticeLoss, int]], Window]:
-    """The lattice losses and the window around the saddle point of `tilt`."""
+    """The lattice losses and the window around the saddle point of `tilt`.
+
+    They may cost about ACCURACY, and `spare` where that is more; with a `share`, that share of epsilon.
+    """
     plan = reach(cumulants, tilt)
     if not any(pair.exact for pair, *_ in cumulants.parts):
         # Steeper tilts resolve epsilon beyond the accuracy the lattice has anyway.
         relative, absolute = ACCURACY[Side.UPPER]
-        tilt = min(tilt, 3 / (relative * abs(plan.center) + absolute))
+        tilt = min(tilt, 3 / ((share or relative) * abs(plan.center) + absolute))
         plan = plan if tilt == plan.tilt else reach(cumulants, tilt)
     ranges = loss_ranges(cumulants, tilt)
     widest = max(high - low for low, high in ranges)
-    step = _step(side, cumulants, plan, spare, widest)
+    step = _step(side, cumulants, plan, (spare, share), widest)
     if tilt * step > STEEPEST:
         # The point below epsilon must not drown in the weight of the one above it.
         tilt = STEEPEST / step
@@ -63,8 +67,8 @@ def laid_out(
     if side is Side.LOWER:
         # Masses that fall steeply next to an atom need cells that show it.
         for _ in range(FINER):
-            large = 3 * max(plan.high - plan.low, widest) > step * MAX_POINTS
-            most = 1.5 * float(_allowed(side, cumulants, plan, step))
+            large = 3 * max(plan.high - plan.low, widest) > step * _most(side, share)
+            most = 1.5 * float(_allowed(side, cumulants, plan, step, share))
             if large or tilt * step < FINEST or given_away(cumulants, losses, tilt) <= most:
                 break
             step /= 3
@@ -75,20 +79,32 @@ def laid_out(
     last = sum(count * (loss.first + len(loss.masses) - 1) for loss, count in losses)
     start = max(math.floor((plan.low - origin) / step) - 1, first - 1)
     stop = min(math.ceil((plan.high - origin) / step) + 1, last + 2)
-    if stop - start > 2 * MAX_POINTS:  # losses with steps of their own cannot be made coarser
+    if stop - start > 2 * max(
+        MAX_POINTS, _most(side, share)
+    ):  # losses with steps of their own cannot be made coarser
         raise too_many_points(cumulants)
     size = fast_size(max(stop - start, 128))
     return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
 
 
-def _step(side: Side, cumulants: Cumulants, plan: Reach, spare: float, widest: float) -> float:
+def _most(side: Side, share: float) -> int:
+    """Points of the largest lattice."""
+    if share:
+        return MOST_ASKED
+    return MAX_POINTS if side is Side.UPPER else MAX_POINTS // 2
+
+
+def _step(
+    side: Side, cumulants: Cumulants, plan: Reach, cost: tuple[float, float], widest: float
+) -> float:
+    spare, share = cost
     width = plan.high - plan.low
-    most = MAX_POINTS if side is Side.UPPER else MAX_POINTS // 2
+    most = _most(side, share)
     finest, coarsest = width / most * 1.01, min(width, 1.0)
     steps = finest * (coarsest / finest) ** _HUNDREDTHS
     if cumulants.uses <= FEW:
         # Little averaging over the cell then, and a fine lattice costs nothing.
-        allowed = max(float(_allowed(side, cumulants, plan, width)), spare)
+        allowed = max(float(_allowed(side, cumulants, plan, width, share)), spare)
         steps = np.minimum(steps, max(width / 2000, allowed / 2, widest / 200_000))
     laid = fitted(cumulants, steps, max(width, widest) / most)
     merged = laid if side is Side.LOWER else None
@@ -96,14 +112,18 @@ def _step(side: Side, cumulants: Cumulants, plan: Reach, spare: float, widest: f
     # The worst point of a cell counts when few losses are added.
     costs = costs * (1 + 2 / cumulants.uses)
     costs = costs * (1 + plan.tilt * steps)
-    fine = np.flatnonzero(costs <= np.maximum(_allowed(side, cumulants, plan, steps), spare))
+    fine = np.flatnonzero(costs <= np.maximum(_allowed(side, cumulants, plan, steps, share), spare))
     if not len(fine) and costs[0] > 0.05 * abs(plan.center) + 1e-3:
         raise too_many_points(cumulants)
     return max(float(laid[fine[-1] if len(fine) else 0]), widest / most)
 
 
-def _allowed(side: Side, cumulants: Cumulants, plan: Reach, step: Array | float) -> Array:
-    """The epsilon the lattice may cost."""
+def _allowed(
+    side: Side, cumulants: Cumulants, plan: Reach, step: Array | float, share: float
+) -> Array:
+    """The epsilon the lattice may cost: what is usual, or the share that is asked for."""
+    if share:
+        return np.full(np.shape(step), share * abs(plan.center))
     loose = [pair.loose_atoms > 0 for pair, *_ in cumulants.parts]
     lone = sum(loose) if side is Side.LOWER else 0
     return allowed_cost(plan, step, ACCURACY[side], lone=lone)

@@ -13,17 +13,8 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from dpcheck.accounting.losses import (
-    DiscreteGaussianLoss,
-    DiscreteLaplaceLoss,
-    GaussianLoss,
-    GaussianMixtureLoss,
-    LaplaceLoss,
-    Loss,
-    OppositeMixtureLoss,
-    SampledLaplaceLoss,
-)
-from dpcheck.accounting.pld.build import build
+from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.window import Cumulants, reach
 from dpcheck.numerics.merging import FEW_USES
 from dpcheck.numerics.side import Side
@@ -111,14 +102,11 @@ def _picture(losses: tuple[Loss, ...], counts: tuple[int, ...], side: Side) -> C
     return Cumulants([(build(loss, side), count) for loss, count in parts])
 
 
-_SMOOTH = (GaussianLoss, GaussianMixtureLoss, LaplaceLoss, SampledLaplaceLoss, OppositeMixtureLoss)
-
-
 @lru_cache(maxsize=512)
 def _rough(loss: Loss) -> Loss | None:
     """The loss with its parameters rounded, where that is the same picture; None elsewhere."""
-    if not isinstance(loss, _SMOOTH):
-        return loss if isinstance(loss, DiscreteGaussianLoss | DiscreteLaplaceLoss) else None
+    if not loss.smooth:
+        return loss if loss.listed else None
     return type(loss)(*(_rounded(getattr(loss, field.name)) for field in fields(loss)))
 
 

@@ -27,6 +27,8 @@ UNSEEN = 60.0
 MOST_NODES = 1000
 # Points of the largest lattice.
 MAX_POINTS = 2**21
+# The same where an accuracy is asked for: 64 MB an array.
+MOST_ASKED = 2**23
 # Tilts over the standard deviation, and slopes of Chernoff bounds, that are tried.
 _TILTS = np.geomspace(1e-3, 1e4, 72)
 _SLOPES, _SHARES = np.geomspace(0.02, 60.0, 36), np.geomspace(0.05, 1.0, 8)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from dpcheck.accounting import losses
-from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Parts
 from dpcheck.accounting.renyi.divergence import LEAST_DIVERGENCE
 from dpcheck.core.errors import TheoremConditionViolated
@@ -27,7 +26,7 @@ def concentration(parts: Parts) -> tuple[float, float] | None:
         else:
             return None
     rho, offset = (total * (1 + 1e-14 * (2 + len(parts))) for total in (rho, offset))
-    if rho < LEAST_DIVERGENCE and any(largest_loss(loss)[1] > 0 for loss, _ in parts):
+    if rho < LEAST_DIVERGENCE and any(loss.largest()[1] > 0 for loss, _ in parts):
         rho = LEAST_DIVERGENCE
     return (rho, offset) if rho and math.isfinite(rho + offset) else None
 

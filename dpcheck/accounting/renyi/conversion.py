@@ -63,11 +63,12 @@ class Conversion(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """The best epsilon (or delta) over orders, the order that gave it, and its divergence."""
+    """The best epsilon (or delta) over orders, with its order and divergence, and the u of its majorant."""
 
     value: float
     order: float
     divergence: float
+    u: float = math.inf
 
 
 _RATIO = 1.6
@@ -183,7 +184,7 @@ def _proved(
         best = best_majorant(curve, order, delta)
         found = optimal_epsilon(best.order, best.divergence, delta, best.u)
         if found < value:
-            return Converted(found, best.order, best.divergence)
+            return Converted(found, best.order, best.divergence, best.u)
     return Converted(value, order, divergence)
 
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.accounting import losses
 from dpcheck.accounting.renyi.moments import Floats, log_sum_exp
 from dpcheck.numerics.side import Side
+
+if TYPE_CHECKING:
+    from dpcheck.accounting.pairs.known.finite import FiniteLoss
+    from dpcheck.accounting.pairs.noise.discrete_gaussian import DiscreteGaussianLoss
+    from dpcheck.accounting.pairs.noise.discrete_laplace import DiscreteLaplaceLoss
 
 # From this scale on the masses of shifted noise add up to the same number within e^-78.
 _SMOOTH_SCALE = 2.0
 
 
-def discrete_gaussian_divergence(
-    loss: losses.DiscreteGaussianLoss, orders: Floats, side: Side
-) -> Floats:
+def discrete_gaussian_divergence(loss: DiscreteGaussianLoss, orders: Floats, side: Side) -> Floats:
     """a s^2/(2 scale^2) + log(theta(a s)/theta(0))/(a-1), theta(c) = sum_x e^{-(x-c)^2/(2 scale^2)}.
 
     Completing the square; theta(c) <= theta(0), equal for whole c, is [Canonne2020] Proposition 5. By
     Poisson summation theta(c)/theta(0) >= 1 - 5 e^{-2 pi^2 scale^2}, which is 1 for large scales.
 
-    >>> wide = losses.DiscreteGaussianLoss(0.4, 1)
+    >>> from dpcheck.accounting.losses import DiscreteGaussianLoss
+    >>> wide = DiscreteGaussianLoss(0.4, 1)
     >>> round(float(discrete_gaussian_divergence(wide, np.array([1.5]), Side.UPPER)[0]), 6)
     4.346687
     """
@@ -44,9 +48,7 @@ def discrete_gaussian_divergence(
     return np.maximum(total + (ratio - rounding) / (orders - 1), 0.0)
 
 
-def discrete_laplace_moment(
-    loss: losses.DiscreteLaplaceLoss, orders: Floats
-) -> tuple[Floats, Floats]:
+def discrete_laplace_moment(loss: DiscreteLaplaceLoss, orders: Floats) -> tuple[Floats, Floats]:
     """(log E_Q (P/Q)^a, bound on its error); the pair is its own mirror image."""
     # The loss is (2x - s)/scale between the two supports' centres, constant outside; between them the
     # terms d^x e^{a (2x - s)/scale} are a geometric series with ratio e^k.
@@ -63,7 +65,7 @@ def discrete_laplace_moment(
     return moment, 1e-14 * (16 + abs(math.log(scale)) + orders * s / scale)
 
 
-def finite_moment(loss: losses.FiniteLoss, orders: Floats) -> tuple[Floats, Floats]:
+def finite_moment(loss: FiniteLoss, orders: Floats) -> tuple[Floats, Floats]:
     """(log E_Q (P/Q)^a, bound on its error) of two tables with the same support."""
     p, q = np.asarray(loss.p), np.asarray(loss.q)
     p, q = p[p > 0], q[p > 0]

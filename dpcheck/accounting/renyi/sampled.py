@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.accounting import losses
 from dpcheck.accounting.renyi.moments import Floats, excess_log_moments, log_sum_exp
 
+if TYPE_CHECKING:
+    from dpcheck.accounting.pairs.sampled.batches import WithoutReplacementLoss
+    from dpcheck.accounting.pairs.sampled.replaced import ReplacedSampleLoss
 
-def replaced_moment(loss: losses.ReplacedSampleLoss, order: int) -> float:
+
+def replaced_moment(loss: ReplacedSampleLoss, order: int) -> float:
     """log(1 + sum_j C(a,j) q^j T_j) for p = (1-q) M0 + q M1 against p' with M1' in place of M1.
 
     (p - p')/p' = q (M1 - M1')/p'; expanding (1 + .)^a, the first-order term vanishes and the others
@@ -20,12 +24,12 @@ def replaced_moment(loss: losses.ReplacedSampleLoss, order: int) -> float:
     T_j = (1-q) E_M0 |M1/M0 - M1'/M0|^j + q E_M1' |M1/M1' - 1|^j. In the manner of [Wang2019] Theorem 9.
     """
     q, j = loss.rate, np.arange(2, order + 1, dtype=float)
-    if isinstance(loss.base, losses.LaplaceLoss):
-        r = loss.base.ratio
+    if not loss.base.normal:
+        r = loss.base.steepness
         log_none = j * (r + math.log(-math.expm1(-2 * r)))  # |e^r - e^-r|^j
         log_same = j * (2 * r + math.log(-math.expm1(-2 * r)))  # (e^{2r} - 1)^j
     else:
-        mu = loss.base.mu
+        mu = loss.base.steepness
         # |a - b|^j <= a^j + b^j for a, b >= 0, and <= 2^{j-1} (|a-1|^j + |b-1|^j); the second moment
         # is exact (opposite records).
         log_none = math.log(2) + j * (j - 1) / 2 * mu**2
@@ -36,10 +40,10 @@ def replaced_moment(loss: losses.ReplacedSampleLoss, order: int) -> float:
         log_none[: few - 1] = np.minimum(log_none[: few - 1], j[: few - 1] * math.log(2) + away)
         log_same[: few - 1] = np.minimum(log_same[: few - 1], apart)
     log_t = np.logaddexp(math.log1p(-q) + log_none, math.log(q) + log_same)
-    return _binomial_moment(order, q, log_t)
+    return binomial_moment(order, q, log_t)
 
 
-def without_replacement_moment(loss: losses.WithoutReplacementLoss, order: int) -> float:
+def without_replacement_moment(loss: WithoutReplacementLoss, order: int) -> float:
     """[Wang2019] Theorem 9 for the Gaussian, with its ternary divergence bounded more tightly.
 
     Needed is E_r |p-q|^j / r^j for three outputs p, q, r of pairwise neighbours. Where p >= q: if
@@ -51,10 +55,10 @@ def without_replacement_moment(loss: losses.WithoutReplacementLoss, order: int) 
     few = min(order, _NUMERICAL_MOMENTS)
     over = excess_log_moments(loss.mu, few)[0]
     log_t[: few - 1] = np.minimum(log_t[: few - 1], math.log(4) + over)
-    return _binomial_moment(order, loss.rate, log_t)
+    return binomial_moment(order, loss.rate, log_t)
 
 
-def _binomial_moment(order: int, q: float, log_t: Floats) -> float:
+def binomial_moment(order: int, q: float, log_t: Floats) -> float:
     """log(1 + sum_{j>=2} C(order, j) q^j t_j)."""
     j = np.arange(2, order + 1, dtype=float)
     total = float(log_sum_exp(_log_choose(order) + j * math.log(q) + log_t))

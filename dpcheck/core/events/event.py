@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
-from dpcheck.core.validate import count, finite, open_probability, positive, rate, sequence
+from dpcheck.core.validate import count, finite, positive_or_zero, rate, sequence
 
 
 class Event:
@@ -23,6 +23,10 @@ class Event:
 
     def __add__(self, other: Event) -> Event:
         return Sequential((self, other)) if isinstance(other, Event) else NotImplemented
+
+    def __radd__(self, other: object) -> Event:
+        """`sum(events)` begins with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __mul__(self, times: int) -> Event:
         return Repeated(self, times) if isinstance(times, int) else NotImplemented
@@ -84,7 +88,8 @@ class Under(Event):
     """The event with its guarantees stated under `adjacency`.
 
     Asked under another relation it is translated or refused, like a guarantee that names its own:
-    what is stated under add-remove costs two steps under replace-one.
+    what is stated under add-remove costs two steps under replace-one. An event inside that names another
+    relation itself is a contradiction, and refused.
     """
 
     adjacency: Adjacency
@@ -94,6 +99,24 @@ class Under(Event):
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", as_adjacency(self.adjacency))
         _check_events((self.event,))
+        _check_statements(self.adjacency, self.event)
+
+
+def _check_statements(adjacency: Adjacency, event: Event) -> None:
+    """Refuse an event that states another relation than the one it is said to be stated under."""
+    stack = [event]
+    while stack:
+        node = stack.pop()
+        own = stated_adjacency(node)
+        if own is not None and own is not adjacency:
+            raise InvalidParameter(
+                f"{type(node).__name__} states its guarantee under {own}, and Under says {adjacency}: one "
+                "of the two is wrong. Leave out Under, or state the event anew.",
+                stated=own,
+                adjacency=adjacency,
+            )
+        if not isinstance(node, Under):  # what is inside another Under was held against it
+            stack.extend(children(node))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +168,7 @@ class RandomStopping(Event):
     """Run the event a random number of times on the same people, release only the best run.
 
     The number of runs is truncated negative binomial: `shape` 1 is geometric, 0 logarithmic, -1 <
-    shape < 0 heavier; `stop` in (0, 1) is the probability parameter (smaller means more runs).
+    shape < 0 heavier; `stop` in (0, 1] is the probability parameter (smaller means more runs, 1 is one run).
     """
 
     event: Event
@@ -156,7 +179,9 @@ class RandomStopping(Event):
     def __post_init__(self) -> None:
         _check_events((self.event,))
         object.__setattr__(self, "shape", finite("shape", self.shape))
-        object.__setattr__(self, "stop", open_probability("stop", self.stop))
+        object.__setattr__(self, "stop", rate("stop", self.stop))
+        if self.stop == 0:
+            raise InvalidParameter("stop must be above 0: at 0 the runs never end.", name="stop")
         if self.shape <= -1:
             raise InvalidParameter(f"shape must be above -1, got {self.shape:g}.", name="shape")
 
@@ -174,7 +199,13 @@ class PoissonStopping(Event):
 
     def __post_init__(self) -> None:
         _check_events((self.event,))
-        object.__setattr__(self, "mean", positive("mean", self.mean))
+        object.__setattr__(self, "mean", positive_or_zero("mean", self.mean))
+
+
+def stated_adjacency(event: Event) -> Adjacency | None:
+    """The relation an event says its guarantee was proved under; None where it leaves that open."""
+    found = getattr(event, "adjacency", None)
+    return found if isinstance(found, Adjacency) else None
 
 
 _AROUND = (Repeated, Under, Moved, Grouped, Sampled, RandomStopping, PoissonStopping)

@@ -14,7 +14,7 @@ from typing import ClassVar
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import MOST, each, non_negative, positive, probability, sequence
+from dpcheck.core.validate import MOST, chance, each, non_negative, positive, sequence
 
 
 def _read_adjacency(event: PureDP | ApproxDP | ZCDP | GDP | LossDistribution) -> None:
@@ -46,7 +46,7 @@ class ApproxDP(Event):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", non_negative("epsilon", self.epsilon))
-        object.__setattr__(self, "delta", probability("delta", self.delta))
+        object.__setattr__(self, "delta", chance("delta", self.delta))
         _read_adjacency(self)
 
 

@@ -13,7 +13,15 @@ from typing import ClassVar
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import count, each, finite, moderate, non_negative, positive, rate
+from dpcheck.core.validate import (
+    count,
+    each,
+    finite,
+    moderate_or_zero,
+    non_negative,
+    positive_or_zero,
+    rate,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +31,7 @@ class Gaussian(Event):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        value = positive("noise_multiplier", self.noise_multiplier)
+        value = positive_or_zero("noise_multiplier", self.noise_multiplier)
         object.__setattr__(self, "noise_multiplier", value)
 
 
@@ -34,7 +42,7 @@ class Laplace(Event):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        value = positive("noise_multiplier", self.noise_multiplier)
+        value = positive_or_zero("noise_multiplier", self.noise_multiplier)
         object.__setattr__(self, "noise_multiplier", value)
 
 
@@ -49,7 +57,7 @@ class DiscreteGaussian(Event):
     norm_bound: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", moderate("scale", self.scale))
+        object.__setattr__(self, "scale", moderate_or_zero("scale", self.scale))
         object.__setattr__(self, "norm_bound", count("norm_bound", self.norm_bound))
 
 
@@ -64,7 +72,7 @@ class DiscreteLaplace(Event):
     norm_bound: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", moderate("scale", self.scale))
+        object.__setattr__(self, "scale", moderate_or_zero("scale", self.scale))
         object.__setattr__(self, "norm_bound", count("norm_bound", self.norm_bound))
 
 
@@ -105,12 +113,15 @@ class FinitePair(Event):
 
     Both directions are accounted. Masses must add up to 1 within 1e-9 and are renormalised by nobody:
     what they lack beyond rounding counts as an outcome seen on one side only. `adjacency` is the
-    relation the pair is the worst of; None stands for the one it is accounted under.
+    relation the pair is the worst of; None stands for the one it is accounted under. `with_record`, "p" or
+    "q", says which table is the output with the record; None that either may be, and the worse is taken.
+    In a composition the tables p of all of them belong to the same dataset.
     """
 
     p: tuple[float, ...]
     q: tuple[float, ...]
     adjacency: Adjacency | None = None
+    with_record: str | None = None
     natural: ClassVar[Adjacency | None] = None
 
     def __post_init__(self) -> None:
@@ -125,3 +136,8 @@ class FinitePair(Event):
             object.__setattr__(self, "adjacency", as_adjacency(self.adjacency))
         if len(self.p) != len(self.q):
             raise InvalidParameter("p and q must list the same outcomes in the same order.")
+        if self.with_record not in (None, "p", "q"):
+            raise InvalidParameter(
+                f"with_record must be 'p', 'q' or None, got {self.with_record!r}.",
+                name="with_record",
+            )

@@ -12,7 +12,7 @@ from typing import ClassVar
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import count, positive, truth
+from dpcheck.core.validate import count, positive_or_zero, truth
 
 # Kinds of noise under an argmax.
 NOISES = ("laplace", "gumbel", "exponential")
@@ -38,7 +38,7 @@ class ReportNoisyMax(Event):
     natural: ClassVar[Adjacency | None] = None
 
     def __post_init__(self) -> None:
-        value = positive("noise_multiplier", self.noise_multiplier)
+        value = positive_or_zero("noise_multiplier", self.noise_multiplier)
         object.__setattr__(self, "noise_multiplier", value)
         if self.noise not in NOISES:
             raise InvalidParameter(
@@ -57,7 +57,7 @@ class PermuteAndFlip(Event):
     natural: ClassVar[Adjacency | None] = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", positive_or_zero("epsilon", self.epsilon))
         _read_adjacency(self)
 
 
@@ -79,7 +79,7 @@ class AboveThreshold(Event):
 
     def __post_init__(self) -> None:
         for name in ("threshold_noise", "query_noise"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
+            object.__setattr__(self, name, positive_or_zero(name, getattr(self, name)))
         object.__setattr__(self, "positives", count("positives", self.positives))
         object.__setattr__(self, "monotone", truth("monotone", self.monotone))
         _read_adjacency(self)
@@ -97,5 +97,5 @@ class ShuffledReports(Event):
     natural: ClassVar[Adjacency | None] = Adjacency.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        object.__setattr__(self, "epsilon", positive_or_zero("epsilon", self.epsilon))
         object.__setattr__(self, "people", count("people", self.people))

@@ -13,12 +13,26 @@ from typing import ClassVar
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import count, each, finite, moderate, non_negative, positive, rate
+from dpcheck.core.validate import (
+    count,
+    each,
+    finite,
+    moderate_or_zero,
+    non_negative,
+    positive,
+    rate,
+    truth,
+)
 
 
 def _check_noise(event: Event) -> None:
-    value = moderate("noise_multiplier", getattr(event, "noise_multiplier"))  # noqa: B009 - mixed types
+    value = moderate_or_zero("noise_multiplier", getattr(event, "noise_multiplier"))  # noqa: B009 - mixed types
     object.__setattr__(event, "noise_multiplier", value)
+
+
+def _check_dimension(event: ObjectivePerturbation | OutputPerturbation) -> None:
+    if event.dimension is not None:
+        object.__setattr__(event, "dimension", count("dimension", event.dimension))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,18 +176,22 @@ class RandomAllocationGaussian(Event):
 class TreeAggregation(Event):
     """DP-FTRL: every node of a complete binary tree over `steps` noisy sums is released.
 
-    A record takes part at most `participations` times, at least `min_separation` steps apart.
+    A record takes part at most `participations` times, at least `min_separation` steps apart. With
+    `completed_only` a node is released once all of its steps are done, and those that never are, at the end
+    of a tree over a number of steps that is no power of 2, are not.
     """
 
     noise_multiplier: float
     steps: int
     participations: int = 1
     min_separation: int = 1
+    completed_only: bool = False
 
     def __post_init__(self) -> None:
         _check_noise(self)
         for name in ("steps", "participations", "min_separation"):
             object.__setattr__(self, name, count(name, getattr(self, name)))
+        object.__setattr__(self, "completed_only", truth("completed_only", self.completed_only))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +224,8 @@ class ObjectivePerturbation(Event):
     minimises sum_i log(1 + exp(-y_i w.x_i)) + rows * regularization * g(w)
     + rows * extra_regularization * |w|^2 / 2 + b.w, with |x_i| <= norm_bound, g twice continuously
     differentiable with Hessian >= I, and b of density proportional to exp(-noise_epsilon |b| / 2).
-    A negative extra_regularization is meant: what counts is the sum of the two.
+    A negative extra_regularization is meant: what counts is the sum of the two. With `dimension`, the
+    number of weights, deltas above 0 are known too.
     """
 
     noise_epsilon: float
@@ -214,9 +233,11 @@ class ObjectivePerturbation(Event):
     regularization: float
     extra_regularization: float = 0.0
     norm_bound: float = 1.0
+    dimension: int | None = None
     natural: ClassVar[Adjacency | None] = Adjacency.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        _check_dimension(self)
         object.__setattr__(self, "noise_epsilon", positive("noise_epsilon", self.noise_epsilon))
         object.__setattr__(self, "rows", count("rows", self.rows))
         for name in ("regularization", "extra_regularization"):
@@ -234,15 +255,18 @@ class ObjectivePerturbation(Event):
 class OutputPerturbation(Event):
     """A vector of L2 sensitivity `sensitivity` plus noise of density proportional to exp(-rate |b|).
 
-    `adjacency` is the relation the sensitivity was computed under.
+    `adjacency` is the relation the sensitivity was computed under. With `dimension`, the number of entries
+    of the vector, deltas above 0 are known too.
     """
 
     rate: float
     sensitivity: float
     adjacency: Adjacency = Adjacency.REPLACE_ONE
+    dimension: int | None = None
     natural: ClassVar[Adjacency | None] = Adjacency.REPLACE_ONE
 
     def __post_init__(self) -> None:
+        _check_dimension(self)
         object.__setattr__(self, "rate", positive("rate", self.rate))
         object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
         object.__setattr__(self, "adjacency", as_adjacency(self.adjacency))

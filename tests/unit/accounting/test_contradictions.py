@@ -7,7 +7,10 @@ import pytest
 
 import dpcheck
 from dpcheck.accounting import tradeoff
+from dpcheck.accounting.accountants import variation
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
+from dpcheck.accounting.accountants.pure import PureAccountant
+from dpcheck.accounting.pairs.pair import rounded_sum
 from dpcheck.core.errors import ProofsContradict
 from dpcheck.numerics.side import Side
 
@@ -17,6 +20,27 @@ def test_a_lower_side_above_the_upper_one_is_refused(monkeypatch):
     monkeypatch.setattr(DistributionAccountant, "epsilon_lower", lambda *_: true.upper * (1 + 1e-6))
     with pytest.raises(ProofsContradict, match=r"contradict each other.*by pld.*report"):
         dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.01) * 100, delta=1e-5)
+
+
+def test_an_answer_of_nothing_is_held_against_a_lower_bound_too(monkeypatch):
+    """Distances of a composition that are not added up: 0 was the answer to whatever one step hides."""
+    event = dpcheck.SampledGaussian(1.0, 1e-6) * 1000
+    assert dpcheck.epsilon(event, delta=1e-5).lower > 0
+
+    def forgetful(parts):
+        return rounded_sum(loss.variation() for loss, _ in parts)
+
+    monkeypatch.setattr(variation, "composed_variation", forgetful)
+    with pytest.raises(ProofsContradict, match="by pld, at most 0 by variation"):
+        dpcheck.epsilon(event, delta=1e-5)
+
+
+def test_a_delta_of_nothing_is_too(monkeypatch):
+    event = dpcheck.Laplace(1.0) * 3
+    assert dpcheck.delta(event, epsilon=2.0).lower > 0
+    monkeypatch.setattr(PureAccountant, "delta", lambda *_: 0.0)
+    with pytest.raises(ProofsContradict, match="by pld, at most 0 by pure"):
+        dpcheck.delta(event, epsilon=2.0)
 
 
 def test_the_same_of_a_delta(monkeypatch):

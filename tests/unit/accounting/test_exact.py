@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -12,7 +13,9 @@ from scipy.stats import norm
 import dpcheck
 from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_epsilon
 from dpcheck.accounting.accountants.optimal import optimal_composition
+from dpcheck.accounting.ties import exact_epsilon
 from dpcheck.core import errors
+from dpcheck.core.adjacency import Adjacency
 
 
 def gaussian_delta(mu, epsilon):
@@ -226,3 +229,37 @@ def test_many_small_steps_beside_a_few_large_ones(noise, rate, steps, delta):
     renyi = dpcheck.epsilon(event, delta=delta, adjacency="add-remove", method="rdp").upper
     assert alone.lower <= found.lower <= found.upper <= renyi
     assert found.gap <= 2e-3 * found.upper
+
+
+ADD = Adjacency.ADD_REMOVE
+TIES = [
+    (dpcheck.Laplace(3.0) * 3, ADD, 1.0),
+    (dpcheck.Laplace(6.0) * 3, Adjacency.REPLACE_ONE, 1.0),
+    (dpcheck.Laplace(49.0) * 49, ADD, 1.0),
+    (dpcheck.Laplace(5.0) + dpcheck.Laplace(1.25), ADD, 1.0),
+    (dpcheck.Laplace(3.0) * 2 + dpcheck.DiscreteLaplace(3.0), Adjacency.ZERO_OUT, 1.0),
+    (dpcheck.Laplace(7.0) * 14, ADD, 2.0),
+    (dpcheck.PureDP(0.5) * 2, ADD, 1.0),
+]
+
+
+@pytest.mark.parametrize(("event", "adjacency", "claim"), TIES)
+def test_exact_ties_are_within(event, adjacency, claim):
+    assert dpcheck.epsilon(event, delta=0, adjacency=adjacency).upper == claim
+
+
+def test_a_hair_above_is_above():
+    """The float 0.1 is more than a tenth: ten of them are more than 1."""
+    assert 10 * Fraction(0.1) > 1
+    assert dpcheck.epsilon(dpcheck.PureDP(0.1) * 10, delta=0, adjacency=ADD).upper > 1.0
+    # 1 / 0.7 is rounded down, so that noise of this scale protects a little less than 0.7.
+    assert 1 / Fraction(1 / 0.7) > Fraction(0.7)
+    assert dpcheck.epsilon(dpcheck.Laplace(1 / 0.7), delta=0, adjacency=ADD).upper > 0.7
+
+
+def test_what_is_no_sum_of_fractions():
+    for event in (dpcheck.Gaussian(1.0), dpcheck.Laplace(1.0) + dpcheck.Gaussian(1.0)):
+        assert exact_epsilon(event, ADD) is None
+    assert exact_epsilon(dpcheck.PureDP(0.25, adjacency="add-remove"), ADD) == Fraction(1, 4)
+    stated = dpcheck.PureDP(0.25, adjacency="add-remove")
+    assert exact_epsilon(stated, Adjacency.REPLACE_ONE) == Fraction(1, 2)

@@ -36,7 +36,7 @@ def test_a_probability_that_underflows_is_no_infinite_loss_below(event, delta):
 
 
 @pytest.mark.parametrize(
-    "wrong", [0.0, 5e-324, 1e-310, math.nan, math.inf, True, "1", None, 10**400]
+    "wrong", [-1.0, 5e-324, 1e-310, math.nan, math.inf, True, "1", None, 10**400]
 )
 def test_scales_that_are_none_are_refused(wrong):
     for kind in (dpcheck.Gaussian, dpcheck.Laplace, dpcheck.ShuffledReports):

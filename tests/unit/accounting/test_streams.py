@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dpcheck
 from dpcheck.accounting.streams import squared_sensitivity
-from dpcheck.core.errors import InvalidParameter
+from dpcheck.core.errors import InvalidParameter, UnsupportedAdjacency
 
 
 def naive(strategy: np.ndarray, takes: int, apart: int) -> float:
@@ -114,3 +115,73 @@ def test_more_bands_than_the_groups_keep_apart_are_not_amplified() -> None:
     assert found.upper == pytest.approx(dpcheck.epsilon(whole, delta=1e-5).upper, rel=1e-6)
     one = dpcheck.epsilon(dpcheck.SampledGaussian(5.0 / 2, 0.1), delta=1e-5)
     assert found.lower == pytest.approx(one.lower, rel=1e-3)
+
+
+def completed_squares(steps, takes, apart):
+    """The largest sum of squared counts over the nodes whose steps are all done, over all patterns."""
+    best = 0
+    for size in range(1, takes + 1):
+        for pattern in itertools.combinations(range(steps), size):
+            if any(b - a < apart for a, b in itertools.pairwise(pattern)):
+                continue
+            total = 0
+            for level in range(steps.bit_length()):
+                width = 2**level
+                for first in range(0, steps - width + 1, width):
+                    total += sum(first <= step < first + width for step in pattern) ** 2
+            best = max(best, total)
+    return best
+
+
+def squared(event):
+    """mu^2 of a Gaussian from both sides: its Renyi divergence at order 2."""
+    bound = dpcheck.rdp(event, order=2.0)
+    return bound.lower, bound.upper
+
+
+def test_completed_nodes_of_all_small_trees():
+    exact = 0
+    for steps, takes, apart in itertools.product(range(1, 11), (1, 2, 3), (1, 2, 3, 5)):
+        truth = completed_squares(steps, takes, apart)
+        low, high = squared(dpcheck.TreeAggregation(1.0, steps, takes, apart, completed_only=True))
+        assert low <= truth * (1 + 1e-12)
+        assert truth <= high * (1 + 1e-12)
+        exact += low == pytest.approx(high)
+    assert exact >= 100  # of 120
+
+
+@pytest.mark.parametrize(
+    ("apart", "completed", "all_nodes"), [(1, 26, 35), (2, 20, 29), (3, 20, 29), (4, 11, 23)]
+)
+def test_the_listed_trees(apart, completed, all_nodes):
+    assert completed_squares(9, 3, apart) == completed
+    for only, truth in ((True, completed), (False, all_nodes)):
+        event = dpcheck.TreeAggregation(1.0, 9, 3, apart, completed_only=only)
+        assert squared(event)[1] == pytest.approx(truth)
+
+
+def test_a_full_tree_has_no_other_nodes():
+    for steps in (1, 2, 8, 64):
+        trees = [dpcheck.TreeAggregation(1.0, steps, 3, 2, completed_only=o) for o in (True, False)]
+        assert dpcheck.rdp(trees[0], order=2.0) == dpcheck.rdp(trees[1], order=2.0)
+    with pytest.raises(InvalidParameter, match="completed_only must be True or False"):
+        dpcheck.TreeAggregation(1.0, 8, completed_only="yes")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dpcheck.BandedMatrix(2.0, 12, 3, sampling_rate=0.2),
+        dpcheck.MatrixMechanism(2.0, ((1.0, 0.0), (0.5, 1.0)), min_separation=2, sampling_rate=0.2),
+    ],
+)
+def test_groups_over_cyclic_sampling_are_refused(event):
+    assert dpcheck.epsilon(event, delta=1e-5).upper > 0
+    with pytest.raises(UnsupportedAdjacency, match="different cyclic groups"):
+        dpcheck.epsilon(dpcheck.Grouped(event, 2), delta=1e-5)
+    # Where everybody is drawn norms add up, in whatever groups the records are.
+    everybody = dpcheck.Grouped(replace(event, sampling_rate=1.0), 2)
+    plain = replace(event, sampling_rate=None, participations=12)
+    assert dpcheck.epsilon(everybody, delta=1e-5).upper == pytest.approx(
+        dpcheck.epsilon(dpcheck.Grouped(plain, 2), delta=1e-5).upper
+    )

@@ -9,7 +9,7 @@ from scipy.stats import laplace, norm
 
 import dpcheck
 from dpcheck.accounting import losses
-from dpcheck.accounting.accountants.variation import composed_variation, variation
+from dpcheck.accounting.pairs.pair import composed_variation
 from dpcheck.accounting.pld import measures
 from dpcheck.numerics.side import Side
 
@@ -66,7 +66,7 @@ CASES = {
 def test_never_below_the_distance(name):
     loss, p, q = CASES[name]
     truth = distance(p, q)
-    assert truth - 1e-7 <= variation(loss) <= min(1.0, 2.5 * truth)
+    assert truth - 1e-7 <= loss.variation() <= min(1.0, 2.5 * truth)
 
 
 def test_distances_of_a_composition_add_up():

@@ -8,6 +8,7 @@ import platform
 import described_transform
 import numpy as np
 import pytest
+import scipy.fft
 from flint import acb, arb
 
 from dpcheck.core.errors import CannotCertify
@@ -139,3 +140,36 @@ def test_sizes_have_no_factor_above_five() -> None:
             while size % factor == 0:
                 size //= factor
         assert size == 1
+
+
+class _Wrong:
+    """A backend for scipy that answers anything with zeros."""
+
+    __ua_domain__ = "numpy.scipy.fft"
+
+    @staticmethod
+    def __ua_function__(_method, args, _kwargs):
+        return np.zeros(len(args[0]))
+
+
+@pytest.mark.parametrize("only", [False, True])
+def test_no_other_backend_is_asked(only):
+    """Others may be set for the whole process; the bound on the error is one on scipy's own transform."""
+    x = np.arange(12.0)
+    truth = np.fft.rfft(x)
+    with scipy.fft.set_backend(_Wrong, only=only):
+        assert not np.allclose(scipy.fft.rfft(x)[:3], truth[:3])
+        assert np.allclose(forward(x), truth)
+        assert np.allclose(backward(forward(x), 12), x)
+    scipy.fft.set_global_backend(_Wrong, only=only)
+    try:
+        assert np.allclose(forward(x), truth)
+        assert np.allclose(backward(forward(x), 12), x)
+    finally:
+        scipy.fft.set_global_backend("scipy")
+
+
+def test_a_scipy_with_another_transform_certifies_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scipy.__version__", "1.18.1")
+    with pytest.raises(CannotCertify, match=r"scipy<1\.18"):
+        transform_error.__wrapped__(1024)

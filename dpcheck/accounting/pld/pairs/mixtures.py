@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.accounting.pld.pairs.pair import SmoothPair
+from dpcheck.accounting.pld.pairs.single import sampled_epsilon
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tails import laplace_masses, normal_masses
@@ -257,6 +258,17 @@ class NormalPair(MixturePair):
     def place(self, exponent: Array, mean: float) -> Array:
         """The inverse of `exponent`."""
         return exponent / mean + mean / 2
+
+    def single_epsilon(self, delta: float, side: Side) -> float | None:
+        """The closed form of one sampled step."""
+        if len(self.p.means) + len(self.q.means) != 1:
+            return None
+        backwards = not self.p.means
+        drawn = self.q if backwards else self.p
+        if drawn.weights[0] >= 1:
+            return None
+        mean = abs(drawn.means[0])
+        return sampled_epsilon(mean, drawn.weights[0], delta, side, backwards=backwards)
 
     def merged_to(self, level: float, sign: int) -> float | None:
         """By a formula where only one side is a mixture, of one shifted part; for searching only."""

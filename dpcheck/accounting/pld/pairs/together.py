@@ -12,14 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcheck.accounting.losses import (
-    BoundedLoss,
-    DiscreteLaplaceLoss,
-    FiniteLoss,
-    Loss,
-    ResponseLoss,
-    SumLoss,
-)
+from dpcheck.accounting.losses import Loss, SumLoss
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms, common_span
 from dpcheck.numerics.rounding import UNIT
@@ -28,7 +21,6 @@ from dpcheck.numerics.rounding import UNIT
 MOST_TOGETHER, MOST_OUTCOMES, MOST_USES = 256, 16, 8
 # Products of the smallest masses stay above this, far from where digits are lost.
 FAINTEST_PRODUCT = 1e-250
-_KINDS = (ResponseLoss, BoundedLoss, FiniteLoss, DiscreteLaplaceLoss)
 
 
 class Listed(NamedTuple):
@@ -44,7 +36,7 @@ class Listed(NamedTuple):
 
 def may_be_listed(loss: Loss, count: int) -> bool:
     """Whether a loss of this kind, used so often, may be taken together with others."""
-    return isinstance(loss, _KINDS) and count <= MOST_USES
+    return loss.few_outcomes and count <= MOST_USES
 
 
 def listed(loss: Loss, count: int, pair: object) -> Listed | None:

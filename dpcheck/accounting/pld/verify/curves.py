@@ -26,7 +26,7 @@ from dpcheck.accounting.losses import (
     WithoutReplacementLoss,
     WorstLoss,
 )
-from dpcheck.accounting.pld.build import build
+from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.pairs.mixtures import LaplacePair, Mixture, MixturePair
 from dpcheck.accounting.pld.verify.refusals import too_much
 from dpcheck.numerics.rounding import UNIT

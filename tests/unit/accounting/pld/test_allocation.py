@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 import dpcheck
-from dpcheck.accounting.losses import AllocationLoss, GaussianLoss, GaussianMixtureLoss, reverse
+from dpcheck.accounting.losses import AllocationLoss, GaussianLoss, GaussianMixtureLoss
 from dpcheck.accounting.pld.distribution import pld_delta, pld_epsilon
 from dpcheck.core.errors import CannotCertify, UnsupportedAdjacency
 from dpcheck.numerics.side import Side
@@ -59,7 +59,7 @@ def test_many_batches_by_simulation() -> None:
 def test_epochs_cost_less_than_poisson_sampling_and_more_than_the_sum() -> None:
     epochs, batches = 5, 100
     loss = AllocationLoss(1.0, batches)
-    upper = max(pld_epsilon([(way, epochs)], 1e-5, Side.UPPER) for way in (loss, reverse(loss)))
+    upper = max(pld_epsilon([(way, epochs)], 1e-5, Side.UPPER) for way in (loss, loss.reversed()))
     poisson = pld_epsilon(
         [(GaussianMixtureLoss((1.0,), (1 / batches,)), epochs * batches)], 1e-5, Side.LOWER
     )

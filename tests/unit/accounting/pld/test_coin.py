@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcheck.accounting.batches import worst_case
-from dpcheck.accounting.pld.build import build
+from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.pairs import symmetric
 from dpcheck.accounting.pld.pairs.coin import CoinPair, SymmetricCoin
 from dpcheck.accounting.pld.pairs.symmetric import WithoutReplacementPair

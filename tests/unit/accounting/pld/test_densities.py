@@ -8,7 +8,7 @@ import pytest
 from flint import acb, arb
 from scipy.stats import norm
 
-from dpcheck.accounting.losses import DensityLoss, GaussianLoss, reverse
+from dpcheck.accounting.losses import DensityLoss, GaussianLoss
 from dpcheck.accounting.pld.distribution import pld_delta, pld_epsilon
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.side import Side
@@ -64,7 +64,7 @@ def test_logistic_noise_by_quadrature() -> None:
     assert lower <= float(exact) * (1 + 1e-12)
     assert upper >= float(exact) * (1 - 1e-12)
     assert upper - lower <= 0.01 * float(exact)
-    assert reverse(loss).p is loss.q
+    assert loss.reversed().p is loss.q
 
 
 def test_a_density_that_cannot_be_integrated_is_refused() -> None:

@@ -22,14 +22,12 @@ from dpcheck.accounting.losses import (
     ResponseLoss,
     SampledLaplaceLoss,
     WithoutReplacementLoss,
-    reverse,
 )
 from dpcheck.accounting.pld.distribution import (
     compose,
     pld_delta,
     pld_epsilon,
     pld_tradeoff,
-    supports,
 )
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.side import Side
@@ -58,7 +56,7 @@ def _directions(rate: float, noise: float):
     if rate == 1:
         return [GaussianLoss(1 / noise)]
     forward = GaussianMixtureLoss((1 / noise,), (rate,))
-    return [forward, reverse(forward)]
+    return [forward, forward.reversed()]
 
 
 @pytest.mark.parametrize(("rate", "noise", "steps", "delta", "google"), WORKLOADS)
@@ -91,7 +89,7 @@ def test_heterogeneous_equals_homogeneous_when_the_parts_agree() -> None:
     ],
 )
 def test_mixtures_of_all_kinds_have_close_bounds_in_both_directions(parts) -> None:
-    for each in (parts, [(reverse(loss), count) for loss, count in parts]):
+    for each in (parts, [(loss.reversed(), count) for loss, count in parts]):
         upper = pld_epsilon(each, 1e-6, Side.UPPER)
         lower = pld_epsilon(each, 1e-6, Side.LOWER)
         assert 0 < lower <= upper <= lower * 1.002
@@ -171,7 +169,8 @@ def test_known_calibration_point() -> None:
     def epsilon(noise: float) -> float:
         forward = GaussianMixtureLoss((1 / noise,), (0.01,))
         return max(
-            pld_epsilon([(loss, 10_000)], 1e-5, Side.UPPER) for loss in (forward, reverse(forward))
+            pld_epsilon([(loss, 10_000)], 1e-5, Side.UPPER)
+            for loss in (forward, forward.reversed())
         )
 
     assert epsilon(3.814) <= 1.0 < epsilon(3.811)
@@ -197,11 +196,11 @@ def test_a_bounded_loss_is_randomized_response() -> None:
 
 
 def test_supports_and_refusals_name_the_bound_that_still_holds() -> None:
-    assert supports(GaussianLoss(1.0))
-    assert not supports(OppositeSampleLoss(GaussianLoss(1.0), 0.1))
-    assert supports(OppositeSampleLoss(GaussianLoss(1.0), 0.1), Side.LOWER)
-    assert not supports(BoundedLoss(1.0, 1.0), Side.LOWER)
-    assert not supports(ConcentratedLoss(0.1))
+    assert GaussianLoss(1.0).on_lattice(Side.UPPER)
+    assert not OppositeSampleLoss(GaussianLoss(1.0), 0.1).on_lattice(Side.UPPER)
+    assert OppositeSampleLoss(GaussianLoss(1.0), 0.1).on_lattice(Side.LOWER)
+    assert not BoundedLoss(1.0, 1.0).on_lattice(Side.LOWER)
+    assert not ConcentratedLoss(0.1).on_lattice(Side.UPPER)
     with pytest.raises(CannotCertify, match="method='rdp'"):
         compose([(ConcentratedLoss(0.1), 1)], Side.UPPER)
     with pytest.raises(CannotCertify, match=r"within memory.*method='rdp'"):

@@ -18,7 +18,6 @@ from dpcheck.accounting.losses import (
     LaplaceLoss,
     SampledLaplaceLoss,
     SampledLoss,
-    reverse,
 )
 from dpcheck.accounting.pld.distribution import pld_delta, pld_epsilon
 from dpcheck.core.errors import UnsupportedAdjacency
@@ -39,7 +38,7 @@ EPSILONS = np.array([-0.3, 0.0, 0.05, 0.2, 0.7, 1.5])
 def test_one_step_is_the_known_pair(inner, exact, rate, backwards) -> None:
     general, known = SampledLoss(((inner, 1),), rate), exact(rate)
     if backwards:
-        general, known = reverse(general), reverse(known)
+        general, known = general.reversed(), known.reversed()
     for count, delta in ((1, rate / 50), (50, 1e-6)):
         low, high = (pld_epsilon([(general, count)], delta, s) for s in (Side.LOWER, Side.UPPER))
         least, most = (pld_epsilon([(known, count)], delta, s) for s in (Side.LOWER, Side.UPPER))

@@ -12,7 +12,7 @@ import dpcheck
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.optimal import optimal_composition
 from dpcheck.accounting.losses import ResponseLoss
-from dpcheck.accounting.pld.build import build
+from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.distribution import pld_delta, pld_epsilon
 from dpcheck.numerics.side import Side
 
@@ -57,7 +57,7 @@ def test_more_uses_than_a_lattice_holds_are_left_to_other_accountants():
 
 def test_an_atom_at_the_end_of_a_rounded_range_stays_on_the_lattice():
     """It was counted as infinite, on a lattice of sixty million points from 0 on: found by the fuzz."""
-    loss = losses.reverse(losses.SampledLaplaceLoss(1 / 0.0010072705403422302, 0.7519183183166445))
+    loss = losses.SampledLaplaceLoss(1 / 0.0010072705403422302, 0.7519183183166445).reversed()
     pair = build(loss, Side.UPPER)
     rounded = float(f"{pair.top * (1 - 1e-10):.10g}")
     found = pair.upper(2.3e-8, rounded, rounded)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcheck.accounting.losses import GaussianMixtureLoss
-from dpcheck.accounting.pld.build import build
+from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.pairs.pair import SmoothPair
 from dpcheck.accounting.pld.pairs.steep import find_end
 from dpcheck.numerics.side import Side

@@ -19,9 +19,10 @@ from dpcheck.accounting.losses import (
     ResponseLoss,
     SumLoss,
 )
-from dpcheck.accounting.pld.build import build, merged
+from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.together import FAINTEST_PRODUCT, MOST_TOGETHER
+from dpcheck.accounting.pld.parts import merged
 from dpcheck.numerics.rounding import UNIT
 from dpcheck.numerics.side import Side
 

@@ -27,8 +27,8 @@ GLOSSARY: dict[str, str] = {
     ),
     "epsilon": (
         "How much likelier any set of outputs may become when one person's data change: at most e to "
-        "the power epsilon times. At epsilon 1 an attacker who would otherwise guess right half of the "
-        "time guesses right at most 73% of the time."
+        "the power epsilon times. At epsilon 1, an attacker who starts at even odds is right at "
+        "most 73% of the time after seeing the output."
     ),
     "delta": (
         "The probability mass that epsilon may leave out. It should be far below one over the number "
@@ -71,9 +71,24 @@ GLOSSARY: dict[str, str] = {
         "happened on each, or an exact loss. It can be saved and checked again."
     ),
     "event": (
-        "In accounting, a release: a frozen description of what was published, such as "
-        "SampledGaussian(noise_multiplier=1.1, sampling_rate=0.01). In an audit, a set of outputs that "
-        "is tested for being likelier on one data set than on its neighbour."
+        "A frozen description of what a mechanism publishes, such as "
+        "SampledGaussian(noise_multiplier=1.1, sampling_rate=0.01). Accountants turn events into bounds."
+    ),
+    "output set": (
+        "A set of outputs that an attack tests: is it likelier on one data set than on its neighbour "
+        "than the claim allows?"
+    ),
+    "release": (
+        "One act of publishing something computed from the data. An event describes it, and a ledger "
+        "counts it."
+    ),
+    "description": (
+        "What a record may hold: dpcheck.records(age=dpcheck.number(0, 120)). A proof covers the data "
+        "that fit it. Bounds are guesses until somebody confirms them with confirmed=True."
+    ),
+    "certificate": (
+        "A file from which `dpcheck verify` checks a bound or a proof again, without trusting the code "
+        "that produced it."
     ),
     "privacy loss": (
         "For one output, the logarithm of how much likelier it is on one data set than on its "

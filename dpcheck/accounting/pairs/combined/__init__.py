@@ -1,0 +1,1 @@
+"""Pairs made of other pairs."""

@@ -1,0 +1,1 @@
+"""Mechanisms that are known by a guarantee or by their outcomes."""

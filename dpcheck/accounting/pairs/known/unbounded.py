@@ -1,0 +1,35 @@
+"""What has no guarantee."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcheck.accounting.pairs.pair import ENDLESS, Loss
+from dpcheck.accounting.renyi.moments import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class UnboundedLoss(Loss):
+    """No guarantee at all."""
+
+    reason: str
+
+    @property
+    def objection(self) -> str:
+        """The reason."""
+        return self.reason
+
+    def largest(self) -> tuple[float, float]:
+        """Infinite."""
+        return ENDLESS
+
+    def renyi(self, orders: Floats) -> Floats:
+        """Infinite."""
+        return np.full_like(orders, math.inf)
+
+    def renyi_lower(self, orders: Floats) -> Floats:
+        """The same from below."""
+        return np.full_like(orders, math.inf)

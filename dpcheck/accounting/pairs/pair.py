@@ -1,0 +1,204 @@
+"""What can be asked of a worst-case pair, with answers that are true of every pair.
+
+A pair (P, Q) is what an event is bounded by: privacy losses are log P/Q. Adjacency is resolved before a
+pair exists (`worst_case`), so accountants need not know it. P is the output with the record, Q without it;
+`reversed` swaps them where that matters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+import numpy as np
+
+from dpcheck.core.data import Plain
+from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.rounding import TINY
+from dpcheck.numerics.side import Side
+
+if TYPE_CHECKING:
+    from dpcheck.accounting.pld.pairs.pair import LossPair
+    from dpcheck.accounting.renyi.moments import Floats
+
+# Products and sums below err by a few units each; this is 9,000 of them.
+_ROUND_UP = 1 + 1e-12
+# Losses have no bound, and are known to have none.
+ENDLESS = (math.inf, math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A pair (P, Q), or what is known about it."""
+
+    #: Whether the lattice of the pair is the same on both sides.
+    sideless: ClassVar[bool] = False
+    #: Whether rounding its numbers to ten digits leaves the same picture, on either side.
+    smooth: ClassVar[bool] = False
+    #: Whether the pair may have so few outcomes that combinations of them are listed.
+    few_outcomes: ClassVar[bool] = False
+    #: Whether it is known by its Renyi divergences only.
+    by_curve: ClassVar[bool] = False
+    #: Whether all outcomes are listed but for what no float can hold, alike under P and Q.
+    listed: ClassVar[bool] = False
+
+    def reversed(self) -> Loss:
+        """The pair with P and Q swapped; itself where it is symmetric."""
+        return self
+
+    def largest(self) -> tuple[float, float]:
+        """(lower, upper) around sup |log P/Q|; infinite where the loss has no bound.
+
+        Guarantee: encloses the supremum.
+        """
+        return 0.0, math.inf
+
+    def variation(self) -> float:
+        """A bound on the total variation distance, at most 1.
+
+        Guarantee: never below it. With no loss above eps it is at most tanh(eps/2) <= eps/2, attained by
+        randomized response [Kairouz2017, Theorem 3.1].
+        """
+        return min(self.largest()[1] / 2 * _ROUND_UP, 1.0)
+
+    def renyi(self, orders: Floats) -> Floats:
+        """Upper bounds on the Renyi divergence in both directions, per order (all above 1).
+
+        Guarantee: never below the divergence; infinite where none is finite.
+        """
+        return np.full_like(orders, math.inf)
+
+    def renyi_lower(self, orders: Floats) -> Floats:
+        """Lower bounds on D_a(P||Q) of the pair as it stands; 0 where it only bounds a mechanism from above.
+
+        Guarantee: never above the divergence.
+        """
+        return np.zeros_like(orders)
+
+    @property
+    def steepness(self) -> float:
+        """The largest shift in units of the noise; 0 where there is none."""
+        return 0.0
+
+    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
+        """Whether the losses can be put on a lattice that bounds them from that side."""
+        return False
+
+    def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
+        """What such a lattice is built from; asked through `pld.built.build`."""
+        raise CannotCertify(f"{type(self).__name__} has no lattice.")
+
+    @property
+    def leak(self) -> float:
+        """The probability that everything is revealed, which is taken out before the rest is accounted."""
+        return 0.0
+
+    def without_leak(self) -> Loss:
+        """What is left where nothing was."""
+        return self
+
+    @property
+    def objection(self) -> str | None:
+        """Why nothing is private at all; None for what is."""
+        return None
+
+    def two_losses(self) -> float | None:
+        """epsilon, rounded down, where the loss is epsilon or -epsilon and nothing else; None elsewhere."""
+        return None
+
+    def concentration(self) -> float:
+        """The rho of its zero-concentrated DP: eps^2/2 for losses of up to eps [Bun2016, Proposition 3.3]."""
+        return self.largest()[1] ** 2 / 2
+
+    def one_run(self, times: int) -> Parts:
+        """What so many uses contain with one run for each selection, where there always is one."""
+        return ((self, times),)
+
+    def no_worse(self, other: Loss) -> bool:
+        """Whether `other`, of the same kind, dominates it; false where that is not known."""
+        return self == other
+
+    def parameters(self) -> tuple[float, ...]:
+        """Numbers above 0 that order pairs of this kind: with smaller ones it is what a channel leaves of it.
+
+        Empty where no such numbers are known; see `rounded`.
+        """
+        return ()
+
+    def with_parameters(self, values: Sequence[float]) -> Loss:  # noqa: ARG002
+        """The pair of this kind with other parameters."""
+        return self
+
+    def stated(self) -> dict[str, Plain] | None:
+        """The pair in the words of `dpcheck.verify`; None where they have none for it."""
+        return None
+
+
+# A composition: independent losses, each so many times.
+Parts: TypeAlias = tuple[tuple[Loss, int], ...]
+
+
+def reverse_parts(parts: Parts) -> Parts:
+    """A composition with P and Q swapped in every part."""
+    return tuple((loss.reversed(), times) for loss, times in parts)
+
+
+def one_run(parts: Iterable[tuple[Loss, int]]) -> Parts:
+    """What a composition contains with one run for each selection, where there always is one.
+
+    Where all runs score alike the first is released, an ordinary run.
+    """
+    return tuple(part for loss, times in parts for part in loss.one_run(times))
+
+
+def numbers_at_most(a: Loss, b: Loss) -> bool:
+    """Whether no number of `a` is larger than that of `b`; where they are not numbers, they are equal."""
+    names = [field.name for field in fields(a)]
+    return all(_at_most(getattr(a, name), getattr(b, name)) for name in names)
+
+
+def _at_most(x: object, y: object) -> bool:
+    if isinstance(x, tuple) and isinstance(y, tuple):
+        return len(x) == len(y) and all(_at_most(a, b) for a, b in zip(x, y, strict=True))
+    if isinstance(x, bool) or isinstance(y, bool):
+        return x == y
+    return isinstance(x, float) and isinstance(y, float) and x <= y
+
+
+def rounded_sum(terms: Iterable[float]) -> float:
+    """A sum of probabilities, rounded up, at most 1."""
+    # TINY: a product may have underflowed, and at delta = 0 that would say that nothing is spent.
+    return min(math.fsum(terms) * _ROUND_UP + TINY, 1.0)
+
+
+def composed_variation(parts: Parts) -> float:
+    """A bound on the distance of a composition: distances of independent outputs add at most up."""
+    return rounded_sum(times * loss.variation() for loss, times in parts)
+
+
+@lru_cache(maxsize=512)
+def composed_largest_loss(parts: Parts) -> tuple[float, float]:
+    """Suprema of independent losses add, so basic composition is exact at delta = 0."""
+    low = high = Fraction(0)
+    for loss, times in parts:
+        lower, upper = loss.largest()
+        if math.isinf(upper):
+            return ENDLESS if math.isinf(lower) else (lower, math.inf)
+        low, high = low + Fraction(lower) * times, high + Fraction(upper) * times
+    down, up = _near(low), _near(high)
+    # Exact sums rounded once: step outward only where the float is on the wrong side.
+    return (
+        down if math.isfinite(down) and Fraction(down) <= low else math.nextafter(down, 0.0),
+        up if math.isinf(up) or Fraction(up) >= high else math.nextafter(up, math.inf),
+    )
+
+
+def _near(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf

@@ -1,0 +1,48 @@
+"""Gaussian noise on an epoch in which every record joins one batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dpcheck.accounting.pairs.pair import ENDLESS, Loss
+from dpcheck.accounting.pld.pairs.allocation import AllocationPair
+from dpcheck.accounting.pld.pairs.pair import LossPair
+from dpcheck.accounting.renyi.divergence import ROUND_UP
+from dpcheck.accounting.renyi.moments import Floats, half_square
+from dpcheck.numerics.side import Side
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationLoss(Loss):
+    """P = (1/batches) sum_i N(mu e_i, I), Q = N(0, I): one of `batches` steps, chosen uniformly."""
+
+    mu: float
+    batches: int
+    backwards: bool = False
+
+    def reversed(self) -> Loss:
+        """The other direction."""
+        return replace(self, backwards=not self.backwards)
+
+    def largest(self) -> tuple[float, float]:
+        """Tails without end."""
+        return ENDLESS
+
+    @property
+    def steepness(self) -> float:
+        """mu."""
+        return self.mu
+
+    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
+        """On both sides."""
+        return True
+
+    def lattice(self, side: Side) -> LossPair:
+        """The law of a mean of exponentials."""
+        return AllocationPair(self.mu, self.batches, side, backwards=self.backwards)
+
+    def renyi(self, orders: Floats) -> Floats:
+        """That of one step."""
+        # Quasi-convex in each argument [VanErven2014, Theorem 13]: a mixture of single steps is no worse
+        # than one of them, in both directions.
+        return half_square(orders, self.mu) * ROUND_UP

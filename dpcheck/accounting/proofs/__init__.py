@@ -1,0 +1,1 @@
+"""Upper bounds written down for others to check, and proved a second time in balls."""

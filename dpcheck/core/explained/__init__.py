@@ -1,0 +1,1 @@
+"""What the words and the error codes mean, for `dpcheck explain`, reports and pages."""

@@ -1,0 +1,1 @@
+"""Checks certificates from the file alone: standard library only, and nothing of the rest of dpcheck."""

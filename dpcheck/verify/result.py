@@ -1,0 +1,20 @@
+"""What a check ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Every step holds: what is proved, in words and as the file states it, and the number of steps."""
+
+    statement: str
+    claim: Mapping[str, Any]
+    steps: int
+
+
+class Refused(Exception):
+    """The file proves nothing; the text says which step failed."""
