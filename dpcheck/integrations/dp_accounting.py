@@ -44,10 +44,14 @@ def to_dp_event(event: Event) -> Foreign:
         case combine.Repeated(inner, times):
             return dp.SelfComposedDpEvent(to_dp_event(inner), times)
         case combine.Parallel(events) if _one_epoch(events) is not None:
-            counts = [_filled(getattr(tree, "steps")) for tree in events]  # noqa: B009 - trees, as was checked
+            counts = [
+                _filled(tree) for tree in events if isinstance(tree, training.TreeAggregation)
+            ]
             return dp.SingleEpochTreeAggregationDpEvent(_one_epoch(events), counts)
         case combine.Sampled(inner, rate):
             return dp.PoissonSampledDpEvent(rate, to_dp_event(inner))
+        case combine.RandomStopping(inner, _, 1.0):
+            return to_dp_event(inner)
         case combine.RandomStopping(inner, shape, stop):
             return dp.RepeatAndSelectDpEvent(to_dp_event(inner), expected_runs(shape, stop), shape)
         case combine.PoissonStopping(inner, mean):
@@ -85,15 +89,14 @@ def _noise_to_dp_event(event: Event) -> Foreign:
             return dp.MixtureOfGaussiansDpEvent(
                 sigma, [*contributions, 0.0], [*probabilities, rest]
             )
-        case training.TreeAggregation(sigma, steps, 1, _):
-            return dp.SingleEpochTreeAggregationDpEvent(sigma, _filled(steps))
+        case training.TreeAggregation(sigma, _, 1, _, _):
+            return dp.SingleEpochTreeAggregationDpEvent(sigma, _filled(event))
     raise InvalidEvent(f"dp-accounting has no event for {type(event).__name__}.")
 
 
-def _filled(steps: int) -> int:
-    """The steps of a complete tree over so many: dp-accounting counts only nodes whose steps are all done,
-    dpcheck all of the tree."""
-    return 1 << (steps - 1).bit_length()
+def _filled(tree: training.TreeAggregation) -> int:
+    """The steps of a tree whose completed nodes, all that dp-accounting counts, are the nodes of this."""
+    return tree.steps if tree.completed_only else 1 << (tree.steps - 1).bit_length()
 
 
 def _one_epoch(events: tuple[Event, ...]) -> float | None:
@@ -141,7 +144,7 @@ def _noise_from_dp_event(event: Foreign) -> Event:
         case dp.LaplaceDpEvent():
             return _noisy(noise.Laplace, event)
         case dp.DiscreteLaplaceDpEvent():
-            return noise.DiscreteLaplace(1 / event.noise_parameter, event.sensitivity)
+            return _discrete_laplace(event)
         case dp.RandomizedResponseDpEvent():
             return noise.RandomizedResponse(event.noise_parameter, event.num_buckets)
         case dp.ZCDpEvent():
@@ -166,10 +169,11 @@ def _noise_from_dp_event(event: Foreign) -> Event:
         case dp.SingleEpochTreeAggregationDpEvent():
             counts = event.step_counts
             trees = [counts] if isinstance(counts, int) else list(counts)
-            # A record is in one of the trees, at one of its steps, and in the nodes whose steps are all done:
-            # as many as in a tree over the largest power of 2 within them.
-            done = [1 << (n.bit_length() - 1) for n in trees]
-            parts = tuple(training.TreeAggregation(event.noise_multiplier, n) for n in done)
+            # A record is in one of the trees, at one of its steps.
+            parts = tuple(
+                training.TreeAggregation(event.noise_multiplier, n, completed_only=True)
+                for n in trees
+            )
             return parts[0] if len(parts) == 1 else combine.Parallel(parts)
     return _newer(event)
 
@@ -234,6 +238,16 @@ def _noisy(kind: Callable[[float], Event], event: Foreign) -> Event:
     if event.noise_multiplier == 0:
         return guarantee.NotPrivate("noise multiplier 0")
     return kind(event.noise_multiplier)
+
+
+def _discrete_laplace(event: Foreign) -> Event:
+    """dp-accounting has the rate of decay where dpcheck has the scale; a rate of 0 is no law at all."""
+    if not event.noise_parameter > 0:
+        raise InvalidEvent(
+            f"DiscreteLaplaceDpEvent needs a noise_parameter above 0, got {event.noise_parameter!r}: no "
+            "integer noise has that rate of decay."
+        )
+    return noise.DiscreteLaplace(1 / event.noise_parameter, event.sensitivity)
 
 
 def _unknown(event: object) -> InvalidEvent:

@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.mechanism import audited
 from dpcheck.core.adjacency import Adjacency, as_adjacency
-from dpcheck.core.data import Data, Output
+from dpcheck.core.data import Data, Output, fingerprint
 from dpcheck.core.errors import MissingExtra
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.training import SampledGaussian

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-from unicodedata import category
 
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.core.validate import count
+from dpcheck.ledger.names import checked_name
 from dpcheck.ledger.provenance import SplitKind
 
 if TYPE_CHECKING:
+    from dpcheck.ledger.frozen import Key
     from dpcheck.ledger.ledger import Ledger
+    from dpcheck.ledger.sources import FromPlan
     from dpcheck.ledger.spending import Prepaid
-
-_FORBIDDEN = frozenset("/[]")
-_UNPRINTABLE = frozenset(
-    {"Cc", "Cs", "Zl", "Zp"}
-)  # they would break a report's lines, or its printing
 
 
 class Dataset:
@@ -28,7 +25,7 @@ class Dataset:
     __slots__ = ("_path", "_rows", "ledger", "prepaid")
 
     def __init__(
-        self, ledger: Ledger, path: str, rows: int | None, prepaid: dict[Event, Prepaid]
+        self, ledger: Ledger, path: str, rows: int | None, prepaid: dict[Key, Prepaid]
     ) -> None:
         self.ledger, self._path, self._rows, self.prepaid = ledger, path, rows, prepaid
 
@@ -103,44 +100,25 @@ def _labels(parts: int | Sequence[str]) -> list[str]:
     return [str(i) for i in range(count("parts", parts))]
 
 
-def checked_name(what: str, value: object) -> str:
-    """A name that can stand in a path, or InvalidParameter."""
-    if not isinstance(value, str) or not value.strip() or _FORBIDDEN & set(value):
-        raise InvalidParameter(
-            f"the {what} must be a name without / [ ], got {brief(value)}.", name=what, value=value
-        )
-    if any(category(letter) in _UNPRINTABLE for letter in value):
-        raise InvalidParameter(
-            f"the {what} must have no line breaks or control characters, got {brief(value)}.",
-            name=what,
-            value=value,
-        )
-    return value
-
-
-def brief(value: object) -> str:
-    """What somebody passed, on one line of an error."""
-    text = repr(value)
-    return text if len(text) <= 80 and "\n" not in text else f"a {type(value).__name__}"
-
-
 class Plan:
     """A schedule that was paid for when it was declared; step through it as releases are made."""
 
-    __slots__ = ("bound", "ledger", "name", "prepaid")
+    __slots__ = ("bound", "ledger", "prepaid", "source")
 
     def __init__(
-        self, ledger: Ledger, name: str, prepaid: dict[Event, Prepaid], bound: Bound
+        self, ledger: Ledger, source: FromPlan, prepaid: dict[Key, Prepaid], bound: Bound
     ) -> None:
-        self.ledger, self.name, self.prepaid, self.bound = ledger, name, prepaid, bound
+        self.ledger, self.source, self.prepaid, self.bound = ledger, source, prepaid, bound
+
+    @property
+    def name(self) -> str:
+        """As it was declared."""
+        return self.source.name
 
     @property
     def left(self) -> dict[Event, int]:
         """How many of each event are still to come."""
-        found = self.ledger.steps_left(self.name)
-        for event, prepaid in self.prepaid.items():
-            found[event] += prepaid.left
-        return found
+        return self.ledger.steps_left(self)
 
     def step(self, times: int = 1, event: Event | None = None) -> None:
         """Take the next `times` releases of the plan, of `event` where it has several kinds.

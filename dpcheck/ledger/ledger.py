@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NoReturn
+from typing import NoReturn, overload
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
@@ -17,23 +16,29 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event
 from dpcheck.core.validate import count, probability
-from dpcheck.ledger.handles import Dataset, Plan, brief, checked_name
-from dpcheck.ledger.plans import declare_plan
+from dpcheck.ledger.account import Batch
+from dpcheck.ledger.answers import group_of
+from dpcheck.ledger.declaring import declare_dataset, declare_overlap, declare_split
+from dpcheck.ledger.frozen import frozen, key_of
+from dpcheck.ledger.handles import Dataset, Plan
+from dpcheck.ledger.names import brief, checked_name
+from dpcheck.ledger.plans import plan_for
+from dpcheck.ledger.populations.charging import Active, Population
+from dpcheck.ledger.populations.ledger import WithPopulations
 from dpcheck.ledger.provenance import SplitKind
-from dpcheck.ledger.queries import Reader, how_many
 from dpcheck.ledger.report import Remaining, Report
-from dpcheck.ledger.rows import check_rows, rows_per_unit, too_deep
-from dpcheck.ledger.spending import FromDataset, FromPlan, Spending
-from dpcheck.ledger.state import DatasetSpec, State, Terms
-from dpcheck.ledger.statements.written import Answers, Said, written
-from dpcheck.ledger.storage.entries import DatasetDeclared, Entry, OverlapDeclared, SplitDeclared
-from dpcheck.ledger.storage.file import FileJournal, as_path
+from dpcheck.ledger.reserving import Receipt, reserve, show
+from dpcheck.ledger.rows import rows_per_unit, too_deep
+from dpcheck.ledger.sources import FromDataset, FromPlan
+from dpcheck.ledger.spending import Spending, Transaction
+from dpcheck.ledger.state import DatasetSpec
+from dpcheck.ledger.storage.opening import open_storage
 from dpcheck.ledger.storage.terms import check_agreement, make_terms, read_terms, write_terms
 
-__all__ = ["Dataset", "Ledger", "Plan", "Remaining", "Report"]
+__all__ = ["Active", "Dataset", "Ledger", "Plan", "Population", "Receipt", "Remaining", "Report"]
 
 
-class Ledger:
+class Ledger(WithPopulations):
     """A budget, the datasets it covers, and everything released from them.
 
     Guarantee: as long as every release is spent or planned here first, each person's data is
@@ -81,29 +86,29 @@ class Ledger:
         reserve: float | None = None,
         expect: Event | None = None,
         block: int = 1000,
+        by: str | None = None,
     ) -> Ledger:
-        """A ledger kept in a file, to which several processes may spend.
+        """A ledger that several processes share: a file (SQLite), or "postgresql://..." for machines.
 
-        Up to `block` releases of one kind are counted ahead (never more than this process has
-        already made of it), so most cost no disk access. A crash therefore counts too many, never
-        too few; block=1 is exact. `close()` gives back what was not used.
+        Up to `block` releases of one kind are counted ahead (never more than this handle has
+        already made of it), so most cost no access to the disk or the server. A crash therefore
+        counts too many, never too few; block=1 is exact. `close()` gives back what was not used.
 
-        Opening an existing ledger needs no arguments; those that are given must agree with it.
+        Opening an existing ledger needs no arguments; those that are given must agree with it. Entries
+        say who made them: `by`, or the user and the machine.
         """
         wanted = None
         if budget is not None and adjacency is not None:
             wanted = write_terms(make_terms(budget, adjacency, filter, order, reserve, expect))
-        journal = FileJournal(as_path(path), wanted)
+        storage = open_storage(path, wanted, None if by is None else checked_name("by", by))
         try:
-            terms = read_terms(journal.terms)
+            terms = read_terms(storage.opened_on)
             given = {"budget": budget, "adjacency": adjacency, "filter": filter, "order": order}
-            check_agreement(path, terms, {**given, "reserve": reserve, "expect": expect})
+            check_agreement(storage.place, terms, {**given, "reserve": reserve, "expect": expect})
             self = cls.__new__(cls)
-            self._spending = Spending(terms, count("block", block), journal)
-            with self._spending.transaction():
-                pass  # learns what the file holds
+            self._spending = Spending(terms, count("block", block), storage)
         except BaseException:
-            journal.close()
+            storage.close()
             raise
         return self
 
@@ -129,34 +134,23 @@ class Ledger:
         most = rows_per_unit(max_rows_per_unit)
         name, unit = checked_name("dataset name", name), checked_name("unit", unit)
         spec = DatasetSpec(name, rows, budget, unit, most)
-        with self._spending.transaction() as transaction:
-            known = transaction.state.specs.get(name)
-            if known is not None and known != spec:
-                raise LedgerMisuse(f"dataset {name!r} was declared before, as {known}.")
-            if known is None:
-                transaction.write(DatasetDeclared(spec))
+        with self._spending.alone():
+            self._spending.run((name,), lambda t: declare_dataset(t, spec))
         return self._handle(name, rows)
 
     def overlaps(self, *datasets: Dataset) -> None:
         """A person may be in several of these: their costs add up, within the ledger's budget."""
-        names = [self._root_name(d) for d in datasets]
-        if len(set(names)) < 2:
+        names = tuple(dict.fromkeys(self._root_name(d) for d in datasets))
+        if len(names) < 2:
             raise LedgerMisuse("name at least two different datasets that may share a person.")
-        with self._spending.transaction() as transaction:
-            state = transaction.state
-            for account in state.accounts_with(names):
-                used = [root.path for root in account.roots if state.released(root)]
-                if used:
-                    raise LedgerMisuse(
-                        f"{used[0]!r} has releases already; declare overlaps before the first one.",
-                        dataset=used[0],
-                    )
-                if not account.accepts(account.total(), None):
-                    raise LedgerMisuse(
-                        f"the plans of {account.name!r} together exceed the budget "
-                        f"{account.budget} of a person in all of them; declare overlaps first."
-                    )
-            transaction.write(OverlapDeclared(tuple(names)))
+        with self._spending.alone():
+            self._spending.run(names, lambda t: declare_overlap(t, names))
+
+    def _root_name(self, dataset: object) -> str:
+        path = self._path(dataset)
+        if "/" in path:
+            raise LedgerMisuse(f"{path!r} is a part; overlaps are declared of whole datasets.")
+        return path
 
     def split(
         self,
@@ -173,47 +167,96 @@ class Ledger:
                 f"splitting {path!r} in a shared ledger needs name=..., so that every process means "
                 "the same parts."
             )
-        with self._spending.transaction() as transaction:
-            splits = transaction.state.nodes[path].splits
-            if name is None:
-                name = f"{kind.value}#{1 + sum(s.kind is kind for s in splits.values())}"
+        if name is not None:
             checked_name("split name", name)
-            paths = [f"{path}/{name}[{label}]" for label in labels]
-            known = splits.get(name)
-            if known is None:
-                declared = SplitDeclared(path, name, kind, tuple(labels), tuple(rows))
-                transaction.write(declared)
-            elif (
-                known.kind is not kind
-                or [part.path for part in known.parts] != paths
-                or [part.rows for part in known.parts] != rows
-            ):
-                raise LedgerMisuse(f"{path!r} was split as {name!r} before, otherwise.")
+        with self._spending.alone():
+            paths = self._spending.run(
+                group_of(path), lambda t: declare_split(t, path, name, kind, labels, rows)
+            )
         return [self._handle(part, size) for part, size in zip(paths, rows, strict=True)]
 
     # Spending ------------------------------------------------------------------------------------
 
-    def spend(self, dataset: object, event: Event, times: int = 1) -> None:
+    @overload
+    def spend(
+        self, dataset: object, event: Event, times: int = 1, *, who: object = None
+    ) -> Active | None: ...
+
+    @overload
+    def spend(
+        self, dataset: object, event: Event, times: int = 1, *, request_id: str
+    ) -> Receipt: ...
+
+    def spend(
+        self,
+        dataset: object,
+        event: Event,
+        times: int = 1,
+        *,
+        who: object = None,
+        request_id: str | None = None,
+    ) -> Receipt | Active | None:
         """Count `times` releases of `event` before they are made; each may depend on all outputs.
 
-        Raises BudgetExceeded, and changes nothing, if the budget cannot bear all of them.
+        Raises BudgetExceeded, and changes nothing, if the budget cannot bear all of them. With
+        `request_id` they are reserved: the same id gets the same `Receipt`, whose `release()` comes
+        before noise is shown and works once. From a population, the accounts in `who` (a mask, or
+        numbers; by default all) pay; private ones get back who takes part.
         """
         if type(times) is not int or times < 1:
             times = count("times", times)
-        with self._spending.lock:
+        with self._spending.alone():
             try:
-                if (
-                    isinstance(dataset, Dataset)
-                    and dataset.ledger is self
-                    and isinstance(event, Event)
-                ):
-                    prepaid = dataset.prepaid.get(event)
+                if not isinstance(event, Event):
+                    raise InvalidParameter(f"expected an event, got {brief(event)}.", value=event)
+                key = key_of(event)
+                if isinstance(dataset, Population):
+                    active = self.charge(dataset, event, times, who, request_id)
+                    return active if request_id is None else Receipt(self, request_id, dataset.name)
+                if who is not None:
+                    raise InvalidParameter("who is for populations; a dataset's people all pay.")
+                if request_id is None and isinstance(dataset, Dataset) and dataset.ledger is self:
+                    prepaid = dataset.prepaid.get(key)
                     if prepaid is not None and prepaid.left >= times:
                         prepaid.left -= times
-                        return
-                self._spending.take(FromDataset(self._checked(dataset, event)), event, times)
+                        return None
+                event = frozen(event)
+                path = self._checked(dataset, event)
+                if request_id is not None:
+                    return self._reserve(path, event, times, request_id)
+                self._spending.take(FromDataset(path), key, event, times)
             except RecursionError:
                 raise too_deep() from None
+        return None
+
+    def _reserve(self, path: str, event: Event, times: int, request_id: str) -> Receipt:
+        source = FromDataset(path, checked_name("request_id", request_id))
+
+        def body(transaction: Transaction) -> BudgetExceeded | None:
+            return reserve(transaction, source, event, times)
+
+        refused = self._spending.run(group_of(path), body)
+        if refused is not None and self._spending.give_back():
+            refused = self._spending.run(group_of(path), body)
+        if refused is not None:
+            raise refused
+        return Receipt(self, request_id, path)
+
+    def release(self, receipt: Receipt) -> None:
+        """Use up a receipt; see `Receipt.release`."""
+        path, request = receipt.path, receipt.request_id
+        with self._spending.alone():
+            self._spending.run(group_of(path), lambda t: show(t, path, request))
+
+    def released(self, receipt: Receipt) -> bool:
+        """Whether a receipt is used up."""
+
+        def body(transaction: Transaction) -> bool:
+            kept = transaction.storage.kept(receipt.request_id)
+            return kept is not None and kept.released
+
+        with self._spending.alone():
+            return self._spending.run(group_of(receipt.path), body, writing=False)
 
     def steps(self, dataset: object, event: Event) -> Iterator[int]:
         """Number the releases of `event` that the budget bears: `for step in ledger.steps(...)`.
@@ -244,37 +287,38 @@ class Ledger:
         `delta` (by default all that is left of the budget's). Later ones are added to it by basic
         composition, as are the adaptive releases.
         """
+        if isinstance(event, Event):
+            event = frozen(event)
         path = self._checked(dataset, event)
         if delta is not None:
             delta = probability("delta", delta)
         if name is None and self._spending.shared:
             raise LedgerMisuse("a plan in a shared ledger needs name=..., for others to find it.")
-        self._spending.give_back()  # a plan may use what was only counted ahead
-        with self._spending.transaction() as transaction:
-            state = transaction.state
-            name = checked_name("plan name", name or f"plan-{len(state.plans) + 1}")
-            known = state.plans.get(name)
-            if known is None:
-                declared = declare_plan(state, state.nodes[path], event, delta, name)
-                transaction.write(declared)
-                batch = declared.cost
-            elif known.node.path != path or known.event != event:
-                raise LedgerMisuse(f"plan {name!r} was declared before, with another schedule.")
-            else:
-                batch = state.batches[known.node.root][known.batch]
-        bound = Bound(0.0, float(batch.epsilon), batch.method, self._spending.terms.adjacency)
-        return Plan(self, name, self._spending.prepaid_for(FromPlan(name)), bound)
+        if name is not None:
+            checked_name("plan name", name)
+
+        def body(transaction: Transaction) -> tuple[str, Batch]:
+            return plan_for(transaction, path, event, delta, name)
+
+        with self._spending.alone():
+            self._spending.give_back()  # a plan may use what was only counted ahead
+            found, batch = self._spending.run(group_of(path), body)
+            source = FromPlan(found, group_of(path)[0])
+            bound = Bound(0.0, float(batch.epsilon), batch.method, self._spending.terms.adjacency)
+            return Plan(self, source, self._spending.prepaid_for(source), bound)
 
     def take_planned(self, plan: Plan, event: Event | None, times: int) -> None:
         """Use up planned releases; see `Plan.step`."""
         if type(times) is not int or times < 1:
             times = count("times", times)
-        with self._spending.lock:
-            prepaid = None if event is None else plan.prepaid.get(event)
+        if event is not None and not isinstance(event, Event):
+            raise InvalidParameter(f"expected an event, got {brief(event)}.", value=event)
+        with self._spending.alone():
+            prepaid = None if event is None else plan.prepaid.get(key_of(event))
             if prepaid is not None and prepaid.left >= times:
                 prepaid.left -= times
                 return
-            left = self.steps_left(plan.name)
+            left = self._steps_left(plan.source)
             if event is None:
                 if len(left) != 1:
                     raise LedgerMisuse(
@@ -282,107 +326,33 @@ class Ledger:
                         "plan.step(event=...)."
                     )
                 event = next(iter(left))
-            elif event not in left:
+            event = frozen(event)
+            if event not in left:
                 raise LedgerMisuse(
                     f"{event!r} is not in plan {plan.name!r}; spend it with ledger.spend()."
                 )
-            self._spending.take(FromPlan(plan.name), event, times)
+            self._spending.take(plan.source, key_of(event), event, times)
 
-    def steps_left(self, plan: str) -> dict[Event, int]:
-        """What is left of a plan, without what this process has counted ahead; see `Plan.left`."""
-        with self._spending.transaction() as transaction:
-            found = transaction.state.plans[plan]
+    def steps_left(self, plan: Plan) -> dict[Event, int]:
+        """What is left of a plan; see `Plan.left`."""
+        with self._spending.alone():
+            left = self._steps_left(plan.source)
+            for prepaid in plan.prepaid.values():
+                left[prepaid.event] += prepaid.left
+            return left
+
+    def _steps_left(self, source: FromPlan) -> dict[Event, int]:
+        def body(transaction: Transaction) -> dict[Event, int]:
+            found = transaction.state.plans[source.name]
             return {e: limit - found.counts.get(e, 0) for e, limit in found.limits.items()}
 
-    # Reading -------------------------------------------------------------------------------------
-
-    def epsilon(self, delta: float = 0.0, dataset: object = None) -> Bound:
-        """An odometer: a bound on what was spent that may be read at any moment.
-
-        Of the worst-off person, or of the worst-off of one dataset; `method` names the proof.
-        Choose `delta` before looking at outputs. See `Account.odometer` for what it guarantees.
-        """
-        target = probability("delta", delta)
-        path = None if dataset is None else self._path(dataset)
-        with self._reader() as (reader, state):
-            return reader.epsilon(target, None if path is None else state.nodes[path].root)
-
-    def remaining(self, dataset: object = None) -> Remaining:
-        """What is left to a dataset or part, by default to the one with the least."""
-        path = None if dataset is None else self._path(dataset)
-        self._spending.give_back()
-        with self._reader() as (reader, state):
-            return reader.remaining(None if path is None else state.nodes[path])
-
-    def how_many(self, dataset: object, event: Event) -> int:
-        """How many more releases of `event` `spend` would accept at once, at most 10^12."""
-        path = self._checked(dataset, event)
-        self._spending.give_back()
-        with self._reader() as (_, state):
-            return how_many(state, state.nodes[path], event)
-
-    def event(self, dataset: object) -> Event:
-        """One event for all releases and plans of a dataset, as provenance composes them."""
-        path = self._path(dataset)
-        with self._reader() as (reader, state):
-            return reader.event(state.nodes[path].root)
-
-    def report(self) -> Report:
-        """Everything spent, and which proof each number comes from."""
-        with self._reader() as (reader, _):
-            return reader.report()
-
-    def statement(self, format: str = "text", answers: Answers = None, audits: Said = ()) -> str:  # noqa: A002
-        """To paste ("text"), for the registry of deployments ("registry"), for reviewers ("nist")."""
-        with self._reader() as (reader, state):
-            units = {n: (s.unit, s.max_rows_per_unit) for n, s in state.specs.items()}
-            return written(format, reader.report(), units, answers, audits)
-
-    def history(self) -> list[Entry]:
-        """Every entry of the journal, oldest first, with the time it was made."""
-        with self._spending.transaction():
-            return self._spending.journal.read(0)
-
-    @property
-    def terms(self) -> Terms:
-        """Budget, adjacency and filter it was opened on."""
-        return self._spending.terms
-
-    def _repr_html_(self) -> str | None:
-        return self.report()._repr_html_()
-
-    @contextmanager
-    def _reader(self) -> Iterator[tuple[Reader, State]]:
-        """Answers about totals without what was counted ahead and not used."""
-        with self._spending.transaction() as transaction:
-            yield Reader(transaction.state, self._spending.counts), transaction.state
+        return self._spending.run((source.dataset,), body, writing=False)
 
     def _handle(self, path: str, rows: int | None) -> Dataset:
         return Dataset(self, path, rows, self._spending.prepaid_for(FromDataset(path)))
 
-    def _path(self, dataset: object) -> str:
-        if not isinstance(dataset, Dataset) or dataset.ledger is not self:
-            raise LedgerMisuse(
-                f"{brief(dataset)} is not a dataset of this ledger; make one with ledger.dataset()."
-            )
-        return dataset.name
-
-    def _root_name(self, dataset: object) -> str:
-        path = self._path(dataset)
-        if "/" in path:
-            raise LedgerMisuse(f"{path!r} is a part; overlaps are declared of whole datasets.")
-        return path
-
-    def _checked(self, dataset: object, event: object) -> str:
-        path = self._path(dataset)
-        if not isinstance(event, Event):
-            raise InvalidParameter(f"expected an event, got {brief(event)}.", value=event)
-        if isinstance(dataset, Dataset) and dataset.rows is not None:
-            check_rows(event, dataset.rows, path)
-        return path
-
     def close(self) -> None:
-        """Give back what was counted ahead and let go of the file."""
+        """Give back what was counted ahead and let go of the file or the connection."""
         self._spending.close()
 
     def __enter__(self) -> Ledger:

@@ -11,8 +11,27 @@ from dpcheck.ledger.account import Account, Batch, Planned
 from dpcheck.ledger.pricing.costs import ZERO, float_below, literal
 from dpcheck.ledger.pricing.loop import kinds
 from dpcheck.ledger.provenance import Node
+from dpcheck.ledger.spending import Transaction
 from dpcheck.ledger.state import State
 from dpcheck.ledger.storage.entries import PlanDeclared
+
+
+def plan_for(
+    transaction: Transaction, path: str, event: Event, delta: float | None, name: str | None
+) -> tuple[str, Batch]:
+    """The name of a plan and what its batch costs; declared unless it is known."""
+    state = transaction.state
+    if name is None:
+        name = f"plan-{len(state.plans) + 1}"
+    on = transaction.storage.plan_of(name)
+    if on is None:
+        declared = declare_plan(state, state.nodes[path], event, delta, name)
+        transaction.write(declared)
+        return name, declared.cost
+    known = state.plans.get(name)
+    if known is None or known.node.path != path or known.event != event:
+        raise LedgerMisuse(f"plan {name!r} was declared before, with another schedule.")
+    return name, state.batches[known.node.root][known.batch]
 
 
 def declare_plan(

@@ -55,7 +55,8 @@ class SplitKind(StrEnum):
 class Node:
     """A dataset or a part of one: its own releases, and how it is split further.
 
-    `first` is what a loop on the dataset repeats, set at the root with its first release.
+    `first` is what a loop on the dataset repeats, set at the root with its first release; `counted`
+    says, at the root, whether the counts are known here.
     """
 
     path: str
@@ -65,6 +66,7 @@ class Node:
     part_of: Split | None = None
     number: int = 0
     first: Event | None = None
+    counted: bool = True
     splits: dict[str, Split] = field(default_factory=dict)
     counts: dict[Event, int] = field(default_factory=dict)
     totals: dict[View, Cost] = field(default_factory=dict)

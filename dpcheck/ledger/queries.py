@@ -14,11 +14,12 @@ from dpcheck.core.errors import LedgerMisuse
 from dpcheck.core.events.event import Event, Sequential
 from dpcheck.core.events.guarantee import PureDP
 from dpcheck.ledger.account import Account
+from dpcheck.ledger.populations.accounts import PopulationSpec
 from dpcheck.ledger.pricing.costs import Cost, as_float, assumptions, literal
 from dpcheck.ledger.pricing.loop import bundles
 from dpcheck.ledger.provenance import Counts, Node, descendants
 from dpcheck.ledger.report import AccountReport, Line, Remaining, Report
-from dpcheck.ledger.state import State
+from dpcheck.ledger.state import PopulationState, State
 
 _MOST = 10**12
 _FEW = 100  # beyond this many parts a lower bound is not worth comparing all of them
@@ -80,6 +81,7 @@ class Reader:
 
     state: State
     counts: Callable[[Node], Counts | None]
+    head: str | None = None
     _costs: dict[Node, Cost] = field(default_factory=dict)
 
     def cost(self, root: Node) -> Cost:
@@ -96,14 +98,24 @@ class Reader:
     def released(self, node: Node) -> dict[Event, int]:
         """The releases of one node."""
         counts = self.counts(node.root)
-        return node.counts if counts is None else counts(node)
+        return self.state.counts(node) if counts is None else counts(node)
 
     def epsilon(self, delta: float, root: Node | None) -> Bound:
         """The odometer of the worst-off account."""
         accounts = self.state.accounts if root is None else self.state.accounts_of(root)
         bounds = [self._account_epsilon(account, delta) for account in accounts]
+        if root is None:
+            charged = (
+                known for known in self.state.populations.values() if known.first is not None
+            )
+            bounds += [self._population_epsilon(known.spec, delta) for known in charged]
         empty = Bound(0.0, 0.0, "nothing-spent", self.state.terms.adjacency)
         return max(bounds, key=lambda bound: bound.upper, default=empty)
+
+    def _population_epsilon(self, spec: PopulationSpec, delta: float) -> Bound:
+        """The budget, whoever has paid how much: that is private, or for each account to ask."""
+        upper = spec.budget.epsilon if delta >= spec.budget.delta else math.inf
+        return Bound(0.0, upper, "population-filter", self.state.terms.adjacency)
 
     def _account_epsilon(self, account: Account, delta: float) -> Bound:
         state, relation = self.state, self.state.terms.adjacency
@@ -127,7 +139,7 @@ class Reader:
     def _assumes(self, account: Account) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for root in account.roots:
-            spent = (event for node in descendants(root) for event in node.counts)
+            spent = (event for node in descendants(root) for event in self.state.counts(node))
             planned = (plan.event for plan in self.state.plans_of(root))
             for event in dict.fromkeys((*spent, *planned)):
                 found.update(dict.fromkeys(_assumptions(event, root.views[0])))
@@ -154,16 +166,14 @@ class Reader:
         allocation = account.allocation
         failing = account.failing(total, planned[1])
         kept = budget.delta if allocation is None else float(allocation.failing)
-        spent, repeats = float(planned[0]), None
-        if allocation is not None:
-            spent = account.needed(total, allocation, planned)
-            if account.looping(total, allocation, planned):
-                repeats = int(allocation.repeats - bundles(total.repeats, allocation.event))
+        repeats = None
+        if allocation is not None and account.looping(total, allocation, planned):
+            repeats = int(allocation.repeats - bundles(total.repeats, allocation.event))
         return Remaining(
             node.path,
             largest_pure(self.state, node, account),
             max(0.0, kept - float(failing)),
-            spent,
+            self._account_epsilon(account, budget.delta).upper,
             budget.epsilon,
             None if not repeats or allocation is None else (repeats, allocation.event),
         )
@@ -172,6 +182,9 @@ class Reader:
         """Everything, as data."""
         state = self.state
         accounts = tuple(self._account_report(account) for account in state.accounts)
+        accounts += tuple(
+            self._population_report(known) for known in self.state.populations.values()
+        )
         return Report(
             state.terms.adjacency,
             state.terms.filter.name,
@@ -179,7 +192,16 @@ class Reader:
             accounts,
             tuple(self._lines()),
             tuple(dict.fromkeys(text for a in accounts for text in a.spent.assumes)),
+            self.head,
         )
+
+    def _population_report(self, known: PopulationState) -> AccountReport:
+        spec, relation = known.spec, self.state.terms.adjacency
+        spent = Bound(0.0, 0.0, "nothing-spent", relation)
+        if known.first is not None:
+            spent = self._population_epsilon(spec, spec.budget.delta)
+        name = f"{spec.name}, each of {spec.size:,} {'private ' if spec.private else ''}accounts"
+        return AccountReport(name, "account", spec.budget, spent, math.inf, None, None)
 
     def _account_report(self, account: Account) -> AccountReport:
         units = dict.fromkeys(self.state.specs[root.path].unit for root in account.roots)

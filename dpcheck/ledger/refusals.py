@@ -130,7 +130,11 @@ def _advice(
         return _no_finite_epsilon(account, allocation)
     fits = _still_fits(state, node, event, times, account, allocation)
     mixed = state.terms.expect is None and node.root.first not in (None, event)
-    hint = "; a ledger opened with expect= bears more of what it was told of" if mixed else ""
+    hint = (
+        "; if you know the releases in advance, a ledger opened with expect= allows more of them"
+        if mixed
+        else ""
+    )
     return (
         f"{fits} Stop here, add noise, or declare the schedule up front with ledger.plan(){hint}."
     )

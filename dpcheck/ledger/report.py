@@ -23,8 +23,9 @@ NOT_ACCOUNTED = (
 class Remaining:
     """What is left: `epsilon` is the largest PureDP release that would be accepted now.
 
-    `delta` is left for releases that can fail, `spent` of `allowed` is the epsilon used, and `loop`
-    how many more repetitions of the first event are certified, as long as nothing else is released.
+    `delta` is left for releases that can fail, `spent` of `allowed` is the epsilon that a report shows at
+    the budget's delta, and `loop` how many more repetitions of the first event are certified, as long
+    as nothing else is released.
     """
 
     dataset: str
@@ -75,6 +76,7 @@ class Report(Displayed):
     accounts: tuple[AccountReport, ...]
     lines: tuple[Line, ...]
     assumes: tuple[str, ...] = field(default=())
+    head: str | None = None  # one digest for everything the ledger held then
 
     def __str__(self) -> str:
         out = [f"ledger under {self.adjacency}; adaptive releases by the {self.theorem}"]
@@ -92,6 +94,8 @@ class Report(Displayed):
             if account.planned is not None:
                 out.append(f"    plans, paid in full: {account.planned} by basic composition")
         out += self._releases()
+        if self.head is not None:
+            out.append(f"  head {self.head}")
         return "\n".join(out)
 
     def _releases(self) -> list[str]:
@@ -148,4 +152,6 @@ def statement(report: Report, units: dict[str, tuple[str, int]]) -> str:
     out += [f"- {text}." for text in (people, steps, *report.assumes)]
     out.append("Not accounted:")
     out += [f"- {text}." for text in NOT_ACCOUNTED]
+    if report.head is not None:
+        out.append(f"Head of the ledger: {report.head}")
     return "\n".join(out)

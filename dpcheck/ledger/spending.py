@@ -1,102 +1,56 @@
 """Counting releases, some of them ahead: the part of a ledger that changes it, one at a time.
 
-The journal is the ledger; everything else is derived from it. A change is one append. The state in
-memory is marked unknown before it is changed and known again afterwards, so that whatever is raised
-in between has it rebuilt from the journal rather than repaired.
+The storage is the ledger; everything else is derived from it. A change is one transaction. The state
+in memory is marked unknown before it is changed and known again afterwards, so that whatever is raised
+in between has it rebuilt from the storage rather than repaired.
 """
 
 from __future__ import annotations
 
 import os
+import random
+import sys
 import threading
+import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Protocol
+from types import FrameType
+from typing import TypeVar
 
-from dpcheck.core.errors import BudgetExceeded, DpcheckError, LedgerBroken, LedgerMisuse
+from dpcheck.core.errors import BudgetExceeded, LedgerMisuse
 from dpcheck.core.events.event import Event
+from dpcheck.ledger.frozen import Key
 from dpcheck.ledger.provenance import Counts, Node
 from dpcheck.ledger.queries import largest
-from dpcheck.ledger.refusals import refused_release, refused_step
+from dpcheck.ledger.sources import FromDataset, Source
 from dpcheck.ledger.state import Prices, State, Terms
-from dpcheck.ledger.storage.entries import DeltaDivided, Entry, PlanStepped, Released
-from dpcheck.ledger.storage.file import FileJournal
-from dpcheck.ledger.storage.journal import Journal, MemoryJournal
+from dpcheck.ledger.storage.entries import SENSELESS, Entry, OverlapDeclared, senseless
+from dpcheck.ledger.storage.interface import Head, Pieces, Position, Retry, Storage
+from dpcheck.ledger.storage.memory import MemoryStorage
+
+_RETRIES = 100
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
 class Prepaid:
-    """Releases counted by this process: `taken` in all, of which `left` are not yet made."""
+    """Releases counted by this handle: `taken` in all, of which `left` are not yet made."""
 
+    event: Event
     left: int = 0
     taken: int = 0
 
 
-class Source(Protocol):
-    """What releases are taken from: a dataset's budget, or a plan."""
-
-    def accepts(self, state: State, event: Event, times: int) -> bool:
-        """Whether `times` more can be taken."""
-
-    def refusal(self, state: State, event: Event, times: int) -> BudgetExceeded:
-        """Why they cannot."""
-
-    def entries(self, state: State, event: Event, times: int) -> list[Entry]:
-        """What is written when they are; negative `times` are given back."""
-
-
-@dataclass(frozen=True, slots=True)
-class FromDataset:
-    """Releases that are chosen as they come."""
-
-    path: str
-
-    def accepts(self, state: State, event: Event, times: int) -> bool:
-        """By the rules of every account that covers the dataset."""
-        return state.proposal(state.nodes[self.path], event, times).refused_by() is None
-
-    def refusal(self, state: State, event: Event, times: int) -> BudgetExceeded:
-        """In epsilon, with what would still fit."""
-        return refused_release(state, state.nodes[self.path], event, times)
-
-    def entries(self, state: State, event: Event, times: int) -> list[Entry]:
-        """With the first release, also how delta is divided."""
-        counted = Released(self.path, event, times)
-        if times < 0:
-            return [counted]
-        new = state.proposal(state.nodes[self.path], event, times).new_allocations()
-        divided = [DeltaDivided(account.name, allocation) for account, allocation in new]
-        return [*divided, counted]
-
-
-@dataclass(frozen=True, slots=True)
-class FromPlan:
-    """Releases that were paid for in advance."""
-
-    name: str
-
-    def accepts(self, state: State, event: Event, times: int) -> bool:
-        """By what is left of the plan."""
-        plan = state.plans[self.name]
-        return plan.counts.get(event, 0) + times <= plan.limits[event]
-
-    def refusal(self, state: State, event: Event, times: int) -> BudgetExceeded:
-        """In steps."""
-        return refused_step(state.plans[self.name], event, times)
-
-    def entries(self, state: State, event: Event, times: int) -> list[Entry]:  # noqa: ARG002
-        """Steps."""
-        return [PlanStepped(self.name, event, times)]
-
-
 @dataclass(slots=True)
 class Transaction:
-    """The state as it is, and what is to be added to the journal when the transaction ends."""
+    """The state as it is, and what is to be added when the transaction ends."""
 
     state: State
+    storage: Storage
     entries: list[Entry] = field(default_factory=list)
+    pieces: Pieces = field(default_factory=dict)  # accounts of populations, as they are then
 
     def write(self, *entries: Entry) -> None:
         """Add entries, in order."""
@@ -107,152 +61,250 @@ _open: weakref.WeakSet[Spending] = weakref.WeakSet()
 
 
 class Spending:
-    """A journal, the state it adds up to, and what this process has counted ahead.
+    """A storage, the state it adds up to, and what this handle has counted ahead.
 
-    Guarantee: a release is in the journal, and on disk where it is a file, before `take` returns;
-    what was counted ahead and never used stays counted until it is given back.
+    Guarantee: a release is in the storage before `take` returns; what was counted ahead and never
+    used stays counted until it is given back. A handle belongs to its process, and to its thread if
+    others share the storage; a call inside another call (from a signal handler) is refused.
     """
 
-    def __init__(self, terms: Terms, block: int, journal: Journal | None = None) -> None:
+    def __init__(self, terms: Terms, block: int, storage: Storage | None = None) -> None:
         self.terms, self.block = terms, block
-        self.journal: Journal = MemoryJournal() if journal is None else journal
-        self.prepaid: dict[Source, dict[Event, Prepaid]] = {}
-        self.lock = threading.RLock()
+        self.storage: Storage = MemoryStorage() if storage is None else storage
+        self.prepaid: dict[Source, dict[Key, Prepaid]] = {}
         self.closed: str | None = None
+        self._ahead: dict[tuple[Source, Key], Prepaid] = {}  # those that ever had some left
+        self._lock = threading.RLock()  # an interrupt may leave it held: this thread goes on
+        self._inside: dict[int, FrameType] = {}  # by thread, the call that is under way
+        self._process, self._thread = os.getpid(), threading.get_ident()
         self._prices: Prices = {}
-        self._current: tuple[State, int] | None = None  # the state after so many entries
+        self._current: tuple[State, dict[str, Position]] | None = None
         _open.add(self)
 
     @property
     def shared(self) -> bool:
-        """Whether other processes may spend too."""
-        return isinstance(self.journal, FileJournal)
+        """Whether others may spend too."""
+        return self.storage.shared
 
-    def prepaid_for(self, source: Source) -> dict[Event, Prepaid]:
+    def prepaid_for(self, source: Source) -> dict[Key, Prepaid]:
         """What is counted ahead; the same dictionary every time."""
         return self.prepaid.setdefault(source, {})
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        """Alone with the ledger; what is written takes effect together, at the end."""
-        with self.lock:
-            if self.closed is not None:
-                raise LedgerMisuse(self.closed)
-            with self.journal.exclusive():
-                found = Transaction(self._up_to_date())
-                yield found
-                if found.entries:
-                    self.journal.append(found.entries)
-                    self._up_to_date()
-
-    def _up_to_date(self) -> State:
-        """The state after all entries there are."""
-        current, self._current = self._current, None
-        state, applied = current or (State(self.terms, self._prices), 0)
-        news = self.journal.read(applied)
+    def alone(self) -> Iterator[None]:
+        """Nobody else inside: no other thread, and not this one a second time."""
+        here = threading.get_ident()
+        if os.getpid() != self._process:
+            raise LedgerMisuse(
+                "this ledger was opened by another process, of which this one is a fork; two copies "
+                "would spend the same budget twice. Open it again here, with Ledger.open(...)."
+            )
+        if self.storage.shared and here != self._thread:
+            raise LedgerMisuse(
+                "this ledger was opened by another thread; open it again in this one, with "
+                "Ledger.open(...): they share the budget."
+            )
+        if _under_way(self._inside.get(here)):
+            raise LedgerMisuse(
+                "this ledger is in the middle of another call of this thread, which a signal handler "
+                "has interrupted; use it when that call has returned."
+            )
         try:
-            for entry in news:
-                entry.apply(state)
-        except (KeyError, ValueError, TypeError, AttributeError, DpcheckError) as error:
-            raise LedgerBroken(
-                f"the ledger holds an entry that makes no sense ({error!r}); restore it from a "
-                "backup, or read it with the dpcheck that wrote it."
-            ) from None
-        self._current = (state, applied + len(news))
-        return state
+            self._inside[here] = sys._getframe(2)  # who uses this context
+            with self._lock:
+                yield
+        finally:
+            self._inside.pop(here, None)
 
-    def take(self, source: Source, event: Event, times: int) -> None:
+    def run(
+        self,
+        datasets: tuple[str, ...] | None,
+        body: Callable[[Transaction], Result],
+        *,
+        writing: bool = True,
+    ) -> Result:
+        """Call `body` alone with the groups of some datasets (None: all); what it writes counts.
+
+        It is called again if another client came between, so it must change nothing by itself.
+        """
+        for attempt in range(_RETRIES):
+            try:
+                return self._run_once(datasets, body, writing)
+            except Retry:
+                time.sleep(random.uniform(0.0, min(0.1, 0.001 * 2**attempt)))
+        raise LedgerMisuse(
+            f"the ledger {self.storage.place} was changed by others {_RETRIES} times meanwhile; "
+            "nothing was spent, try again."
+        )
+
+    def _run_once(
+        self,
+        datasets: tuple[str, ...] | None,
+        body: Callable[[Transaction], Result],
+        writing: bool,
+    ) -> Result:
+        if self.closed is not None:
+            raise LedgerMisuse(self.closed)
+        with self.storage.transaction(writing=writing):
+            state, known = self._up_to_date(self.storage.heads(datasets))
+            state.load_counts = lambda root: self.storage.load_counts(state, root)
+            transaction = Transaction(state, self.storage)
+            result = body(transaction)
+            if transaction.entries:
+                self._current = None  # until it is written
+                for entry in transaction.entries:
+                    entry.apply(state)
+                known.update(self.storage.append(state, transaction.entries, transaction.pieces))
+                state.touched.clear()
+        self._current = state, known
+        return result
+
+    def _up_to_date(self, heads: list[Head]) -> tuple[State, dict[str, Position]]:
+        """The state, knowing these datasets as they are now."""
+        current, self._current = self._current, None
+        if current is not None:
+            state, known = current
+            new = {head.group for head in heads if head.name not in known}
+            # A group that was known in part has grown: overlaps were declared elsewhere.
+            grown = any(head.group in new and head.name in known for head in heads)
+            if not grown and self._catch_up(state, known, heads):
+                self._current = state, known
+                return state, known
+        state, known = State(self.terms, self._prices), {}
+        self._load(state, known, heads)
+        self._current = state, known
+        return state, known
+
+    def _catch_up(self, state: State, known: dict[str, Position], heads: list[Head]) -> bool:
+        """Apply what others added; whether that was possible."""
+        behind = [head for head in heads if head.name in known and known[head.name] != head.at]
+        if behind:
+            news = [pair for head in behind for pair in self.storage.news(head, known[head.name])]
+            if any(isinstance(entry, OverlapDeclared) for _, entry in news):
+                return False
+            unwritten = set(state.touched)
+            for _, entry in sorted(news, key=lambda pair: pair[0]):
+                self._apply(entry, state)
+            state.touched = unwritten
+            known.update({head.name: head.at for head in behind})
+        self._load(state, known, [head for head in heads if head.name not in known])
+        return True
+
+    def _load(self, state: State, known: dict[str, Position], heads: list[Head]) -> None:
+        if heads:
+            state.load_counts = lambda root: self.storage.load_counts(state, root)
+            try:
+                self.storage.load(state, heads)
+            except SENSELESS as error:
+                if getattr(error, "code", None):
+                    raise
+                raise senseless("declaration", error) from None
+            known.update({head.name: head.at for head in heads})
+
+    def _apply(self, entry: Entry, state: State) -> None:
+        try:
+            entry.apply(state)
+        except SENSELESS as error:
+            raise senseless(entry.kind, error) from None
+
+    # Taking ---------------------------------------------------------------------------------------
+
+    def take(self, source: Source, key: Key, event: Event, times: int) -> None:
         """Count `times` releases, and some ahead where that is allowed; or BudgetExceeded."""
-        refused = self._try_to_take(source, event, times)
+        refused = self._try_to_take(source, key, event, times)
         if refused is not None and self.give_back():
-            refused = self._try_to_take(source, event, times)
+            refused = self._try_to_take(source, key, event, times)
         if refused is not None:
             raise refused
 
-    def _try_to_take(self, source: Source, event: Event, times: int) -> BudgetExceeded | None:
-        prepaid = self.prepaid_for(source).setdefault(event, Prepaid())
-        with self.transaction() as transaction:
+    def _try_to_take(
+        self, source: Source, key: Key, event: Event, times: int
+    ) -> BudgetExceeded | None:
+        prepaid = self.prepaid_for(source).setdefault(key, Prepaid(event))
+        missing = times - prepaid.left
+        if missing <= 0:
+            prepaid.left -= times
+            return None
+
+        def body(transaction: Transaction) -> BudgetExceeded | int:
             state = transaction.state
-            missing = times - prepaid.left
             if not source.accepts(state, event, missing):
                 return source.refusal(state, event, missing)
-            # Ahead by at most what this process has made so far: doubling from 1 up to the block.
+            # Ahead by at most what this handle has made so far: doubling from 1 up to the block.
             ahead = max(missing, min(self.block, prepaid.taken))
             if ahead > missing:
                 ahead = largest(missing, ahead, lambda n: source.accepts(state, event, n))
             transaction.write(*source.entries(state, event, ahead))
+            return ahead
+
+        found = self.run((source.dataset,), body)
+        if isinstance(found, BudgetExceeded):
+            return found
         # Only after they were counted; if this is not reached they stay counted and are not made.
-        prepaid.left += ahead - times
-        prepaid.taken += ahead
+        prepaid.taken += found
+        prepaid.left += found - times
+        if prepaid.left:
+            self._ahead[source, key] = prepaid
         return None
 
     def give_back(self) -> bool:
-        """Return everything counted ahead; whether there was any."""
-        unused = []
-        for source, kinds in self.prepaid.items():
-            for event, prepaid in kinds.items():
-                left, prepaid.left = prepaid.left, 0  # from here on nobody can release them
-                prepaid.taken -= left
-                if left:
-                    unused.append((source, event, left))
+        """Return everything counted ahead; whether there was any. Called inside `alone`."""
+        unused: list[tuple[Source, Event, int]] = []
+        for (source, _), prepaid in self._ahead.items():
+            left, prepaid.left = prepaid.left, 0  # from here on nobody can release them
+            prepaid.taken -= left
+            if left:
+                unused.append((source, prepaid.event, left))
         if not unused:
             return False
-        with self.transaction() as transaction:
+
+        def body(transaction: Transaction) -> None:
             for source, event, left in unused:
                 transaction.write(*source.entries(transaction.state, event, -left))
+
+        self.run(tuple(dict.fromkeys(source.dataset for source, _, _ in unused)), body)
+        self._ahead.clear()
         return True
 
-    def used(self, node: Node) -> dict[Event, int]:
+    def used(self, state: State, node: Node) -> dict[Event, int]:
         """Releases of a node without those counted ahead here."""
-        ahead = self.prepaid.get(FromDataset(node.path), {})
-        return {
-            event: times - (ahead[event].left if event in ahead else 0)
-            for event, times in node.counts.items()
-        }
+        ahead = {p.event: p.left for p in self.prepaid.get(FromDataset(node.path), {}).values()}
+        return {event: n - ahead.get(event, 0) for event, n in state.counts(node).items()}
 
-    def counts(self, root: Node) -> Counts | None:
+    def counts(self, state: State, root: Node) -> Counts | None:
         """`used`, if anything of the dataset is counted ahead here; None if the totals are right."""
-        for source, kinds in self.prepaid.items():
-            ahead = isinstance(source, FromDataset) and any(p.left for p in kinds.values())
-            if ahead and isinstance(source, FromDataset) and _is_within(source.path, root.path):
-                return self.used
+        for (source, _), prepaid in self._ahead.items():
+            if prepaid.left and isinstance(source, FromDataset) and source.dataset == root.path:
+                return lambda node: self.used(state, node)
         return None
 
     def close(self) -> None:
-        """Give back what was counted ahead and let go of the file, even if giving back fails."""
-        with self.lock:
-            if self.closed is None:
-                try:
-                    self.give_back()
-                finally:  # what was not given back stays counted, and nobody can release it
-                    for kinds in self.prepaid.values():
-                        kinds.clear()
-                    self.closed = "this ledger is closed; open it again to spend or read."
-                    self.journal.close()
-
-    def after_fork(self) -> None:
-        """In a forked child: what was counted ahead belongs to the parent."""
-        self.lock = threading.RLock()
-        for kinds in self.prepaid.values():
-            kinds.clear()
+        """Give back what was counted ahead and let go of the storage, even if giving back fails."""
         if self.closed is not None:
             return
-        if isinstance(self.journal, FileJournal):
-            self.journal.reopen()
-        else:
-            self.closed = (
-                "this ledger was copied by a fork, and two copies would spend the same budget "
-                "twice; use Ledger.open(path) to share one."
-            )
+        with self.alone():
+            try:
+                self.give_back()
+            finally:  # what was not given back stays counted, and nobody can release it
+                for kinds in self.prepaid.values():
+                    kinds.clear()
+                self.closed = "this ledger is closed; open it again to spend or read."
+                self.storage.close()
 
 
-def _is_within(path: str, root: str) -> bool:
-    return path == root or path.startswith(f"{root}/")
+def _under_way(call: FrameType | None) -> bool:
+    """Whether a call has not returned. It is looked for, since an interrupt may have left its mark."""
+    frame: FrameType | None = sys._getframe(1) if call is not None else None
+    while frame is not None and frame is not call:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _after_fork() -> None:
+    """In a child: what belongs to the parent is never touched; see `Spending.alone`."""
     for spending in list(_open):
-        spending.after_fork()
+        with suppress(Exception):
+            spending.storage.abandon()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,11 +1,12 @@
-"""What a ledger's journal adds up to: datasets, splits, overlaps, counts, plans.
+"""What the entries of a ledger add up to: datasets, splits, overlaps, counts, plans.
 
-Nothing here is kept: a state is rebuilt from the journal whenever a change of it did not end.
+A state knows the datasets that were asked for, whole groups of them. Nothing here is kept: it is
+rebuilt from the storage whenever a change of it did not end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -13,6 +14,8 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.events.event import Event, Repeated, Sequential
 from dpcheck.ledger.account import Account, Batch
+from dpcheck.ledger.overlaps import connected, maximal_cliques
+from dpcheck.ledger.populations.accounts import PopulationSpec
 from dpcheck.ledger.pricing.allocation import Allocation
 from dpcheck.ledger.pricing.costs import INFINITE, Cost, Repeats, View, event_cost, nothing
 from dpcheck.ledger.pricing.filters import Filter
@@ -55,6 +58,14 @@ class PlanState:
     counts: dict[Event, int] = field(default_factory=dict)
 
 
+@dataclass(slots=True, eq=False)
+class PopulationState:
+    """A population, and what it was first charged for; its balances are read when they are needed."""
+
+    spec: PopulationSpec
+    first: Event | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What a ledger was opened on."""
@@ -71,7 +82,10 @@ Prices = dict[tuple[Event, View], Cost]
 
 @dataclass(slots=True)
 class State:
-    """The sum of a journal's entries, changed only by the methods below."""
+    """The sum of a ledger's entries, changed only by the methods below.
+
+    `touched` are the places (nodes by path, plans by `plan_place`) that changed since it was cleared.
+    """
 
     terms: Terms
     prices: Prices  # what events cost; outlives a state, since it depends on the terms alone
@@ -82,6 +96,11 @@ class State:
     accounts_by_root: dict[Node, list[Account]] = field(default_factory=dict)
     batches: dict[Node, list[Batch]] = field(default_factory=dict)
     plans: dict[str, PlanState] = field(default_factory=dict)
+    populations: dict[str, PopulationState] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)  # in the order of declaration
+    by_name: dict[str, Account] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+    load_counts: Callable[[Node], None] | None = None
 
     def price(self, event: Event, view: View) -> Cost:
         """What one release of `event` costs, computed once; its `repeats` are not known here."""
@@ -115,11 +134,21 @@ class State:
 
     def add_dataset(self, spec: DatasetSpec) -> Node:
         """A new tree and its account."""
+        if spec.name in self.specs or spec.name in self.populations:
+            raise ValueError(f"dataset {spec.name!r} is declared a second time")
+        self.numbers.setdefault(spec.name, len(self.numbers))
         views = (View(self.terms.adjacency, spec.max_rows_per_unit),)
         root = Node(spec.name, spec.rows, views, nothing(self.terms.filter.size))
         self.specs[spec.name], self.nodes[spec.name] = spec, root
         self._add(self._account((root,), spec.budget))
         return root
+
+    def add_population(self, spec: PopulationSpec) -> None:
+        """Accounts of their own."""
+        if spec.name in self.specs or spec.name in self.populations:
+            raise ValueError(f"{spec.name!r} is declared a second time")
+        self.numbers.setdefault(spec.name, len(self.numbers))
+        self.populations[spec.name] = PopulationState(spec)
 
     def add_split(
         self,
@@ -130,6 +159,8 @@ class State:
         rows: Iterable[int | None],
     ) -> Split:
         """Parts below a node."""
+        if name in node.splits:
+            raise ValueError(f"{node.path!r} is split as {name!r} a second time")
         split = Split(node, name, kind)
         for number, (label, size) in enumerate(zip(labels, rows, strict=True)):
             path = f"{node.path}/{name}[{label}]"
@@ -141,14 +172,15 @@ class State:
 
     def accounts_with(self, names: Iterable[str]) -> list[Account]:
         """The accounts that would be new if people may be in all of `names`."""
-        names, known = list(names), {account.name for account in self.accounts}
+        names = list(names)
         edges = self.edges | {frozenset((a, b)) for a in names for b in names if a != b}
+        near = sorted(connected(names, edges), key=self.numbers.__getitem__)
         found = [
-            self._account(tuple(self.nodes[name] for name in self.specs if name in clique))
-            for clique in maximal_cliques(list(self.specs), edges)
+            self._account(tuple(self.nodes[name] for name in near if name in clique))
+            for clique in maximal_cliques(near, edges)
             if len(clique) > 1
         ]
-        return [account for account in found if account.name not in known]
+        return [account for account in found if account.name not in self.by_name]
 
     def add_overlap(self, names: Iterable[str]) -> None:
         """People may be in all of `names`; accounts of several datasets follow."""
@@ -165,6 +197,7 @@ class State:
 
     def _add(self, account: Account) -> None:
         self.accounts.append(account)
+        self.by_name[account.name] = account
         for root in account.roots:
             self.accounts_by_root.setdefault(root, []).append(account)
 
@@ -175,9 +208,21 @@ class State:
     # Releases ------------------------------------------------------------------------------------
 
     def released(self, root: Node) -> bool:
-        """Whether anything was released from the dataset."""
-        spent = any(any(node.counts.values()) for node in descendants(root))
-        return spent or any(any(plan.counts.values()) for plan in self.plans_of(root))
+        """Whether anything was released, or counted ahead, from the dataset."""
+        return root.first is not None or any(
+            any(plan.counts.values()) for plan in self.plans_of(root)
+        )
+
+    def counts(self, node: Node) -> dict[Event, int]:
+        """What was released from a node itself."""
+        self.know_counts(node.root)
+        return node.counts
+
+    def know_counts(self, root: Node) -> None:
+        """Have the counts of a dataset, which are not needed to accept or refuse."""
+        if not root.counted and self.load_counts is not None:
+            self.load_counts(root)
+            root.counted = True
 
     def loop_of(self, root: Node, event: Event) -> Event:
         """What the dataset's loop repeats, were `event` its first release.
@@ -212,13 +257,26 @@ class State:
     def count(self, node: Node, event: Event, times: int) -> None:
         """More releases of `event`, or fewer that were counted ahead; totals follow."""
         root = node.root
+        if times < 0:
+            self.know_counts(root)
+            if node.counts.get(event, 0) + times < 0:
+                raise ValueError("more releases are given back than were counted")
         root.first = self.loop_of(root, event)
         price = self.prices_for(root)
-        node.counts[event] = node.counts.get(event, 0) + times
+        if root.counted:
+            node.counts[event] = node.counts.get(event, 0) + times
         if times > 0:
-            commit(proposed(node, event, times, price))
+            changes = proposed(node, event, times, price)
+            commit(changes)
+            self.touched.update(changed.path for changed, _, _ in changes)
         else:
-            recount(root, price)
+            self.recount(root)
+
+    def recount(self, root: Node) -> None:
+        """Totals from counts: after some were given back, or when prices have changed."""
+        self.know_counts(root)
+        recount(root, self.prices_for(root))
+        self.touched.update(node.path for node in descendants(root))
 
     def cost(self, root: Node, counts: Counts) -> Cost:
         """What the dataset costs if `counts` were released; changes nothing."""
@@ -255,11 +313,25 @@ class State:
         batches = self.batches.setdefault(root, [])
         batches[index:] = [batch]
 
+    def add_plan(self, plan: PlanState, cost: Batch) -> None:
+        """A plan, which costs `cost` together with the others of its batch."""
+        if plan.name in self.plans:
+            raise ValueError(f"plan {plan.name!r} is declared a second time")
+        self.set_batch(plan.node.root, plan.batch, cost)
+        self.plans[plan.name] = plan
+
+    def step(self, name: str, event: Event, times: int) -> None:
+        """More steps taken of a plan, or fewer."""
+        plan = self.plans[name]
+        taken = plan.counts.get(event, 0) + times
+        if not 0 <= taken <= plan.limits[event]:
+            raise ValueError(f"plan {name!r} has {plan.limits[event]} steps, not {taken}")
+        plan.counts[event] = taken
+        self.touched.add(plan_place(name))
+
     def set_allocation(self, name: str, allocation: Allocation) -> None:
         """How an account divided delta with its first release."""
-        for account in self.accounts:
-            if account.name == name:
-                account.allocation = allocation
+        self.by_name[name].allocation = allocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,25 +360,6 @@ def _together(events: list[Event]) -> Event | None:
     return None if not events else events[0] if len(events) == 1 else Sequential(tuple(events))
 
 
-def maximal_cliques(names: list[str], edges: set[frozenset[str]]) -> list[frozenset[str]]:
-    """Every largest group whose members pairwise overlap [Bron1973].
-
-    >>> maximal_cliques(["a", "b", "c"], {frozenset("ab"), frozenset("bc")}) == [
-    ...     frozenset("ab"), frozenset("bc")]
-    True
-    """
-    near = {a: {b for b in names if frozenset((a, b)) in edges and a != b} for a in names}
-    found: list[frozenset[str]] = []
-
-    def extend(clique: set[str], candidates: set[str], done: set[str]) -> None:
-        if not candidates and not done:
-            found.append(frozenset(clique))
-            return
-        pivot = max(candidates | done, key=lambda name: len(near[name] & candidates))
-        for name in sorted(candidates - near[pivot]):
-            extend(clique | {name}, candidates & near[name], done & near[name])
-            candidates = candidates - {name}
-            done = done | {name}
-
-    extend(set(), set(names), set())
-    return sorted(found, key=sorted)
+def plan_place(name: str) -> str:
+    """Where the steps of a plan are kept; no path of a node looks like it."""
+    return f"plan/{name}"

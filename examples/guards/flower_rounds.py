@@ -1,6 +1,6 @@
 """Federated averaging with Flower, noise added to the average, stopped at the privacy budget.
 
-pip install 'dpcheck[flower]' && python examples/guards/flower_rounds.py
+pip install '.[flower]' && python examples/guards/flower_rounds.py
 
 Three clients in this process stand in for a network: `InMemoryGrid` calls them.
 """

@@ -1,6 +1,6 @@
 """Lightning that stops when its privacy budget is used up.
 
-pip install 'dpcheck[lightning]' && python examples/guards/lightning_loop.py
+pip install '.[lightning]' && python examples/guards/lightning_loop.py
 """
 
 import logging

@@ -1,6 +1,6 @@
 """A site's results in NVFlare, withheld once its privacy budget is used up.
 
-pip install 'dpcheck[nvflare]' && python examples/guards/nvflare_filter.py
+pip install '.[nvflare]' && python examples/guards/nvflare_filter.py
 
 In a job the filter stands among `task_result_filters` of config_fed_client; here it is called as
 NVFlare's executor calls it.

@@ -1,6 +1,6 @@
 """An Opacus loop that ends by itself when its budget is used up.
 
-pip install 'dpcheck[opacus]' && python examples/guards/opacus_loop.py
+pip install '.[opacus]' && python examples/guards/opacus_loop.py
 """
 
 import warnings

@@ -1,6 +1,6 @@
 """A small LoRA with Hugging Face's Trainer and Opacus, stopped at its privacy budget.
 
-pip install 'dpcheck[huggingface]' && python examples/guards/trainer_lora.py
+pip install '.[huggingface]' && python examples/guards/trainer_lora.py
 """
 
 import tempfile

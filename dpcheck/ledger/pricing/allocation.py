@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
+from dpcheck.accounting.accountants.optimal import OPTIMAL_COMPOSITION_LIMIT
 from dpcheck.core.events.event import Event
 from dpcheck.ledger.pricing.certificate import Certificate
 from dpcheck.ledger.pricing.costs import ZERO, Cost, View, float_below
@@ -24,6 +25,7 @@ from dpcheck.ledger.pricing.loop import (
     MOST_REPEATS,
     certified_epsilon,
     most_within,
+    pure_uses,
     renyi_epsilon,
 )
 
@@ -90,6 +92,16 @@ def allocate(
     return Allocation(path, event, repeats, fixed, planned[0], failing, reading, loop, room - loop)
 
 
+def _pure_repeats(event: Event, view: View, epsilon: float) -> int | None:
+    """How many repetitions the sum of pure epsilons allows, where these are all that is known and few."""
+    pure = pure_uses(event, view)
+    if pure is None or not pure[0] > 0:
+        return None
+    number = epsilon / pure[0]
+    # Compositions allow at most about the square of what sums do.
+    return math.ceil(number / pure[1]) if number**2 < OPTIMAL_COMPOSITION_LIMIT else None
+
+
 @lru_cache(maxsize=1024)
 def divide_loop(
     event: Event, view: View, epsilon: float, delta: float, spare: Decimal
@@ -104,11 +116,13 @@ def divide_loop(
         part = float_below(share * Decimal(delta))
         return renyi_epsilon(event, view, MOST_REPEATS, part) <= epsilon
 
-    # Divergences are cheap: they may prove more than anybody asks for, and say where to look.
-    if len(shares) > 1 and enough_by_renyi(shares[1]):
-        return MOST_REPEATS, shares[1]
-    by_renyi = most_within(lambda n: renyi_epsilon(event, view, n, delta), epsilon, 64, 0.01)[0]
-    start = by_renyi + by_renyi // 8
+    start = _pure_repeats(event, view, epsilon)
+    if start is None:
+        # Divergences are cheap: they may prove more than anybody asks for, and say where to look.
+        if len(shares) > 1 and enough_by_renyi(shares[1]):
+            return MOST_REPEATS, shares[1]
+        by_renyi = most_within(lambda n: renyi_epsilon(event, view, n, delta), epsilon, 64, 0.01)
+        start = by_renyi[0] + by_renyi[0] // 8
     low, high = most_within(
         lambda n: certified_epsilon(event, view, n, delta), epsilon, start, 0.003
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cache
 from itertools import zip_longest
@@ -18,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.compose import Profile, profiles
-from dpcheck.accounting.losses import Loss, ResponseLoss
+from dpcheck.accounting.losses import Loss
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.noise import Laplace
@@ -175,7 +173,9 @@ def event_cost(event: Event, view: View, measure: Measure, size: int) -> Cost:
         share = UP.divide(Decimal(view.rows), Decimal(rows))
         for profile in profiles(event, view.adjacency, rows):
             worst = peak(worst, scaled(_profile_cost(profile, rows, measure, size), share))
-    if isinstance(event, Laplace):  # exact, where the loss had to be rounded up to a float
+    if (
+        isinstance(event, Laplace) and event.noise_multiplier
+    ):  # exact, where the loss had to be rounded up to a float
         moved = Decimal(view.adjacency.moves * view.rows)
         worst = worst._replace(pure=UP.divide(moved, literal(event.noise_multiplier)))
     return worst
@@ -190,15 +190,11 @@ def assumptions(event: Event, view: View) -> tuple[str, ...]:
 def _profile_cost(profile: Profile, rows: int, measure: Measure, size: int) -> Cost:
     total = nothing(size)
     for bounds, times in profile:
-        loss, failure = bounds.upper, 0.0
-        if isinstance(loss, ResponseLoss) and loss.delta > 0:
-            # An (eps, delta)-DP pair is, with probability 1 - delta on both sides, an eps-DP pair
-            # [Kairouz2017, Theorem 3.1 and its proof].
-            loss, failure = replace(loss, delta=0.0), loss.delta
+        loss, failure = bounds.upper.without_leak(), bounds.upper.leak
         slip = rounded_up(bounds.failure)
         if slip and rows > 1:
             slip = INFINITE  # each step of the chain to the other dataset would slip on its own
-        pure = literal(largest_loss(loss)[1])
+        pure = literal(loss.largest()[1])
         cost = Cost(pure, literal(failure), slip, (), measure(loss))
         total = plus(total, scaled(cost, times))
     return total

@@ -19,9 +19,7 @@ from scipy.special import ndtri
 
 from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_epsilon
-from dpcheck.accounting.accountants.pure import largest_loss
 from dpcheck.accounting.losses import Loss
-from dpcheck.accounting.renyi.divergence import renyi
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import InvalidParameter, UnknownName
 from dpcheck.core.validate import finite
@@ -146,7 +144,7 @@ class RenyiFilter:
 
     def measure(self, loss: Loss) -> Floats:
         """The divergences, the larger of both directions."""
-        return renyi(loss, self._orders)
+        return loss.renyi(self._orders)
 
     def certify(self, cost: Floats, aim: Aim) -> Certificate:
         """Most of delta for the order at which most releases of `cost` fit."""
@@ -220,7 +218,7 @@ class ConcentratedFilter:
 
     def measure(self, loss: Loss) -> Floats:
         """rho, infinite where the event has no such bound."""
-        return np.array([_rho(loss) * (1 + 1e-14)])
+        return np.array([loss.concentration() * (1 + 1e-14)])
 
     def certify(self, cost: Floats, aim: Aim) -> Certificate:  # noqa: ARG002
         """The order it was opened with."""
@@ -239,19 +237,6 @@ class ConcentratedFilter:
     def odometer(self, total: Floats, delta: float) -> float:
         """By the divergences at many orders."""
         return EVENLY.epsilon(total * SOME * (1 + _ROUNDING), delta)
-
-
-def _rho(loss: Loss) -> float:
-    if isinstance(loss, losses.GaussianLoss):
-        return loss.mu**2 / 2
-    if isinstance(loss, losses.ConcentratedLoss) and not loss.offset:
-        return loss.rho
-    if isinstance(loss, losses.DiscreteGaussianLoss):
-        return (loss.shift / loss.scale) ** 2 / 2  # [Canonne2020] Proposition 5
-    epsilon = largest_loss(loss)[1]
-    if isinstance(loss, losses.BoundedRangeLoss):
-        return epsilon**2 / 8  # [Cesar2021]
-    return epsilon**2 / 2  # [Bun2016] Proposition 3.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +261,7 @@ class GaussianFilter:
     def _mu_squared(self, loss: Loss) -> float:
         if isinstance(loss, losses.GaussianLoss):
             return loss.mu**2 * (1 + 1e-14)
-        epsilon = largest_loss(loss)[1]
+        epsilon = loss.largest()[1]
         if math.isinf(epsilon):
             return math.inf
         # The trade-off curve of epsilon-DP has one corner, at 1/(1+e^epsilon) on both axes; the

@@ -18,9 +18,11 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import zip_longest
 
+from dpcheck.accounting.accountants.optimal import OPTIMAL_COMPOSITION_LIMIT, optimal_composition
 from dpcheck.accounting.api import epsilon_upper
 from dpcheck.accounting.compose import Profile, profiles
-from dpcheck.accounting.losses import GaussianLoss
+from dpcheck.accounting.losses import GaussianLoss, ResponseLoss
+from dpcheck.accounting.pairs.pair import composed_largest_loss
 from dpcheck.core.errors import CannotCertify
 from dpcheck.core.events.event import Event, Grouped, Parallel, Repeated, Sequential
 from dpcheck.ledger.pricing.costs import INFINITE, UP, ZERO, Repeats, View
@@ -130,7 +132,26 @@ def certified_epsilon(event: Event, view: View, times: int, delta: float) -> flo
 
     Guarantee: never below the true epsilon, for a person with up to `view.rows` rows.
     """
+    pure = pure_uses(event, view)
+    if pure is not None and 0 < pure[1] * times <= OPTIMAL_COMPOSITION_LIMIT:
+        # Nothing is known but epsilon: the sum, which is exact, or the optimum at delta.
+        uses = pure[1] * times
+        summed = composed_largest_loss(((ResponseLoss(pure[0]), uses),))[1]
+        return min(summed, optimal_composition(pure[0], uses, delta)[1])
     return _epsilon(event, view, times, delta, "best")
+
+
+@lru_cache(maxsize=1024)
+def pure_uses(event: Event, view: View) -> tuple[float, int] | None:
+    """(epsilon, times) of what is known as so many pure guarantees alone; None for all else."""
+    found = profiles(event, view.adjacency, view.rows) if view.rows <= _MOST_ROWS else ()
+    if len(found) != 1 or len(found[0]) != 1:
+        return None
+    ((bounds, times),) = found[0]
+    loss = bounds.upper
+    if not isinstance(loss, ResponseLoss) or bounds.failure or loss.delta or loss.neutral:
+        return None
+    return loss.epsilon, times
 
 
 def renyi_epsilon(event: Event, view: View, times: int, delta: float) -> float:

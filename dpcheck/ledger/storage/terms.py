@@ -17,7 +17,7 @@ from dpcheck.ledger.pricing.costs import literal
 from dpcheck.ledger.pricing.filters import choose_filter
 from dpcheck.ledger.pricing.loop import kinds
 from dpcheck.ledger.state import Terms
-from dpcheck.ledger.storage.entries import Fields
+from dpcheck.ledger.storage.seals import Fields
 
 
 def make_terms(

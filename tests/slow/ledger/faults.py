@@ -7,6 +7,8 @@ less than was released, lets more be released than its budget bears, or cannot b
 
 import argparse
 import json
+import math
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -15,8 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from dpcheck import Budget, BudgetExceeded, Gaussian, Ledger, PureDP
-from dpcheck.core.errors import LedgerBroken
-from dpcheck.ledger.storage import file as ledger_file
+from dpcheck.core.errors import AlreadyReleased, LedgerBroken
+from dpcheck.ledger.storage.sql import sqlite
 
 EACH, OTHER, MOST = PureDP(0.1), PureDP(0.2), 1.0  # ten releases of EACH, or less
 MADE_BEFORE = 5
@@ -25,14 +27,17 @@ _NUMBER = iter(range(10**9))
 
 
 class Scenario:
-    """A ledger some releases were made from, and what was really released."""
+    """A ledger some releases were made from, and what was really released.
 
-    def __init__(self, folder, delta, block=4):
-        self.path = None
-        if folder is None:
+    `place` is a function that gives a new place; without one the ledger is in memory.
+    """
+
+    def __init__(self, place, delta, block=4):
+        self.path, self.asked, self.shown = None, False, 0
+        if place is None:
             self.ledger = Ledger(Budget(MOST, delta), "replace-one", block=block)
         else:
-            self.path = folder / f"{next(_NUMBER)}.ledger"
+            self.path = place()
             self.ledger = Ledger.open(self.path, Budget(MOST, delta), "replace-one", block=block)
         self.data = self.ledger.dataset("d", rows=10)
         self.parts = self.data.split_rows(2, name="halves")
@@ -48,8 +53,20 @@ class Scenario:
     def step(self):
         self.plan.step()
 
+    def reserve(self):
+        """One release under an id; after a fault it is asked for again."""
+        self.asked = True
+        self.ledger.spend(self.parts[0], EACH, request_id="query").release()
+        self.released += EACH.epsilon
+        self.shown += 1
+
     def check(self):
         """What is wrong with the ledger now, if anything."""
+        if self.asked:
+            with suppress(AlreadyReleased, BudgetExceeded):
+                self.reserve()
+            if self.shown > 1:
+                return "one charge was released twice"
         counted = self.ledger.epsilon(delta=0.0).upper
         if counted < self.released - 1e-9:
             return f"counts {counted:.3g} of {self.released:.3g}"
@@ -88,6 +105,7 @@ OPERATIONS = {
     "remaining": lambda s: s.ledger.remaining(s.parts[0]),
     "how_many": lambda s: s.ledger.how_many(s.parts[0], EACH),
     "steps": lambda s: next(s.ledger.steps(s.parts[0], EACH)),
+    "receipt": lambda s: s.reserve(),
 }
 
 
@@ -136,18 +154,20 @@ def forgotten(cold):
             setattr(module, name, value)
 
 
-def walk(operation, folder, delta, cold, last_too):
+def walk(operation, place, delta, cold, last_too, every=1):
     """Plant a fault at every line the operation reaches; (lines, faults, violations)."""
     run = OPERATIONS[operation]
 
     def fresh():
-        return Scenario(folder, delta, block=1 if operation in EXACT else 4)
+        return Scenario(place, delta, block=1 if operation in EXACT else 4)
 
     scenario = fresh()
     with forgotten(cold):
         reached = watch(lambda: run(scenario), lambda line, times: None)
     planted, wrong = 0, []
     for number, (line, times) in enumerate(reached.items()):
+        if number % every:
+            continue
         for occurrence in {1, times} if last_too else {1}:
             fault = FAULTS[(number + occurrence) % len(FAULTS)]
             scenario = fresh()
@@ -169,12 +189,26 @@ def walk(operation, folder, delta, cold, last_too):
     return len(reached), planted, wrong
 
 
+def schema(address):
+    """A new, empty place in a database."""
+    import psycopg
+
+    name = f"faults_{os.getpid()}_{next(_NUMBER)}"
+    with psycopg.connect(address, autocommit=True) as db:
+        db.execute(f"CREATE SCHEMA {name}")
+    return f"{address}?options=-csearch_path%3D{name}"
+
+
 def every_line(options):
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) if options.where == "file" else None
+        place = None
+        if options.where == "file":
+            place = lambda: str(Path(name) / f"{next(_NUMBER)}.ledger")  # noqa: E731
+        elif options.where != "memory":
+            place = lambda: schema(options.where)  # noqa: E731
         for operation in options.operations or OPERATIONS:
             lines, planted, wrong = walk(
-                operation, folder, options.delta, options.cold, options.last_too
+                operation, place, options.delta, options.cold, options.last_too, options.every
             )
             print(
                 json.dumps(
@@ -185,7 +219,7 @@ def every_line(options):
 
 
 def every_byte(options):
-    """Every single-bit flip and every truncation of a small ledger file."""
+    """Single-bit flips and truncations of a small ledger file; what nobody reads may change."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "small.ledger"
         with Ledger.open(path, Budget(3.0, 1e-3), "add-remove", block=1) as ledger:
@@ -194,38 +228,48 @@ def every_byte(options):
             ledger.spend(data, Gaussian(9.0), times=2)
             released = {line.event: line.times for line in ledger.report().lines}
         whole = path.read_bytes()
-        changes = [
-            ("flip", [whole[:i] + bytes([whole[i] ^ (1 << bit)]) + whole[i + 1 :]])
-            for i in range(len(whole))
-            for bit in range(8)
-        ] + [("cut", [whole[:length]]) for length in range(len(whole))]
         found, wrong = Counter(), []
-        for number, (kind, (changed,)) in enumerate(changes):
-            if number % options.every:
-                continue
+        for number in range(0, 9 * len(whole), options.every):
+            at, bit = divmod(number, 8)
+            if at < len(whole):
+                kind, changed = (
+                    "flip",
+                    whole[:at] + bytes([whole[at] ^ (1 << bit)]) + whole[at + 1 :],
+                )
+            else:
+                kind, changed = "cut", whole[: number - 8 * len(whole)]
             path.write_bytes(changed)
             found[kind] += 1
             try:
                 with Ledger.open(path) as ledger:
+                    ledger.history()
                     counted = {line.event: line.times for line in ledger.report().lines}
+                    spent = ledger.epsilon(delta=0.0, dataset=ledger.dataset("d")).upper
+                found["harmless"] += 1
                 less = any(counted.get(event, 0) < times for event, times in released.items())
-                wrong.append([kind, number, "opened, counting less" if less else "opened"])
+                if less or spent != math.inf:
+                    wrong.append([kind, number, "opened, counting less"])
             except LedgerBroken:
                 if path.read_bytes() != changed:
                     wrong.append([kind, number, "was written to"])
+            except BaseException as error:
+                wrong.append([kind, number, repr(error)[:200]])
+            for beside in path.parent.glob("small.ledger-*"):
+                beside.unlink()
         print(json.dumps({"what": f"{len(whole)} bytes", **found, "violations": wrong}))
 
 
 if __name__ == "__main__":
     # A killed process loses nothing it has handed to the kernel; only power does. So no fsync here.
-    ledger_file.SYNCHRONISE = lambda file: None
+    sqlite.SYNCHRONOUS = "OFF"
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(required=True)
     lines = commands.add_parser("lines")
-    lines.add_argument("where", choices=["memory", "file"])
+    lines.add_argument("where", help="memory, file or an address of PostgreSQL")
     lines.add_argument("operations", nargs="*")
     lines.add_argument("--delta", type=float, default=0.0)
     lines.add_argument("--cold", action="store_true", help="account everything anew each time")
+    lines.add_argument("--every", type=int, default=1, help="at every so many lines")
     lines.add_argument("--last-too", action="store_true", help="also when a line is last reached")
     lines.set_defaults(run=every_line)
     flips = commands.add_parser("bytes")

@@ -1,4 +1,4 @@
-"""Run by test_ledger_file: processes that share a ledger and are killed at random moments.
+"""Run by test_kills: processes that share a ledger and are killed at random moments.
 
 Every release is logged, after it was counted, by one byte appended to the process's own log. A
 process killed in between has counted a release it did not make; never the other way round.
@@ -14,12 +14,12 @@ import traceback
 from pathlib import Path
 
 from dpcheck import Budget, Gaussian, Ledger, PureDP
-from dpcheck.ledger.storage import file as ledger_file
+from dpcheck.ledger.storage.sql import sqlite
 
 EVENTS = (PureDP(1e-7), Gaussian(1e4))
 
 
-def spend_until_killed(path: Path, log: Path, block: int, seed: int) -> None:
+def spend_until_killed(path: Path | str, log: Path, block: int, seed: int) -> None:
     """Releases until the process is killed; an interrupt anywhere is caught and work goes on."""
     rng = random.Random(seed)
     armed = False
@@ -53,9 +53,18 @@ def spend_until_killed(path: Path, log: Path, block: int, seed: int) -> None:
             continue
 
 
-def one_round(folder, number, processes, block, most, interrupts) -> dict:
+def schema(address: str, number: int) -> str:
+    """A new, empty place in a database."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as db:
+        db.execute(f"CREATE SCHEMA kills_{os.getpid()}_{number}")
+    return f"{address}?options=-csearch_path%3Dkills_{os.getpid()}_{number}"
+
+
+def one_round(folder, number, processes, block, most, interrupts, address) -> dict:
     rng = random.Random(number)
-    path = folder / f"{number}.ledger"
+    path = folder / f"{number}.ledger" if address is None else schema(address, number)
     Ledger.open(path, Budget(50.0, 1e-6), "add-remove", order=8.0).close()
     logs = [folder / f"{number}.{i}.log" for i in range(processes)]
     children = []
@@ -97,9 +106,10 @@ def one_round(folder, number, processes, block, most, interrupts) -> dict:
 
 if __name__ == "__main__":
     # A killed process loses nothing it has handed to the kernel; only power does. So no fsync here.
-    ledger_file.SYNCHRONISE = lambda file: None
+    sqlite.SYNCHRONOUS = "OFF"
     folder, interrupts = Path(sys.argv[1]), float(sys.argv[6])
     rounds, processes, block, most = map(int, sys.argv[2:6])
+    address = sys.argv[7] if len(sys.argv) > 7 else None
     for number in range(rounds):
-        found = one_round(folder, number, processes, block, most, interrupts)
+        found = one_round(folder, number, processes, block, most, interrupts, address)
         print(json.dumps(found), flush=True)

@@ -29,22 +29,28 @@ def run(*arguments):
 @pytest.mark.parametrize(
     ("arguments", "least"),
     [
-        (("memory", "spend", "report", "plan", "epsilon", "statement"), 800),
-        (("file", "spend", "steps"), 300),
+        (("memory", "spend", "report", "plan", "epsilon", "statement", "receipt"), 800),
+        (("file", "spend", "steps", "receipt"), 300),
+        (("postgresql", "spend", "receipt", "--every", "9"), 300),
         (("memory", "spend", "--delta", "1e-6"), 150),
     ],
 )
-def test_an_exception_at_any_line_never_loses_a_release(arguments, least):
+def test_an_exception_at_any_line_never_loses_a_release(arguments, least, request):
+    if arguments[0] == "postgresql":
+        server = request.getfixturevalue("postgresql")
+        arguments = (server.address("postgres"), *arguments[1:])
     results = run("lines", *arguments)
     assert sum(result["lines"] for result in results) >= least
     for result in results:
         # Some lines run once in a process only, such as filling a cache.
-        assert result["planted"] >= 0.7 * result["lines"]
+        every = int(arguments[arguments.index("--every") + 1]) if "--every" in arguments else 1
+        assert result["planted"] >= 0.7 * result["lines"] / every
         assert result["violations"] == []
 
 
-def test_any_changed_bit_and_any_cut_is_refused():
-    (result,) = run("bytes", "--every", "7")
+def test_any_changed_bit_and_any_cut_is_refused_or_changes_nothing():
+    (result,) = run("bytes", "--every", "301")
     assert result["flip"] > 1200
     assert result["cut"] > 120
+    assert result["harmless"] < 0.9 * (result["flip"] + result["cut"])  # most of the file is room
     assert result["violations"] == []

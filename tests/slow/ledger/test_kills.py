@@ -15,14 +15,17 @@ SCRIPT = Path(__file__).with_name("spending_processes.py")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
+@pytest.mark.parametrize("where", ["file", "postgresql"])
 @pytest.mark.parametrize(
     ("rounds", "processes", "block", "most", "interrupts"),
-    [(8, 1, 1000, 2000, 0.0), (6, 3, 64, 300, 0.0), (6, 2, 64, 300, 0.3), (3, 3, 1, 60, 0.1)],
+    [(4, 1, 1000, 2000, 0.0), (4, 3, 64, 300, 0.0), (4, 2, 64, 300, 0.3), (3, 3, 1, 60, 0.1)],
 )
 def test_processes_killed_at_random_never_spent_more_than_was_counted(
-    tmp_path, rounds, processes, block, most, interrupts
+    tmp_path, rounds, processes, block, most, interrupts, where, request
 ):
-    arguments = map(str, (tmp_path, rounds, processes, block, most, interrupts))
+    arguments = [str(a) for a in (tmp_path, rounds, processes, block, most, interrupts)]
+    if where == "postgresql":
+        arguments.append(request.getfixturevalue("postgresql").address("postgres"))
     run = subprocess.run(
         [sys.executable, str(SCRIPT), *arguments],
         capture_output=True,

@@ -42,10 +42,10 @@ def test_every_release_while_it_waits_is_within_the_gates():
     price_of = {}
     for event in (STEP, SampledGaussian(1.1, 0.001), STEP, STEP, STEP, STEP, STEP, STEP):
         ledger.spend(data, event)
-        with ledger._reader() as (_, state):
-            root = state.nodes["d"]
-            price_of[event] = state.price(event, root.views[0]).divergences
-            waiting = state.accounts_of(root)[0].allocation.certificate
+        state = ledger._read(None, lambda reader: reader.state)
+        root = state.nodes["d"]
+        price_of[event] = state.price(event, root.views[0]).divergences
+        waiting = state.accounts_of(root)[0].allocation.certificate
         totals = totals + price_of[event]
         for order, most in waiting.gates:
             assert totals[int(np.abs(ORDERS - order).argmin())] <= most * (1 + 1e-12)

@@ -9,7 +9,13 @@ import dpcheck
 from dpcheck import ApproxDP, Budget, BudgetExceeded, Gaussian, Ledger, PureDP, SampledGaussian
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.ledger.pricing.costs import INFINITE, View
-from dpcheck.ledger.pricing.loop import checkpoints, most_within, repeats_of
+from dpcheck.ledger.pricing.loop import (
+    certified_epsilon,
+    checkpoints,
+    most_within,
+    pure_uses,
+    repeats_of,
+)
 
 VIEW = View(Adjacency.ADD_REMOVE, 1)
 STEP = SampledGaussian(1.0, 1 / 32)
@@ -115,6 +121,37 @@ def test_gaussians_count_by_their_precision():
     mu = math.sqrt(lines[Gaussian(40.0)] / 1600 + lines[Gaussian(20.0)] / 400)
     spent = dpcheck.epsilon(Gaussian(1 / mu), delta=1e-6, adjacency="add-remove")
     assert 0.97 * 2.0 < spent.upper <= 2.0
+
+
+@pytest.mark.parametrize(
+    ("event", "rows", "epsilon", "uses"),
+    [
+        (PureDP(0.2), 1, 0.2, 1),
+        (PureDP(0.03) * 4, 1, 0.03, 4),
+        (PureDP(0.2), 3, 0.6, 1),
+        (dpcheck.Under("zero-out", PureDP(0.2)), 1, 0.4, 1),
+    ],
+)
+def test_pure_guarantees_are_priced_by_their_optimal_composition(event, rows, epsilon, uses):
+    view = View(Adjacency.REPLACE_ONE, rows)
+    found = pure_uses(event, view)
+    assert found == (pytest.approx(epsilon), uses)
+    for times in (1, 7, 40):
+        grouped = event if rows == 1 else dpcheck.Grouped(event, rows)
+        whole = dpcheck.epsilon(grouped * times, delta=1e-6, adjacency="replace-one")
+        priced = certified_epsilon(event, view, times, 1e-6)
+        assert whole.lower <= priced <= whole.upper * (1 + 1e-12)
+        assert certified_epsilon(event, view, times, 0.0) == pytest.approx(epsilon * uses * times)
+    assert certified_epsilon(event, view, 0, 1e-6) == 0
+
+
+def test_what_is_more_than_pure_or_less_is_no_pure_guarantee():
+    for event in (
+        ApproxDP(0.2, 1e-9),
+        dpcheck.Laplace(2.0),
+        PureDP(0.1) + PureDP(0.2),
+    ):
+        assert pure_uses(event, View(Adjacency.REPLACE_ONE, 1)) is None
 
 
 def test_a_loop_that_can_fail_is_certified_with_its_failures():

@@ -238,8 +238,7 @@ def test_a_person_with_several_rows_pays_for_all_of_them():
     ledger.spend(users, Gaussian(10.0))
     # Divergence 4 * (3/10)^2 / 2 of three rows at once, against the randomized response at 1.5.
     pure = math.log((math.exp(4 * 1.5) + math.exp(-3 * 1.5)) / (1 + math.exp(1.5))) / 3
-    with ledger._reader() as (reader, state):
-        total = reader.total(state.accounts[0])
+    total = ledger._read(None, lambda reader: reader.total(reader.state.accounts[0]))
     assert total.divergences[0] == pytest.approx(0.18 + pure, rel=1e-9)
 
 

@@ -1,8 +1,8 @@
 """How much of a budget a ledger lets be used, and what a `spend` costs.
 
-    python benchmarks/ledger_spend.py                  # all tables; a few minutes
-    python benchmarks/ledger_spend.py steps mixed drawn cost   # some of them
-    python benchmarks/ledger_spend.py --write          # also into docs/benchmarks/ledger.md
+    python benchmarks/ledgers/spend.py                  # all tables; a few minutes
+    python benchmarks/ledgers/spend.py steps mixed drawn cost   # some of them
+    python benchmarks/ledgers/spend.py --write          # also into docs/benchmarks/ledger.md
 
 Steps: how many releases of one event `ledger.steps` hands out, over how many the certified
 privacy-loss distribution allows for a schedule fixed in advance at the whole of delta.
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from results_file import provenance
 
@@ -35,7 +35,7 @@ from dpcheck.ledger.pricing.filters import RenyiFilter, gaussian_order
 from dpcheck.ledger.pricing.loop import most_within
 from dpcheck.ledger.pricing.mixture import one_order
 
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks" / "ledger.md"
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks" / "ledger.md"
 SEED = 20261116
 
 
@@ -307,7 +307,7 @@ def keep(name: str, table: list[str]) -> None:
 
 HEAD = """# The ledger, measured
 
-By `python benchmarks/ledger_spend.py --write`. CPU seconds, made while other work ran on the machine."""
+By `python benchmarks/ledgers/spend.py --write`. CPU seconds, made while other work ran on the machine."""
 
 
 def main() -> None:

@@ -1,99 +1,59 @@
-"""The entries of a ledger's journal: each says how it changes the state, and how it is written."""
+"""What is declared: datasets, splits, overlaps, plans, and how delta is divided."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import lru_cache
-from typing import ClassVar, Protocol, TypeVar, cast
+from typing import ClassVar, cast
 
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import DpcheckError, LedgerBroken
 from dpcheck.core.events.event import Event
-from dpcheck.core.events.serialize import from_dict, to_dict
+from dpcheck.core.events.serialize import from_dict
 from dpcheck.ledger.account import Batch
+from dpcheck.ledger.populations.accounts import PopulationSpec
 from dpcheck.ledger.pricing.allocation import Allocation
 from dpcheck.ledger.pricing.certificate import Certificate
 from dpcheck.ledger.pricing.deferral import Pairs
 from dpcheck.ledger.pricing.loop import kinds
 from dpcheck.ledger.provenance import SplitKind
 from dpcheck.ledger.state import DatasetSpec, PlanState, State
+from dpcheck.ledger.storage.entries.entry import (
+    READERS,
+    dataset_of,
+    event_fields,
+    now,
+    readable,
+)
+from dpcheck.ledger.storage.seals import Fields
 
-Fields = dict[str, object]
 _OPEN = "shares, order open"
 _SHARES = ("planned", "failing", "odometer", "loop", "filter")
-
-
-class Entry(Protocol):
-    """One line of a journal."""
-
-    kind: ClassVar[str]
-
-    @property
-    def time(self) -> float:
-        """When it was made, in seconds since 1970."""
-
-    def apply(self, state: State) -> None:
-        """Change the state accordingly."""
-
-    def write(self) -> Fields:
-        """The entry as plain data, without its kind and time."""
-
-
-Made = TypeVar("Made", bound=Entry)
-_READERS: dict[str, Callable[[Fields, float], Entry]] = {}
-
-
-def _readable(read: Callable[[Fields, float], Made]) -> Callable[[type[Made]], type[Made]]:
-    """Register how entries of a class are read back."""
-
-    def register(cls: type[Made]) -> type[Made]:
-        _READERS[cls.kind] = read
-        return cls
-
-    return register
-
-
-def to_fields(entry: Entry) -> Fields:
-    """The whole entry as plain data."""
-    return {"kind": entry.kind, "time": round(entry.time, 3), **entry.write()}
-
-
-def from_fields(fields: Fields) -> Entry:
-    """The entry that `to_fields` wrote, or LedgerBroken."""
-    kind = fields.get("kind")
-    try:
-        return _READERS[str(kind)](fields, float(cast(float, fields["time"])))
-    except (KeyError, ValueError, TypeError, ArithmeticError, DpcheckError) as error:
-        raise LedgerBroken(
-            f"the ledger holds a {kind} that makes no sense ({error}); restore it from a backup, or "
-            "read it with the dpcheck that wrote it."
-        ) from None
-
-
-@lru_cache(maxsize=1024)
-def _written(event: Event) -> Fields:
-    return to_dict(event)
 
 
 def _budget(value: object) -> Budget | None:
     return None if value is None else Budget(*cast(list[float], value))
 
 
-def _now() -> float:
-    return time.time()
+def _whole(value: object, least: int) -> int:
+    if type(value) is not int or value < least:
+        raise ValueError(f"{value!r} is not a whole number from {least} on")
+    return value
 
 
-@_readable(
+def _text(value: object) -> str:
+    if type(value) is not str or not value:
+        raise ValueError(f"{value!r} is not a name")
+    return value
+
+
+@readable(
     lambda f, at: DatasetDeclared(
         DatasetSpec(
-            cast(str, f["name"]),
-            cast("int | None", f["rows"]),
+            _text(f["name"]),
+            None if f["rows"] is None else _whole(f["rows"], 1),
             _budget(f["budget"]),
-            cast(str, f["unit"]),
-            cast(int, f["max_rows_per_unit"]),
+            _text(f["unit"]),
+            _whole(f["max_rows_per_unit"], 1),
         ),
         at,
     )
@@ -103,12 +63,16 @@ class DatasetDeclared:
     """A new dataset."""
 
     spec: DatasetSpec
-    time: float = field(default_factory=_now)
+    time: float = field(default_factory=now)
     kind: ClassVar[str] = "dataset"
 
     def apply(self, state: State) -> None:
         """A tree of its own, and an account."""
         state.add_dataset(self.spec)
+
+    def datasets(self, state: State) -> tuple[str, ...]:  # noqa: ARG002
+        """Where it is written."""
+        return (self.spec.name,)
 
     def write(self) -> Fields:
         """As it was declared."""
@@ -122,7 +86,7 @@ class DatasetDeclared:
         }
 
 
-@_readable(
+@readable(
     lambda f, at: SplitDeclared(
         cast(str, f["path"]),
         cast(str, f["name"]),
@@ -141,12 +105,16 @@ class SplitDeclared:
     how: SplitKind
     labels: tuple[str, ...]
     rows: tuple[int | None, ...]
-    time: float = field(default_factory=_now)
+    time: float = field(default_factory=now)
     kind: ClassVar[str] = "split"
 
     def apply(self, state: State) -> None:
         """Nodes below the node."""
         state.add_split(state.nodes[self.path], self.name, self.how, self.labels, self.rows)
+
+    def datasets(self, state: State) -> tuple[str, ...]:  # noqa: ARG002
+        """Where it is written."""
+        return (dataset_of(self.path),)
 
     def write(self) -> Fields:
         """As it was declared."""
@@ -159,18 +127,22 @@ class SplitDeclared:
         }
 
 
-@_readable(lambda f, at: OverlapDeclared(tuple(cast(list[str], f["names"])), at))
+@readable(lambda f, at: OverlapDeclared(tuple(cast(list[str], f["names"])), at))
 @dataclass(frozen=True, slots=True)
 class OverlapDeclared:
     """Datasets that may share people."""
 
     names: tuple[str, ...]
-    time: float = field(default_factory=_now)
+    time: float = field(default_factory=now)
     kind: ClassVar[str] = "overlap"
 
     def apply(self, state: State) -> None:
         """Accounts of several datasets."""
         state.add_overlap(self.names)
+
+    def datasets(self, state: State) -> tuple[str, ...]:  # noqa: ARG002
+        """Where it is written."""
+        return self.names
 
     def write(self) -> Fields:
         """The datasets by name."""
@@ -204,7 +176,7 @@ def _to_choose(fixed: Certificate) -> Fields:
     return {"kind": _OPEN, **{name: [list(p) for p in pairs] for name, pairs in named.items()}}
 
 
-@_readable(
+@readable(
     lambda f, at: DeltaDivided(
         cast(str, f["account"]),
         Allocation(
@@ -223,12 +195,16 @@ class DeltaDivided:
 
     account: str
     allocation: Allocation
-    time: float = field(default_factory=_now)
+    time: float = field(default_factory=now)
     kind: ClassVar[str] = "shares"
 
     def apply(self, state: State) -> None:
         """Fixed from now on."""
         state.set_allocation(self.account, self.allocation)
+
+    def datasets(self, state: State) -> tuple[str, ...]:  # noqa: ARG002
+        """Where it is written."""
+        return (dataset_of(self.allocation.path),)
 
     def write(self) -> Fields:
         """The shares as decimals."""
@@ -236,7 +212,7 @@ class DeltaDivided:
         return {
             "account": self.account,
             "path": found.path,
-            "event": _written(found.event),
+            "event": event_fields(found.event),
             "repeats": found.repeats,
             "order": found.certificate.order,
             "epsilon": found.certificate.epsilon,
@@ -247,32 +223,10 @@ class DeltaDivided:
 
 
 # As earlier versions wrote it; they do not know the new kind, and so refuse what they cannot enforce.
-_READERS["division"] = _READERS[_OPEN] = _READERS["shares"]
+READERS["division"] = READERS[_OPEN] = READERS["shares"]
 
 
-@_readable(
-    lambda f, at: Released(cast(str, f["path"]), from_dict(f["event"]), _times(f["times"]), at)
-)
-@dataclass(frozen=True, slots=True)
-class Released:
-    """More releases of an event, counted before they are made; or fewer, given back unmade."""
-
-    path: str
-    event: Event
-    times: int
-    time: float = field(default_factory=_now)
-    kind: ClassVar[str] = "release"
-
-    def apply(self, state: State) -> None:
-        """Counts and totals."""
-        state.count(state.nodes[self.path], self.event, self.times)
-
-    def write(self) -> Fields:
-        """Where, what, how often."""
-        return {"path": self.path, "event": _written(self.event), "times": self.times}
-
-
-@_readable(
+@readable(
     lambda f, at: PlanDeclared(
         cast(str, f["name"]),
         cast(str, f["path"]),
@@ -293,23 +247,26 @@ class PlanDeclared:
     event: Event
     batch: int
     cost: Batch
-    time: float = field(default_factory=_now)
+    time: float = field(default_factory=now)
     kind: ClassVar[str] = "plan"
 
     def apply(self, state: State) -> None:
         """Paid in full."""
-        node = state.nodes[self.path]
-        state.set_batch(node.root, self.batch, self.cost)
-        state.plans[self.name] = PlanState(
-            self.name, node, self.event, self.batch, kinds(self.event)
+        plan = PlanState(
+            self.name, state.nodes[self.path], self.event, self.batch, kinds(self.event)
         )
+        state.add_plan(plan, self.cost)
+
+    def datasets(self, state: State) -> tuple[str, ...]:  # noqa: ARG002
+        """Where it is written."""
+        return (dataset_of(self.path),)
 
     def write(self) -> Fields:
         """The schedule and its cost."""
         return {
             "name": self.name,
             "path": self.path,
-            "event": _written(self.event),
+            "event": event_fields(self.event),
             "batch": self.batch,
             "epsilon": str(self.cost.epsilon),
             "delta": str(self.cost.delta),
@@ -317,30 +274,41 @@ class PlanDeclared:
         }
 
 
-@_readable(
-    lambda f, at: PlanStepped(cast(str, f["plan"]), from_dict(f["event"]), _times(f["times"]), at)
+@readable(
+    lambda f, at: PopulationDeclared(
+        PopulationSpec(
+            _text(f["name"]),
+            _whole(f["size"], 1),
+            Budget(*cast(list[float], f["budget"])),
+            f["private"] is True,
+            cast("float | None", f["order"]),
+        ),
+        at,
+    )
 )
 @dataclass(frozen=True, slots=True)
-class PlanStepped:
-    """More steps taken of a plan, or fewer."""
+class PopulationDeclared:
+    """A new population."""
 
-    plan: str
-    event: Event
-    times: int
-    time: float = field(default_factory=_now)
-    kind: ClassVar[str] = "step"
+    spec: PopulationSpec
+    time: float = field(default_factory=now)
+    kind: ClassVar[str] = "population"
 
     def apply(self, state: State) -> None:
-        """Counts only: the plan is paid for."""
-        counts = state.plans[self.plan].counts
-        counts[self.event] = counts.get(self.event, 0) + self.times
+        """Accounts, of which nothing was spent."""
+        state.add_population(self.spec)
+
+    def datasets(self, state: State) -> tuple[str, ...]:  # noqa: ARG002
+        """Where it is written."""
+        return (self.spec.name,)
 
     def write(self) -> Fields:
-        """Which plan, what, how often."""
-        return {"plan": self.plan, "event": _written(self.event), "times": self.times}
-
-
-def _times(value: object) -> int:
-    if type(value) is not int:
-        raise ValueError(f"{value!r} is not a number of releases")
-    return value
+        """As it was declared."""
+        spec = self.spec
+        return {
+            "name": spec.name,
+            "size": spec.size,
+            "budget": [spec.budget.epsilon, spec.budget.delta],
+            "private": spec.private,
+            "order": spec.order,
+        }

@@ -1,0 +1,144 @@
+"""Charging a population: whoever is meant pays, or nobody does; private accounts drop out instead."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NoReturn
+
+import numpy as np
+
+from dpcheck.core.errors import BudgetExceeded, LedgerMisuse
+from dpcheck.core.events.event import Event
+from dpcheck.ledger.declaring import refuse_look_alikes
+from dpcheck.ledger.populations.accounts import (
+    PIECE,
+    Mask,
+    Numbers,
+    PopulationSpec,
+    by_piece,
+    limit_of,
+    price_of,
+)
+from dpcheck.ledger.reserving import is_reserved
+from dpcheck.ledger.spending import Transaction
+from dpcheck.ledger.storage.entries import Charged, PopulationDeclared
+from dpcheck.ledger.storage.receipts import asked_for
+
+
+class Population:
+    """Accounts of a ledger, one for each person or bucket; charge them with `ledger.spend(..., who=)`."""
+
+    __slots__ = ("ledger", "spec")
+
+    def __init__(self, ledger: object, spec: PopulationSpec) -> None:
+        self.ledger, self.spec = ledger, spec
+
+    @property
+    def name(self) -> str:
+        """As it was declared."""
+        return self.spec.name
+
+    @property
+    def size(self) -> int:
+        """How many accounts it has."""
+        return self.spec.size
+
+    def __repr__(self) -> str:
+        kind = "private" if self.spec.private else "public"
+        return f"<Population {self.name!r}, {self.size:,} {kind} accounts>"
+
+
+class Active:
+    """Who takes part in a step of a private population. For the code that runs the step, nobody else.
+
+    Who dropped out depends on the data: neither the mask nor the number in it may be released, logged
+    or used to choose the next step.
+    """
+
+    __slots__ = ("_mask",)
+
+    def __init__(self, mask: Mask) -> None:
+        self._mask = mask
+
+    @property
+    def mask(self) -> Mask:
+        """One value for each account: whether its data may be used in this step."""
+        return self._mask
+
+    def __repr__(self) -> str:
+        return "<Active: who is in this step is private>"
+
+    def __len__(self) -> NoReturn:
+        raise LedgerMisuse("how many take part is private; use .mask inside the step.")
+
+    __bool__ = __iter__ = __reduce__ = __len__
+
+
+def declare_population(transaction: Transaction, spec: PopulationSpec) -> None:
+    """A population, unless it is known as such."""
+    state = transaction.state
+    known = state.populations.get(spec.name)
+    if spec.name in state.specs or (known is not None and known.spec != spec):
+        raise LedgerMisuse(f"{spec.name!r} was declared before, as something else.")
+    if known is not None:
+        return
+    refuse_look_alikes(transaction, spec.name)
+    transaction.write(PopulationDeclared(spec))
+
+
+def charge(
+    transaction: Transaction,
+    spec: PopulationSpec,
+    event: Event,
+    times: int,
+    meant: Numbers | None,
+    request: str | None = None,
+) -> Mask | None:
+    """Charge those who are meant. Public accounts: all or BudgetExceeded. Private ones: who takes part."""
+    people = who = None
+    if not spec.private:
+        people = spec.size if meant is None else len(meant)
+        who = None if meant is None else hashlib.sha256(meant.astype("<i8").tobytes()).hexdigest()
+    if request is not None and is_reserved(
+        transaction, request, spec.name, asked_for(event, who), times
+    ):
+        return None
+    price = price_of(spec, event, transaction.state.terms.adjacency, times)
+    limit = limit_of(spec)
+    active = np.zeros(spec.size, dtype=np.bool_) if spec.private else None
+    changed = {}
+    short = 0
+    masks = by_piece(meant, spec)
+    for number, before in transaction.storage.pieces(spec, list(masks)).items():
+        fits = masks[number] & (before <= limit - price)
+        if active is None:
+            short += int(np.count_nonzero(masks[number])) - int(np.count_nonzero(fits))
+        else:
+            active[number * PIECE : number * PIECE + len(fits)] = fits
+        changed[spec.name, number] = before + price * fits
+    if short:
+        raise BudgetExceeded(
+            f"{short:,} of the accounts that {event!r} concerns in {spec.name!r} would exceed "
+            f"{spec.budget}; nobody was charged. Leave them out: ledger.affordable(population, event, "
+            "who) says who still may.",
+            dataset=spec.name,
+            account=spec.name,
+            quantity="epsilon",
+            allowed=spec.budget.epsilon,
+        )
+    transaction.write(Charged(spec.name, event, times, people, who, request))
+    transaction.pieces.update(changed)
+    return active
+
+
+def affordable(
+    transaction: Transaction, spec: PopulationSpec, event: Event, times: int, meant: Numbers | None
+) -> Mask:
+    """Which of those who are meant could pay."""
+    price = price_of(spec, event, transaction.state.terms.adjacency, times)
+    found = np.zeros(spec.size, dtype=np.bool_)
+    masks = by_piece(meant, spec)
+    for number, before in transaction.storage.pieces(spec, list(masks)).items():
+        fits = masks[number] & (before <= limit_of(spec) - price)
+        found[number * PIECE : number * PIECE + len(fits)] = fits
+    return found

@@ -1,0 +1,1 @@
+"""Ledgers of earlier formats: read once, checked, and written anew under the same terms."""
