@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import math
 import pickle
 import sys
@@ -13,19 +12,11 @@ import numpy as np
 
 from dpcheck.auditing.outputs.encode import encode_batch, encode_runs, take, take_error
 from dpcheck.auditing.outputs.tables import Encoded
-from dpcheck.core.data import Data, Output
+from dpcheck.core.data import Data, Output, fingerprint, keeps_results
 from dpcheck.core.errors import DpcheckError, InputMutated, MechanismFailed
 from dpcheck.execution.facts import forget_entropy, watched
 from dpcheck.execution.interrupts import Interrupted, interruptible, standing_by, time_limited
 from dpcheck.execution.randomness import Seeded, seeded
-
-
-def fingerprint(data: object) -> str | None:
-    """A digest of `data`; None where it cannot be taken."""
-    try:
-        return hashlib.blake2b(pickle.dumps(data, protocol=5), digest_size=16).hexdigest()
-    except Exception:  # an object that cannot be pickled is compared no further
-        return None
 
 
 def guarded(
@@ -98,11 +89,17 @@ def _runs(
     def run() -> Output:
         try:
             with time_limited(timeout, deadline=deadline):
-                return take(function(data, rng))
+                return take(function(fresh(), rng))
         except (DpcheckError, Interrupted):
             raise
         except BaseException as error:  # sys.exit(0) must not end an audit with "passed"
             return take_error(error)
+
+    whole = pickle.dumps(data, protocol=5) if keeps_results(data) else None
+
+    def fresh() -> Data:
+        """The data as nobody has read them yet, so that no run finds what another has worked out."""
+        return data if whole is None else pickle.loads(whole)
 
     modules, start = len(sys.modules), rng.bit_generator.state
     values = [run()]

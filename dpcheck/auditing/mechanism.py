@@ -210,8 +210,8 @@ def declaration(function: object) -> Declaration:
     found = getattr(function, _AUDITED, None)
     if not isinstance(found, Declaration):
         raise NothingToAudit(
-            "this target says neither what it claims nor which datasets are neighbours; decorate "
-            "it with @dpcheck.audited(claim=..., adjacency=..., neighbours=[(D, D2)])."
+            "this function has no claim yet. Let `dpcheck init FILE.py:FUNCTION` write one, or decorate "
+            "the function with @dpcheck.audited(claim=..., adjacency=..., records=...)."
         )
     return found
 

@@ -15,8 +15,9 @@ from dpcheck.auditing.auditors.noise_scale import NoiseScaleTest
 from dpcheck.auditing.auditors.one_run import OneRun
 from dpcheck.auditing.auditors.replay import Replay
 from dpcheck.auditing.auditors.witness_search import WitnessSearch
+from dpcheck.auditing.contradictions import Ran, above, settled, without_refuted_bound
 from dpcheck.auditing.counterexample.build import Confirmed, readable
-from dpcheck.auditing.error_budget import error_budget
+from dpcheck.auditing.error_budget import ErrorBudget
 from dpcheck.auditing.evidence import (
     FEWEST_DRAWN,
     drawing_runs,
@@ -27,7 +28,7 @@ from dpcheck.auditing.evidence import (
 from dpcheck.auditing.limits import Early, Limits, Pace
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
-from dpcheck.auditing.verdicts import Evidence, decide
+from dpcheck.auditing.verdicts import Evidence, decide, named_pairs
 from dpcheck.core.audit_result import AuditEntry, Observed
 from dpcheck.core.errors import NothingToAudit, TimeLimitReached
 from dpcheck.core.evidence import RunEvidence, Spent
@@ -71,8 +72,9 @@ def audit_part(
     """
     if plan.pair_search is not None and plan.mechanism is not None:
         plan = _with_pairs(plan, plan.pair_search, limits, runner)
+    looked_at = _named(plan)
     findings: list[Finding] = []
-    left, late = limits.alpha, False
+    budget, late = ErrorBudget(limits.alpha), False
     if plan.mechanism is not None and not math.isinf(limits.deadline):
         plan = replace(plan, mechanism=replace(plan.mechanism, deadline=limits.deadline))
     many = _many_runs(plan, limits)
@@ -82,42 +84,54 @@ def audit_part(
         given = many if isinstance(auditor, Likelihood | Distinguisher) else plan
         if late or not auditor.applies(given, findings):
             continue
-        share = left * auditor.fraction
-        left -= share
+        share = budget.give(auditor.fraction)
         try:
             with until(limits.deadline):
-                findings.append(auditor.run(given, share, runner))
+                found = auditor.run(given, share, runner)
+                findings.append(settled(Ran(auditor, given, found), runner))
+            budget.book(findings[-1].spent)
             late = findings[-1].out_of_time
             if findings[-1].dependent:
                 break
+            plan, many = (_suspecting(each, findings[-1]) for each in (plan, many))
         except TimeLimitReached:
             late = True
     if late:
         note = "the time limit passed before every test was finished; this is the verdict so far"
         findings.append(_nothing_more(plan, limits, "the time limit passed", (note,)))
+        budget.book(findings[-1].spent)
     elif findings and findings[-1].dependent:
         findings.append(_nothing_more(plan, limits, "calls depend on each other", ()))
+        budget.book(findings[-1].spent)
     seen = _observations(findings)
     if not seen:
         raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
     observed, best = max(seen, key=lambda one: _weight(one[0], plan))
-    observed = replace(observed, allowed=plan.tested.at(observed.delta))
+    detectable = min(each.detectable for each, _ in seen)
+    allowed = plan.tested.at(observed.delta)
+    observed = replace(observed, allowed=allowed, detectable=detectable)
+    plan = without_refuted_bound(plan, observed)
     evidence = Evidence(
-        epsilon=plan.tested.at(observed.delta),
+        epsilon=allowed,
         observed=observed.epsilon,
-        detectable=min(each.detectable for each, _ in seen),
+        detectable=detectable,
         proved=_proved(plan, observed.delta),
         tied=_tied(plan, findings),
         tolerance=limits.tolerance,
+        suspected=plan.suspected,
+        pairs=looked_at,
     )
-    verdict = decide(evidence)
+    decision = decide(evidence)
     spent = sum(each.runs + each.learning_runs for each, _ in seen)
     witness = best.witness
-    if verdict is Verdict.VIOLATED:
+    if decision.verdict is Verdict.VIOLATED:
         witness, confirmed = _shown(plan, best, spent, limits, runner)
-        if confirmed is not None and left > 0 and best.method is not Method.REPLAY:
-            observed, line = _sharper(observed, confirmed, left)
-            findings.append(Finding(line))
+        if confirmed is not None and budget.left > 0 and best.method is not Method.REPLAY:
+            sharper, line = _sharper(observed, confirmed, budget.give(1.0))
+            budget.book(line)
+            # More than is proved is chance, or the first bound would have been a contradiction.
+            observed = observed if above(plan, sharper) else sharper
+            plan = without_refuted_bound(plan, observed)
     told = [finding.conformance for finding in findings if finding.conformance is not None]
     if plan.code_proof is not None:
         told.insert(0, plan.code_proof.how)
@@ -128,7 +142,7 @@ def audit_part(
         plan.claim,
         plan.proved,
         observed,
-        verdict,
+        decision.verdict,
         witness,
         _said_once(
             *plan.notes,
@@ -136,12 +150,28 @@ def audit_part(
             *runner.store.facts.notes(),
         ),
         told[0] if told else None,
-        spending=error_budget(limits.alpha, [finding.spent for finding in findings]),
+        spending=budget.lines,
         evidence=_pictures(plan, findings, limits, runner) if pictures and not late else None,
         cut_short=late,
         floating_point=plan.floating_point,
         event=None if plan.code_proof is None else plan.code_proof.event,
+        why=decision.why,
     )
+
+
+def _suspecting(plan: PartPlan, found: Finding) -> PartPlan:
+    """The plan with the pairs on which a loss above the claim was seen but not proved: they are tested."""
+    if not found.suspects:
+        return plan
+    pairs = [plan.pairs[number] for number in found.suspects]
+    return replace(plan, pairs=pairs, suspected=found.suspected)
+
+
+def _named(plan: PartPlan) -> str:
+    """On which pairs a part was looked at."""
+    if plan.training is not None or plan.search is not None:
+        return "the data tried"
+    return named_pairs(len(plan.pairs), plan.tried)
 
 
 def _said_once(*notes: str) -> tuple[str, ...]:
@@ -189,16 +219,15 @@ def _with_pairs(plan: PartPlan, search: PairSearch, limits: Limits, runner: Runn
     if not math.isinf(ends):
         ends = time.time() + limits.seconds_left / 3
         mechanism = replace(mechanism, deadline=ends)
+    delta = plan.tested.typical_delta
+    hunt = search.within(limits.max_runs)
     try:
         with until(ends):
-            return replace(plan, pairs=search.find(mechanism, runner, plan.tested.typical_delta))
+            found = hunt.find(mechanism, runner, delta, plan.tested.at(delta))
     except TimeLimitReached:
-        pairs = search.unsearched()
-        note = (
-            f"the search for neighbours was ended by the time limit: the first {len(pairs)} that the "
-            "description gives are audited instead"
-        )
-        return replace(plan, pairs=pairs, notes=(*plan.notes, note))
+        found = search.unsearched()
+    late = ("the search for neighbours was ended by the time limit",) if found.late else ()
+    return replace(plan, pairs=found.pairs, tried=found.tried, notes=(*plan.notes, *late))
 
 
 def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Finding]]:
@@ -239,10 +268,9 @@ def _shown(
         return found.witness, None
 
 
-def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, float, int]:
-    """What refutes most comes first; where nothing does, what could have seen most."""
-    excess = seen.epsilon - plan.tested.at(seen.delta)
-    return max(0.0, excess), -seen.detectable, excess, seen.runs
+def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, int]:
+    """What proves most comes first, and of what proves as much what could have seen most."""
+    return seen.epsilon - plan.tested.at(seen.delta), -seen.detectable, seen.runs
 
 
 def _nothing_more(plan: PartPlan, limits: Limits, why: str, notes: tuple[str, ...]) -> Finding:

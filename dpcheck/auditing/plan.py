@@ -16,11 +16,43 @@ from dpcheck.core.audit_result import Observed, Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
 from dpcheck.core.events.event import Event
+from dpcheck.core.evidence import Source
 from dpcheck.core.reference import Describes, ReferenceMechanism
 from dpcheck.core.witness import Witness
 from dpcheck.execution.runner import Runner
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseShift:
+    """One block of noise in the order it is drawn: its width, and where the neighbour lies from it.
+
+    `direction` is the unit vector along which the noise has to lie for the loss to be large; None for
+    a block that both datasets have in common. `ratio` is the largest loss.
+    """
+
+    width: int
+    direction: Array | None
+    ratio: float
+
+
+Shifts = Callable[[Pair, bool], Sequence[NoiseShift] | None]  # of a pair, backwards or not
+
+
+class LossLaw(Protocol):
+    """The law of the loss of a whole release, where single runs of the mechanism are only steps of it."""
+
+    @property
+    def label(self) -> str:
+        """The pair."""
+
+    @property
+    def source(self) -> Source:
+        """How it is known."""
+
+    def draw(self, backwards: bool, size: int, rng: np.random.Generator) -> Array:
+        """`size` losses of runs on D, or on D' where `backwards`."""
 
 
 class LossSearch(Protocol):
@@ -105,7 +137,12 @@ class PartPlan:
     many_runs: Callable[[Sequence[Data]], Mechanism | None] | None = (
         None  # the same law, made at once
     )
+    event: Event | None = None  # what the algorithm describes it releases, for its certified curve
+    law: LossLaw | None = None  # of the loss of the whole release, where runs are only steps of it
+    shifts: Shifts | None = None  # how spherical noise has to lie for a large loss, block by block
     code_proof: CodeProof | None = None  # then `proved` needs no test that ties it to the code
+    tried: int | None = None  # pairs that were tried to find `pairs`, where they were searched
+    suspected: float = 0.0  # a loss above the claim that was seen on `pairs` and not proved
     tested: AuditedClaim = field(init=False)
 
     def __post_init__(self) -> None:
@@ -141,6 +178,7 @@ def plan_part(
     pivot: Pivot,
     search: LossSearch,
     loss_runs: int,
+    shifts: Shifts | None = None,
 ) -> PartPlan:
     """The plan of a reference mechanism: proved from its event, run and weighed by its own code."""
     return PartPlan(
@@ -153,4 +191,6 @@ def plan_part(
         pivot=pivot,
         search=search,
         loss_runs=loss_runs,
+        event=model.release_event(part, data),
+        shifts=shifts,
     )

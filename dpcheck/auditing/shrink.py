@@ -1,7 +1,8 @@
 """A pair of datasets that shows a violation, made smaller while it still does.
 
-Only records both sides share are dropped or made alike, so the pair stays neighbouring and every record
-stays one the user wrote.
+Only records both sides share are dropped, so the pair stays neighbouring and every record stays one the
+user wrote. Where the number of records is public it stays as it is: a claim about six records says nothing
+about one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.auditing.pairs.forms import rows_of
+from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.data import Data
+from dpcheck.core.records import Records
 
 _ATTEMPTS = 12
 _KEPT = 0.9
@@ -26,6 +29,17 @@ def kept_loss(strongest: float, claim: float) -> float:
     4.33
     """
     return claim + _KEPT * (strongest - claim)
+
+
+def has_public_rows(adjacency: Adjacency, description: Records | None) -> bool:
+    """Whether the number of records is part of what everybody may know.
+
+    A description says so itself. Of pairs that were given, replace-one and zero-out keep the number, and
+    a function may have its noise from it.
+    """
+    if description is not None:
+        return description.rows is not None
+    return adjacency is not Adjacency.ADD_REMOVE
 
 
 def shrink_pair(pair: Pair, still_fails: Callable[[Pair], bool], attempts: int = _ATTEMPTS) -> Pair:

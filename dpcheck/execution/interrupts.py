@@ -48,10 +48,10 @@ class _Alarm:
 
 
 _ALARMS: list[_Alarm] = []  # outermost first; of the main thread alone
-# Told when somebody's code that nothing interrupts is to be ended with this process, or infinity: whoever
-# can do that from outside.
-watchers: list[Callable[[float], None]] = []
-# Seconds after its limit that a call may take to come back: so many, or as many times the longest that did.
+# Told the limit of somebody's code that is under way (or infinity), and how many seconds of its own it may
+# take after that to come back: whoever can end it with this process from outside.
+watchers: list[Callable[[float, float], None]] = []
+# These seconds: so many, or as many times the longest call that came back.
 PATIENCE, AS_EARLIER = 5.0, 2.0
 
 
@@ -215,7 +215,7 @@ class _Clock:
         foreign = bool(_ALARMS) and _ALARMS[-1].foreign
         ends = min((alarm.due for alarm in _ALARMS if alarm.fatal and foreign), default=math.inf)
         for each in watchers:
-            each(ends + max(PATIENCE, AS_EARLIER * self.longest))
+            each(ends, max(PATIENCE, AS_EARLIER * self.longest))
         due = min((alarm.due for alarm in _ALARMS if not alarm.told), default=math.inf)
         now = time.monotonic()
         if now - self.checked > _CHECKED:  # not ours yet, or the code inside has set it
@@ -230,7 +230,7 @@ class _Clock:
         signal.setitimer(signal.ITIMER_REAL, 0)
         self.rings, self.checked = math.inf, -math.inf
         for each in watchers:
-            each(math.inf)
+            each(math.inf, 0.0)
 
 
 _CLOCK = _Clock()

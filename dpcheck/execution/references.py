@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ class Reference:
         found: Any = load(self.location)
         for step in self.attribute.split("."):
             if not hasattr(found, step):
-                raise NothingToAudit(f"{self.location} has no object {self.attribute!r}.")
+                raise NothingToAudit(
+                    f"there is no {self.attribute!r} in {self.location}.{_near(step, found)}"
+                )
             found = getattr(found, step)
         return found
 
@@ -33,6 +36,25 @@ class Reference:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the object."""
         return self.load()(*arguments, **named)
+
+
+def _near(wanted: str, inside: Any) -> str:
+    """What somebody may have meant, and what else there is."""
+    names = (
+        [
+            name
+            for name, value in vars(inside).items()
+            if not name.startswith("_")
+            and callable(value)
+            and getattr(value, "__module__", None) == getattr(inside, "__name__", "")
+        ]
+        if hasattr(inside, "__dict__")
+        else []
+    )
+    close = get_close_matches(wanted, names, n=1)
+    if close:
+        return f" Did you mean {close[0]!r}?"
+    return f" It has {', '.join(names[:10])}." if names else ""
 
 
 def parse(text: str) -> Reference:

@@ -45,6 +45,7 @@ class Hint:
     kind: HintKind
     line: Line
     words: str
+    epsilon: float = 0.0  # the loss that was seen, at the claim's delta; no proof
 
     def __str__(self) -> str:
         return f"{self.line}: {self.words}"
@@ -77,6 +78,11 @@ class ReplayFinding:
     witness: Mapping[str, Value] = field(default_factory=dict)
 
     @property
+    def suspected(self) -> float:
+        """The largest loss that was seen and not proved; 0 where there is none."""
+        return max((hint.epsilon for hint in self.hints), default=0.0)
+
+    @property
     def proved(self) -> bool:
         """Whether `epsilon` is a proof rather than a guess."""
         return self.kind in (FindingKind.EXACT, FindingKind.PROVED)
@@ -97,10 +103,12 @@ class ReplayFinding:
             worst = max(self.parts, key=lambda part: max(part.forward, part.backward))
             where = f" (noise drawn at {self.lines[0]})" if self.lines else ""
             value = self.epsilon(delta).lower
-            told = "infinite" if math.isinf(value) else f"{value:.6g}"
             at = f" at delta {delta:g}" if delta else ""
+            told = f"epsilon is at least {value:.6g}{at}"
+            if math.isinf(value):
+                told = f"no finite epsilon holds{at}"
             others = f", and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
-            return f"epsilon is at least {told}{at} on {self.pair}: {worst.words}{others}{where}"
+            return f"{told} on this pair: {self.pair}. {worst.words}{others}{where}"
         if self.kind is FindingKind.EXACT:
             return f"the outputs of {self.pair} have the same law"
         if self.kind is FindingKind.PROVED:

@@ -31,8 +31,8 @@ class Guess:
     judged: int
 
     def epsilon(self, delta: float) -> float:
-        """What the loss would be; no proof."""
-        return epsilon_of(self.comparison.parts, delta)
+        """What the loss would be, less what the estimate may be off; no proof."""
+        return epsilon_of(self.comparison.parts, delta) * (1 - _CLOSE)
 
 
 def guess(observer: Observer, data: tuple[Value, Value], seed: int) -> Guess | None:

@@ -129,7 +129,8 @@ def _guessed(
         f"each of {seen.judged} outputs moved in proportion to one draw in four runs; if that is all "
         f"there is to it, epsilon is {epsilon:.6g} at delta {delta:g} (not followed, so no proof)"
     )
-    return (Hint(HintKind.ADDITIVE, line_of(run, atoms[0]) if atoms else UNKNOWN, words),)
+    line = line_of(run, atoms[0]) if atoms else UNKNOWN
+    return (Hint(HintKind.ADDITIVE, line, words, epsilon),)
 
 
 def _by_laws(

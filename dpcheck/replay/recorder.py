@@ -71,6 +71,8 @@ class Recorder:
     thread: int = field(default_factory=threading.get_ident)
     generators: list[Value] = field(default_factory=list)
     quiet: bool = False  # while a hook does what would leave a mark in the user's code
+    clock: Value = None  # what tells the time, where it was asked for
+    files: dict[str, str] = field(default_factory=dict)  # that were read, with a digest
 
     def __post_init__(self) -> None:
         self.rng = _GENERATOR(_BITS(self.seed))

@@ -24,6 +24,7 @@ from dpcheck.replay.following.functions import pick
 from dpcheck.replay.following.ufuncs import scalar_ufunc
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.recorder import Recorder
+from dpcheck.replay.sources.bystanders import REAL_CLOCKS, clock_hooks
 from dpcheck.replay.sources.generators import FollowedGenerator
 
 _SMALL = 4096
@@ -192,6 +193,12 @@ class _MathProxy(types.ModuleType):
         return function
 
 
+def _print(*values: Value, **named: Value) -> None:
+    """print(), but for followed values, which would have to become text."""
+    if not any(_holds_followed(value) for value in values):
+        builtins.print(*values, **named)
+
+
 NUMPY = _NumpyProxy()
 MATH = _MathProxy()
 _BUILTINS: dict[str, Value] = {
@@ -199,6 +206,7 @@ _BUILTINS: dict[str, Value] = {
     "int": _Int,
     "max": _extreme(builtins.max, a.maximum, 1.0),
     "min": _extreme(builtins.min, a.minimum, -1.0),
+    "print": _print,
 }
 _FUNCTIONS = {
     id(getattr(np, name)): value for name, value in NUMPY.__dict__.items() if callable(value)
@@ -228,6 +236,8 @@ def users_modules(function: Value) -> list[dict[str, Value]]:
 def _replacement(value: Value, recorder: Recorder) -> Value:
     if type(value) is np.random.Generator:
         return FollowedGenerator(recorder, 7)
+    if id(value) in REAL_CLOCKS:
+        return clock_hooks(recorder)[REAL_CLOCKS[id(value)]]
     if recorder.plain:
         return None
     if value is np:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from dpcheck.auditing.learning.events import Aim
 from dpcheck.auditing.learning.selection import Candidate, Learned, fit_batches, learn
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.power import Effort
 from dpcheck.auditing.statistics.sequential import (
     Counts,
     average_log_e,
@@ -52,7 +51,6 @@ class Distinction:
     notes: tuple[str, ...]
     out_of_time: bool = False
     separates: bool = True  # whether an event was seen to be likelier on one side at all
-    effort: Effort = field(default_factory=lambda: Effort(0, 0, 1.0))
     sample: tuple[Array, Array] | None = None  # recorded learning runs of the best pair
     earlier: tuple[Candidate, ...] = ()  # tested in another round, with less to show
 
@@ -163,7 +161,6 @@ def _and_rarer(
         notes=tuple(dict.fromkeys((*found.notes, *rarer.notes))),
         out_of_time=rarer.out_of_time,
         separates=found.separates or rarer.separates,
-        effort=max(found.effort, rarer.effort, key=lambda one: one.runs),
         earlier=rarer.candidates if better is found else found.candidates,
     )
 
@@ -232,7 +229,6 @@ def _round(
         learned.notes,
         out_of_time,
         separates(counts),
-        Effort(counts[0].runs, learned.runs, limits.alpha),
         learned.samples.get(candidates[0].pair),
     )
 

@@ -18,7 +18,6 @@ from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
-from dpcheck.auditing.power import measured
 from dpcheck.core.audit_result import Observed
 from dpcheck.core.evidence import Spent
 from dpcheck.core.method import Method
@@ -52,9 +51,9 @@ class Distinguisher:
     def run(self, plan: PartPlan, alpha: float, runner: Runner) -> Finding:
         """What telling the sides of a pair apart proves."""
         assert plan.mechanism is not None
-        limits = replace(self.limits, alpha=alpha)
+        limits = replace(self.limits, alpha=alpha, tolerance=_tolerance(plan, self.limits))
         found = distinguish(plan.mechanism, plan.pairs, plan.tested, limits, runner)
-        notes = [*found.notes, *_honest(found, plan)]
+        notes = [*found.notes, *_honest(found)]
         if plan.tested.lines is not None:
             notes.append(
                 f"the claimed curve allows epsilon {found.epsilon:.6g} at the tested delta "
@@ -86,18 +85,22 @@ class Distinguisher:
         )
 
 
-def _honest(found: Distinction, plan: PartPlan) -> list[str]:
-    """What the verdict rests on: that runs are independent, that something was told apart, power."""
+def _tolerance(plan: PartPlan, limits: Limits) -> float:
+    """How far above the claim a leak may be that is missed: less than one that was seen already."""
+    claim = plan.tested.epsilon
+    if plan.suspected <= claim:
+        return limits.tolerance
+    return min(limits.tolerance, (plan.suspected - claim) / max(claim, 0.1))
+
+
+def _honest(found: Distinction) -> list[str]:
+    """What the verdict rests on: that runs are independent, that something was told apart."""
     notes: list[str] = []
     if found.sample is not None:
         notes += dict.fromkeys(note for side in found.sample for note in signs_of_dependence(side))
     if found.lower > found.epsilon:
         return notes
-    if not found.separates:
-        return [*notes, nothing_told(found.runs)]
-    if found.sample is not None:
-        notes.append(measured(found.sample, plan.tested, found.effort))
-    return notes
+    return notes if found.separates else [*notes, nothing_told(found.runs)]
 
 
 def _witness(found: Distinction, pairs: Sequence[Pair]) -> Witness:

@@ -39,6 +39,8 @@ class Finding:
     pair: int | None = None  # the one that told most
     seen: tuple[Sequence[Encoded], Sequence[Encoded]] | None = None  # outputs on it, by side
     drawn: tuple[Mechanism, Pair] | None = None  # what to run for a picture of the witness
+    suspected: float = 0.0  # the largest loss that was seen and not proved, if above the claim
+    suspects: tuple[int, ...] = ()  # the pairs it was seen on, the worst first
 
     @property
     def method(self) -> Method:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from dpcheck.auditing.auditors.interface import Finding, refuted
@@ -98,7 +98,17 @@ class Replay:
                     notes,
                     pair=len(seen) - 1,
                 )
-        return self._tested(plan, seen, alpha, runner, calls) or Finding(spent, notes=_told(seen))
+        tested = self._tested(plan, seen, alpha, runner, calls)
+        if tested is not None and tested.refutes(plan):
+            return tested
+        # Nothing is refuted: what was attained exactly, and what was merely seen.
+        suspects = _suspects(plan, seen)
+        return replace(
+            tested or Finding(spent, notes=_told(seen)),
+            observed=_attained(plan, seen, calls),
+            suspected=max((seen[n].suspected for n in suspects), default=0.0),
+            suspects=suspects,
+        )
 
     def _tested(
         self,
@@ -182,6 +192,21 @@ def _refutation(plan: PartPlan, finding: ReplayFinding) -> tuple[float, float] |
         if epsilon > allowed:
             return epsilon, delta
     return None
+
+
+def _attained(plan: PartPlan, seen: Sequence[ReplayFinding], calls: int) -> Observed | None:
+    """The largest exact loss of all pairs; it says nothing about what else might have been caught."""
+    delta = plan.tested.delta
+    reached = max((f.epsilon(delta).lower for f in seen if f.proved), default=0.0)
+    if reached <= 0:
+        return None
+    return Observed(reached, delta, 1.0, Method.REPLAY, calls, math.inf)
+
+
+def _suspects(plan: PartPlan, seen: Sequence[ReplayFinding]) -> tuple[int, ...]:
+    """Pairs with a loss above the claim that was seen and not followed, the worst first."""
+    above = [n for n, f in enumerate(seen) if not f.proved and f.suspected > plan.tested.epsilon]
+    return tuple(sorted(above, key=lambda n: -seen[n].suspected)[:MOST_TESTED])
 
 
 def _told(findings: Sequence[ReplayFinding]) -> tuple[str, ...]:

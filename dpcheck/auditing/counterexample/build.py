@@ -22,7 +22,7 @@ from dpcheck.auditing.outputs.reader import Reader, learn_reader
 from dpcheck.auditing.outputs.tables import Encoded
 from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
-from dpcheck.auditing.shrink import shrink_pair
+from dpcheck.auditing.shrink import has_public_rows, shrink_pair
 from dpcheck.auditing.statistics.game import exact_p_value
 from dpcheck.auditing.statistics.sequential import Counts, lower_epsilon
 from dpcheck.core.data import Plain
@@ -204,6 +204,9 @@ def _shrunk(
     calls = sum(part.size for side in seen for part in side)
     cost = limits.pace.at_best().needs(2 * _ATTEMPTS * calls)
     most = max(64, calls)
+    description = None if plan.pair_search is None else plan.pair_search.description
+    if has_public_rows(plan.claim.adjacency, description):
+        return pair, seen, 0
     if cost is None or cost > min(_CHEAP, limits.seconds_left / 4) or most * _ATTEMPTS > left:
         return pair, seen, 0
     quick = replace(limits, max_runs=most)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -87,7 +87,7 @@ def candidates(description: Records, adjacency: Adjacency, most: int = 64) -> li
 
     >>> from dpcheck.core.records import number, records
     >>> [c.label for c in candidates(records(age=number(0, 120)), Adjacency.ADD_REMOVE, 2)]
-    ['age lowest, among others', 'age highest, among others']
+    ['lowest age, among ordinary records', 'highest age, among ordinary records']
     """
     found = list(islice(_distinct(_all(description, adjacency)), most))
     if not found:
@@ -119,7 +119,7 @@ def _changes(
     """The rows of the one person on both sides."""
     usual = _row(description, {})
     corners = [
-        (f"{name} {word}", {name: value})
+        (_told(name, word), {name: value})
         for name, field in description.fields
         if name != description.person
         for word, value in extremes(field)
@@ -132,47 +132,67 @@ def _changes(
         return
     if adjacency is Adjacency.ZERO_OUT:
         for label, rows in people.items():
-            yield f"{label} blanked", rows, tuple(blank_row(description, row) for row in rows)
+            yield f"{label}, blanked out", rows, tuple(blank_row(description, row) for row in rows)
         return
     for name, field in description.fields:
         own = (
-            [f"{name} {word}" for word, _ in extremes(field)] if name != description.person else []
+            [_told(name, word) for word, _ in extremes(field)] if name != description.person else []
         )
         for i, one in enumerate(own):
             for two in own[i + 1 :]:
-                yield f"{one} or {two}", people[one], people[two]
+                yield f"{one} versus {two}", people[one], people[two]
     whole = [label for label, _ in _whole_rows(description)]
     if len(whole) == 2:
-        yield "all lowest or all highest", people[whole[0]], people[whole[1]]
+        yield f"{whole[0]} versus {whole[1]}", people[whole[0]], people[whole[1]]
     for label, rows in people.items():
         yield (
-            f"{label} or usual",
+            f"{label} versus an ordinary record",
             rows,
             _person(description, dict(zip(description.names, usual, strict=True))),
         )
+
+
+def _told(name: str, word: str) -> str:
+    """A value of a column, as one would say it.
+
+    >>> _told("income", "highest"), _told("city", "'Rome'"), _told("city", "a stranger")
+    ('highest income', "city = 'Rome'", 'a city nobody else has')
+    """
+    said = {
+        "lowest": f"lowest {name}",
+        "highest": f"highest {name}",
+        "usual": f"an ordinary {name}",
+        "a stranger": f"a {name} nobody else has",
+        "empty text": f"an empty {name}",
+        "long text": f"a very long {name}",
+    }
+    return said.get(word, f"{name} = {word}")
 
 
 def _whole_rows(description: Records) -> list[tuple[str, dict[str, Any]]]:
     """All columns at their lowest, and all at their highest: correlated extremes."""
     ends = {n: extremes(f) for n, f in description.fields if n != description.person}
     return [
-        ("all lowest", {name: values[0][1] for name, values in ends.items() if values}),
-        ("all highest", {name: values[-1][1] for name, values in ends.items() if values}),
+        ("everything lowest", {name: values[0][1] for name, values in ends.items() if values}),
+        ("everything highest", {name: values[-1][1] for name, values in ends.items() if values}),
     ]
 
 
 def blank_row(description: Records, row: Row) -> Row:
     """A row whose values are blank; whose it is stays."""
     return tuple(
-        value if name == description.person else _blank(field)
+        value if name == description.person else blank(field)
         for (name, field), value in zip(description.fields, row, strict=True)
     )
 
 
-def _blank(field: Field) -> Any:
+def blank(field: Field) -> Any:
+    """The value of the null record."""
     if isinstance(field, Number):
         return 0 if field.integer else 0.0
-    return None if isinstance(field, OneOf) else ""
+    if isinstance(field, OneOf):  # a row of zeros has a 0 there, on the list or not
+        return 0 if all(isinstance(value, int | float) for value in field.values) else None
+    return ""
 
 
 def _row(description: Records, changed: dict[str, Any], place: int = 0) -> Row:
@@ -194,6 +214,11 @@ def _person(description: Records, changed: dict[str, Any]) -> tuple[Row, ...]:
     return (_row(description, owned),) * description.rows_per_person
 
 
+def person_of(description: Records, row: Row) -> tuple[Row, ...]:
+    """All rows of the one person, like this one."""
+    return _person(description, dict(zip(description.names, row, strict=True)))
+
+
 _BACKGROUNDS = 5
 
 
@@ -203,45 +228,26 @@ def _backgrounds(
     """What all others are: ordinary, nobody, copies of the record, at the lowest, at the highest."""
     size = _ROWS if description.rows is None else description.rows - len(person)
     others = tuple(_row(description, {}, place) for place in range(max(0, size)))
-    yield "among others", others
+    yield "among ordinary records", others
     if description.rows is None:
         yield "alone", ()
     yield (
-        "among its copies",
-        tuple(_as_other(description, person[0], i) for i in range(max(0, size))),
+        "among copies of it",
+        tuple(as_other(description, person[0], i) for i in range(max(0, size))),
     )
     for label, changed in _whole_rows(description):
-        yield f"among {label}", tuple(_row(description, changed, i) for i in range(max(0, size)))
+        yield (
+            f"among records with {label}",
+            tuple(_row(description, changed, i) for i in range(max(0, size))),
+        )
 
 
-def _as_other(description: Records, row: Row, place: int) -> Row:
+def as_other(description: Records, row: Row, place: int) -> Row:
+    """The row as that of somebody else."""
     if description.person is None:
         return row
     at = description.names.index(description.person)
     return (*row[:at], _owner(place), *row[at + 1 :])
-
-
-def mutated(candidate: Candidate, description: Records) -> Iterator[Candidate]:
-    """Candidates one step away: one value of the person's rows, or what the others are."""
-    for side in ("first", "second"):
-        rows = getattr(candidate, side)
-        if not rows:
-            continue
-        for place, (name, field) in enumerate(description.fields):
-            if name == description.person:
-                continue
-            for word, value in [*extremes(field), ("usual", ordinary(field))]:
-                row = (*rows[0][:place], value, *rows[0][place + 1 :])
-                label = f"{candidate.label}; {name} {word} in the {side}"
-                changed = (row,) * len(rows)
-                yield (
-                    replace(candidate, first=changed, label=label)
-                    if side == "first"
-                    else replace(candidate, second=changed, label=label)
-                )
-    if candidate.first:
-        for name, shared in _backgrounds(description, candidate.first):
-            yield replace(candidate, shared=shared, label=f"{candidate.label}; {name}")
 
 
 def fits(field: Field, value: Any) -> bool:

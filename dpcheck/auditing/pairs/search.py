@@ -1,14 +1,14 @@
-"""From candidates to the pair worth auditing: halve, improve, shrink, all on learning runs.
+"""From descriptions to the pairs worth auditing: plain ones first, then people of several kinds.
 
-The audit tests the chosen pair on fresh runs, so that nothing done here costs confidence.
+Pairs are rated by exact losses where noise can be followed, by how far the same draws are moved, and by
+runs on both sides. The audit tests the chosen pairs on fresh runs, so that nothing here costs confidence.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,10 +16,13 @@ from dpcheck.auditing.mechanism import Mechanism, Pair, SingleCall
 from dpcheck.auditing.outputs.reader import learn_reader
 from dpcheck.auditing.outputs.summaries import separation
 from dpcheck.auditing.outputs.tables import Encoded
-from dpcheck.auditing.pairs.candidates import Candidate, candidates, mutated
+from dpcheck.auditing.pairs.candidates import Candidate, candidates
+from dpcheck.auditing.pairs.constants import constants_of
+from dpcheck.auditing.pairs.coupling import coupled_batch
+from dpcheck.auditing.pairs.crowds import Breeder, Crowd
 from dpcheck.auditing.pairs.forms import Form
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.errors import MechanismFailed, RunTimedOut
+from dpcheck.core.errors import MechanismFailed, RunTimedOut, TimeLimitReached
 from dpcheck.core.records import Records
 from dpcheck.execution.interrupts import interruptible, time_limited
 from dpcheck.execution.runner import Runner
@@ -27,136 +30,243 @@ from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
 from dpcheck.replay import Scorer
 
-_FIRST_LOOK = 24  # runs a side on every candidate
+_FIRST_LOOK = 24  # runs a side on every pair that is compared by runs
 _LAST_MEASURE = 192  # and on those that are left
-_STEPS, _NEAR = 2, 12  # rounds of improvement, and candidates nearby that each of them tries
+_BY_RUNS = 12  # pairs that are compared by runs
 _KEPT = 2  # pairs that are audited
-_UNSEARCHED = 12  # and where there is no time to search
+_UNRATED = 12  # and where there was no time to rate any
+_ROUND = 64  # crowds a round
+_PARENTS = 12  # the best so far, from which the next round is bred
+_FOLLOWED = 6  # of a round, whose noise is followed
+_FEWEST = 2  # rounds
+_RUNS_A_ROUND = 400  # that an audit must be allowed
+_WORTH = 120.0  # seconds that rounds of slow calls may take together
 _HARMLESS = 1e-3  # a loss not worth a look
 _INFINITE, _TAIL = 1e6, 1e-6  # infinite losses are compared at this delta
 _SECONDS = 10.0  # in which both sides of a pair must be followed
 
 
 @dataclass(frozen=True, slots=True)
+class FoundPairs:
+    """The pairs worth auditing, and how many were tried to find them; `late` where time ran out."""
+
+    pairs: list[Pair]
+    tried: int
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PairSearch:
-    """Searches the pairs of a description on which a mechanism's outputs differ most."""
+    """Searches the pairs of a description on which a mechanism's outputs differ most.
+
+    `most` plain pairs are tried, and `rounds` rounds of crowds.
+    """
 
     description: Records
     adjacency: Adjacency
     form: Form
     most: int = 64
+    rounds: int = 24
 
-    def find(self, mechanism: Mechanism, runner: Runner, delta: float = 0.0) -> list[Pair]:
-        """The most promising pairs, shrunk: by exact losses at `delta` where noise can be followed.
+    def find(
+        self,
+        mechanism: Mechanism,
+        runner: Runner,
+        delta: float = 0.0,
+        claim: float = math.inf,
+    ) -> FoundPairs:
+        """The most promising pairs, shrunk; it ends where one has an exact loss above `claim` at `delta`.
 
-        Following takes two calls a pair. Where it does not get to the end, runs on both sides decide.
+        At a time limit the best pairs so far are given.
         """
-        runner = runner.within("pairs")
-        listed = candidates(self.description, self.adjacency, self.most)
-        measures: list[_Measure] = [_ByRuns(self, mechanism, runner)]
-        if not mechanism.is_outside:
-            measures.insert(0, _ByLosses(self, mechanism, runner, delta=delta))
-        first: list[Candidate] = []
-        second: list[Candidate] = []
-        left = listed
-        for measure in measures:
-            best, left = measure.best(left)
-            first += [self._improved(one, measure) for one in best[:1]]
-            second += best[1:]
-        kept = (first + second or listed)[:_KEPT]
-        return [one.pair(self.description, self.form) for one in kept]
+        hunt = _Hunt(self, mechanism, runner.within("pairs"), delta, claim)
+        late = False
+        try:
+            hunt.plain()
+            if not mechanism.is_outside:
+                hunt.crowds()
+            hunt.choose()
+        except TimeLimitReached:
+            late = True
+        kept = hunt.kept()
+        return FoundPairs([self.pair(one) for one in kept], len(hunt.tried), late)
 
-    def unsearched(self) -> list[Pair]:
-        """The first candidates, for when there is no time to run them."""
-        listed = candidates(self.description, self.adjacency, _UNSEARCHED)
-        return [one.pair(self.description, self.form) for one in listed]
+    def unsearched(self) -> FoundPairs:
+        """The first plain pairs, for when there is no time at all."""
+        listed = candidates(self.description, self.adjacency, _UNRATED)
+        return FoundPairs([self.pair(one) for one in listed], len(listed), late=True)
 
-    def _improved(self, best: Candidate, measure: _Measure) -> Candidate:
-        """A better pair nearby, with as few others as it needs."""
-        height = measure.at([best], _LAST_MEASURE)[0]
-        for _ in range(_STEPS):
-            near = list(islice(mutated(best, self.description), 4 * _NEAR))[:: max(1, _NEAR // 4)]
-            near = [one for one in near if repr(one.first) != repr(one.second)]
-            heights = measure.at(near, _LAST_MEASURE)
-            if not near or max(heights) <= 1.05 * height:
-                break
-            place = int(np.argmax(heights))
-            best, height = near[place], heights[place]
-        return _shrunk(best, lambda one: measure.at([one], _LAST_MEASURE)[0] >= 0.9 * height, self)
+    def within(self, max_runs: int | None) -> PairSearch:
+        """The search for an audit of at most so many runs."""
+        if max_runs is None:
+            return self
+        return replace(self, rounds=min(self.rounds, max(_FEWEST, max_runs // _RUNS_A_ROUND)))
 
+    def rounds_for(self, seconds: float) -> int:
+        """Rounds worth their time where a call takes so long."""
+        return max(_FEWEST, min(self.rounds, int(_WORTH / (3 * _ROUND * max(seconds, 1e-9)))))
 
-def _shrunk(best: Candidate, keeps: Callable[[Candidate], bool], search: PairSearch) -> Candidate:
-    """The candidate with as few others as the finding needs."""
-    if search.description.rows is not None:
-        return best  # the number of rows is public
-    for size in (0, 1, 2, 4):
-        smaller = replace(best, shared=best.shared[:size])
-        if size < len(best.shared) and keeps(smaller):
-            return replace(smaller, label=f"{best.label}, shrunk to {size} others")
-    return best
+    def pair(self, candidate: Candidate) -> Pair:
+        """The two datasets of a candidate."""
+        return candidate.pair(self.description, self.form)
 
 
 @dataclass(slots=True)
-class _Measure:
-    """Says how far apart the outputs of candidates are; every measurement has seeds of its own."""
+class _Rated:
+    """A candidate and what is known of it: its exact loss (-1: not followed), how far draws are moved."""
+
+    candidate: Candidate
+    crowd: Crowd | None = None
+    loss: float = -1.0
+    moved: float = -1.0
+
+
+@dataclass(slots=True)
+class _Hunt:
+    """The search so far."""
 
     search: PairSearch
     mechanism: Mechanism
     runner: Runner
-    _measured: int = 0
+    delta: float
+    claim: float
+    tried: dict[str, _Rated] = field(default_factory=dict)
+    chosen: list[Candidate] = field(default_factory=list)
+    quickest: float = 0.0  # seconds of a call; what a busy machine adds to others is not their own
+    _stages: int = 0
 
-    def best(self, listed: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-        """The most promising, best first, and those it cannot judge."""
-        raise NotImplementedError
+    def plain(self) -> None:
+        """The plain pairs, each followed where that is possible."""
+        listed = candidates(self.search.description, self.search.adjacency, self.search.most)
+        rated = [_Rated(each) for each in listed]
+        for each in rated:
+            self.tried[_key(each.candidate)] = each
+        if self.mechanism.is_outside:
+            return
+        self._follow(rated)
+        if not self._is_enough():
+            self._couple(rated)
 
-    def at(self, listed: Sequence[Candidate], runs: int) -> list[float]:
-        """How far apart the sides of each candidate are; -1 where nothing can be said."""
-        raise NotImplementedError
-
-    def _batch(self, candidate: Candidate, measure: Callable[..., Arrays], extra: float) -> Arrays:
-        pair = candidate.pair(self.search.description, self.search.form)
-        stage = f"{type(self).__name__}-{self._measured}"
-        self._measured += 1
-        (batch,) = self.runner.batches(
-            stage, range(1), measure, self.mechanism, pair.first, pair.second, extra
+    def crowds(self) -> None:
+        """People of several kinds: at random first, then bred from the best."""
+        numbers, texts = constants_of(self.mechanism.function)
+        seed = self.runner.seeds("crowds", 0)
+        breeder = Breeder(
+            self.search.description, self.search.adjacency, numbers, texts, generator(seed)
         )
-        return batch
+        for number in range(self.search.rounds):
+            if self._is_enough() or number >= self.search.rounds_for(self.quickest):
+                return
+            fresh = self._bred(breeder, share=0.0 if number < 4 else 0.6)
+            if not fresh:
+                return
+            self._couple(fresh)
+            likely = sorted(fresh, key=lambda one: -one.moved)[:_FOLLOWED]
+            self._follow([one for one in likely if one.moved > 0])
 
+    def _bred(self, breeder: Breeder, share: float) -> list[_Rated]:
+        """A round of crowds that were not tried yet, so many of them from the best."""
+        parents = [one.crowd for one in self._ranked() if one.crowd is not None][:_PARENTS]
+        fresh: list[_Rated] = []
+        for _ in range(4 * _ROUND):
+            crowd = breeder.random()
+            if parents and breeder.rng.random() < share:
+                one, two = (parents[int(i)] for i in breeder.rng.integers(len(parents), size=2))
+                crowd = (
+                    breeder.near(one) if breeder.rng.random() < 0.8 else breeder.crossed(one, two)
+                )
+            candidate = crowd.candidate(self.search.description)
+            key = _key(candidate)
+            if key in self.tried or repr(candidate.first) == repr(candidate.second):
+                continue
+            self.tried[key] = _Rated(candidate, crowd)
+            fresh.append(self.tried[key])
+            if len(fresh) == _ROUND:
+                break
+        return fresh
 
-@dataclass(slots=True)
-class _ByRuns(_Measure):
-    """Runs candidates, those that stay ahead more and more often."""
+    def _ranked(self) -> list[_Rated]:
+        """The best first: by exact loss, then by how far the same draws are moved."""
+        return sorted(self.tried.values(), key=lambda one: (-one.loss, -one.moved))
 
-    def best(self, listed: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-        left, runs = list(listed), _FIRST_LOOK
+    def _is_enough(self) -> bool:
+        return any(one.loss > self.claim for one in self.tried.values())
+
+    def choose(self) -> None:
+        """The pairs to audit: of exact losses the largest; of the others the best by runs."""
+        best = [one.candidate for one in self._ranked() if one.loss > _HARMLESS][:1]
+        self.chosen = [self._shrunk(one, self._loss) for one in best]
+        if self._is_enough():
+            return
+        others = [one for one in self._ranked() if one.loss < 0]
+        others.sort(key=lambda one: -one.moved)
+        left = [one.candidate for one in others[: _BY_RUNS if best else 4 * _BY_RUNS]]
+        runs = _FIRST_LOOK
         while len(left) > _KEPT:
-            found = self.at(left, runs)
+            found = [self._apart(one, runs) for one in left]
             order = sorted(range(len(left)), key=lambda i: -found[i])
             left = [left[i] for i in order[: max(_KEPT, len(left) // 3)]]
             runs = min(_LAST_MEASURE, 2 * runs)
-        return left, []
+        if left:
+            left[0] = self._shrunk(left[0], lambda one: self._apart(one, _LAST_MEASURE))
+        second = [one.candidate for one in self._ranked() if one.loss > _HARMLESS][1:2]
+        self.chosen += left + second
 
-    def at(self, listed: Sequence[Candidate], runs: int) -> list[float]:
-        self.runner.progress.stage(f"{self.runner.prefix}: trying {len(listed)} pairs")
-        return [float(self._batch(one, apart_batch, runs)["apart"][0]) for one in listed]
+    def kept(self) -> list[Candidate]:
+        """What was chosen, or what seems best so far; of pairs nobody could rate, some more."""
+        if self.chosen:
+            return self.chosen[:_KEPT]
+        rated = any(one.loss >= 0 or one.moved >= 0 for one in self.tried.values())
+        return [one.candidate for one in self._ranked()][: _KEPT if rated else _UNRATED]
+
+    def _shrunk(self, best: Candidate, height: Callable[[Candidate], float]) -> Candidate:
+        """The candidate with as few others as the finding needs."""
+        if self.search.description.rows is not None:
+            return best  # the number of rows is public
+        reached = height(best)
+        for size in (0, 1, 2, 4):
+            smaller = replace(best, shared=best.shared[:size])
+            if size < len(best.shared) and height(smaller) >= 0.9 * reached:
+                left = {0: "alone", 1: "with 1 other record"}.get(
+                    size, f"with {size} other records"
+                )
+                return replace(smaller, label=f"{best.label} (reduced: {left})")
+        return best
+
+    def _loss(self, candidate: Candidate) -> float:
+        one = _Rated(candidate)
+        self._follow([one])
+        return one.loss
+
+    def _follow(self, rated: Sequence[_Rated]) -> None:
+        """Two calls a pair: the exact loss at delta, if both sides are followed."""
+        self.runner.progress.stage(f"{self.runner.prefix}: following {len(rated)} pairs")
+        for one in rated:
+            pair = self.search.pair(one.candidate)
+            found = self._batch(followed_batch, pair.first, pair.second, self.delta)
+            one.loss = float(found["score"][0]) if found["followed"][0] else -1.0
+
+    def _couple(self, rated: Sequence[_Rated]) -> None:
+        self.runner.progress.stage(f"{self.runner.prefix}: {len(self.tried):,} pairs tried")
+        found = self._batch(coupled_batch, [self.search.pair(one.candidate) for one in rated])
+        self.quickest = float(found["quickest"][0])
+        for one, moved in zip(rated, found["score"], strict=True):
+            one.moved = float(moved)
+
+    def _apart(self, candidate: Candidate, runs: int) -> float:
+        """How far apart the outputs are on so many runs; -1 where nothing can be said."""
+        pair = self.search.pair(candidate)
+        return float(self._batch(apart_batch, pair.first, pair.second, runs)["apart"][0])
+
+    def _batch(self, measure: Callable[..., Arrays], *arguments: object) -> Arrays:
+        stage = f"{measure.__name__}-{self._stages}"
+        self._stages += 1
+        (batch,) = self.runner.batches(stage, range(1), measure, self.mechanism, *arguments)
+        return batch
 
 
-@dataclass(slots=True)
-class _ByLosses(_Measure):
-    """Follows the noise: two calls a candidate give its loss at `delta`."""
-
-    delta: float = 0.0
-
-    def best(self, listed: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-        heights = self.at(listed, 1)
-        order = sorted(range(len(listed)), key=lambda i: -heights[i])
-        followed = [listed[i] for i in order if heights[i] > _HARMLESS][:_KEPT]
-        return followed, [one for one, h in zip(listed, heights, strict=True) if h < 0]
-
-    def at(self, listed: Sequence[Candidate], runs: int) -> list[float]:  # noqa: ARG002 - interface
-        self.runner.progress.stage(f"{self.runner.prefix}: following {len(listed)} pairs")
-        found = [self._batch(one, followed_batch, self.delta) for one in listed]
-        return [float(one["score"][0]) if one["followed"][0] else -1.0 for one in found]
+def _key(candidate: Candidate) -> str:
+    return repr((candidate.shared, candidate.first, candidate.second))
 
 
 def followed_batch(

@@ -166,9 +166,7 @@ def _sampler(step: Step, rng: np.random.Generator) -> list[Checked]:
         repeated |= len(unique) < len(drawn)
         counts[unique] += 1
     rate, rows = step.sampling_rate, step.rows
-    remedy = (
-        "include every example by a coin of its own with the accounted rate (Poisson sampling)."
-    )
+    remedy = "include each example independently, with the accounted rate (Poisson sampling)."
     high = int(np.argmax(counts))
     observed = f"Rates over {_DRAWS} batches: {counts.mean() / _DRAWS:.4g} on average"
     too_often = binom.sf(counts[high] - 1, _DRAWS, rate) < ALPHA / rows
@@ -179,7 +177,7 @@ def _sampler(step: Step, rng: np.random.Generator) -> list[Checked]:
         rates = Checked("sampling rate", Outcome.VIOLATED, text, remedy)
     spread = float(np.var(sizes, ddof=1))
     expected = rows * rate * (1 - rate)
-    text = f"Batch sizes have variance {spread:.4g}; coins of their own give {expected:.4g}."
+    text = f"Batch sizes have variance {spread:.4g}; independent coins would give {expected:.4g}."
     poisson = Checked("Poisson sampling", Outcome.FINE, text)
     if repeated:
         text = "An example was twice in one batch."

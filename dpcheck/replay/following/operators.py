@@ -95,7 +95,7 @@ class Operators:
         return RULES.combine(operator.xor, other, self)
 
     def __invert__(self) -> Value:
-        return RULES.apply(operator.invert, self)
+        return RULES.apply(np.invert, self)
 
     def __neg__(self) -> Value:
         return RULES.apply(operator.neg, self)

@@ -118,7 +118,38 @@ def _shrunk(loss: Loss) -> Loss:
         return GaussianLoss(float(f"{loss.mu * (1 - RELATIVE):.12g}") * (1 - RELATIVE))
     if isinstance(loss, LaplaceLoss):
         return LaplaceLoss(float(f"{loss.ratio * (1 - RELATIVE):.12g}") * (1 - RELATIVE))
-    return loss
+    return _narrowed(loss) if isinstance(loss, FiniteLoss) else loss
+
+
+def _narrowed(loss: FiniteLoss) -> FiniteLoss:
+    """A pair that every pair of tables contains whose masses are those of `loss` within RELATIVE.
+
+    Outcomes likelier under P keep their least p and their most q, those likelier under Q the other way
+    around, and what is left is one outcome of equal mass on both sides. The larger of the two excesses
+    is lowered to the smaller one, so that this is possible. For every epsilon >= 0 and in both
+    directions the sum of (p - e^epsilon q)+ is then at most the true one, term by term, so that the
+    pair is a garbling of the true one (Blackwell).
+    """
+    less, more = 1 - RELATIVE, 1 + RELATIVE
+    ahead = [
+        (a * less, b * more) for a, b in zip(loss.p, loss.q, strict=True) if a * less > b * more
+    ]
+    behind = [
+        (a * more, b * less) for a, b in zip(loss.p, loss.q, strict=True) if b * less > a * more
+    ]
+    gained, lost = math.fsum(a - b for a, b in ahead), math.fsum(b - a for a, b in behind)
+    excess = min(gained, lost)
+    if excess <= 0:
+        return FiniteLoss((1.0,), (1.0,))
+    ahead = [(b + (a - b) * (excess / gained), b) for a, b in ahead]
+    behind = [(a, a + (b - a) * (excess / lost)) for a, b in behind]
+    kept = [*ahead, *behind]
+    # Multiplied by less than 1, a garbling too, where rounding outward left more than 1.
+    total = max(math.fsum(a for a, _ in kept), math.fsum(b for _, b in kept), less)
+    shrink = less / total
+    kept = [(a * shrink, b * shrink) for a, b in kept]
+    rest = max(0.0, 1 - max(math.fsum(a for a, _ in kept), math.fsum(b for _, b in kept)))
+    return FiniteLoss((*(a for a, _ in kept), rest), (*(b for _, b in kept), rest))
 
 
 __all__ = ["NOTHING", "Part", "epsilon_of", "finite_part", "revealed"]

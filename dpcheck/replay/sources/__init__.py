@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 
 from dpcheck.replay.recorder import Recorder
 from dpcheck.replay.sources import (  # noqa: F401 - each registers itself
+    bystanders,
     diffprivlib_samplers,
     generators,
     jax_random,

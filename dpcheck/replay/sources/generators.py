@@ -271,7 +271,13 @@ _KINDS = (_REAL, np.random.RandomState)
 
 def living_generators() -> list[Value]:
     """Every generator somebody holds now; one that moves in a run was used unseen."""
-    return [found for found in gc.get_objects() if type(found) in _KINDS]
+    everything = gc.get_objects()
+    try:
+        return [found for found in everything if type(found) in _KINDS]
+    finally:
+        # Should a time limit ring in here, its traceback must not hold every object: Python refuses to
+        # finish a tuple that somebody else holds.
+        everything.clear()
 
 
 def state_of(generator: Value) -> bytes:

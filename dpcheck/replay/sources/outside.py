@@ -24,6 +24,7 @@ from dpcheck.replay.sources.known_modules import (
     IDENTITIES,
     TODAY,
 )
+from dpcheck.replay.sources.profiling import give_back
 
 _OWN = str(Path(__file__).parent.parent)
 
@@ -47,7 +48,7 @@ class Outside(Source):
         """Stop watching."""
         with self.recorder.quietly():
             replaced = sys.getprofile() is not self._installed
-            sys.setprofile(self._before)
+            give_back(self._before)
         if replaced:
             self.recorder.mark(MarkKind.NATIVE, "the profile function was replaced")
         super().remove()

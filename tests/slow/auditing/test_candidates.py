@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from dpcheck.auditing.mechanism import Mechanism
-from dpcheck.auditing.pairs.candidates import candidates, extremes, fits, mutated
+from dpcheck.auditing.pairs.candidates import candidates, extremes, fits
 from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import Form, build, rows_of
 from dpcheck.auditing.pairs.inference import infer_records
@@ -68,7 +68,13 @@ def test_the_values_that_break_things_are_among_them():
     assert any(isinstance(v, float) and math.isnan(v) for v in values)
     assert any(isinstance(v, str) and len(v) == 1000 for v in values)
     labels = " ".join(c.label for c in candidates(PEOPLE, Adjacency.ADD_REMOVE, 500))
-    for words in ("alone", "among its copies", "among all highest", "NaN", "a stranger"):
+    for words in (
+        "alone",
+        "among copies of it",
+        "with everything highest",
+        "NaN",
+        "nobody else has",
+    ):
         assert words in labels
 
 
@@ -78,8 +84,6 @@ def test_bounds_are_kept():
     assert not fits(number(0, 1), math.nan)
     assert not fits(one_of("A"), "B")
     assert not fits(text(3), "long")
-    for step in mutated(candidates(PEOPLE, Adjacency.REPLACE_ONE)[0], PEOPLE):
-        assert all(fits(f, v) for (_, f), v in zip(PEOPLE.fields, step.first[0], strict=True))
 
 
 def test_a_description_of_one_record_only_is_refused():
@@ -106,8 +110,9 @@ def test_arrays_are_of_numbers():
         build([("A",)], records(x=one_of("A")), Form.ARRAY)
 
 
-def search(function, description, adjacency, form=Form.DICTS):
-    return PairSearch(description, adjacency, form).find(Mechanism(function), Runner())
+def search(function, description, adjacency, form=Form.DICTS, **options):
+    found = PairSearch(description, adjacency, form).find(Mechanism(function), Runner(), **options)
+    return found.pairs
 
 
 def test_the_search_finds_the_column_that_leaks():
@@ -121,7 +126,6 @@ def test_the_search_finds_the_column_that_leaks():
     description = records(age=number(0, 120, integer=True), weight=number(0, 300))
     pair = search(leaks_weight, description, Adjacency.ADD_REMOVE)[0]
     assert max(row["weight"] for row in pair.first) == 300.0
-    assert "weight highest" in pair.label or "all highest" in pair.label
 
 
 def test_followed_noise_takes_two_calls_a_pair():
@@ -133,7 +137,7 @@ def test_followed_noise_takes_two_calls_a_pair():
         return ages.sum() + rng.laplace(scale=50.0)
 
     description = records(age=number(0, 120, integer=True), weight=number(0, 300), rows=4)
-    pair = search(clipped_too_wide, description, Adjacency.REPLACE_ONE)[0]
+    pair = search(clipped_too_wide, description, Adjacency.REPLACE_ONE, claim=1.1)[0]
     sums = [
         np.clip([row["age"] for row in side], 0, 60).sum() for side in (pair.first, pair.second)
     ]
@@ -152,7 +156,7 @@ def test_the_search_finds_nan_and_shrinks():
     sides = [sum(math.isnan(row["weight"]) for row in side) for side in (pair.first, pair.second)]
     assert sorted(sides) == [0, 1]
     assert len(pair.first) == 1
-    assert "shrunk to 0 others" in pair.label
+    assert "reduced: alone" in pair.label
 
 
 SEARCH = """
@@ -169,7 +173,7 @@ def noisy(rows, rng):
 
 
 search = PairSearch(records(x=number(0, 1)), Adjacency.ADD_REMOVE, Form.DICTS)
-for pair in search.find(Mechanism(noisy), Runner()):
+for pair in search.find(Mechanism(noisy), Runner()).pairs:
     print(pair.label)
 """
 

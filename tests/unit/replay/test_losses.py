@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpcheck.accounting.losses import FiniteLoss
 from dpcheck.core.budget import Budget
 from dpcheck.replay import FindingKind, examine
 from dpcheck.replay.draws import Atom, Family
 from dpcheck.replay.losses.families import ABOVE, BELOW, between
-from dpcheck.replay.losses.parts import epsilon_of, finite_part
+from dpcheck.replay.losses.parts import RELATIVE, Part, _narrowed, epsilon_of, finite_part
 from dpcheck.replay.losses.shifts import shifted
 from dpcheck.replay.losses.stars import probability
 from dpcheck.replay.recorder import Constraint
@@ -288,3 +289,56 @@ def test_draws_without_a_law_here_are_hints(draw):
         return values.sum() + getattr(rng, draw)(0.5)
 
     assert examine(noisy, (ZERO, ONE)).kind is FindingKind.HINT
+
+
+def hockey_stick(p, q, epsilon):
+    return math.fsum(max(0.0, a - math.exp(epsilon) * b) for a, b in zip(p, q, strict=True))
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_a_narrowed_table_is_below_every_table_around_it(number):
+    """Both directions, at every epsilon, against tables anywhere within the doubt about masses."""
+    rng = np.random.default_rng(number)
+    size = int(rng.integers(2, 7))
+    p, q = (rng.dirichlet(np.full(size, 0.5)) for _ in range(2))
+    for masses in (p, q):
+        masses[rng.random(size) < 0.25] = 0.0
+    if p.sum() == 0 or q.sum() == 0:
+        return
+    p, q = p / p.sum(), q / q.sum()
+    narrow = _narrowed(FiniteLoss(tuple(p), tuple(q)))
+    assert math.fsum(narrow.p) == pytest.approx(1, abs=1e-15)
+    assert math.fsum(narrow.q) == pytest.approx(1, abs=1e-15)
+    for _ in range(20):
+        # A little less than all of the doubt, for the rounding of the sums below.
+        doubt = 0.99 * RELATIVE * rng.choice([-1.0, 1.0], (2, size))
+        one, two = p * (1 + doubt[0]), q * (1 + doubt[1])
+        for epsilon in (0.0, 0.1, 0.7, 1.5, 4.0, 20.0):
+            assert hockey_stick(narrow.p, narrow.q, epsilon) <= hockey_stick(one, two, epsilon)
+            assert hockey_stick(narrow.q, narrow.p, epsilon) <= hockey_stick(two, one, epsilon)
+            seen = hockey_stick(narrow.p, narrow.q, epsilon)
+            assert seen >= hockey_stick(p, q, epsilon) - 1e-7
+
+
+@pytest.mark.parametrize("chance", [0.01, 0.1, 1 / 3, 0.7])
+def test_data_released_with_probability_delta(chance):
+    """With probability p the data, else Laplace noise: exactly (1, p), and infinite below that delta."""
+
+    def mixture(data, rng):
+        if rng.random() < chance:
+            return data[0]
+        return data[0] + rng.laplace(scale=1.0)
+
+    finding = examine(mixture, ([0.0], [1.0]), Budget(1.0, chance))
+    assert finding.epsilon(chance).lower <= 1.0
+    assert finding.epsilon(chance * (1 - 1e-6)).lower == math.inf
+
+
+@pytest.mark.parametrize("family", [Family.UNIFORM, Family.EXPONENTIAL])
+def test_noise_with_ends_at_exactly_its_delta(family):
+    """The mass that only one side has is delta itself: no epsilon is refuted at it."""
+    _, _, loss = shifted(Atom(family, 0), 0.25)
+    alone = 0.25 if family is Family.UNIFORM else -math.expm1(-0.25)
+    part = Part(math.inf, math.inf, loss, ("",), frozenset((0,)), "")
+    assert epsilon_of([part], alone) < math.inf
+    assert epsilon_of([part], alone * (1 - 1e-6)) == math.inf

@@ -1,0 +1,1 @@
+"""The privacy-loss distribution of real code, with bands that hold."""

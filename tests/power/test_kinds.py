@@ -1,0 +1,55 @@
+"""Leaks that show only among people of several kinds, with neighbours left to the audit."""
+
+from __future__ import annotations
+
+import pytest
+
+import dpcheck
+from dpcheck.core.verdict import Verdict
+
+from .kinds import CORPUS
+
+# A few of each room; all of them are in benchmarks/neighbours/kinds.py.
+QUICK = (
+    "order: median",
+    "order: trimmed mean",
+    "counts: small cells",
+    "counts: favourite city",
+    "ratios: weighted mean",
+    "tables: close pairs",
+)
+
+
+def audit(name, which, runs, seed=1):
+    row = CORPUS[name]
+    report = dpcheck.audit(
+        getattr(row, which),
+        epsilon=1.0,
+        records=row.records,
+        form=row.form,
+        adjacency=row.adjacency,
+        seed=seed,
+        max_runs=runs,
+    )
+    return report.entries[0]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_nine_in_ten_are_caught():
+    """About a minute, since it is a whole audit of each, the search for neighbours included."""
+    missed = [n for n in CORPUS if audit(n, "broken", 8000).verdict is not Verdict.VIOLATED]
+    assert len(missed) <= len(CORPUS) // 10, missed
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_function_as_it_should_be_is_not_accused(name):
+    entry = audit(name, "right", 1500)
+    assert entry.verdict is not Verdict.VIOLATED
+    assert "pairs tried" in entry.why
+
+
+def test_the_corpus_is_as_large_as_it_says():
+    assert len(CORPUS) >= 50
+    assert set(QUICK) <= set(CORPUS)
+    for row in CORPUS.values():
+        assert row.broken is not row.right
