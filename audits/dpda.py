@@ -39,7 +39,10 @@ AUDIT = Audit(
             OFFICE,
         ),
         favourable=Exhibit(
-            "printed-algorithm", "Algorithm 1 to the letter: the claim holds.", OFFICE
+            "printed-algorithm",
+            "Algorithm 1 to the letter, which neither trains the extractor nor shares one head: the "
+            "claim holds.",
+            OFFICE,
         ),
         others=(
             Exhibit(

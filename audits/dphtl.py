@@ -15,13 +15,20 @@ from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputGame, OutputPair
 from dpcheck.families.output.search import OutputTarget, RowDomain
 from dpcheck.mechanisms.output.rows import RowShape
-from dpcheck.session.judgement import Exhibit, Grade, Judgement
+from dpcheck.session.judgement import REPLACED, Exhibit, Grade, Judgement
+from dpcheck.session.region import Hypotheses
 from dpcheck.session.registry import Audit, AuditSetup, Parameter
 
 if TYPE_CHECKING:
     from dpcheck.mechanisms.output.model import OutputModel
 
 CLAIM = "[Wang2018] Theorem 1"
+LABELLED = Parameter(
+    "labelled_rows",
+    "ball",
+    "the set of labelled rows: norm at most 1, or [0, 1]^d",
+    ("ball", "box"),
+)
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of the source models")
 
 
@@ -31,16 +38,27 @@ def _attack(request: AuditSetup) -> Attack:
     s = request.settings
     rows, features = s["rows"], s["features"]
     lam, weight_lam = s["regularization"], s["weight_regularization"]
-    model = DPHTL(request.epsilon, lam, weight_lam, bound=s["bound"], variant=request.variant)
+    model = DPHTL(
+        request.epsilon,
+        lam,
+        weight_lam,
+        bound=s["bound"],
+        labelled_bound=s["labelled_rows"],
+        variant=request.variant,
+    )
     zeros, ones = np.zeros((rows, features)), np.ones(rows)
     # Sources release independently of each other: one stands for any.
     blank = SourcesData((Source(zeros, ones, zeros),), np.zeros((1, features)))
     source_rate, weight_rate = (block.scale.rate for block in model.blocks(blank))
-    labelled = RowDomain(RowShape.BALL, 1.0, features)
+    labelled = RowDomain(RowShape(s["labelled_rows"]), 1.0, features, labelled=True)
     unlabelled = _output.weight_domain(model, features, s["largest_row"])
 
-    def data(X: Array, extra: Array, public: Array) -> Data:
-        return SourcesData((Source(X, ones, extra),), public)
+    def data(signed: Array, extra: Array, public: Array) -> Data:
+        # Rows come times their labels; of a box they have one sign each.
+        labels = ones
+        if labelled.kind is RowShape.BOX:
+            labels = np.where((signed < 0).any(axis=1), -1.0, 1.0)
+        return SourcesData((Source(signed * labels[:, None], labels, extra),), public)
 
     def into_labelled(pair: OutputPair, release: Array) -> tuple[OutputModel, Data, Data, Array]:
         first, second, public = _output.expand(pair, labelled.sizes, rows, features)
@@ -78,6 +96,12 @@ def _replay(witness: Mapping[str, Plain]) -> float:
     return _output.search_of("dphtl", "source", request, _attack(request)).replay(witness)
 
 
+def _regions() -> Sequence[Hypotheses]:
+    from dpcheck.families.output.region import DPHTL
+
+    return DPHTL
+
+
 AUDIT = Audit(
     name="dphtl",
     summary="hypothesis transfer from private sources; the target is not protected",
@@ -91,18 +115,38 @@ AUDIT = Audit(
         REGULARIZATION,
         _output.WEIGHT_REGULARIZATION,
         _output.BOUND,
+        LABELLED,
         _output.REACH,
     ),
     replay=_replay,
+    regions=_regions,
     judgement=Judgement(
         Grade.GAP,
-        "The proof of Theorem 1 takes the weight model of DPIW as proved elsewhere. The noise "
-        "printed for it is enough for rows in the box [0, 1]^d, a condition this paper does not state.",
+        "The proof of Theorem 1 takes both models as proved elsewhere. The noise printed for the "
+        "weight model is enough for unlabelled rows in the box [0, 1]^d, that of the source model "
+        "for labelled rows of norm at most 1; this paper states neither condition, and neither "
+        "implies the other.",
         literal=Exhibit(
             "printed", "No bound on rows: the loss of the weight model grows with them."
         ),
-        favourable=Exhibit("corrected", "With rows in the box the claim holds."),
-        inferred=("rows in the box [0, 1]^d, which non-negative normalised term weights satisfy",),
+        favourable=Exhibit(
+            "corrected",
+            "With unlabelled rows in the box and labelled rows of norm at most 1 the claim holds. "
+            "Normalised term weights, as the paper uses them, satisfy both.",
+        ),
+        others=(
+            Exhibit(
+                "printed",
+                "The box alone is not enough for labelled rows: they may have norm sqrt(d), and a "
+                "flipped label moves the source model further than its noise covers.",
+                "--eps 1 --set rows=1000 --set features=100 --set regularization=0.01 "
+                "--set weight_regularization=0.01 --set labelled_rows=box --set largest_row=1",
+            ),
+        ),
+        inferred=(
+            "unlabelled rows in the box [0, 1]^d and labelled rows of norm at most 1",
+            REPLACED,
+        ),
         places=("[Wang2018] Algorithm 1 steps 1 and 2, Theorem 1 and its proof sketch",),
     ),
 )

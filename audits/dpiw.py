@@ -14,7 +14,7 @@ from dpcheck.families.output import audit as _output
 from dpcheck.families.output.audit import Array, Attack
 from dpcheck.families.output.loss import OutputPair
 from dpcheck.families.output.search import OutputTarget
-from dpcheck.session.judgement import Exhibit, Grade, Judgement
+from dpcheck.session.judgement import REPLACED, Exhibit, Grade, Judgement
 from dpcheck.session.registry import Audit, AuditSetup, Parameter
 
 if TYPE_CHECKING:
@@ -87,7 +87,10 @@ AUDIT = Audit(
                 "up to twice the sensitivity.",
             ),
         ),
-        inferred=("rows in the box [0, 1]^d, which non-negative normalised term weights satisfy",),
+        inferred=(
+            "rows in the box [0, 1]^d, which non-negative normalised term weights satisfy",
+            REPLACED,
+        ),
         places=("[Wang2018] Algorithm 2 steps 2 and 3",),
     ),
 )

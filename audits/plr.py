@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.families.objective.audit import PUBLIC_ROWS, Family, objective_audit
-from dpcheck.session.judgement import Exhibit, Grade, Judgement
+from dpcheck.session.judgement import REPLACED, Exhibit, Grade, Judgement
 
 AUDIT = objective_audit(
     Family(
@@ -24,7 +24,12 @@ AUDIT = objective_audit(
                 "as epsilon 1 costs at most 0.950615 here: line 1 takes a term for the determinant "
                 "off epsilon, and with these rows the determinant costs nothing.",
             ),
-            inferred=(PUBLIC_ROWS,),
+            inferred=(
+                PUBLIC_ROWS,
+                REPLACED,
+                "a regulariser of modulus 1, as [Guo2018] Assumption 1 says; [Yao2019] Proposition 1 "
+                "asks for a strongly convex one and names no modulus",
+            ),
             places=(
                 "[Guo2018] Algorithm 1 lines 1, 7 and 8, footnote 3, Proposition 1",
                 "[Yao2019] Algorithm 1 steps 1, 7 and 8, the text below equation 2, Proposition 1",

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from dpcheck.families.objective.audit import PUBLIC_ROWS, Family, objective_audit
+from dpcheck.families.objective.audit import (
+    HIGH,
+    IMPORTANCES,
+    LAMBDAS,
+    PUBLIC_ROWS,
+    Family,
+    objective_audit,
+)
 from dpcheck.session.judgement import Exhibit, Grade, Judgement
 
 # Where the literal reading fails.
@@ -17,6 +24,8 @@ AUDIT = objective_audit(
         sources={"data": "[Yao2019] Algorithm 3, Theorem 4"},
         grouped="groups",
         takes_center=True,
+        parameters=(IMPORTANCES, LAMBDAS, *HIGH),
+        has_region=True,
         judgement=Judgement(
             Grade.MISPRINT,
             "Step 12 prints Delta without its index; step 9 sets Delta_k, and the proof of Lemma "
@@ -32,6 +41,7 @@ AUDIT = objective_audit(
                 SMALL,
             ),
             inferred=(
+                "regularisers of modulus 1, which Theorem 4 does not ask for and appendix A.2 assumes",
                 "Delta = 0 where no step sets it, in the literal reading",
                 "groups of importance 0 are dropped: step 9 would divide 0 by 0",
                 PUBLIC_ROWS,

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from dpcheck.families.objective.audit import PUBLIC_ROWS, Family, objective_audit
-from dpcheck.session.judgement import Exhibit, Grade, Judgement
+from dpcheck.families.objective.audit import (
+    EPSILON_TARGET,
+    ETA,
+    PUBLIC_ROWS,
+    Family,
+    objective_audit,
+)
+from dpcheck.session.judgement import REPLACED, Exhibit, Grade, Judgement
 
 AUDIT = objective_audit(
     Family(
@@ -15,13 +21,14 @@ AUDIT = objective_audit(
             "source": "[Guo2018] Proposition 1 on the source",
             "target": "[Guo2018] Proposition 1 on the target",
         },
+        parameters=(ETA, EPSILON_TARGET),
         judgement=Judgement(
             Grade.HOLDS,
             "Two private regressions; each data set pays for its own. Nothing but the sign of the "
             "noise, which is PLR's misprint, needs mending.",
             literal=Exhibit("printed", "Each part holds."),
             favourable=Exhibit("printed", "Each part holds."),
-            inferred=(PUBLIC_ROWS,),
+            inferred=(PUBLIC_ROWS, REPLACED),
             places=("[Guo2018] Algorithm 2, equations 5 and 6, section 3.1",),
         ),
     )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dpcheck.mechanisms.g_dpda import GDPDA
     from dpcheck.mechanisms.objective.loss import exact_loss
     from dpcheck.mechanisms.objective.witnesses import Witness, flip, fork, fork_zero
+    from dpcheck.mechanisms.one_vs_rest import PrivateOneVsRest
     from dpcheck.mechanisms.output.bayes import bayesian_logistic, informative_prior
     from dpcheck.mechanisms.output.hypothesis_weights import hypothesis_weights
     from dpcheck.mechanisms.output.private_logistic import OutputLogistic, SignedRows
@@ -48,6 +49,7 @@ _HOME = {
     "PSTH": "pst_h",
     "PSTS": "pst_s",
     "PrivateFederatedTransfer": "private_ftl",
+    "PrivateOneVsRest": "one_vs_rest",
     "Ridge": "common.regularizers",
     "SignedRows": "output.private_logistic",
     "SimComb": "simcomb",
@@ -87,6 +89,7 @@ __all__ = [
     "MajorityVote",
     "OutputLogistic",
     "PrivateFederatedTransfer",
+    "PrivateOneVsRest",
     "Ridge",
     "SignedRows",
     "SimComb",

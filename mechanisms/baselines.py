@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.validate import positive
+from dpcheck.mechanisms.common.given import RandomState
 from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.objective.budget import noised, read_bounds, read_choices
 from dpcheck.mechanisms.objective.design import Block, ReleaseDesign
@@ -30,6 +31,7 @@ class _OnePart(TransferClassifier):
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.epsilon = epsilon
         self.regularization = regularization
@@ -40,6 +42,7 @@ class _OnePart(TransferClassifier):
         self.approximate_minima = approximate_minima
         self.tolerance = tolerance
         self.snap = snap
+        self.random_state = random_state
 
     def claimed_epsilon(self, part: str = "") -> float:  # noqa: ARG002 - one part only
         """The whole budget."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -32,7 +33,7 @@ from dpcheck.mechanisms.output.hypothesis_weights import hypothesis_weights
 from dpcheck.mechanisms.output.model import OutputModel
 from dpcheck.mechanisms.output.noise import SOLVER_SHARE, OutputBlock, Scale
 from dpcheck.mechanisms.output.private_logistic import SignedRows, source_block, source_scale
-from dpcheck.mechanisms.output.rows import Rows, clip_norm, read_rows, stack
+from dpcheck.mechanisms.output.rows import Rows, RowShape, clip_box, clip_norm, read_rows, stack
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +80,10 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
     Assumes: nobody is in both parts of a source (parallel composition), nor in two sources or the
     public rows; row counts, classes and bounds are public. The target is not protected.
 
-    `variant`, `bound` and `weight_norm_bound` are those of DPIW; labelled rows are always clipped to
-    `norm_bound`. The prior's deviation is 0 where all sources agree: see `informative_prior`.
+    `variant`, `bound` and `weight_norm_bound` are those of DPIW. Labelled rows are clipped to norm
+    `norm_bound` (labelled_bound="ball"), which the printed rate n lam eps/2 needs, or into the box
+    [0, 1]^d ("box"), where it is short by a factor of up to sqrt(d). The prior's deviation is 0
+    where all sources agree: see `informative_prior`.
     """
 
     parts: ClassVar[tuple[str, ...]] = ("source",)
@@ -93,6 +96,7 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
         *,
         norm_bound: float = 1.0,
         bound: str = "box",
+        labelled_bound: str = "ball",
         weight_norm_bound: float | None = None,
         deviation_floor: float = 0.0,
         variant: str = "corrected",
@@ -103,6 +107,7 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
         self.weight_regularization = weight_regularization
         self.norm_bound = norm_bound
         self.bound = bound
+        self.labelled_bound = labelled_bound
         self.weight_norm_bound = weight_norm_bound
         self.deviation_floor = deviation_floor
         self.variant = variant
@@ -123,7 +128,22 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
         return variant_bound(self.variant, self.bound, self.weight_norm_bound, width)
 
     def _source_scale(self, source: Source) -> Scale:
-        return source_scale(self.epsilon, source.X.shape[0], self.regularization)
+        shape = source.X.shape
+        return source_scale(
+            self.epsilon,
+            shape,
+            self.regularization,
+            longest=math.sqrt(shape[1]) if self._boxed() else 1.0,
+            printed_rate=self.variant != "corrected",
+        )
+
+    def _boxed(self) -> bool:
+        if self.labelled_bound not in (RowShape.BALL, RowShape.BOX):
+            raise InvalidParameter(
+                f"labelled_bound must be 'ball' or 'box', got {self.labelled_bound!r}.",
+                name="labelled_bound",
+            )
+        return self.labelled_bound == RowShape.BOX
 
     def _weight_scale(self, source: Source) -> Scale:
         shape = source.unlabelled.shape
@@ -145,15 +165,13 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
         return reduce(or_, events)
 
     def _blocks(self, data: SourcesData) -> list[OutputBlock]:
-        refuse_data_scaling(self.norm_bound)
-        limit = positive("norm_bound", self.norm_bound)
         bound = self.row_bound(data.public.shape[1])
         blocks = []
         for number, source in enumerate(data.sources, 1):
             scale = self._source_scale(source)
-            signed = SignedRows(source.X, source.y)
             name = f"hypothesis {number}"
-            blocks.append(source_block(name, signed, scale, self.regularization, limit))
+            X = self._scaled(source.X)
+            blocks.append(source_block(name, X, source.y, scale, self.regularization))
             scale = self._weight_scale(source)
             found = weight_model(
                 TwoSamples(source.unlabelled, data.public),
@@ -245,13 +263,17 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
         self.posterior_ = bayesian_logistic(self._scaled(rows), signs, prior)
 
     def _scaled(self, X: Rows) -> Rows:
-        return clip_norm(X, self.norm_bound) / self.norm_bound
+        if self._boxed():
+            return clip_box(X)
+        refuse_data_scaling(self.norm_bound)
+        limit = positive("norm_bound", self.norm_bound)
+        return clip_norm(X, limit) / limit
 
     # Predicting ----------------------------------------------------------------------------------
 
     @property
     def coef_(self) -> Floats:
-        """The posterior mode, for rows divided by the norm bound; shape (1, features)."""
+        """The posterior mode, for rows as they were clipped and scaled; shape (1, features)."""
         return self.posterior_.mode[None, :]
 
     def decision_function(self, X: Rows) -> Floats:

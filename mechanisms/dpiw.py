@@ -107,11 +107,12 @@ def weight_scale(
     rows, width = shape
     budget, modulus = positive("epsilon", epsilon), rows * positive("regularization", lam)
     if not printed_rate:
-        return calibrated(budget, bound.reach / modulus)
-    paper = calibrated(budget, math.sqrt(width) / modulus)
+        return calibrated(budget, bound.reach / modulus, width)
+    paper = calibrated(budget, math.sqrt(width) / modulus, width)
     apart = min(bound.reach / modulus, 4 * math.sqrt(math.log(2) / lam))
     sensitivity = apart * (1 + SOLVER_SHARE)
-    return Scale(paper.rate, OutputPerturbation(paper.rate, sensitivity), paper.distance)
+    event = OutputPerturbation(paper.rate, sensitivity, dimension=width)
+    return Scale(paper.rate, event, paper.distance)
 
 
 def weight_model(data: TwoSamples, lam: float, bound: RowBound, distance: float) -> Minimum:

@@ -64,6 +64,21 @@ class Federation:
             )
 
 
+def state_without_rows(model: BaseEstimator) -> dict[str, object]:
+    """The parameters of a model, for pickling and copying; a fitted one is refused.
+
+    A fitted model plays both parties and holds the rows, keys and networks of both.
+    """
+    if hasattr(model, "parties_"):
+        raise InvalidParameter(
+            f"a fitted {type(model).__name__} holds both parties' rows and cannot be pickled or "
+            "copied; each party saves its own files, see 'dpcheck ftl --help'.",
+            name="model",
+        )
+    state: dict[str, object] = BaseEstimator.__getstate__(model)
+    return state
+
+
 class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     """Both parties in one process; they exchange messages only.
 
@@ -90,7 +105,7 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
         tolerance: float | None = None,
         pretraining: Pretraining | None = None,
         transport: Transport = "plain",
-        key_bits: int = 1024,
+        key_bits: int = 2048,
         jobs: int = 1,
     ) -> None:
         self.hidden = hidden
@@ -105,6 +120,9 @@ class FederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn is unty
         self.transport = transport
         self.key_bits = key_bits
         self.jobs = jobs
+
+    def __getstate__(self) -> dict[str, object]:
+        return state_without_rows(self)
 
     def settings(self) -> Settings:
         """What both parties agree on."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import positive
+from dpcheck.mechanisms.common.given import RandomState
 from dpcheck.mechanisms.common.regularizers import (
     Floats,
     Regularizer,
@@ -30,7 +31,8 @@ class PLR(PrivateClassifier):
     budget by the papers' formula, "tight" by the exact epsilon: the same guarantee, less noise.
     There is no intercept: append a constant column, which is then regularised like the rest.
     Reference: [Chaudhuri2011] Algorithm 2; [Guo2018] and [Yao2019] Algorithm 1.
-    Assumes: the exact minimiser (see `gradient_norm_`), public row count, classes and norm bound.
+    Assumes: the exact minimiser (the solver stops within `tolerance` noise scales); row count,
+    classes and norm bound are public.
 
     variant="printed" is the same algorithm: the two slips of the print, the plus sign in the noise
     density and the scaling by the data's own largest norm, cannot be run or are refused.
@@ -57,6 +59,7 @@ class PLR(PrivateClassifier):
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.epsilon = epsilon
         self.regularization = regularization
@@ -70,6 +73,7 @@ class PLR(PrivateClassifier):
         self.approximate_minima = approximate_minima
         self.tolerance = tolerance
         self.snap = snap
+        self.random_state = random_state
 
     def claimed_epsilon(self, part: str = "data") -> float:  # noqa: ARG002 - one part only
         """The whole budget."""

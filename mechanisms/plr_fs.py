@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcheck.core.validate import positive
+from dpcheck.mechanisms.common.given import RandomState
 from dpcheck.mechanisms.common.regularizers import Floats, read_center
 from dpcheck.mechanisms.objective.budget import PRINTED, PerGroup, noised, printed_guo, read_choices
 from dpcheck.mechanisms.objective.design import ReleaseDesign
@@ -23,7 +24,7 @@ class PLRFS(PrivateClassifier):
     Guarantee (corrected): all K weight vectors together are epsilon-DP under replacement. Every
     record is in every block, so the blocks' costs add up; they sum to at most epsilon because sum
     q_k = 1. variant="printed" sets eps^(k) = eps at line 6, which spends sum_k F*(eps, q_k, n
-    lam_k): above epsilon when eps n lam_k < 2 q_k for some k.
+    lam_k): above epsilon when eps' > 0 (line 6 is reached) and eps n lam_k < 2 q_k for some k.
     Reference: [Guo2018] Algorithm 3; corrected as [Yao2019] Algorithm 3 step 7.
     Assumes: as PLR; groups and importances are public.
 
@@ -42,7 +43,7 @@ class PLRFS(PrivateClassifier):
         epsilon: float = 1.0,
         regularization: PerGroup = 0.01,
         *,
-        groups: GroupsSpec = 5,
+        groups: GroupsSpec | None = None,
         importances: ArrayLike | None = None,
         feature_importances: ArrayLike | None = None,
         norm_bound: PerGroup = 1.0,
@@ -54,6 +55,7 @@ class PLRFS(PrivateClassifier):
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.epsilon = epsilon
         self.regularization = regularization
@@ -69,6 +71,7 @@ class PLRFS(PrivateClassifier):
         self.approximate_minima = approximate_minima
         self.tolerance = tolerance
         self.snap = snap
+        self.random_state = random_state
 
     def claimed_epsilon(self, part: str = "data") -> float:  # noqa: ARG002 - one part only
         """The whole budget."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpcheck.core.validate import positive
+from dpcheck.mechanisms.common.given import RandomState
 from dpcheck.mechanisms.common.regularizers import Floats, share
 from dpcheck.mechanisms.objective.budget import (
     PRINTED,
@@ -39,7 +40,7 @@ class PPTLFS(TransferClassifier):
     Assumes: as PLRFS for each part. "Predicted labels" of step 4 are read as probabilities, as in
     [Yao2019] Algorithm 3 step 14.
 
-    groups=5 is PPTL-FS(R), feature_importances= PPTL-FS(W).
+    groups=5, or None, is PPTL-FS(R), feature_importances= PPTL-FS(W).
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class PPTLFS(TransferClassifier):
         regularization_source: PerGroup = 0.01,
         regularization_target: PerGroup = 0.01,
         *,
-        groups: GroupsSpec = 5,
+        groups: GroupsSpec | None = None,
         importances: ArrayLike | None = None,
         feature_importances: ArrayLike | None = None,
         eta: float = 0.0,
@@ -64,6 +65,7 @@ class PPTLFS(TransferClassifier):
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.epsilon_source = epsilon_source
         self.epsilon_target = epsilon_target
@@ -84,6 +86,7 @@ class PPTLFS(TransferClassifier):
         self.approximate_minima = approximate_minima
         self.tolerance = tolerance
         self.snap = snap
+        self.random_state = random_state
 
     def claimed_epsilon(self, part: str) -> float:
         """The part's budget."""

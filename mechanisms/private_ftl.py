@@ -32,7 +32,7 @@ from dpcheck.mechanisms.federated.protocol.private import (
     read_from_a,
     read_from_b,
 )
-from dpcheck.mechanisms.ftl import Federation
+from dpcheck.mechanisms.ftl import Federation, state_without_rows
 
 Part = Literal["a", "b"]
 
@@ -80,6 +80,9 @@ class PrivateFederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn 
         self.clip = clip
         self.gradient_weight = gradient_weight
         self.label_share = label_share
+
+    def __getstate__(self) -> dict[str, object]:
+        return state_without_rows(self)
 
     # What is released ----------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from numpy.typing import ArrayLike
 
 from dpcheck.core.validate import positive
+from dpcheck.mechanisms.common.given import RandomState
 from dpcheck.mechanisms.common.regularizers import Floats, read_center
 from dpcheck.mechanisms.objective.budget import PRINTED, PerGroup, noised, printed_yao, read_choices
 from dpcheck.mechanisms.objective.design import ReleaseDesign
@@ -32,8 +33,9 @@ class PSTF(PrivateClassifier):
     Assumes: as PLR; groups, importances and the split by index are public. Importances computed
     from the same data, such as PCA variances, are not accounted ([Yao2019] footnote 4).
 
-    groups=5 splits the features at random (PST-F(U)); feature_importances= sorts them into groups
-    with q_k the group's share (PST-F(W)); groups=[[...], ...] with importances= says it outright.
+    groups=5, which None stands for where there are as many features, splits them at random
+    (PST-F(U)); feature_importances= sorts them into groups with q_k the group's share (PST-F(W));
+    groups=[[...], ...] with importances= says it outright.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -48,7 +50,7 @@ class PSTF(PrivateClassifier):
         epsilon: float = 1.0,
         regularization: PerGroup = 0.01,
         *,
-        groups: GroupsSpec = 5,
+        groups: GroupsSpec | None = None,
         importances: ArrayLike | None = None,
         feature_importances: ArrayLike | None = None,
         high_regularization: float | None = None,
@@ -63,6 +65,7 @@ class PSTF(PrivateClassifier):
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.epsilon = epsilon
         self.regularization = regularization
@@ -81,6 +84,7 @@ class PSTF(PrivateClassifier):
         self.approximate_minima = approximate_minima
         self.tolerance = tolerance
         self.snap = snap
+        self.random_state = random_state
 
     def claimed_epsilon(self, part: str = "data") -> float:  # noqa: ARG002 - one part only
         """The whole budget."""

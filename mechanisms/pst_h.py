@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.validate import positive
+from dpcheck.mechanisms.common.given import RandomState
 from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.objective.budget import (
     PAPERS,
@@ -54,7 +55,7 @@ class PSTH(TransferClassifier):
         regularization_source: PerGroup = 0.01,
         regularization_target: PerGroup = 0.01,
         *,
-        groups: GroupsSpec = 5,
+        groups: GroupsSpec | None = None,
         importances: ArrayLike | None = None,
         feature_importances: ArrayLike | None = None,
         source_blocks: str = "plr",
@@ -69,6 +70,7 @@ class PSTH(TransferClassifier):
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.epsilon_source = epsilon_source
         self.epsilon_target = epsilon_target
@@ -89,6 +91,7 @@ class PSTH(TransferClassifier):
         self.approximate_minima = approximate_minima
         self.tolerance = tolerance
         self.snap = snap
+        self.random_state = random_state
 
     def claimed_epsilon(self, part: str) -> float:
         """The part's budget."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcheck.accounting.calibrate_objective import ObjectiveFamily
 from dpcheck.core.validate import positive
+from dpcheck.mechanisms.common.given import RandomState
 from dpcheck.mechanisms.common.regularizers import Floats, share
 from dpcheck.mechanisms.objective.budget import noised, read_bounds, read_choices
 from dpcheck.mechanisms.objective.design import Block, ReleaseDesign
@@ -39,6 +40,7 @@ class SimComb(TransferClassifier):
         approximate_minima: float = 0.0,
         tolerance: float = 1e-9,
         snap: float | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.epsilon_source = epsilon_source
         self.epsilon_target = epsilon_target
@@ -52,6 +54,7 @@ class SimComb(TransferClassifier):
         self.approximate_minima = approximate_minima
         self.tolerance = tolerance
         self.snap = snap
+        self.random_state = random_state
 
     def claimed_epsilon(self, part: str) -> float:
         """The part's budget."""

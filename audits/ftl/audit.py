@@ -52,7 +52,7 @@ def _build(request: AuditSetup) -> Sequence[PartPlan]:
 
 
 def _protocol(request: AuditSetup) -> Sequence[PartPlan]:
-    from dpcheck.audits.ftl.leaks import LEAKS, LeakSearch
+    from dpcheck.audits.ftl.leaks import LEAKS, LeakLaw, LeakSearch
     from dpcheck.audits.ftl.scenario import read_scenario
 
     signs: Literal["printed", "corrected"] = (
@@ -64,13 +64,15 @@ def _protocol(request: AuditSetup) -> Sequence[PartPlan]:
         header = _header(request, part)
         budget = Budget(request.epsilon, request.delta)
         relation = Adjacency.REPLACE_ONE
+        search = LeakSearch(LEAKS[part], scenario, request.delta, header)
         plans.append(
             PartPlan(
                 name="ftl",
                 variant=request.variant,
                 claim=Claim(budget, relation, SOURCE, part),
                 mechanism=None,
-                search=LeakSearch(LEAKS[part], scenario, request.delta, header),
+                search=search,
+                law=LeakLaw(search),
             )
         )
     return plans
@@ -136,6 +138,7 @@ def private_plan(
         ),
         pairs=pairs,
         proved=certified(model, part, claim, None, *assumes),
+        event=model.release_event(part),
         pivot=Pivot(attack.pivots, attack.shape, "noise of the sums"),
         search=ShiftSearch(attack, request.delta, _header(request, name)),
         loss_runs=200,
@@ -153,9 +156,11 @@ AUDIT = Audit(
     judgement=Judgement(
         Grade.NO_CLAIM,
         "The paper promises no epsilon. Its definition of security asks that infinitely many inputs of "
-        "the other party give the same output, and Theorem 1 says so of Algorithms 1 and 2. What the "
-        "parties do see is enough to rebuild the other's rows of the hidden representation: encryption "
-        "protects messages, not what they say.",
+        "the other party give the same output, and by that definition Theorem 1 is true: rotate B's "
+        "features and turn its first weights back, and all that A sees stays equal. The same argument holds "
+        "if the hidden rows u^B are published, which is why the definition is too weak: what the parties "
+        "see is enough to rebuild each other's hidden rows. Encryption protects messages, not what they "
+        "say.",
         literal=Exhibit(
             "protocol",
             "Gradients, loss and scores are deterministic functions of the other party's rows, so "
@@ -175,6 +180,8 @@ AUDIT = Audit(
             "two signs, without which the loss would not be one: C(y) = -y in equation 5, where y is printed "
             "below equation 6, and the alignment loss added, where equation 2 subtracts it (variant "
             "printed: as printed)",
+            "log 2 - y phi/2 + y^2 phi^2/8 as the expansion: equation 5 defines C and D as derivatives and "
+            "multiplies them by 1/2 and 1/8 again",
         ),
         places=(
             "[Liu2018] Security Definition, equations 1 to 10, Algorithms 1 to 3, Theorem 1 and its proof",

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.audits.ftl.rebuild import (
     Finding,
@@ -35,6 +36,7 @@ from dpcheck.audits.ftl.rebuild import (
 )
 from dpcheck.audits.ftl.scenario import Scenario, largest
 from dpcheck.core.data import Plain
+from dpcheck.core.evidence import Source
 from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
@@ -66,6 +68,20 @@ class Leak:
     gap: Callable[[Scenario, FederatedTransfer], float | None]  # 0 on the first side for sure
     event: str  # the event "gap is 0" in words
     rebuild: Callable[[Scenario, Federation, Runner], Rebuilt]
+
+
+@dataclass(frozen=True, slots=True)
+class LeakLaw:
+    """The loss of the protocol: infinite where two runs of it tell the datasets apart, else nothing."""
+
+    search: LeakSearch
+    label: str = "one row of the other party replaced"
+    source: Source = Source.REVEALED
+
+    def draw(self, backwards: bool, size: int, rng: np.random.Generator) -> NDArray[np.float64]:  # noqa: ARG002
+        """The same in both directions: the two views never occur on the same data."""
+        runner = Runner(int(rng.integers(1 << 31)))
+        return np.full(size, self.search.find(runner)[0])
 
 
 @dataclass(frozen=True, slots=True)

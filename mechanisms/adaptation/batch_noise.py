@@ -38,7 +38,8 @@ def batch_noise_pair(others: int, rate: float, noise: float, distance: float) ->
     Reference: [Doroshenko2022] section 4 for the spreading.
     """
     if rate == 1:
-        return FinitePair((1.0, 0.0), (0.0, 1.0))  # the batch is everybody: its size tells all
+        # The batch is everybody: its size tells all.
+        return FinitePair((1.0, 0.0), (0.0, 1.0), with_record="p")
     p: list[float] = []
     q: list[float] = []
     with precision(128):
@@ -53,7 +54,7 @@ def batch_noise_pair(others: int, rate: float, noise: float, distance: float) ->
                     q.append(max(0.0, below(without * other)))
             with_row = with_row * odds * (others + 1 - size) / (size + 1)
     lack = [max(0.0, 1 - math.fsum(masses)) + 1e-15 for masses in (p, q)]
-    return FinitePair((*p, lack[0], 0.0), (*q, 0.0, lack[1]))
+    return FinitePair((*p, lack[0], 0.0), (*q, 0.0, lack[1]), with_record="p")
 
 
 def _cells(size: int, others: int, noise: float, distance: float) -> Iterator[tuple[arb, arb]]:

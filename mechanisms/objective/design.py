@@ -8,7 +8,7 @@ noise is drawn from, so what is described is what is run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 
@@ -70,6 +70,14 @@ class ReleaseDesign:
 
     blocks: tuple[Block, ...]
 
+    def without_rows(self) -> ReleaseDesign:
+        """The design as a fitted model keeps it: which rows were where is left behind.
+
+        The indices are public, and as long as the data; predicting needs none of them.
+        """
+        none = np.empty(0, dtype=np.intp)
+        return ReleaseDesign(tuple(replace(block, rows=none) for block in self.blocks))
+
     def slices(self) -> dict[str, slice]:
         """Where each block stands in a flattened release."""
         ends = np.cumsum([block.width for block in self.blocks])
@@ -92,7 +100,9 @@ class ReleaseDesign:
         people: dict[str, Event] = {}
         for block in self.blocks:
             if block.part == part:
-                event = block.event if block.cover is None else block.event + block.cover
+                event: Event = replace(block.event, dimension=block.width)
+                if block.cover is not None:
+                    event = event + replace(block.cover, dimension=block.width)
                 people[block.people] = (
                     people[block.people] + event if block.people in people else event
                 )
@@ -123,20 +133,17 @@ class ReleaseDesign:
             regularizer = Ridge(block.center_scale * released[block.center])
         return Objective(Rows(seen * people.y[block.rows, None]), block.event, regularizer)
 
-    def sample(
-        self, data: Data, size: int, rng: np.random.Generator, tolerance: float
-    ) -> tuple[Floats, Floats]:
-        """`size` releases (size, width), and the gradient norms left (size, blocks)."""
-        releases, norms = np.empty((size, self.width)), np.empty((size, len(self.blocks)))
+    def sample(self, data: Data, size: int, rng: np.random.Generator, tolerance: float) -> Floats:
+        """`size` releases, shape (size, width)."""
+        releases = np.empty((size, self.width))
         slices = self.slices()
         for which in self._pieces(size):
             released: dict[str, Floats] = {}
-            for index, block in enumerate(self.blocks):
+            for block in self.blocks:
                 objective = self.objective(block, data, released)
-                weights, left = _draw(block, objective, which.stop - which.start, rng, tolerance)
+                weights = _draw(block, objective, which.stop - which.start, rng, tolerance)
                 released[block.name] = releases[which, slices[block.name]] = weights
-                norms[which, index] = left
-        return releases, norms
+        return releases
 
     def log_density(self, data: Data, releases: Floats) -> Floats:
         """The exact log density of each whole release, given the split."""
@@ -173,20 +180,17 @@ def _log_density(objective: Objective, weights: Floats) -> Floats:
 
 def _draw(
     block: Block, objective: Objective, size: int, rng: np.random.Generator, tolerance: float
-) -> tuple[Floats, Floats]:
+) -> Floats:
     noise = draw_noise(block.event.noise_epsilon, size, objective.features, rng)
     found = minimise(objective, noise, tolerance)
     if block.cover is None:
-        return found.weights, found.gradient_norms
+        return found.weights
     # Half of the bound is kept for rounding in the gradient itself.
     modulus = block.event.rows * (block.event.regularization + block.event.extra_regularization)
     bound = block.cover.sensitivity * modulus / 2
     if found.gradient_norms.max(initial=0.0) > bound / 2:
         raise CannotCertify(
-            f"the solver left a gradient of norm {float(found.gradient_norms.max()):.3g}, more "
-            "than "
-            "the output noise covers; lower tolerance.",
-            gradient_norm=float(found.gradient_norms.max()),
+            "the solver left a larger gradient than the output noise covers; lower tolerance."
         )
     extra = draw_noise(2 * block.cover.rate, size, objective.features, rng)
-    return found.weights + extra, found.gradient_norms
+    return np.asarray(found.weights + extra)

@@ -28,6 +28,13 @@ from dpcheck.mechanisms.common.data import (
     read_classes,
     to_signs,
 )
+from dpcheck.mechanisms.common.given import (
+    RandomState,
+    by_domain,
+    dense,
+    read_random_state,
+    refuse,
+)
 from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.objective.design import ReleaseDesign
 
@@ -45,13 +52,14 @@ class Release:
 class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     """A classifier whose release is made of objective-perturbed logistic regressions.
 
-    A fitted model has `release_` (all weights, flattened), `design_` (public), `releases_` (what was
-    released about which part, as events) and `gradient_norm_`, a diagnostic of the solver that is
-    not part of the private release: keep it to yourself. `snap` rounds the released weights to its
-    multiples, which hides what the low bits of floats betray.
+    A fitted model has `release_` (all weights, flattened), `design_` (public) and `releases_` (what
+    was released about which part, as events), and nothing else that was computed from the data: it
+    may be pickled and handed out. `snap` rounds the released weights to its multiples, which hides
+    what the low bits of floats betray.
     """
 
     parts: ClassVar[tuple[str, ...]] = ("data",)
+    random_state: RandomState = None
 
     # What an algorithm defines -------------------------------------------------------------------
 
@@ -84,7 +92,7 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         """
         size = count("size", size, at_least=0)
         generator = np.random.default_rng() if rng is None else rng
-        return self._snapped(self.design(data).sample(data, size, generator, self._tolerance())[0])
+        return self._snapped(self.design(data).sample(data, size, generator, self._tolerance()))
 
     def log_density(self, data: Data, releases: ArrayLike) -> LogDensity:
         """The exact normalised log density of whole releases given the split.
@@ -134,11 +142,10 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
                 )
             # Spent before any noise is drawn: an overspending fit releases nothing.
             ledger.spend(datasets[part], design.event(part))  # type: ignore[union-attr]
-        generator = np.random.default_rng() if rng is None else rng
-        releases, norms = design.sample(data, 1, generator, self._tolerance())
-        self.design_ = design
+        generator = self._generator() if rng is None else rng
+        releases = design.sample(data, 1, generator, self._tolerance())
+        self.design_ = design.without_rows()
         self.release_ = self._snapped(releases)[0]
-        self.gradient_norm_ = float(norms.max(initial=0.0))
         self.releases_ = tuple(
             Release(part, design.event(part), self.claimed_epsilon(part), self._assumptions(design))
             for part in self.parts
@@ -147,14 +154,26 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     def _assumptions(self, design: ReleaseDesign) -> tuple[str, ...]:
         covered = all(block.cover is not None for block in design.blocks)
         minimiser = (
-            "a gradient within what the output noise covers" if covered else ("the exact minimiser")
+            "a gradient within what the output noise covers"
+            if covered
+            else "the exact minimiser, which the solver meets up to `tolerance` noise scales or rounding"
         )
         return (
-            f"{minimiser}; gradient norm left: {self.gradient_norm_:.2e}",
+            minimiser,
             "the number of rows, the classes, the norm bound, groups and importances are public",
             "the regulariser is twice continuously differentiable with Hessian >= I",
             "real arithmetic: noise is drawn in floating point",
+            *(() if self.random_state is None else ("nobody else knows random_state",)),
         )
+
+    def _generator(self) -> np.random.Generator:
+        """Noise from OS entropy, or from `random_state`, whose holder can take it off again."""
+        return read_random_state(getattr(self, "random_state", None))
+
+    def __getstate__(self) -> dict[str, object]:
+        """What a pickle holds: of a fitted model no seed, which would undo its noise."""
+        state: dict[str, object] = super().__getstate__()
+        return {**state, "random_state": None} if "release_" in state else state
 
     def _tolerance(self) -> float:
         return positive("tolerance", getattr(self, "tolerance", 1e-9))
@@ -207,7 +226,8 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True
-        tags.non_deterministic = True
+        tags.non_deterministic = self.random_state is None
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -222,11 +242,13 @@ class PrivateClassifier(ObjectiveModel):
         rng: np.random.Generator | None = None,
         ledger: Spender | None = None,
         dataset: object = None,
+        **others: object,
     ) -> PrivateClassifier:
-        """Train and release. Noise comes from OS entropy unless `rng` is given; no seed is kept.
+        """Train and release. Noise comes from OS entropy unless `rng` or `random_state` is given.
 
-        With a `ledger` the release is spent on its `dataset` first.
+        With a `ledger` the release is spent on its `dataset` first. Sparse rows are made dense.
         """
+        refuse(others)
         rows, labels = _checked_labelled(self, X, y)
         self.classes_ = read_classes(getattr(self, "classes", None), labels)
         data = Labelled(rows, to_signs(labels, self.classes_))
@@ -243,18 +265,30 @@ class TransferClassifier(ObjectiveModel):
         self,
         X_source: ArrayLike,
         y_source: ArrayLike,
-        X_target: ArrayLike,
-        y_target: ArrayLike,
+        X_target: ArrayLike | None = None,
+        y_target: ArrayLike | None = None,
         *,
+        sample_domain: ArrayLike | None = None,
         rng: np.random.Generator | None = None,
         ledger: Spender | None = None,
         source: object = None,
         target: object = None,
+        **others: object,
     ) -> TransferClassifier:
         """Train and release both parts. Noise comes from OS entropy unless `rng` is given.
 
-        With a `ledger` the releases are spent on its data sets `source` and `target` first.
+        Inside pipelines and searches, which pass one table: fit(X, y, sample_domain=d) with d above 0
+        for rows of the source and below 0 for those of the target, as in skada; who is in which part is
+        public. With a `ledger` the releases are spent on its data sets `source` and `target` first.
         """
+        refuse(others)
+        if X_target is None or y_target is None:
+            X_source, y_source, X_target, y_target = by_domain(X_source, y_source, sample_domain)
+        elif sample_domain is not None:
+            raise InvalidParameter(
+                "sample_domain belongs to one table of both domains; give four arrays or it, not both.",
+                name="sample_domain",
+            )
         X_s, y_s = _checked_part(X_source, y_source, "source")
         X_t, y_t = _checked_part(X_target, y_target, "target")
         self.classes_ = read_classes(getattr(self, "classes", None), y_s, y_t)
@@ -281,26 +315,26 @@ def _shape(data: Data) -> tuple[dict[str, int], int]:
 def _checked_rows(model: ObjectiveModel, X: ArrayLike) -> Floats:
     """sklearn's own checks of rows to predict, with its words, as our error."""
     try:
-        rows: Floats = validate_data(model, X, reset=False, dtype=np.float64)
+        rows = validate_data(model, X, reset=False, dtype=np.float64, accept_sparse="csr")
     except ValueError as error:
         raise InvalidParameter(str(error), name="X") from None
-    return rows
+    return dense(rows)
 
 
 def _checked_labelled(model: ObjectiveModel, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Labels]:
     """The same of rows and labels to train on."""
     try:
-        checked: tuple[Floats, Labels] = validate_data(model, X, y, reset=True, dtype=np.float64)
-        check_classification_targets(checked[1])
+        rows, labels = validate_data(model, X, y, reset=True, dtype=np.float64, accept_sparse="csr")
+        check_classification_targets(labels)
     except ValueError as error:
         raise InvalidParameter(str(error), name="X") from None
-    return checked
+    return dense(rows), labels
 
 
 def _checked_part(X: ArrayLike, y: ArrayLike, part: str) -> tuple[Floats, Labels]:
     try:
-        checked: tuple[Floats, Labels] = check_X_y(X, y, dtype=np.float64)
-        check_classification_targets(checked[1])
+        rows, labels = check_X_y(X, y, dtype=np.float64, accept_sparse="csr")
+        check_classification_targets(labels)
     except ValueError as error:
         raise InvalidParameter(f"{part} data: {error}", name=f"X_{part}") from None
-    return checked
+    return dense(rows), labels

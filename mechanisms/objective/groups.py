@@ -17,6 +17,9 @@ from dpcheck.mechanisms.common.regularizers import Floats
 GroupsSpec: TypeAlias = int | Sequence[Sequence[int] | NDArray[np.intp]]
 
 
+DEFAULT_GROUPS = 5
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
     """Disjoint feature groups that cover all features, and importances q_k that add up to 1."""
@@ -34,19 +37,22 @@ class Groups:
 
 def read_groups(
     features: int,
-    groups: GroupsSpec,
+    groups: GroupsSpec | None,
     importances: ArrayLike | None,
     feature_importances: ArrayLike | None,
     seed: int,
 ) -> Groups:
     """The groups an estimator's parameters ask for.
 
+    None stands for 5 groups, the papers' number, or one per feature where there are fewer.
     A number of groups and no feature importances: a random even split by the public seed, PST-F(U)
     and PPTL-FS(R). With feature importances v_i: features sorted by them and cut into K, with
     q_k = sum of the group's v_i over the sum of all, PST-F(W) and PPTL-FS(W). A list of lists of
     column numbers is taken as it is.
     """
     scores = None if feature_importances is None else _scores(feature_importances, features)
+    if groups is None:
+        groups = min(DEFAULT_GROUPS, features)
     if isinstance(groups, int | np.integer) and not isinstance(groups, bool):
         number = count("groups", groups)
         if number > features:

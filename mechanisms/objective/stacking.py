@@ -117,7 +117,13 @@ def stacking_layer(
     """
     lam = positive("high_regularization", regularization)
     family = ObjectiveFamily(len(where.rows), (lam,), (1.0,))
-    ((event, cover),) = noised(epsilon, family, calibration, approximate_minima)
+    (noise,) = noised(epsilon, family, calibration, approximate_minima)
+    return stacking_block(where, low, noise, centred=centred)
+
+
+def stacking_block(where: Where, low: Sequence[Block], noise: Noised, *, centred: bool) -> Block:
+    """The layer on the low blocks' predictions, with this noise."""
+    event, cover = noise
     return Block(
         "high",
         where.part,

@@ -52,14 +52,15 @@ class Scale:
     distance: float  # how far from the exact minimiser the solver may stop
 
 
-def calibrated(epsilon: float, sensitivity: float) -> Scale:
+def calibrated(epsilon: float, sensitivity: float, width: int) -> Scale:
     """The rate that spends `epsilon` on a minimiser of this replace-one sensitivity.
 
     Guarantee: rate times the sensitivity, solver error included, is at most epsilon in floats too.
     """
     covered = sensitivity * (1 + SOLVER_SHARE)
     rate = epsilon / covered * (1 - 4 * np.finfo(float).eps)
-    return Scale(rate, OutputPerturbation(rate, covered), SOLVER_SHARE * sensitivity / 2)
+    event = OutputPerturbation(rate, covered, dimension=width)
+    return Scale(rate, event, SOLVER_SHARE * sensitivity / 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

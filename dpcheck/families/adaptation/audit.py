@@ -14,7 +14,7 @@ from dpcheck.core.data import Plain
 from dpcheck.core.validate import count
 from dpcheck.families.adaptation.one_run import RealTraining
 from dpcheck.families.adaptation.step import CanaryStep
-from dpcheck.families.adaptation.transcripts import PAIR, TranscriptSearch
+from dpcheck.families.adaptation.transcripts import PAIR, TranscriptLaw, TranscriptSearch
 from dpcheck.session.registry import AuditSetup, Parameter
 
 PARAMETERS = (
@@ -122,6 +122,8 @@ def _part(
         proved=Proved(bound.upper, budget.delta, bound.method, tuple(assumes)),
         pivot=Pivot(canary.pivots, 1.0 if noisy_batch else canary.dimensions / 2, "gradient noise"),
         search=searched,
+        event=event,
+        law=TranscriptLaw(searched.pair(), searched.steps),
         training=None
         if not (canaries and seen)
         else RealTraining(model, part, rows, event, budget.epsilon, budget.delta, canaries),

@@ -15,6 +15,7 @@ from dpcheck.core.data import Plain
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.noise import FinitePair
 from dpcheck.core.events.training import SampledGaussian
+from dpcheck.core.evidence import Source
 from dpcheck.core.witness import Witness, WitnessKind
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
@@ -76,7 +77,30 @@ def batch_size_pair(rows: int, rate: float, dimensions: int) -> FinitePair:
         shares = binom.pmf(sizes, count, rate)
         laws.append((shares / shares.sum()) @ table)
     kept = laws[0] + laws[1] > 1e-300
-    return FinitePair(tuple(laws[0][kept].tolist()), tuple(laws[1][kept].tolist()))
+    with_it, without = (tuple(law[kept].tolist()) for law in laws)
+    return FinitePair(with_it, without, with_record="p")
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptLaw:
+    """The loss of all steps of the canary's pair, drawn step by step from the law of the real step."""
+
+    step: Event
+    steps: int
+    label: str = PAIR
+    source: Source = Source.TRANSCRIPTS
+
+    def draw(self, backwards: bool, size: int, rng: np.random.Generator) -> Array:
+        """Losses of whole trainings, with the canary or, backwards, without it."""
+        if isinstance(self.step, SampledGaussian):
+            return transcript_losses(self.step, self.steps, size, not backwards, rng)
+        assert isinstance(self.step, FinitePair)
+        p, q = (self.step.q, self.step.p) if backwards else (self.step.p, self.step.q)
+        with np.errstate(divide="ignore"):
+            ratios = np.log(np.array(p)) - np.log(np.array(q))
+        seen = np.array(p) > 0
+        counts = rng.multinomial(self.steps, np.array(p)[seen] / np.sum(np.array(p)[seen]), size)
+        return np.asarray(counts @ ratios[seen])
 
 
 @dataclass(frozen=True, slots=True)

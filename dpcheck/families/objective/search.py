@@ -51,7 +51,9 @@ class Situation:
 
     def center_is_free(self, block: Block) -> bool:
         """A transferred model is always a free centre; a parameter is one if it was asked for."""
-        return block.center is not None or self.free_center
+        # With eta = 1 the source's model has no weight in the regulariser.
+        transferred = block.center is not None and block.center_scale != 0
+        return transferred or (self.free_center and block.center is None)
 
 
 def _scale(block: Block) -> float:
@@ -59,7 +61,7 @@ def _scale(block: Block) -> float:
 
 
 def _center_scale(block: Block) -> float:
-    return block.center_scale if block.center is not None else 1.0
+    return (block.center_scale or 1.0) if block.center is not None else 1.0
 
 
 def search_blocks(situation: Situation, runner: Runner) -> Points:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.mechanism import Pair
-from dpcheck.auditing.plan import Named, PartPlan, Pivot, plan_part
+from dpcheck.auditing.plan import Named, NoiseShift, PartPlan, Pivot, plan_part
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
@@ -87,6 +87,24 @@ def expand(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """Where the noise has to lie: a release at noise b of D is at b + (theta - theta') of D'."""
+
+    model: Any
+
+    def __call__(self, pair: Pair, backwards: bool) -> list[NoiseShift] | None:
+        ends = (pair.second, pair.first) if backwards else (pair.first, pair.second)
+        blocks, others = (self.model.blocks(side) for side in ends)
+        found = []
+        for block, other in zip(blocks, others, strict=True):
+            moved = block.center - other.center
+            length = float(np.linalg.norm(moved))
+            direction = moved / length if length else None
+            found.append(NoiseShift(block.width, direction, block.scale.rate * length))
+        return found
+
+
 def plan(name: str, part: str, source: str, request: AuditSetup, attack: Attack) -> PartPlan:
     """The one part of an output-perturbation audit."""
     claim = Claim(Budget(request.epsilon), Adjacency.REPLACE_ONE, source, part)
@@ -100,6 +118,7 @@ def plan(name: str, part: str, source: str, request: AuditSetup, attack: Attack)
         pivot=Pivot(attack.model.noise_lengths, float(attack.width), "output noise"),
         search=search_of(name, part, request, attack),
         loss_runs=200,
+        shifts=_Moved(attack.model),
     )
 
 

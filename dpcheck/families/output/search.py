@@ -34,13 +34,15 @@ NAMES = ("changed", "replaced", "background", "public")
 class RowDomain:
     """The rows an attacker may choose: a box [0, 1]^d, or a ball, which two dimensions fill.
 
-    In the box the features form up to four groups of equal values: enough for two rows that share
-    no feature and a public row across both.
+    A `labelled` row stands times its label: a ball stays the same set, a box becomes two. In the
+    box the features form up to four groups of equal values: enough for two rows that share no
+    feature and a public row across both.
     """
 
     kind: RowShape
     radius: float
     features: int
+    labelled: bool = False
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -53,6 +55,10 @@ class RowDomain:
     def decode(self, points: Array) -> Array:
         """The rows (batch, 4, groups) that numbers in [-1, 1] stand for."""
         rows = points.reshape(len(points), 4, len(self.sizes))
+        if self.kind is RowShape.BOX and self.labelled:
+            # The first number's sign is the label; beyond 3/4 and below 1/4 are corners.
+            labels = np.where(rows[:, :, :1] < 0, -1.0, 1.0)
+            return np.asarray(labels * np.clip(2 * np.abs(rows) - 0.5, 0.0, 1.0))
         if self.kind is RowShape.BOX:
             # Numbers beyond +-1/2 are corners, where the best rows are.
             return np.clip(rows + 0.5, 0.0, 1.0)
@@ -70,7 +76,11 @@ class RowDomain:
         """Whether every row is allowed, so that the mechanism's clipping leaves it alone."""
         rows = [np.array(getattr(pair, name)) for name in NAMES]
         if self.kind is RowShape.BOX:
-            return all(((row >= 0) & (row <= 1)).all() for row in rows)
+            return all(
+                ((row >= 0) & (row <= 1)).all()
+                or (self.labelled and ((row <= 0) & (row >= -1)).all())
+                for row in rows
+            )
         short = all(np.linalg.norm(row) <= self.radius * (1 - 1e-13) for row in rows)
         return short and (self.kind is RowShape.BALL or all((row >= 0).all() for row in rows))
 

@@ -77,7 +77,7 @@ def public_key(n: int) -> PublicKey:
     return PublicKey(modulus, modulus * modulus)
 
 
-def generate_key(bits: int = 1024, *, allow_weak: bool = False) -> PrivateKey:
+def generate_key(bits: int = 2048, *, allow_weak: bool = False) -> PrivateKey:
     """A fresh key pair from the operating system's randomness."""
     if bits not in SECURE_BITS and not (allow_weak and bits >= 256):
         raise InvalidParameter(

@@ -209,18 +209,31 @@ class PartyA(PartyBase):
         self, task_name: str, rows_of_b: ArrayLike | None = None
     ) -> Program[tuple[Array, Array]]:
         """Scores and labels of rows of B (None: of all); A learns both, B the labels."""
-        task, network = self.tasks[task_name], self.trained(task_name)
-        phi = translator(self._trace(task, network).hidden, self._known(task).y)
         rows = np.arange(self.rows_of_b) if rows_of_b is None else np.asarray(rows_of_b)
-        rows = rows.astype(np.int64)
-        yield PredictRequest(task_name, "a", rows)
+        if not len(rows):
+            return np.zeros(0), np.zeros(0, dtype=np.int64)
+        yield PredictRequest(task_name, "a", rows.astype(np.int64))
         self.cipher.prepare(own=0, other=len(rows))
+        return (yield from self._scored(task_name, self.translator(task_name), len(rows)))
+
+    def translator(self, task_name: str) -> Array:
+        """Phi^A of a finished training: all that A needs to score rows of B."""
+        task, network = self.tasks[task_name], self.trained(task_name)
+        return translator(self._trace(task, network).hidden, self._known(task).y)
+
+    def predict_new(self, phi: Array) -> Program[tuple[Array, Array]]:
+        """Scores and labels of all rows B brings, by the translator of an earlier training."""
+        yield PredictRequest("train", "a", np.zeros(0, dtype=np.int64))
+        return (yield from self._scored("train", phi, None))
+
+    def _scored(self, task_name: str, phi: Array, rows: int | None) -> Program[tuple[Array, Array]]:
         got = yield from receive(HiddenRows)
-        hidden = self.cipher.load(got.hidden, (len(rows), len(phi)))
+        number = (got.hidden.shape[0] if len(got.hidden.shape) else 0) if rows is None else rows
+        hidden = self.cipher.load(got.hidden, (number, len(phi)))
         masked, secret = self.cipher.mask(hidden @ phi)
         yield MaskedScores(masked)
         opened = yield from receive(OpenedScores)
-        scores = self.cipher.unmask(opened.scores, secret, (len(rows),))
+        scores = self.cipher.unmask(opened.scores, secret, (number,))
         yield self.learned(task_name, -1, "scores", scores)
         labels = sign_labels(scores)
         yield Labels(labels)

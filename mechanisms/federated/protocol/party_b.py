@@ -181,7 +181,12 @@ class PartyB(PartyBase):
 
     def _predicted_by_a(self, request: PredictRequest) -> Program[None]:
         try:
-            rows = check_numbers("rows", request.rows, len(self.X))
+            # None named: all there are, which A does not know where it did not train with them.
+            rows = (
+                check_numbers("rows", request.rows, len(self.X))
+                if len(request.rows)
+                else np.arange(len(self.X))
+            )
         except InvalidParameter as error:
             raise WireError(
                 f"the other party asks for rows that are none: {error.message}"

@@ -3,73 +3,51 @@
 from __future__ import annotations
 
 import doctest
+import pickle
 import warnings
 from importlib import import_module
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
+import dpcheck
 from dpcheck import mechanisms
-from dpcheck.mechanisms import PLR, PLRFS, PPTLFS, PSTF, PSTH, PSTS, MajorityVote, SimComb
-
-# Three checks compare two fits on the same data, whose noise differs by design.
-NOISE = "two fits draw different noise"
-DIFFERENT_FITS = {
-    "check_classifier_data_not_an_array": NOISE,
-    "check_supervised_y_2d": NOISE,
-    "check_fit_idempotent": NOISE,
-}
-
-
-class Repeatable:
-    """The same noise in every fit, so that not one check has to be excused."""
-
-    def fit(self, X, y):
-        return super().fit(X, y, rng=np.random.default_rng(0))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = False
-        return tags
-
-
-class RepeatablePLR(Repeatable, PLR):
-    pass
-
-
-class RepeatablePLRFS(Repeatable, PLRFS):
-    pass
-
-
-class RepeatablePSTS(Repeatable, PSTS):
-    pass
-
-
-class RepeatablePSTF(Repeatable, PSTF):
-    pass
-
-
-class RepeatableVote(Repeatable, MajorityVote):
-    pass
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        RepeatablePLR(),
-        RepeatablePLRFS(groups=1),
-        RepeatablePSTS(partitions=2),
-        RepeatablePSTF(groups=1),
-        RepeatableVote(groups=1),
-    ],
+from dpcheck.core.errors import InvalidParameter
+from dpcheck.mechanisms import (
+    PLR,
+    PLRFS,
+    PPTLFS,
+    PSTF,
+    PSTH,
+    PSTS,
+    MajorityVote,
+    OutputLogistic,
+    PrivateOneVsRest,
+    SimComb,
+    WeightedVote,
 )
-def test_check_estimator_passes_with_the_noise_fixed(model) -> None:
+
+ONE_DATA_SET = [
+    PLR(),
+    PLRFS(),
+    PSTS(),
+    PSTF(),
+    MajorityVote(),
+    WeightedVote(),
+    OutputLogistic(),
+    PrivateOneVsRest(),
+]
+
+
+@pytest.mark.parametrize("model", ONE_DATA_SET, ids=lambda model: type(model).__name__)
+def test_check_estimator_passes_and_nothing_is_excused(model) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(model, on_fail=None)
@@ -78,11 +56,85 @@ def test_check_estimator_passes_with_the_noise_fixed(model) -> None:
     assert sum(r["status"] == "passed" for r in results) > 40
 
 
-def test_check_estimator_passes_as_it_is_but_for_checks_that_compare_two_fits() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(PLR(), expected_failed_checks=DIFFERENT_FITS, on_fail=None)
-    assert [r["check_name"] for r in results if r["status"] == "failed"] == []
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X / 16 / 8, y  # 64 pixels from 0 to 16: rows of norm at most 1
+
+
+def test_a_seed_repeats_a_fit_and_is_not_saved() -> None:
+    X, y = digits()
+    X, y = X[y < 2], y[y < 2]
+    for kind in (PLR, PLRFS, PSTF, PSTS, OutputLogistic, PrivateOneVsRest):
+        first, second = (kind(random_state=3).fit(X, y) for _ in range(2))
+        assert (first.decision_function(X) == second.decision_function(X)).all()
+        assert (first.decision_function(X) != kind().fit(X, y).decision_function(X)).any()
+        again = pickle.loads(pickle.dumps(first))
+        assert again.random_state is None
+        assert pickle.loads(pickle.dumps(kind(random_state=3))).random_state == 3
+    with pytest.raises(InvalidParameter, match="random_state"):
+        PLR(random_state="lucky").fit(X, y)
+    assert any(
+        "random_state" in text for text in PLR(random_state=1).fit(X, y).releases_[0].assumes
+    )
+
+
+def test_weights_are_refused_by_name() -> None:
+    X, y = digits()
+    X, y = X[y < 2], y[y < 2]
+    for model in (PLR(), PSTF(), OutputLogistic(), PrivateOneVsRest()):
+        with pytest.raises(InvalidParameter, match="sample_weight"):
+            model.fit(X, y, sample_weight=np.ones(len(y)))
+        model.fit(X, y, sample_weight=None)
+        with pytest.raises(TypeError, match="epochs"):
+            model.fit(X, y, epochs=3)
+    with pytest.raises(InvalidParameter, match="sample_weight"):
+        SimComb().fit(X, y, X, y, sample_weight=np.ones(len(y)))
+
+
+def test_sparse_rows_give_the_model_of_dense_ones() -> None:
+    X, y = digits()
+    X, y = X[y < 2], y[y < 2]
+    for kind in (PLR, PLRFS, PSTF, PSTS, MajorityVote):
+        dense = kind(random_state=0).fit(X, y)
+        thin = kind(random_state=0).fit(csr_matrix(X), y)
+        assert (dense.decision_function(X) == thin.decision_function(csr_matrix(X))).all()
+
+
+def test_ten_digits_in_a_pipeline_within_one_budget() -> None:
+    X, y = digits()
+    model = make_pipeline(
+        FunctionTransformer(), PrivateOneVsRest(PLR(regularization=1e-3), 200.0, random_state=0)
+    )
+    model.fit(X[::2], y[::2])
+    assert (model.predict(X[1::2]) == y[1::2]).mean() > 0.8
+    released = model[-1].release_event()
+    bound = dpcheck.epsilon(released, delta=0, adjacency="replace-one")
+    assert 100 < bound.upper <= 200.0  # what ten full budgets would have cost: 2,000
+    with pytest.raises(InvalidParameter, match="not among classes"):
+        PrivateOneVsRest(classes=(0, 1)).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [PPTLFS, PSTH, SimComb])
+def test_transfer_models_are_searched_in_a_pipeline(kind) -> None:
+    """One table of both domains, as scikit-learn's tools pass it on."""
+    X, y = digits()
+    kept = np.isin(y, (0, 8))
+    X, y = X[kept], (y[kept] == 8).astype(int)
+    domain = np.where(np.arange(len(y)) % 3 == 0, -2, 1)
+    pipe = Pipeline([("same", FunctionTransformer()), ("model", kind(20.0, 20.0, random_state=0))])
+    search = GridSearchCV(
+        pipe, {"model__regularization_target": [0.001, 1.0]}, cv=3, scoring="roc_auc"
+    )
+    search.fit(X, y, model__sample_domain=domain)
+    assert search.best_score_ > 0.8
+    apart = kind(20.0, 20.0, random_state=0).fit(
+        X[domain > 0], y[domain > 0], X[domain < 0], y[domain < 0]
+    )
+    whole = kind(20.0, 20.0, random_state=0).fit(X, y, sample_domain=domain)
+    assert (apart.release_ == whole.release_).all()
+    for wrong in (None, np.ones(len(y)), np.zeros(len(y)), domain[:-1]):
+        with pytest.raises(InvalidParameter, match="sample_domain"):
+            kind().fit(X, y, sample_domain=wrong)
 
 
 @pytest.mark.parametrize("kind", [PPTLFS, PSTH, SimComb])

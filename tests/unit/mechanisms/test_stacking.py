@@ -96,7 +96,7 @@ def test_exact_loss_is_the_theory_number(witness, expected) -> None:
 
 def test_fork_needs_a_free_centre_and_two_features_per_group() -> None:
     with pytest.raises(InvalidParameter, match="no free centre"):
-        fork(PSTS(1.0, 0.1), blank(100, 2))
+        fork(SimComb(1, 1, 0.1, 0.1), blank_transfer(50, 100, 2), "source")
     with pytest.raises(InvalidParameter, match="2 features in every group"):
         fork(PLRFS(1.0, 0.1, groups=2), blank(100, 2))
 
