@@ -10,7 +10,7 @@ PIP := -m pip install --quiet --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help audit test checks lint types layers test-browser test-deep test-integrations test-torch test-diffprivlib test-board chromium environments board-environments libraries unit test-slow coverage docs wheel bench-accounting bench bench-quick bench-tables clean
+.PHONY: help audit test checks lint types layers test-browser test-deep test-integrations test-torch test-diffprivlib test-board chromium environments board-environments libraries unit test-slow coverage docs wheel bench-accounting conformance bench bench-quick bench-tables clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -42,9 +42,10 @@ CHECKS := lint types layers docs wheel
 checks: $(READY)  ## Style, types, layers, docs and wheel, two at a time
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(CHECKS)
 
-lint: $(READY)  ## Style
+lint: $(READY)  ## Style, of code and of prose
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python .ci/prose.py
 
 types: $(READY)  ## Types, strictly
 	$(BIN)/mypy
@@ -54,7 +55,7 @@ layers: $(READY)  ## Imports go one way, and only where the allow-list says
 	$(BIN)/python tests/layers/check_imports.py
 
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
-FAST := tests/unit tests/property tests/layers tests/packaging dpcheck
+FAST := tests/unit tests/program tests/property tests/layers tests/packaging dpcheck
 SLOW := tests/cli tests/contribute tests/power tests/prove tests/slow tests/differential tests/ftl
 
 unit: $(READY)  ## Fast tests, doctests included: minutes
@@ -79,7 +80,8 @@ wheel: $(READY)  ## Build the wheel, import it in a clean environment
 	build/wheel/venv/bin/python $(PIP) build/wheel/*.whl
 	cd build/wheel && venv/bin/python -I ../../tests/packaging/check_installed.py
 
-test-browser: $(READY) chromium  ## HTML reports in headless Chromium; as root, installs Debian's if there is none
+test-browser: $(READY) chromium  ## Reports and pages in headless Chromium, with axe from npm; as root, installs Debian's if there is none
+	sh tests/browser/install_axe.sh
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/browser
 
 chromium:
@@ -113,7 +115,7 @@ board-environments: $(READY)
 
 environments: $(READY) chromium $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready board-environments  ## All that test-browser and test-integrations install, tests not run
 
-WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_guards.py test_training_step.py test_torch_step.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py replay/test_flower.py)
+WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_opacus_guard.py test_guards.py test_training_step.py test_torch_step.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py replay/test_flower.py)
 WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py replay/test_diffprivlib.py)
 
 test-torch: $(INTEGRATIONS)/.ready
@@ -131,6 +133,9 @@ libraries: $(READY)  ## The board of released libraries: environments, audits, p
 	$(BIN)/python benchmarks/board/environments.py $(ENVIRONMENTS) $(ONLY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/board/run.py $(ONLY) --environments $(ENVIRONMENTS) --seconds 60
 	$(BIN)/python benchmarks/board/page.py
+
+conformance: $(READY)  ## Deltas that dp-accounting's released tests expect of its mechanisms, against certified bounds
+	$(BIN)/python benchmarks/peers/conformance.py
 
 bench-accounting: $(READY)  ## Time and tightness of the RDP accountant beside its peers
 	$(BIN)/python benchmarks/accounting_rdp.py

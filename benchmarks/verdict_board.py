@@ -26,6 +26,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 DATA, PAGE = DOCS / "verdicts.json", DOCS / "verdicts.md"
 SEED = 2018
 BOLD = {"violated"}  # what a reader must not miss
+UNCLAIMED = "no finite epsilon"  # of what claims none
 
 
 def command(name: str, exhibit: Exhibit) -> list[str]:
@@ -100,7 +101,9 @@ def _summary(audit: registry.Audit, results: dict[str, dict]) -> str:
             continue
         parts = _result(audit, reading, results)["parts"]
         verdicts = dict.fromkeys(part["verdict"] for part in parts)
-        if len(verdicts) == 1 or len(parts) > 2:
+        if judged.grade is Grade.NO_CLAIM:
+            cells.append(UNCLAIMED if "violated" in verdicts else next(iter(verdicts)))
+        elif len(verdicts) == 1 or len(parts) > 2:
             cells.append(_word(next(iter(verdicts))))
         else:
             cells.append(", ".join(f"{p['part']} {_word(p['verdict'])}" for p in parts))
@@ -125,7 +128,7 @@ def _details(audit: registry.Audit, results: dict[str, dict]) -> list[str]:
         ]
     for exhibit in judged.exhibits:
         for part in _result(audit, exhibit, results)["parts"]:
-            lines.append(_row(exhibit.variant, part))
+            lines.append(_row(exhibit.variant, part, judged.grade))
     lines.append("")
     for exhibit in judged.exhibits:
         lines += _note(_kind(judged, exhibit), exhibit, _result(audit, exhibit, results))
@@ -144,9 +147,12 @@ def _kind(judged: Judgement, exhibit: Exhibit) -> str:
     return " and ".join(kinds) or "further"
 
 
-def _row(variant: str, part: dict) -> str:
+def _row(variant: str, part: dict, grade: Grade) -> str:
     claim, proved, observed = part["claim"], part["proved"], part["observed"]
     at = f", {claim['delta']:g}" if claim["delta"] else ""
+    if grade is Grade.NO_CLAIM and part["verdict"] == "violated":
+        # An epsilon that nobody claimed is not broken: there is none.
+        return f"| {variant} | {part['part']} | none | nothing | ≥\u00a0inf | {UNCLAIMED} |"
     above = f"≤\u00a0{short(proved['epsilon'])}" if proved else "nothing"
     return (
         f"| {variant} | {part['part']} | {short(claim['epsilon'])}{at} | {above} "

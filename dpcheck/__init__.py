@@ -95,8 +95,10 @@ _DEFINED_IN = {
     "dpcheck.session.assertion": ("assert_private",),
     "dpcheck.session.audit": ("audit",),
     "dpcheck.session.enforcing": ("enforced",),
-    "dpcheck.tracing.clipping": ("clip_norm",),
-    "dpcheck.tracing.proof": ("Proof", "prove"),
+    "dpcheck.session.pld": ("pld",),
+    "dpcheck.session.proving": ("prove",),
+    "dpcheck.program.lowering.clipping": ("clip_norm",),
+    "dpcheck.program.proof": ("Proof",),
 }
 _HOME = {name: module for module, names in _DEFINED_IN.items() for name in names}
 
@@ -183,12 +185,13 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.records import text as text
     from dpcheck.core.verdict import Verdict as Verdict
     from dpcheck.ledger.ledger import Ledger as Ledger
+    from dpcheck.program.lowering.clipping import clip_norm as clip_norm
+    from dpcheck.program.proof import Proof as Proof
     from dpcheck.session.assertion import assert_private as assert_private
     from dpcheck.session.audit import audit as audit
     from dpcheck.session.enforcing import enforced as enforced
-    from dpcheck.tracing.clipping import clip_norm as clip_norm
-    from dpcheck.tracing.proof import Proof as Proof
-    from dpcheck.tracing.proof import prove as prove
+    from dpcheck.session.pld import pld as pld
+    from dpcheck.session.proving import prove as prove
 
 
 def _html(cards: Sequence[_card.Card]) -> str:

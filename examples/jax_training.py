@@ -1,6 +1,6 @@
 """DP-SGD with JAX: per-example gradients by vmap, accounting and risk by dpcheck.
 
-pip install 'dpcheck[deep]' && python examples/jax_training.py
+pip install '.[deep]' && python examples/jax_training.py
 """
 
 import jax

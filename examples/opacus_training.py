@@ -1,6 +1,6 @@
 """Train with Opacus; dpcheck says what was spent, on both sides, and takes a step apart.
 
-pip install 'dpcheck[opacus]' && python examples/opacus_training.py
+pip install '.[opacus]' && python examples/opacus_training.py
 """
 
 import warnings

@@ -1,4 +1,4 @@
-"""Runs a second of plain functions, called one by one and made at once from their trace.
+"""Runs a second of plain functions, called one by one and made at once from the program that was read.
 
     python benchmarks/mechanisms/traced_runs.py [--write]
 
@@ -15,7 +15,7 @@ import numpy as np
 
 import dpcheck
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.tracing.running.sampler import TracedSampler
+from dpcheck.program.many import Sampler
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from results_file import provenance
@@ -63,7 +63,7 @@ def sampled(x, rng):
 
 def measured(function) -> tuple[float, float]:
     """(runs a second by calls, at once), the medians of five turns."""
-    sampler = TracedSampler(function, Adjacency.REPLACE_ONE, RECORDS)
+    sampler = Sampler(function, Adjacency.REPLACE_ONE, RECORDS)
     size = RUNS // 4 if function is sampled else RUNS
     calls, at_once = [], []
     for turn in range(5):

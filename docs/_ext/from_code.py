@@ -8,8 +8,9 @@ from docutils.parsers.rst import Directive
 
 from dpcheck.cli.main import COMMANDS, main
 from dpcheck.core.errors import DpcheckError
-from dpcheck.core.glossary import GLOSSARY
-from dpcheck.tracing.registry import everything
+from dpcheck.core.explained.glossary import GLOSSARY
+from dpcheck.core.explained.remedies import REMEDIES
+from dpcheck.program.operations import families
 
 
 def _kinds(base: type[DpcheckError]) -> set[type[DpcheckError]]:
@@ -25,9 +26,11 @@ class Errors(Directive):
         for kind in sorted(_kinds(DpcheckError), key=lambda kind: kind.code):
             meaning = (kind.__doc__ or "").strip().splitlines()[0].replace("`", "")
             term = nodes.term("", "", nodes.literal("", f"{kind.code} {kind.__name__}"))
-            item = nodes.definition_list_item(
-                "", term, nodes.definition("", nodes.paragraph("", meaning))
-            )
+            cause, cure = (text.replace("`", "") for text in REMEDIES[kind.code])
+            said = [
+                nodes.paragraph("", text) for text in (meaning, f"Cause: {cause}", f"Cure: {cure}")
+            ]
+            item = nodes.definition_list_item("", term, nodes.definition("", *said))
             found += item
         return [found]
 
@@ -82,10 +85,7 @@ class Operations(Directive):
     def run(self) -> list[nodes.Node]:
         """One list per family, rules with the same reason together."""
         sections: list[nodes.Node] = []
-        grouped: dict[str, dict[str, list[str]]] = {}
-        for rule in everything():
-            grouped.setdefault(rule.family, {}).setdefault(rule.lemma, []).append(rule.name)
-        for family, lemmas in grouped.items():
+        for family, lemmas in families().items():
             section = nodes.section(ids=[f"operations-{family.replace(' ', '-')}"])
             section += nodes.title("", family.capitalize())
             listed = nodes.definition_list()

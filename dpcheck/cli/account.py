@@ -32,6 +32,7 @@ from dpcheck.core.events.event import Event
 from dpcheck.core.events.guarantee import NotPrivate
 from dpcheck.core.events.serialize import to_dict
 from dpcheck.core.events.training import SampledGaussian
+from dpcheck.core.extras import require
 from dpcheck.core.validate import non_negative
 from dpcheck.execution.progress import Progress
 
@@ -64,11 +65,23 @@ _LABELS = {
     help="Draw epsilon against delta into this .svg, .png or .pdf file; with --explain also the "
     "privacy-loss distribution and how epsilon moves.",
 )
-@click.option("--explain", is_flag=True, help="Say who proved it, what drives it, how it moves.")
 @click.option(
-    "--claim", type=Number(), help="An epsilon somebody claims, to hold the bounds against."
+    "--explain",
+    is_flag=True,
+    help="Say which method proved it, what drives it, and how it changes.",
+)
+@click.option("--claim", type=Number(), help="An epsilon to compare the bounds with.")
+@click.option(
+    "--accuracy",
+    type=Number(),
+    help="Refine both sides until they are within this share of epsilon, 1e-6 say.",
 )
 @click.option("--verify", is_flag=True, help="Prove the PLD's answer again in ball arithmetic.")
+@click.option(
+    "--certificate",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the proof of the upper bound into this file, for 'dpcheck verify'.",
+)
 @click.option("--risk", is_flag=True, help="Also say what an attacker can gain.")
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
 def command(
@@ -80,12 +93,14 @@ def command(
     plot: Path | None,
     explain: bool,
     claim: float | None,
+    accuracy: float | None,
     verify: bool,
+    certificate: Path | None,
     risk: bool,
     layout: str,
     **options: Flag,
 ) -> None:
-    """What does MECHANISM spend? Proved bounds on epsilon at --delta.
+    """Bound the epsilon that MECHANISM spends at --delta, with a proof.
 
     Example: dpcheck account sampled-gaussian --noise 6 --rate 32/539 --epochs 353 --delta 1e-5
     """
@@ -95,21 +110,21 @@ def command(
         given = options | {"steps": steps, "epochs": epochs, "adjacency": adjacency}
         dpda.account(mechanism.replace("-", "_"), given, delta, layout)
         return
+    if plot is not None:
+        require(("matplotlib",), "report")
     if claim is not None:
         non_negative("claim", claim)
     step = read_event(mechanism, options)
     times = repetitions(steps, epochs, step)
     event = step if times == 1 else step * times
     relation = adjacency_or_natural(adjacency, event)
-    answer = epsilon(event, delta=delta, adjacency=relation)
+    answer = epsilon(event, delta=delta, adjacency=relation, accuracy=accuracy)
     if delta == 0 and math.isinf(answer.upper) and not isinstance(step, NotPrivate):
         raise UsageError(
             "this mechanism has no finite epsilon at delta 0; say which delta you allow, for example "
             "--delta 1e-5.",
         )
-    rows = list(by_method(event, delta, relation))
-    if isinstance(step, SampledGaussian):
-        rows = [theorem_row(step, times, delta, relation), *rows]
+    rows = _rows(step, times, delta, answer)
     gains = attack_risk(event, adjacency=relation) if risk else None
     why = explain_epsilon(event, delta, relation) if explain else None
     if layout == "json":
@@ -122,7 +137,7 @@ def command(
             found["claim"] = {"epsilon": claim, "verdict": judged(answer, claim)}
         click.echo(json.dumps(found, indent=2))
     else:
-        click.echo(as_text(step, times, delta, answer, rows))
+        click.echo(as_text(step, times, delta, answer, rows, _digits(accuracy)))
         if gains is not None:
             click.echo(f"\nwhat an attacker can gain:\n{gains}")
         if why is not None:
@@ -137,9 +152,31 @@ def command(
             f"verified in ball arithmetic: epsilon in [{again.lower:.6g}, {again.upper:.6g}]",
             err=True,
         )
+    if certificate is not None:
+        certificate.write_text(json.dumps(answer.certificate(), allow_nan=False) + "\n", "utf-8")
+        click.echo(
+            f"certificate written to {certificate}; check it with 'dpcheck verify'", err=True
+        )
     if plot is not None:
         _draw(event, answer, (delta, claim), why, _title(step, times), plot)
         click.echo(f"{'explanation' if why else 'curve'} written to {plot}", err=True)
+
+
+def _rows(step: Event, times: int, delta: float, answer: Bound) -> list[tuple[str, float, str]]:
+    """What every accountant proves; the one that was refined says what it says then."""
+    assert answer.adjacency is not None
+    event = step if times == 1 else step * times
+    rows = [
+        (name, min(value, answer.upper) if name == answer.method else value, note)
+        for name, value, note in by_method(event, delta, answer.adjacency)
+    ]
+    if isinstance(step, SampledGaussian):
+        rows = [theorem_row(step, times, delta, answer.adjacency), *rows]
+    return rows
+
+
+def _digits(accuracy: float | None) -> int:
+    return 6 if accuracy is None else max(6, math.ceil(-math.log10(accuracy)) + 3)
 
 
 def _draw(
@@ -186,6 +223,8 @@ def theorem_row(
     if delta <= 0:
         return "theorem-1", math.inf, "needs delta above 0"
     noise, rate = step.noise_multiplier, step.sampling_rate
+    if not noise or not rate:
+        return "theorem-1", math.inf, "needs noise and a sample"
     refusal = ""
 
     def cost(log_excess: float) -> float:
@@ -240,7 +279,12 @@ def _title(step: Event, times: int) -> str:
 
 
 def as_text(
-    step: Event, times: int, delta: float, answer: Bound, rows: list[tuple[str, float, str]]
+    step: Event,
+    times: int,
+    delta: float,
+    answer: Bound,
+    rows: list[tuple[str, float, str]],
+    digits: int = 6,
 ) -> str:
     """The table a person reads."""
     lines = [
@@ -253,7 +297,8 @@ def as_text(
         mark = "  <- dpcheck stands behind this one" if method == answer.method else ""
         tail = mark or (f"  {note}" if note else "")
         lines.append(f"  {_LABELS.get(method, method):<28}{_show(value):>12}{tail}")
-    lines += ["", f"epsilon is between {_show(answer.lower)} and {_show(answer.upper)}."]
+    ends = [_show(end, digits) for end in (answer.lower, answer.upper)]
+    lines += ["", f"epsilon is between {ends[0]} and {ends[1]}."]
     if math.isinf(answer.upper):
         lines.append("No accountant proves a finite bound: " + _advice(step, delta))
     lines += [f"assumes: {text}" for text in answer.assumes]
@@ -266,5 +311,5 @@ def _advice(step: Event, delta: float) -> str:
     return "see what is assumed below."
 
 
-def _show(value: float) -> str:
-    return "inf" if math.isinf(value) else f"{value:.6g}"
+def _show(value: float, digits: int = 6) -> str:
+    return "inf" if math.isinf(value) else f"{value:.{digits}g}"

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpcheck.cli.colour import verdicts
-from dpcheck.cli.exit_codes import ExitCode, exit_code
 from dpcheck.cli.flags import Flag, Flags
 from dpcheck.cli.project import (
     audit_options,
@@ -18,8 +16,12 @@ from dpcheck.cli.project import (
     own_stdout,
     project_option,
     report_option,
+    sign_option,
     workers,
 )
+from dpcheck.cli.terminal.colour import verdicts
+from dpcheck.cli.terminal.completion import targets
+from dpcheck.cli.terminal.exit_codes import ExitCode, exit_code
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.errors import CannotReplay
 from dpcheck.core.verdict import Verdict
@@ -37,11 +39,22 @@ PROVES = {
 
 @click.command("audit")
 @project_option
-@click.argument("target", required=False)
-@click.option("--eps", type=float, envvar="DPCHECK_EPS", help="Epsilon the algorithm gets (1).")
-@click.option("--delta", type=float, envvar="DPCHECK_DELTA", help="Delta it gets (0).")
-@click.option("--variant", help="As `dpcheck list` names them; the default comes first.")
-@click.option("--adjacency", type=click.Choice(["replace-one", "add-remove", "zero-out"]))
+@click.argument("target", required=False, shell_complete=targets)
+@click.option(
+    "--eps",
+    type=float,
+    envvar="DPCHECK_EPS",
+    help="The epsilon to give the algorithm; 1 by default.",
+)
+@click.option(
+    "--delta", type=float, envvar="DPCHECK_DELTA", help="The delta to give it; 0 by default."
+)
+@click.option("--variant", help="A variant that `dpcheck list` shows; the first by default.")
+@click.option(
+    "--adjacency",
+    type=click.Choice(["replace-one", "add-remove", "zero-out"]),
+    help="What neighbours are; the claim's own by default.",
+)
 @audit_options
 @click.option("--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True)
 @click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port.")
@@ -56,18 +69,18 @@ PROVES = {
     "--store",
     type=click.Path(file_okay=False),
     envvar="DPCHECK_STORE",
-    help="Directory that keeps finished batches.",
+    help="A directory to keep finished runs in.",
 )
-@click.option("--resume", is_flag=True, help="Continue from the batches in --store.")
+@click.option("--resume", is_flag=True, help="Continue with the runs in --store.")
 @click.option(
     "--replay",
     type=click.Path(dir_okay=False),
-    help="Re-check a saved witness: JSON, or a program written by --witness.",
+    help="Check a saved witness again: a JSON file, or a program from --witness.",
 )
 @click.option(
     "--witness",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Save the program that shows a violation.",
+    help="Save a program that shows the violation.",
 )
 @click.option(
     "--exec",
@@ -75,26 +88,40 @@ PROVES = {
     metavar="COMMAND",
     help="Audit a program that reads and writes JSON lines (docs: any language).",
 )
-@click.option("--python", metavar="PATH", help="Run TARGET in this other Python interpreter.")
+@click.option("--python", metavar="PATH", help="Run TARGET with this Python interpreter instead.")
 @click.option(
     "--neighbours",
     type=click.Path(dir_okay=False),
     help="JSON file with a list of pairs of data sets, for --exec and --python.",
 )
-@click.option("--claim", metavar="EPS[,DELTA]", help="The claim of a program; as --eps, --delta.")
-@click.option("--dry-run", is_flag=True, help="Say what would be run, and stop.")
+@click.option(
+    "--claim", metavar="EPS[,DELTA]", help="What a program claims; the same as --eps and --delta."
+)
+@click.option(
+    "--region",
+    is_flag=True,
+    help="Audit the printed claim for all its parameters, not one instance.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @format_option
 @report_option
-@click.option("--floating-point", is_flag=True, help="Also read the bits of floats, as a part.")
+@sign_option
+@click.option(
+    "--floating-point", is_flag=True, help="Also audit the last bits of floating-point outputs."
+)
 def command(**options: Flag) -> None:
     """Audit TARGET: a registered name, path/file.py:object, or package.module:object.
 
-    Exit codes: 0 holds or consistent, 1 violated, 2 cannot be carried out, 3 undecided.
+    Exit codes: 0 holds or consistent, 1 violated, 2 failed, 3 undecided.
+
+    Example: dpcheck audit mean.py:mean_age --report html=report.html
     """
     if options["replay"] is not None:
         sys.exit(_replay(Path(options["replay"])))
     if options["target"] is None and options["command"] is None:
         raise click.UsageError("Name a TARGET; 'dpcheck list' shows what is registered.")
+    if options["region"]:
+        sys.exit(_region(str(options["target"]), options["style"], options["seed"]))
     from dpcheck.execution.progress import Progress
     from dpcheck.report.files import write
     from dpcheck.report.formats import render
@@ -112,12 +139,24 @@ def command(**options: Flag) -> None:
         report = report.without_data()
     text = render(report, options["style"])
     click.echo(verdicts(text) if options["style"] == "text" else text)
-    write(report, options["reports"])
+    write(report, options["reports"], options["key"])
     if not options["no_data"]:
         _save_witnesses(report, options["store"])
         if options["witness"] is not None:
             _save_program(report, options["witness"])
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
+
+
+def _region(target: str, style: str, seed: int) -> int:
+    """The whole claim: 1 where it fails somewhere, 3 where some of it is open, else 0."""
+    from dpcheck.session import region, registry
+
+    regions = region.explore_all(registry.get(target), seed=seed)
+    click.echo(region.as_json(regions) if style == "json" else region.as_text(regions))
+    found = {piece.status for each in regions for piece in each.pieces}
+    if region.Status.FAILS in found or any(each.witnesses for each in regions):
+        return ExitCode.VIOLATED
+    return ExitCode.UNDECIDED if region.Status.OPEN in found else ExitCode.OK
 
 
 def _request(options: Flags) -> AuditRequest:

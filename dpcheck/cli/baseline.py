@@ -62,9 +62,12 @@ def _last(folder: Path) -> list[GateFinding]:
 
 @command.command("add")
 @click.argument("finding")
-@click.option("--reason", required=True, help="Why this may stay, for whoever reads it later.")
+@click.option("--reason", required=True, help="Why you accept it, for whoever reads this later.")
 @click.option(
-    "--expires", required=True, metavar="YYYY-MM-DD|90d", help="The last day it may stay."
+    "--expires",
+    required=True,
+    metavar="YYYY-MM-DD|90d",
+    help="The last day on which it is accepted.",
 )
 @click.option("--up-to", type=float, help="Largest epsilon accepted; 10% above today's.")
 @click.pass_obj

@@ -58,7 +58,7 @@ def command(
     layout: str,
     **options: Flag,
 ) -> None:
-    """How much noise, or how many steps or epochs, for a budget? Verified before it is printed.
+    """Find the noise, steps or epochs for a budget; the result is verified before it is printed.
 
     \b
     dpcheck calibrate noise sampled-gaussian --rate 32/539 --epochs 353 --budget 4 --delta 1e-5

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from dpcheck.cli.colour import verdicts
-from dpcheck.cli.exit_codes import exit_code
 from dpcheck.cli.flags import Flag
 from dpcheck.cli.project import (
     audit_options,
@@ -21,8 +19,11 @@ from dpcheck.cli.project import (
     own_stdout,
     project_option,
     report_option,
+    sign_option,
     workers,
 )
+from dpcheck.cli.terminal.colour import verdicts
+from dpcheck.cli.terminal.exit_codes import exit_code
 from dpcheck.core.audit_result import AuditReport
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ PATIENCE = 120.0  # seconds for one call or import, unless --timeout says otherw
     "--store",
     type=_PATH,
     envvar="DPCHECK_STORE",
-    help="Directory of the cache; .dpcheck beside the project file by default.",
+    help="Folder of the cache; by default .dpcheck next to the project file.",
 )
 @click.option(
     "--baseline",
@@ -48,23 +49,24 @@ PATIENCE = 120.0  # seconds for one call or import, unless --timeout says otherw
     envvar="DPCHECK_BASELINE",
     help="File of accepted findings; dpcheck-baseline.json by default.",
 )
-@click.option("--no-cache", is_flag=True, help="Audit what has not changed, too.")
+@click.option("--no-cache", is_flag=True, help="Also audit what has not changed.")
 @click.option(
     "--nightly",
     "--continue",
     "nightly",
     is_flag=True,
-    help="Add fresh runs to those of earlier nights; spends no further error.",
+    help="Add fresh runs to those of earlier nights, within the same error rate.",
 )
 @format_option
 @report_option
+@sign_option
 @click.pass_context
 def command(context: click.Context, /, **options: Flag) -> None:
-    """Run every audit and budget of the project file in one error budget.
+    """Run every audit and budget in the project file, with one error rate for all.
 
     A call or an import may take two minutes unless --timeout says otherwise.
 
-    Exit codes: 0 holds or consistent, 1 violated or overspent, 2 cannot be carried out or the
+    Exit codes: 0 holds or consistent, 1 violated or overspent, 2 failed or the
     baseline is out of date, 3 undecided.
     """
     from dpcheck.execution.progress import Progress
@@ -98,7 +100,7 @@ def command(context: click.Context, /, **options: Flag) -> None:
         report = report.without_data()
     text = render(report, options["style"])
     click.echo(verdicts(text) if options["style"] == "text" else text)
-    write(report, reports)
+    write(report, reports, None if options["key"] is None else options["key"].absolute())
     _summarise(report)
     sys.exit(exit_code(report, options["allow_undecided"], options["require_proof"]))
 

@@ -4,7 +4,7 @@ os._exit(0) in a target, or a crash in compiled code, ends a process before it c
 with an exit code that would pass for an answer. The child's last deed is to write its exit code into
 a pipe; a child that is gone without having done so gave no answer. Code that cannot be interrupted
 when its time is over (it catches everything, or never comes back from compiled code) is ended with its
-process: the child keeps in shared memory when that time is.
+process: the child keeps in shared memory when that time is, and how long to wait from then on.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from dpcheck.cli.own_time import OwnTime
+
 SUPERVISED = frozenset({"audit", "check", "prove"})
 _ERROR = 2  # ExitCode.ERROR; here nothing of the command is imported
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _GRACE = 10.0  # seconds a child that has answered may take to end
 _LOOK = 0.25  # seconds between two looks at the time
-_TIME = struct.Struct("d")
+_ACTS = 1.0  # seconds in which a child that was interrupted together with this process acts upon it
+_TIME = struct.Struct(
+    "dd"
+)  # a limit by time.monotonic(), and seconds of its own to come back after it
 
 
 def main() -> None:
@@ -44,7 +49,7 @@ def supervise(command: Callable[[], object]) -> int:
     reader, writer = os.pipe()
     parent = os.getpid()
     due = mmap.mmap(-1, _TIME.size)
-    _TIME.pack_into(due, 0, math.inf)
+    _TIME.pack_into(due, 0, math.inf, 0.0)
     child = os.fork()
     if child == 0:
         os.close(reader)
@@ -52,12 +57,18 @@ def supervise(command: Callable[[], object]) -> int:
         _keep_time(due)
         _answer(command, writer)
     os.close(writer)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the child by itself
+    interrupts = _Interrupts(child)
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, lambda number, _frame: os.kill(child, number))
+    own = OwnTime(child)
+    limit = math.inf
     with os.fdopen(reader, "rb") as stream:
         while not select.select([stream], [], [], _LOOK)[0]:
-            if time.monotonic() > _TIME.unpack_from(due)[0]:
+            interrupts.look()
+            before, (limit, patience) = limit, _TIME.unpack_from(due)
+            if limit != before or time.monotonic() <= limit:
+                own.restart()
+            elif own.look() > patience:
                 _end_all(child)
                 print(f"error: DPC404 {_STUCK}", file=sys.stderr)
                 return _ERROR
@@ -76,11 +87,31 @@ _STUCK = (
 )
 
 
+class _Interrupts:
+    """Ctrl-C reaches the child by itself; an interrupt for this process alone is passed on."""
+
+    def __init__(self, child: int) -> None:
+        self.own = OwnTime(child)
+        self.pending = False
+        signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: object) -> None:  # noqa: ARG002 - signal's signature
+        self.own.restart()
+        self.pending = True
+
+    def look(self) -> None:
+        """Pass on what the child has not acted upon: it would have answered by now."""
+        if self.pending and self.own.look() > _ACTS:
+            self.pending = False
+            with suppress(OSError):
+                os.kill(self.own.process, signal.SIGINT)
+
+
 def _keep_time(shared: mmap.mmap) -> None:
     """Keep there when the call of somebody's code that is under way is to be ended with its process."""
     from dpcheck.execution.interrupts import watchers
 
-    watchers.append(lambda due: _TIME.pack_into(shared, 0, due))
+    watchers.append(lambda limit, patience: _TIME.pack_into(shared, 0, limit, patience))
 
 
 def _end_all(process: int) -> None:

@@ -7,8 +7,10 @@ from inspect import getdoc
 
 import click
 
+from dpcheck.cli.terminal.completion import words
 from dpcheck.core.errors import DpcheckError, UnknownName
-from dpcheck.core.glossary import GLOSSARY
+from dpcheck.core.explained.glossary import GLOSSARY
+from dpcheck.core.explained.remedies import REMEDIES
 
 
 def error_kinds(base: type[DpcheckError] = DpcheckError) -> dict[str, type[DpcheckError]]:
@@ -21,7 +23,7 @@ def error_kinds(base: type[DpcheckError] = DpcheckError) -> dict[str, type[Dpche
 
 
 @click.command(name="explain")
-@click.argument("word", nargs=-1)
+@click.argument("word", nargs=-1, shell_complete=words)
 def command(word: tuple[str, ...]) -> None:
     """Explain a verdict, an adjacency, another word of the reports, or an error code.
 
@@ -40,13 +42,17 @@ def command(word: tuple[str, ...]) -> None:
 def explained(wanted: str) -> str:
     """What a word or code means.
 
-    >>> explained("dpc101")
-    'DPC101 InvalidParameter: A parameter outside its domain.'
+    >>> print(explained("dpc101"))
+    DPC101 InvalidParameter: A parameter outside its domain.
+    cause: A number, name or flag has a value that it cannot have.
+    cure: The message names the parameter and the values it may have. Correct it.
     """
     kinds = error_kinds()
     if wanted.upper() in kinds:
         kind = kinds[wanted.upper()]
-        return f"{kind.code} {kind.__name__}: {' '.join((getdoc(kind) or '').split())}"
+        meaning = " ".join((getdoc(kind) or "").split())
+        cause, cure = REMEDIES[kind.code]
+        return f"{kind.code} {kind.__name__}: {meaning}\ncause: {cause}\ncure: {cure}"
     if wanted in GLOSSARY:
         return f"{wanted}: {GLOSSARY[wanted]}"
     close = get_close_matches(wanted, [*GLOSSARY, *(code.lower() for code in kinds)], n=1)

@@ -6,17 +6,29 @@ import sys
 
 import click
 
+from dpcheck.cli.flags import Flag
+from dpcheck.cli.terminal.completion import targets
 from dpcheck.core.errors import UsageError
 
 ADJACENCIES = ["add-remove", "replace-one", "zero-out"]
 
 
 @click.command(name="init")
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=targets)
 @click.option("--eps", type=float, help="Epsilon the function claims.")
 @click.option("--delta", type=float, default=0.0, show_default=True, help="Delta it claims.")
 @click.option("--adjacency", type=click.Choice(ADJACENCIES), help="What a neighbour is.")
-@click.option("--data", help="A .csv file, or file.py:table, to guess the records from.")
+@click.option("--data", help="A .csv, .tsv or .txt file, or file.py:table, to guess from.")
+@click.option("--delimiter", help="What separates the cells of the file, if it is unclear.")
+@click.option("--encoding", help="The encoding of the file, if it is not UTF-8.")
+@click.option("--header", is_flag=True, help="The first line of the file holds column names.")
+@click.option(
+    "--category",
+    "categories",
+    multiple=True,
+    metavar="COLUMN",
+    help="The values of this column are public: list them in the description. Repeat as needed.",
+)
 @click.option("--dataset", default="people", show_default=True, help="What to call the data.")
 @click.option("--no-ci", is_flag=True, help="Write no workflow.")
 def command(
@@ -27,22 +39,26 @@ def command(
     data: str | None,
     dataset: str,
     no_ci: bool,
+    **said: Flag,
 ) -> None:
     """Write the first claim, project file and CI workflow for TARGET, file.py:function.
 
-    What no flag says is asked for. Files that exist are kept as they are.
+    It asks for what you leave out, reads every row of --data, and keeps files that exist. The bounds it
+    writes are guesses: correct them, then confirm them.
 
     Example: dpcheck init mean.py:mean_age --eps 1 --adjacency replace-one --data people.csv
     """
     from dpcheck.core.adjacency import as_adjacency
     from dpcheck.core.budget import Budget
     from dpcheck.gate import starting
+    from dpcheck.gate.describing import Reading
+    from dpcheck.gate.workflow import UNKNOWN
 
     given = {"TARGET": target, "--eps": eps, "--adjacency": adjacency, "--data": data}
     left = starting.missing(given)
     if left and not sys.stdin.isatty():
         raise UsageError(
-            f"tell me {', '.join(left)}; for example: dpcheck init mean.py:mean_age --eps 1 "
+            f"add {', '.join(left)}; for example: dpcheck init mean.py:mean_age --eps 1 "
             "--adjacency replace-one --data people.csv",
         )
     target = starting.checked_target(target or click.prompt("Function, as file.py:function"))
@@ -53,26 +69,40 @@ def command(
     data = data or click.prompt("A .csv file, or file.py:table, with rows like the real ones")
     if not dataset.isidentifier():
         raise UsageError(
-            f"--dataset is a name of letters, digits and underscores, not {dataset!r}."
+            f"--dataset must be a name of letters, digits and underscores, not {dataset!r}."
         )
     assert target is not None
     assert adjacency is not None
-    start = starting.Start(target, Budget(eps, delta), as_adjacency(adjacency), data or "", dataset)
+    reading = Reading(
+        said["delimiter"], said["encoding"], said["header"], tuple(said["categories"])
+    )
+    start = starting.Start(
+        target, Budget(eps, delta), as_adjacency(adjacency), data or "", dataset, reading
+    )
     found = starting.files(start)
     if no_ci:
         found.pop(starting.WORKFLOW)
     written, kept = starting.write(found)
     notes = {
-        start.file: f"what {start.function} claims, and a guess of its records: correct it",
+        start.file: f"what {start.function} claims, and a guess at its records",
         starting.PROJECT: "what `dpcheck check` audits",
-        starting.WORKFLOW: "runs it for every push",
+        starting.WORKFLOW: "runs `dpcheck check` on every push",
     }
     for path in written:
         click.echo(f"wrote {path}: {notes[path]}")
     for path in kept:
-        click.echo(f"kept {path}, which exists already")
+        click.echo(f"kept {path}: it already exists")
     if starting.PROJECT in kept:
         click.echo(f"add this to {starting.PROJECT} yourself:\n{_audit(found[starting.PROJECT])}")
+    if starting.WORKFLOW in written and UNKNOWN in found[starting.WORKFLOW]:
+        click.echo(
+            f"next: say in {starting.WORKFLOW} where to install dpcheck from; it is not on PyPI yet"
+        )
+    if start.file in written:
+        click.echo(
+            f"next: correct the guesses in {start.file.as_posix()}, add confirmed=True to the columns you "
+            "are sure of"
+        )
     click.echo(f"next: dpcheck audit {start.file.as_posix()}:{start.function}")
 
 

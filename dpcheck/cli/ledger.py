@@ -19,15 +19,15 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.group("ledger")
 def command() -> None:
-    """What was spent of a budget: show it, list its history, export a statement."""
+    """What was spent of a budget: show it, list its history, report and export it."""
 
 
 @command.command("show")
-@click.argument("file", type=_FILE)
+@click.argument("place", metavar="LEDGER")
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
-def show(file: Path, layout: str) -> None:
+def show(place: str, layout: str) -> None:
     """What the people of each dataset have spent, and what is left."""
-    with Ledger.open(file) as ledger:
+    with Ledger.open(place) as ledger:
         if layout == "json":
             click.echo(as_json(ledger))
             return
@@ -38,13 +38,24 @@ def show(file: Path, layout: str) -> None:
 
 
 @command.command("history")
-@click.argument("file", type=_FILE)
+@click.argument("place", metavar="LEDGER")
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
 @click.option("--plot", type=_FILE, help="Draw spending over time into this .svg, .png or .pdf.")
-def history(file: Path, layout: str, plot: Path | None) -> None:
+@click.option("--head", help="A head that a statement printed: exit 1 if the history never had it.")
+def history(place: str, layout: str, plot: Path | None, head: str | None) -> None:
     """Every entry, oldest first; releases counted ahead and given back are entries too."""
-    with Ledger.open(file) as ledger:
+    with Ledger.open(place) as ledger:
         entries, terms = ledger.history(), ledger.terms
+        at = None if head is None else ledger.stood_at(head)
+    if head is not None and at is None:
+        click.echo(
+            f"{head} was never the head of this ledger: entries are missing (was a backup restored?), or "
+            "the statement is another ledger's.",
+            err=True,
+        )
+        raise SystemExit(1)
+    if head is not None:
+        click.echo(f"{head} was the head after {at} of {len(entries)} entries", err=True)
     lines = [to_fields(entry) for entry in entries]
     if layout == "json":
         click.echo(json.dumps(lines, indent=2))
@@ -57,19 +68,31 @@ def history(file: Path, layout: str, plot: Path | None) -> None:
         from dpcheck.cli.accounting.plot import draw_timeline
         from dpcheck.ledger.timeline import timeline
 
-        draw_timeline(timeline(terms, entries), terms.budget, str(file), plot)
+        draw_timeline(timeline(terms, entries), terms.budget, place, plot)
         click.echo(f"spending over time written to {plot}", err=True)
 
 
+@command.command("report")
+@click.argument("place", metavar="LEDGER")
+@click.option("--output", "-o", type=_FILE, default=Path("ledger.html"), show_default=True)
+def report(place: str, output: Path) -> None:
+    """One HTML page: budgets, burn-down over time, who spent, what still fits."""
+    from dpcheck.ledger.statements.page import page
+
+    with Ledger.open(place) as ledger:
+        text = page(ledger.overview())
+    _written(text.rstrip(), output)
+
+
 @command.command("export")
-@click.argument("file", type=_FILE)
+@click.argument("place", metavar="LEDGER")
 @click.option("--format", "layout", type=click.Choice([*FORMATS, *FOR_OTHERS]), default="text")
 @click.option("--answers", type=_FILE, help="TOML file with what only you know; see --questions.")
 @click.option("--audits", type=_FILE, help="JSON report of `dpcheck audit`: verdicts to put in.")
 @click.option("--questions", is_flag=True, help="Write the file to fill in for --answers.")
 @click.option("--output", "-o", type=_FILE, help="A file instead of standard output.")
 def export(
-    file: Path,
+    place: str,
     layout: str,
     answers: Path | None,
     audits: Path | None,
@@ -82,7 +105,7 @@ def export(
 
         _written(registry.questions().rstrip(), output)
         return
-    with Ledger.open(file) as ledger:
+    with Ledger.open(place) as ledger:
         text = (
             FORMATS[layout](ledger)
             if layout in FORMATS
@@ -115,9 +138,9 @@ def _written(text: str, output: Path | None) -> None:
 
 @command.command("convert")
 @click.argument("old", type=_FILE)
-@click.argument("new", type=_FILE)
-def convert(old: Path, new: Path) -> None:
-    """Write a ledger of the first format (SQLite) anew; OLD is only read."""
+@click.argument("new", type=str)
+def convert(old: Path, new: str) -> None:
+    """Write a ledger of an earlier format anew, as a file or postgresql://...; OLD is only read."""
     from dpcheck.ledger.storage.conversion import convert as carry_over
 
     number = carry_over(old, new)

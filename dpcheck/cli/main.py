@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 import click
 
 from dpcheck import __version__
-from dpcheck.cli.exit_codes import ExitCode
+from dpcheck.cli.terminal.exit_codes import ExitCode
 from dpcheck.core.errors import DpcheckError, UsageError
 
 # Command -> one line of help. `dpcheck.cli.NAME` must define a click command named `command`.
 # The help stands here so that `dpcheck --help` needs none of the modules behind it.
 COMMANDS = {
-    "init": "Start: write the claim of a function, a project file and a CI workflow.",
-    "list": "What can be audited by name.",
+    "init": "Start here: write a claim for your function, a project file and a CI workflow.",
+    "list": "List what you can audit by name.",
     "audit": "Run the real code on neighbouring data and compare it with its claim.",
-    "prove": "Prove what a plain function spends, without running it on any data.",
-    "check": "The gate: every audit and budget of this project, as one exit code.",
-    "baseline": "Findings that are accepted for a while, and why.",
-    "account": "What does this mechanism spend? Proved bounds on epsilon.",
-    "calibrate": "How much noise, or how many steps, for this budget?",
+    "pld": "The privacy-loss distribution of the real code, over the accountant's curve.",
+    "prove": "Prove what a function spends, for all data that fit its description.",
+    "check": "Run every audit and budget of this project; one exit code for CI.",
+    "baseline": "Accept a finding until a date, and say why.",
+    "account": "Bound the epsilon that a mechanism spends, with a proof.",
+    "verify": "Check a certificate or a report from its file alone.",
+    "calibrate": "Find the noise, or the number of steps, for a budget.",
     "ledger": "What was spent of a budget: show, history, export.",
-    "reproduce": "Print a table of a paper beside ours.",
-    "explain": "What a verdict, a word of a report or an error code means.",
-    "doctor": "What is installed, what is missing for what.",
+    "reproduce": "Print a table of a paper next to ours.",
+    "explain": "Explain a verdict, a word in a report, or an error code.",
+    "doctor": "Show what is installed, and what is missing.",
     "ftl": "Train one model on two parties' data, encrypted; what it leaks is another matter.",
 }
+
+
+INTERRUPTED = 130  # as shells say it of a command that Ctrl-C ended
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class LazyGroup(click.Group):
@@ -74,7 +83,7 @@ class LazyGroup(click.Group):
 def main(context: click.Context) -> None:
     """Prove what a private algorithm spends, audit what its code leaks, compare the two.
 
-    Exit codes: 0 holds or consistent, 1 violated, 2 cannot be carried out, 3 undecided.
+    Exit codes: 0 holds or consistent, 1 violated, 2 failed, 3 undecided, 130 interrupted.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -84,26 +93,45 @@ def run() -> None:
     """Entry point: one line per error, never a traceback for what a user can mend."""
     try:
         result = main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as finished:
         sys.exit(finished.exit_code)
     except SystemExit as end:
         if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):  # click: nobody reads,
             sys.exit(ExitCode.ERROR)  # and its exit code 1 would say "violated"
         sys.exit(end.code)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted.", err=True)
-        sys.exit(ExitCode.ERROR)
+        sys.exit(INTERRUPTED)
     except click.ClickException as error:
         _fail(f"{UsageError.code} {_one_line(error)}")
     except DpcheckError as error:
         _fail(str(error))
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            _crash(error)
+        _silence()
+        _fail(
+            f"{UsageError.code} cannot write: {error.strerror}. Free some space, or write elsewhere."
+        )
     except Exception as error:  # exit code 1 would say "violated"
-        import traceback
-
-        traceback.print_exc()
-        _fail(f"{DpcheckError.code} internal error, {type(error).__name__}: {error}")
+        _crash(error)
     else:
         sys.exit(result if isinstance(result, int) else ExitCode.OK)
+
+
+def _crash(error: Exception) -> None:
+    """A mistake of ours, with all that helps to find it."""
+    import traceback
+
+    traceback.print_exc()
+    _fail(f"{DpcheckError.code} internal error, {type(error).__name__}: {error}")
+
+
+def _silence() -> None:
+    """Let nothing that is left in a full output be written again at the end."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line(error: click.ClickException) -> str:
@@ -113,7 +141,7 @@ def _one_line(error: click.ClickException) -> str:
 
 
 def _fail(message: str) -> None:
-    from dpcheck.cli.colour import error
+    from dpcheck.cli.terminal.colour import error
 
     click.echo(f"{error('error:')} {message}", err=True)
     sys.exit(ExitCode.ERROR)

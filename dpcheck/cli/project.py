@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from dpcheck.cli.flags import Flag
-from dpcheck.report.formats import FORMATS
+from dpcheck.report.formats import FORMATS, check_installed
 
 if TYPE_CHECKING:
     from dpcheck.execution.parallel import Workers
@@ -42,7 +42,7 @@ project_option = click.option(
     is_eager=True,
     metavar="FILE",
     envvar="DPCHECK_CONFIG",
-    help="Project file; ./dpcheck.toml or [tool.dpcheck] of ./pyproject.toml by default.",
+    help="The project file; by default ./dpcheck.toml, or [tool.dpcheck] in ./pyproject.toml.",
 )
 
 
@@ -62,12 +62,27 @@ report_option = click.option(
     multiple=True,
     callback=_read_reports,
     metavar="FORMAT=PATH[,...]",
-    help="Also write reports, in any of the formats: html=…, sarif=…, junit=….",
+    help="Also write reports, for example html=report.html,sarif=report.sarif.",
 )
+sign_option = click.option(
+    "--sign",
+    "key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="KEY",
+    help="Sign every report with this SSH key, as FILE.sig; `dpcheck verify FILE` checks it.",
+)
+
+
+def _check_format(_context: click.Context, _parameter: click.Parameter, value: Flag) -> str:
+    check_installed(value)
+    return str(value)
+
+
 format_option = click.option(
     "--format",
     "style",
     type=click.Choice(list(FORMATS)),
+    callback=_check_format,
     default="text",
     show_default=True,
 )
@@ -87,13 +102,13 @@ _AUDIT_OPTIONS = (
         default=0.999,
         envvar="DPCHECK_CONFIDENCE",
         show_default=True,
-        help="One minus the false-alarm rate of the whole command.",
+        help="How sure a violation has to be: one minus the rate of false alarms.",
     ),
     click.option(
         "--max-runs",
         type=click.IntRange(1),
         envvar="DPCHECK_MAX_RUNS",
-        help="Calls a side, at most, those to learn from included.",
+        help="At most this many runs on each of two neighbouring data sets.",
     ),
     click.option(
         "--seed", type=click.IntRange(0), default=0, envvar="DPCHECK_SEED", show_default=True
@@ -102,16 +117,16 @@ _AUDIT_OPTIONS = (
         "--jobs",
         type=click.IntRange(1),
         envvar="DPCHECK_JOBS",
-        help="Processes; all cores by default.",
+        help="Number of processes; all cores by default.",
     ),
     click.option(
-        "--timeout", type=float, envvar="DPCHECK_TIMEOUT", help="Seconds one run may take."
+        "--timeout", type=float, envvar="DPCHECK_TIMEOUT", help="Seconds that one run can take."
     ),
     click.option(
         "--time-limit",
         type=float,
         envvar="DPCHECK_TIME_LIMIT",
-        help="Seconds an audit may take; then the best verdict so far is given. 120 in `check`.",
+        help="Seconds for an audit; then you get the best verdict so far. 120 in `check`.",
     ),
     click.option(
         "--tolerance",
@@ -119,25 +134,25 @@ _AUDIT_OPTIONS = (
         default=0.25,
         envvar="DPCHECK_TOLERANCE",
         show_default=True,
-        help="How far above the claim the detectable epsilon may be.",
+        help="How large a leak may go unnoticed: 0.25 is a quarter above the claim.",
     ),
     click.option(
         "--no-data",
         is_flag=True,
         envvar="DPCHECK_NO_DATA",
-        help="Show nothing of the datasets, also not the records that convict.",
+        help="Show no data, not even the records that convict.",
     ),
     click.option(
         "--allow-undecided",
         is_flag=True,
         envvar="DPCHECK_ALLOW_UNDECIDED",
-        help="Exit 0 where the runs could not tell.",
+        help="Exit with 0 if the evidence is not enough to decide.",
     ),
     click.option(
         "--require-proof",
         is_flag=True,
         envvar="DPCHECK_REQUIRE_PROOF",
-        help="Exit 3 unless every part holds.",
+        help="Exit with 3 unless every part is proved.",
     ),
 )
 

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpcheck.cli.exit_codes import ExitCode
 from dpcheck.cli.project import own_stdout
+from dpcheck.cli.terminal.completion import targets
+from dpcheck.cli.terminal.exit_codes import ExitCode
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import NotProvable
 from dpcheck.core.events.serialize import to_dict
 
 if TYPE_CHECKING:
     from dpcheck.core.claim import Claim
-    from dpcheck.tracing.proof import Proof
+    from dpcheck.program.proof import Proof
 
 
 @click.command("prove")
-@click.argument("target")
+@click.argument("target", shell_complete=targets)
 @click.option(
     "--adjacency",
     type=click.Choice(["replace-one", "add-remove", "zero-out"]),
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
 def command(target: str, adjacency: str | None, delta: float | None, style: str) -> None:
     """Prove what TARGET, file.py:function or package.module:function, spends.
 
-    The function is run once on symbols; its data are described by @dpcheck.audited, by
+    The function's source is read, not run; its data are described by @dpcheck.audited, by
     neighbours=[(D, D2)] of which only shapes and types are read, or by records=dpcheck.records(...).
 
-    Exit codes: 0 proved (within the claim, if there is one), 1 proved but above the claim, 2 cannot
-    be carried out, 3 not provable.
+    Exit codes: 0 proved (within the claim, if there is one), 2 failed, 3 not proved: either
+    nothing is, or the proved bound is above the claim. A bound is no violation: `dpcheck audit` looks for
+    data that attain it.
     """
     from dpcheck.session.proving import prove_target
 
@@ -52,7 +54,7 @@ def command(target: str, adjacency: str | None, delta: float | None, style: str)
     at = delta if delta is not None else (claim.budget.delta if claim is not None else 0.0)
     answer = _answer(proof, claim, at)
     click.echo(json.dumps(answer, indent=1) if style == "json" else _text(proof, answer))
-    sys.exit(ExitCode.OK if answer["within_claim"] in (True, None) else ExitCode.VIOLATED)
+    sys.exit(ExitCode.OK if answer["within_claim"] in (True, None) else ExitCode.UNDECIDED)
 
 
 def _refusal(refused: NotProvable) -> dict[str, Plain]:
@@ -112,9 +114,12 @@ def _text(proof: Proof, answer: dict[str, Plain]) -> str:
         )
     if answer["claim"] is not None:
         claimed = answer["claim"]
-        word = "within" if answer["within_claim"] else "ABOVE"
+        stated = f"epsilon {claimed['epsilon']:g} at delta {claimed['delta']:g}"
         lines.append(
-            f"  {word} the claim of epsilon {claimed['epsilon']:g} at delta {claimed['delta']:g}"
+            f"  within the claim of {stated}"
+            if answer["within_claim"]
+            else f"  the claim is {stated}: whether more is spent is not known. Run dpcheck audit to "
+            "search for data that attain more"
         )
     lines.append("assumes:")
     lines += [f"  - {each}" for each in answer["assumes"]]

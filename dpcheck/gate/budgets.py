@@ -27,6 +27,15 @@ def claimed_event(claim: Claim, adjacency: Adjacency) -> Event:
     return ApproxDP(claim.budget.epsilon, claim.budget.delta, claim.adjacency)
 
 
+def _proved(spec: BudgetSpec, entry: AuditEntry) -> Event:
+    """What a proof of the code found, stated under the claim's relation."""
+    assert entry.event is not None
+    try:
+        return Under(entry.claim.adjacency, entry.event)
+    except DpcheckError as error:
+        raise InvalidProject(f"budgets.{spec.dataset}: {entry.part}: {error.message}") from None
+
+
 def _named(event: Event) -> str:
     """An event as one writes it."""
     return str(event).replace(", adjacency=None", "")
@@ -44,8 +53,8 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
     for audit, entry in audited:
         times = f" x {audit.releases}" if audit.releases > 1 else ""
         if entry.event is not None:
-            events.append(Under(entry.claim.adjacency, entry.event) * audit.releases)
-            listed.append(f"{audit.name}/{entry.part}: traced {_named(entry.event)}{times}")
+            events.append(_proved(spec, entry) * audit.releases)
+            listed.append(f"{audit.name}/{entry.part}: proved {_named(entry.event)}{times}")
         else:
             events.append(claimed_event(entry.claim, spec.adjacency) * audit.releases)
             listed.append(f"{audit.name}/{entry.part}: claims {entry.claim.budget}{times}")
@@ -76,6 +85,7 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
         bound.method,
         tuple(listed),
         vouchers=tuple(vouchers),
+        stated=tuple(map(_named, spec.events)),
     )
 
 

@@ -22,7 +22,8 @@ from dpcheck.gate.budgets import check_budget, spenders
 from dpcheck.gate.changes import changes
 from dpcheck.gate.project import AuditSpec, Project
 from dpcheck.gate.results import Results
-from dpcheck.gate.running import CheckSettings, from_checkout, run_audit
+from dpcheck.gate.running import CheckSettings, run_audit
+from dpcheck.session.locations import from_checkout
 from dpcheck.session.made import made
 from dpcheck.session.provenance import versions
 from dpcheck.session.run import AuditRequest
@@ -95,12 +96,12 @@ def check(
     1 - confidence: each of n audits gets an n-th of it, and splits that over its parts.
     """
     if not project.audits and not project.budgets:
-        file = "There is neither a dpcheck.toml nor a [tool.dpcheck] in pyproject.toml here"
+        file = "there is no dpcheck.toml here, and no [tool.dpcheck] in a pyproject.toml"
         if project.file is not None:
             file = f"{project.file.name} names neither audits nor budgets"
         raise NothingToAudit(
-            f'{file}. Begin with [[audits]] and target = "file.py:function" in dpcheck.toml, or the '
-            "same under [[tool.dpcheck.audits]] in pyproject.toml."
+            f"{file}. `dpcheck init FILE.py:FUNCTION` writes one for you; by hand, start with [[audits]] "
+            'and target = "file.py:function".'
         )
     accepted_before = baseline.load(request.baseline, today)
     watch = progress or Progress(quiet=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dpcheck.auditing.auditors.floating_point import with_float_parts
-from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import AuditEntry, Location
-from dpcheck.core.data import Plain
+from dpcheck.core.data import Plain, fingerprint
 from dpcheck.core.errors import DpcheckError, InvalidProject, MechanismFailed, NothingToAudit
 from dpcheck.core.events.serialize import to_dict
 from dpcheck.core.method import Method
@@ -31,6 +29,7 @@ from dpcheck.gate.results import Kept, Results
 from dpcheck.session import run as session
 from dpcheck.session import targets
 from dpcheck.session.claims import read_claim
+from dpcheck.session.locations import locate
 from dpcheck.session.made import data_digest
 
 
@@ -82,25 +81,7 @@ def prepare(
     plans = [replace(p, name=spec.name) for p in plans]
     if spec.floating_point:
         plans = with_float_parts(plans)
-    return plans, None if request.is_registered else locate(spec.target, root)
-
-
-def locate(target: str, root: Path) -> Location | None:
-    """The line a target is defined at, relative to the checkout or else the project."""
-    found = parse(target).load()
-    function = found if hasattr(found, "__code__") else type(found)
-    line = getattr(getattr(function, "__code__", None), "co_firstlineno", 1)
-    path = from_checkout(_source_of(target), root)
-    return None if path is None else Location(path, line)
-
-
-def from_checkout(path: Path, root: Path) -> str | None:
-    """A path as services that show a checkout want it; None for what lies outside."""
-    checkout = os.environ.get("GITHUB_WORKSPACE")
-    for base in ([Path(checkout)] if checkout else []) + [root]:
-        if path.resolve().is_relative_to(base.resolve()):
-            return path.resolve().relative_to(base.resolve()).as_posix()
-    return None
+    return plans, locate(spec.target, root)
 
 
 def _source_of(target: str) -> Path:

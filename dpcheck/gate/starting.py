@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import ast
-import csv
 import keyword
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
-from dpcheck.auditing.pairs.inference import infer_records
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
-from dpcheck.core.data import Data
-from dpcheck.core.errors import InvalidRecords, UsageError
-from dpcheck.core.records import Records, as_code
-from dpcheck.execution.references import parse
+from dpcheck.core.errors import UsageError
+from dpcheck.core.records import as_code
+from dpcheck.gate.describing import Described, Reading, described_by
+from dpcheck.gate.workflow import workflow
 
-_MOST_ROWS = 100_000  # read to guess from
-_TAKEN = {"rows", "person", "rows_per_person"}
 WORKFLOW = Path(".github/workflows/privacy.yml")
 PROJECT = Path("dpcheck.toml")
 
@@ -33,6 +29,7 @@ class Start:
     adjacency: Adjacency
     data: str  # a CSV file, or file.py:table
     dataset: str = "people"
+    reading: Reading = field(default_factory=Reading)
 
     @property
     def function(self) -> str:
@@ -55,71 +52,26 @@ class Start:
 
 def files(start: Start) -> dict[Path, str]:
     """Every file, by its path; nothing is written here."""
-    described = described_by(start.data)
     return {
-        start.file: declaration(start, described),
+        start.file: declaration(start, described_by(start.data, start.reading)),
         PROJECT: project(start),
-        WORKFLOW: workflow(),
+        WORKFLOW: workflow(Path()),
     }
 
 
-def described_by(data: str) -> Records:
-    """The description of the rows of a CSV file, or of a table in Python code."""
-    if data.endswith(".csv"):
-        found = infer_records(read_csv(Path(data)))
-    elif ":" in data:
-        found = infer_records(parse(data).load())
-    else:
-        raise UsageError(f"--data names a .csv file or file.py:table, not {data!r}.")
-    clash = _TAKEN & set(found.names)
-    if clash:
-        raise InvalidRecords(
-            f"a column is called {min(clash)!r}, which dpcheck.records() uses for something else; "
-            "rename it in a copy of the data."
-        )
-    return found
-
-
-def read_csv(path: Path) -> list[dict[str, Data]]:
-    """Rows with their numbers read as numbers and empty cells as missing."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.DictReader(stream)
-            names = reader.fieldnames or []
-            rows = [
-                {name: _value(row[name]) for name in names}
-                for _, row in zip(range(_MOST_ROWS), reader, strict=False)
-            ]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidRecords(f"cannot read {path}: {error}.") from None
-    if not rows or len(set(names)) != len(names) or "" in names:
-        raise InvalidRecords(
-            f"{path} has no rows below a line of different column names; give it a header."
-        )
-    return rows
-
-
-def _value(text: str | None) -> str | float | int | None:
-    if text is None or text.strip() == "":
-        return None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def declaration(start: Start, described: Records) -> str:
+def declaration(start: Start, described: Described) -> str:
     """The module that says what the function claims, about which records."""
     claim = f"{start.claim.epsilon:g}"
     if start.claim.delta:
         claim = f"dpcheck.Budget({claim}, {start.claim.delta:g})"
-    code = as_code(described)
-    return f'''"""What {start.function} claims, and what one record may hold. Yours to correct.
+    code = as_code(described.records, described.notes)
+    return f'''"""What {start.function} claims, and what one record may hold: yours to correct.
 
-The ends of the numbers are guesses, widened from {Path(start.data).name}. Write what may occur, not what
-occurred: a bound read off the private data is itself a release.
+The bounds below are guesses: dpcheck read {described.source} and rounded outwards.
+Nobody has confirmed them, and a proof is only as good as they are. For every column:
+
+- write what may occur, not what occurred (a bound taken from private data is itself a release);
+- then add confirmed=True, for example dpcheck.number(0, 120, integer=True, confirmed=True).
 """
 
 import dpcheck
@@ -153,33 +105,6 @@ dataset = "{start.dataset}"
 epsilon = {start.claim.epsilon:g}
 {delta}adjacency = "{start.adjacency}"
 '''
-
-
-def workflow() -> str:
-    """A GitHub workflow that runs the gate."""
-    return """name: privacy
-on: [push, pull_request]
-permissions:
-  contents: read
-  security-events: write
-jobs:
-  gate:
-    runs-on: ubuntu-latest
-    timeout-minutes: 20
-    steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
-        with:
-          python-version: "3.12"
-      - run: pip install dpcheck pandas
-      - run: dpcheck check --format github --report sarif=dpcheck.sarif,markdown=dpcheck.md
-      - run: cat dpcheck.md >> "$GITHUB_STEP_SUMMARY"
-        if: always()
-      - uses: github/codeql-action/upload-sarif@v3
-        if: always()
-        with:
-          sarif_file: dpcheck.sarif
-"""
 
 
 def checked_target(text: str) -> str:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.errors import UsageError
-from dpcheck.report.formats import named, render
+from dpcheck.report.formats import check_installed, named, render
+from dpcheck.report.sealing import sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ def parse(texts: Sequence[str]) -> tuple[ReportFile, ...]:
 def check_writable(files: Sequence[ReportFile]) -> None:
     """Make the folders now: an audit of an hour must not fail at its last line."""
     for file in files:
+        check_installed(file.kind)
         try:
             file.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -50,10 +52,12 @@ def check_writable(files: Sequence[ReportFile]) -> None:
             raise UsageError(f"cannot write the report {file.path}: choose another path.")
 
 
-def write(report: AuditReport, files: Sequence[ReportFile]) -> None:
-    """Write every report; a file is whole or not there."""
+def write(report: AuditReport, files: Sequence[ReportFile], key: Path | None = None) -> None:
+    """Write every report, and its signature if there is a key; a file is whole or not there."""
     for file in files:
         write_whole(file.path, render(report, file.kind))
+        if key is not None:
+            sign(file.path, key)
 
 
 def write_whole(path: Path, text: str) -> None:

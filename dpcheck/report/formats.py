@@ -12,14 +12,16 @@ from importlib import import_module
 
 from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.errors import UnknownName
+from dpcheck.core.extras import require
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Where a format is rendered, and whether audits have to keep what its pictures need."""
+    """Where a format is rendered, what that needs, and whether audits keep what its pictures show."""
 
     module: str
     pictures: bool = False
+    packages: tuple[str, ...] = ()  # which the extra `report` brings
 
 
 FORMATS = {
@@ -29,7 +31,7 @@ FORMATS = {
     "github": Format("dpcheck.report.github"),
     "sarif": Format("dpcheck.report.sarif"),
     "junit": Format("dpcheck.report.junit"),
-    "html": Format("dpcheck.report.html", pictures=True),
+    "html": Format("dpcheck.report.html", pictures=True, packages=("jinja2", "matplotlib")),
 }
 
 
@@ -44,6 +46,11 @@ def named(name: str) -> Format:
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise UnknownName(f"unknown format {name!r}; use one of {', '.join(FORMATS)}.{hint}")
     return FORMATS[name]
+
+
+def check_installed(name: str) -> None:
+    """Refuse a format whose packages are missing, before anything is audited for it."""
+    require(named(name).packages, "report")
 
 
 def need_pictures(names: Iterable[str]) -> bool:

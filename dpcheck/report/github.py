@@ -29,8 +29,9 @@ def render(report: AuditReport) -> str:
     for account in report.budgets:
         allowed = budget(account.budget.epsilon, account.budget.delta)
         text = f"releases spend at most {figure(account.upper)} of {allowed}"
-        if account.vouchers:
-            text += f", vouched for by {account.vouched}"
+        if not account.is_proved:
+            text += ", if the claims are true"
+        text += f". {account.basis}"
         level = "notice" if account.accepted else _BUDGET_LEVEL[account.standing]
         title = f"dpcheck budget {account.dataset}: {account.standing}"
         lines.append(_command(level, title, text))

@@ -17,13 +17,15 @@ from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Stan
 from dpcheck.core.card import SIGNS
 from dpcheck.core.data import Plain
 from dpcheck.core.evidence import Spent
+from dpcheck.core.explained.glossary import GLOSSARY
 from dpcheck.core.extras import need
-from dpcheck.core.glossary import GLOSSARY
 from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import WitnessKind
 from dpcheck.report import figures, palette
 from dpcheck.report.drawing import Drawing
 from dpcheck.report.page import topics
+from dpcheck.report.sealing import seal
+from dpcheck.report.summary import spent
 from dpcheck.report.text import row
 from dpcheck.report.words import accountant, budget, claim, figure, finding
 
@@ -79,7 +81,7 @@ def render(report: AuditReport) -> str:
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
     )
-    return environment.get_template("report.html").render(
+    page = environment.get_template("report.html").render(
         headline=f"{subject}: {verdict}",
         subject=subject,
         verdict=_mark(verdict),
@@ -100,6 +102,7 @@ def render(report: AuditReport) -> str:
         script=script,
         script_hash=f"sha256-{digest}",
     )
+    return seal(page)
 
 
 def _mark(verdict: Verdict) -> Mark:
@@ -241,9 +244,9 @@ def _budget(entry: BudgetEntry) -> dict[str, str]:
     return {
         "dataset": entry.dataset,
         "budget": budget(entry.budget.epsilon, entry.budget.delta),
-        "spent": f"{figure(entry.lower)} to {figure(entry.upper)} (by {accountant(entry.method)})",
+        "spent": spent(entry),
         "releases": "; ".join(entry.releases),
-        "vouched": entry.vouched,
+        "basis": entry.basis,
         "verdict": str(entry.standing)
         if entry.accepted is None
         else f"{entry.standing}, accepted: {entry.accepted}",

@@ -38,6 +38,7 @@ def render(report: AuditReport) -> str:
     suite.set("failures", str(counts["failure"]))
     suite.set("errors", str(counts["error"]))
     suite.set("skipped", str(counts["skipped"]))
+    suite.set("time", f"{sum(entry.seconds for entry in report.entries):.3f}")
     suites = ElementTree.Element("testsuites", dict(suite.attrib))
     suites.append(suite)
     ElementTree.indent(suites)
@@ -50,6 +51,7 @@ def _audit(suite: ElementTree.Element, entry: AuditEntry) -> None:
     if entry.location is not None:
         case.set("file", clean(entry.location.path))
         case.set("line", str(entry.location.line))
+    case.set("time", f"{entry.seconds:.3f}")
     kind = _OUTCOME.get(entry.verdict)
     if kind is not None:
         short = f"{entry.verdict}: claimed {claim(entry)}. {finding(entry)}"
@@ -65,7 +67,7 @@ def _budget(suite: ElementTree.Element, entry: BudgetEntry) -> None:
         text = (
             f"{entry.standing}: spends {figure(entry.upper)} of {allowed} under {entry.adjacency}"
         )
-        full = "\n".join([text, f"vouched for by {entry.vouched}", *entry.releases])
+        full = "\n".join([text, entry.basis, *entry.releases])
         kind = "error" if entry.standing is Standing.UNDECIDED else "failure"
         _outcome(case, kind, "budget", text, full, entry.accepted)
 

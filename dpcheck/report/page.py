@@ -21,15 +21,16 @@ class Topic:
 
 
 def topics(report: AuditReport) -> tuple[Topic, ...]:
-    """The page: what changed, claimed, proved, attacked, left out, meant for people, and by whom."""
+    """The page: scope, finding, proof, conditions and what was not shown, apart from each other."""
     entries = _worst_first(report.entries)
     found = [
         Topic("What changed", report.changes),
-        Topic("What was claimed", _each(entries, _claimed)),
-        Topic("What is proved", _each(entries, _proved)),
-        Topic("What was attacked, and what was found", _each(entries, _attacked)),
-        Topic("What the budgets say", _budgets(report)),
-        Topic("What was not looked at", not_looked_at(report)),
+        Topic("Scope: what was claimed", _each(entries, _claimed)),
+        Topic("Finding: what the attacks found", _each(entries, _attacked)),
+        Topic("Finding: what is proved", _each(entries, _proved)),
+        Topic("Finding: what the budgets say", _budgets(report)),
+        Topic("Conditions: what this depends on", _conditions(report)),
+        Topic("Not shown", not_looked_at(report)),
         Topic("What it means for a person in the data", _each(entries, for_a_person)),
         Topic("Who made this, when, from what", made_lines(report)),
     ]
@@ -73,15 +74,16 @@ def _claimed(entry: AuditEntry) -> str:
 def _proved(entry: AuditEntry) -> str:
     if entry.proved is None:
         return (
-            "Nothing from above: no accountant bounds this code, so an unseen attack may do better."
+            "No upper bound: nothing is proved about this code, so an attack that was not tried may do "
+            "better."
         )
     level = budget(entry.proved.epsilon, entry.proved.delta)
     text = (
-        f"No attack on the algorithm as it is described gets beyond epsilon {level}, by "
+        f"No attack on the algorithm as described achieves more than epsilon {level}, by "
         f"{accountant(entry.proved.method)}."
     )
     if entry.conformance is None:
-        return f"{text} That the code is that algorithm was not tested."
+        return f"{text} Whether the code does what is described was not tested."
     return f"{text} The code was compared with the description: {entry.conformance}."
 
 
@@ -96,9 +98,20 @@ def _budgets(report: AuditReport) -> tuple[str, ...]:
     return tuple(
         f"{each.dataset}: at most {figure(each.upper)} of "
         f"{budget(each.budget.epsilon, each.budget.delta)} is spent by its releases, "
-        + ("within the budget." if each.standing is Standing.WITHIN else f"{each.standing}.")
+        + ("within the budget" if each.standing is Standing.WITHIN else str(each.standing))
+        + f". {each.basis[:1].upper()}{each.basis[1:]}."
         for each in report.budgets
     )
+
+
+def _conditions(report: AuditReport) -> tuple[str, ...]:
+    """What has to be true of data and machine for the findings to be."""
+    assumed = dict.fromkeys(
+        text for entry in report.entries if entry.proved for text in entry.proved.assumes
+    )
+    stated = _each(report.entries, lambda entry: " ".join(entry.conditions))
+    lines = [text for text in stated if text and not text.endswith(": ")]
+    return (*lines, *([f"The proof assumes: {'; '.join(assumed)}."] if assumed else []))
 
 
 def not_looked_at(report: AuditReport) -> tuple[str, ...]:
@@ -106,15 +119,10 @@ def not_looked_at(report: AuditReport) -> tuple[str, ...]:
     if not report.entries:
         return ()
     found = []
-    assumed = dict.fromkeys(
-        text for entry in report.entries if entry.proved for text in entry.proved.assumes
-    )
-    if assumed:
-        found.append(f"What the proof takes for granted: {'; '.join(assumed)}.")
     unproved = [e for e in report.entries if e.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED)]
     if unproved:
         found.append(
-            "Data sets and events other than those tried: a leak that shows only there is missed."
+            "Data sets and output sets other than those tried: a leak that shows only there is missed."
         )
     if not any(entry.floating_point for entry in report.entries):
         found.append(
@@ -123,9 +131,7 @@ def not_looked_at(report: AuditReport) -> tuple[str, ...]:
         )
     else:
         found.append("Running time, memory and error messages.")
-    found.append(
-        "What the same people lose elsewhere: other releases from the same data add to this one."
-    )
+    found.append("Other releases about the same people: what they spend adds to this.")
     return tuple(found)
 
 

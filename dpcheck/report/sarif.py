@@ -125,7 +125,7 @@ def _budget(entry: BudgetEntry) -> dict[str, Plain]:
     text = (
         f"{entry.dataset}: its releases spend at most {figure(entry.upper)} of "
         f"{budget(entry.budget.epsilon, entry.budget.delta)} under {entry.adjacency}: "
-        f"{entry.standing}, vouched for by {entry.vouched}."
+        f"{entry.standing}. {entry.basis}."
     )
     undecided = entry.standing is Standing.UNDECIDED
     return _result(

@@ -8,7 +8,7 @@ from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Stan
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.page import made_lines
 from dpcheck.report.text import HEADERS, details, row, table
-from dpcheck.report.words import accountant, budget, figure, finding
+from dpcheck.report.words import budget, figure, finding
 
 _TROUBLE = (Verdict.VIOLATED, Verdict.UNDECIDED)
 
@@ -36,12 +36,12 @@ def render(report: AuditReport) -> str:
             blocks.append("\n".join([*told, *(f"  note      {note}" for note in entry.notes)]))
     if report.budgets:
         blocks.append(table(BUDGET_HEADERS, [budget_row(entry) for entry in report.budgets]))
-    for spent in report.budgets:
-        if spent.standing is not Standing.WITHIN:
-            text = f"{spent.dataset} {REASONS[spent.standing]} What is released from it:"
-            text += "".join(f"\n  {release}" for release in spent.releases)
-            if math.isinf(spent.upper) and spent.budget.delta == 0:
-                text += "\nWithout a delta some of this has no bound at all; give the budget one."
+    for each in report.budgets:
+        if each.standing is not Standing.WITHIN:
+            text = f"{each.dataset}: {REASONS[each.standing]} Its releases:"
+            text += "".join(f"\n  {release}" for release in each.releases)
+            if math.isinf(each.upper) and each.budget.delta == 0:
+                text += "\nAt delta 0 some of these releases have no finite epsilon; give the budget a delta."
             blocks.append(text)
     blocks += [f"baseline: {text}" for text in report.complaints]
     if report.entries:
@@ -54,13 +54,11 @@ def render(report: AuditReport) -> str:
     return "\n\n".join(blocks)
 
 
-BUDGET_HEADERS = [
-    *("dataset", "budget eps", "neighbours", "spent", "proved by", "vouched for by", "verdict")
-]
+BUDGET_HEADERS = [*("dataset", "budget eps", "neighbours", "spent", "rests on", "verdict")]
 REASONS = {
-    Standing.OVERSPENT: "overspends.",
-    Standing.VIOLATED: "is not kept: an audit found that a claim it adds up is not true.",
-    Standing.UNDECIDED: "may not be kept: an audit of a claim it adds up could not tell.",
+    Standing.OVERSPENT: "overspent.",
+    Standing.VIOLATED: "the budget is broken: an audit found that one of its claims is false.",
+    Standing.UNDECIDED: "undecided: an audit of one of its claims could not decide.",
 }
 
 
@@ -71,11 +69,15 @@ def budget_row(entry: BudgetEntry) -> list[str]:
         entry.dataset,
         budget(entry.budget.epsilon, entry.budget.delta),
         str(entry.adjacency),
-        "<= " + figure(entry.upper),
-        accountant(entry.method),
-        entry.vouched,
+        spent(entry),
+        entry.basis,
         word if entry.accepted is None else f"{word}, accepted",
     ]
+
+
+def spent(entry: BudgetEntry) -> str:
+    """What is spent at most, with its condition where there is one."""
+    return f"<= {figure(entry.upper)}" + ("" if entry.is_proved else " if the claims are true")
 
 
 def status(entry: AuditEntry) -> str:

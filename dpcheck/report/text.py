@@ -70,7 +70,7 @@ def details(entry: AuditEntry) -> str:
     how = f"  observed  by {seen.method}, confidence {seen.confidence:.6g}"
     if seen.runs:
         how += f", {seen.effort}"
-        how += f" after {seen.learning_runs:,} to learn" if seen.learning_runs else ""
+        how += f" after {seen.learning_runs:,} for learning" if seen.learning_runs else ""
     lines.append(how)
     if entry.verdict is Verdict.VIOLATED:
         lines += witness_lines(entry)

@@ -9,26 +9,27 @@ from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.verdict import Verdict
 
 MEANING = {
-    Verdict.HOLDS: "the proved bound is within the claim, and the code was tied to it",
-    Verdict.CONSISTENT: "nothing above the claim was found on the events tried",
-    Verdict.VIOLATED: "the code provably leaks more than it claims",
-    Verdict.UNDECIDED: "the runs could not have told; more of them are needed",
+    Verdict.HOLDS: "a proved bound is within the claim, and the code was tied to it",
+    Verdict.CONSISTENT: "no attack that was tried contradicts the claim, and nothing proves it",
+    Verdict.VIOLATED: "the code leaks more than it claims",
+    Verdict.UNDECIDED: "the evidence is not enough to say",
 }
 _ACCOUNTANTS = {
     "pure": "the exact worst case of pure differential privacy",
-    "variation": "the total variation distance, which is within delta",
-    "gdp": "the exact formula of Gaussian noise",
+    "variation": "the total variation distance, which is at most delta",
+    "gdp": "the exact formula for Gaussian noise",
     "optimal-composition": "optimal composition of (epsilon, delta) guarantees",
     "rdp-classic": "Renyi accounting, classic conversion",
     "rdp-improved": "Renyi accounting, improved conversion",
     "rdp-optimal": "Renyi accounting, optimal conversion",
     "pld": "a certified privacy-loss distribution",
-    "selection": "the curve of one run, and what selecting adds",
+    "selection": "the curve of one run plus the cost of selecting",
 }
+# What an attacker wants to know about one person.
 _ONE_PERSON = {
-    Adjacency.REPLACE_ONE: "which of two records is a person's",
-    Adjacency.ADD_REMOVE: "whether a person's record is in the data",
-    Adjacency.ZERO_OUT: "whether a person's record is in the data or left empty",
+    Adjacency.REPLACE_ONE: "which of two records belongs to a person",
+    Adjacency.ADD_REMOVE: "whether a person is in the data",
+    Adjacency.ZERO_OUT: "whether a person's record was blanked out",
 }
 
 
@@ -78,31 +79,36 @@ def finding(entry: AuditEntry) -> str:
         stated = "claimed curve" if entry.claim.event is not None else "claim"
         proves = f"at least {figure(seen.epsilon)}"
         if math.isinf(seen.epsilon):
-            proves = "that no finite epsilon is true of it"
+            proves = "that no finite epsilon holds"
         text = (
             f"{at} {stated} allows epsilon {figure(allowed(entry))}, and an attack on the code "
             f"proves {proves}."
         )
     elif entry.verdict is Verdict.HOLDS and entry.proved is not None:
         text = (
-            f"At most {_point(entry.proved.epsilon, entry.proved.delta)} is spent, within the claim; "
-            f"the best attack found reaches {reached}."
+            f"The code spends at most {_point(entry.proved.epsilon, entry.proved.delta)}, which is within "
+            f"the claim. The best attack found reaches {reached}."
         )
     else:
-        word = MEANING[entry.verdict]
-        text = f"{word[:1].upper()}{word[1:]}. " + (
-            "On the events tried nothing could have been caught yet."
-            if math.isinf(seen.detectable)
-            else f"An epsilon of {figure(seen.detectable)} or more on the events tried would have "
-            "been caught nine times out of ten."
-        )
+        why = entry.why or MEANING[entry.verdict]
+        text = f"{why[:1].upper()}{why[1:]}."
         if entry.verdict is Verdict.UNDECIDED:
-            text += f" It takes {seen.more}."
+            text += f" {_needed(entry)}"
     return text + (f" Accepted: {entry.accepted}." if entry.accepted else "")
 
 
+def _needed(entry: AuditEntry) -> str:
+    """What would let an undecided audit decide."""
+    if entry.cut_short and entry.observed.runs == 0:
+        return (
+            "No test was finished within the time limit: allow more time (--time-limit), or find out why "
+            "the function is slow or does not return."
+        )
+    return f"To decide, give it {entry.observed.more}."
+
+
 def attack_accuracy(epsilon: float, delta: float) -> float:
-    """How often an attacker who would guess a fair coin right half of the time is right at most.
+    """How often an attacker who starts at even odds can be right at most.
 
     Guarantee: no attacker on an (epsilon, delta)-private release is right more often.
     Reference: [Dong2022] Proposition 2.5: both error rates are (1 - delta)/(1 + e^epsilon) where they
@@ -125,8 +131,8 @@ def for_a_person(entry: AuditEntry) -> str:
     if entry.verdict is Verdict.HOLDS and entry.proved is not None:
         most = attack_accuracy(entry.proved.epsilon, entry.proved.delta)
         return (
-            f"An attacker who sees the output, knows everything else, and would otherwise guess "
-            f"{question} right half of the time, guesses right at most {_percent(most)} of the time."
+            f"Somebody who wants to find out {question}, and starts at even odds, is right at most "
+            f"{_percent(most)} of the time after seeing the output, whatever else they know."
         )
     if entry.verdict is Verdict.VIOLATED:
         times = math.exp(min(700.0, entry.observed.epsilon))
@@ -135,18 +141,19 @@ def for_a_person(entry: AuditEntry) -> str:
             aside = f"outcomes of probability {entry.observed.delta:.3g}"
             beside = f"Even with {aside} set aside there are outputs"
         odds = (
-            "No number bounds how much likelier some outputs are on one data set than on its neighbour"
+            "Some outputs are possible on one data set and never, or almost never, on its neighbour"
             if math.isinf(entry.observed.epsilon)
             else f"{beside} that are at least {times:.3g} times as likely on one data "
             f"set as on its neighbour; the claim allows {math.exp(min(700.0, allowed(entry))):.3g} times"
         )
         return (
-            f"{odds}. That an attacker guesses {question} right at most {_percent(stated)} of the time, "
-            "as the claim promises, is not true of this code."
+            f"{odds}. The claim promises that somebody who wants to find out {question}, and starts at "
+            f"even odds, is right at most {_percent(stated)} of the time. This code breaks that promise."
         )
     return (
-        f"If the claim is true, an attacker who would otherwise guess {question} right half of the "
-        f"time guesses right at most {_percent(stated)} of the time. This audit did not prove that."
+        f"If the claim is true, somebody who wants to find out {question}, and starts at even odds, is "
+        f"right at most {_percent(stated)} of the time after seeing the output. This audit did not prove "
+        "the claim."
     )
 
 

@@ -24,6 +24,7 @@ from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 from dpcheck.session.claims import read_claim
+from dpcheck.session.conditions import conditions_of
 from dpcheck.session.script import origin_of_mechanism, render
 from dpcheck.session.targets import pairs_of
 
@@ -57,6 +58,7 @@ def audit_function(
     deadline = math.inf if time_limit is None else time.time() + positive("time_limit", time_limit)
     limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance, deadline=deadline)
     entry = audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
+    entry = replace(entry, conditions=conditions_of(plan))
     if entry.witness is None or "rule" not in entry.witness:
         return entry
     program = render(entry, origin_of_mechanism(target), seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dpcheck.auditing.mechanism import declaration, is_audited, none_given
@@ -12,10 +13,12 @@ from dpcheck.core.data import Data, Output, Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.records import Records
 from dpcheck.execution.parallel import Workers
+from dpcheck.session import registry
 from dpcheck.session.assertion import audit_function, one_claim
 from dpcheck.session.made import made
 from dpcheck.session.provenance import versions
-from dpcheck.session.run import AuditRequest, run_request
+from dpcheck.session.registry import Audit, AuditSetup
+from dpcheck.session.run import AuditRequest, run_plans, run_request
 
 Settings = Mapping[str, Plain] | Sequence[str]
 
@@ -43,9 +46,10 @@ def audit(
 ) -> AuditReport:
     """Audit a registered algorithm, `file.py:function`, or a function on given neighbours.
 
-    A function needs an `adjacency`, epsilon (with delta) or `claim`, and `neighbours` or `records`, a
-    description of a record among which they are searched; one that is decorated with
-    `dpcheck.audited` says all of it itself.
+    A model of `dpcheck.mechanisms` is audited as it was set up, on data of the shape `settings` say
+    (rows, features). A function needs an `adjacency`, epsilon (with delta) or `claim`, and
+    `neighbours` or `records`, a description of a record among which they are searched; one that is
+    decorated with `dpcheck.audited` says all of it itself.
 
     Guarantee: something that keeps its claim is violated with probability at most 1 - confidence.
     """
@@ -62,7 +66,7 @@ def audit(
             delta=delta,
             variant=variant,
             adjacency=None if adjacency is None else as_adjacency(adjacency),
-            settings=_texts(settings),
+            settings=texts(settings),
             confidence=confidence,
             max_runs=max_runs,
             seed=seed,
@@ -73,6 +77,29 @@ def audit(
             workers=Workers(jobs=jobs),
         )
         return run_request(request)
+    model = registry.audit_of(target)
+    if model is not None and claim is None and records is None and none_given(neighbours):
+        if any(each is not None for each in (epsilon, delta, variant, adjacency)):
+            raise InvalidParameter(
+                "a model says itself what it spends, in which variant and under which adjacency; set it up "
+                "anew, or give neighbours and a claim.",
+                name="epsilon",
+            )
+        return _audit_model(
+            target,
+            model,
+            AuditRequest(
+                model.name,
+                settings=texts(settings),
+                confidence=confidence,
+                max_runs=max_runs,
+                seed=seed,
+                tolerance=tolerance,
+                timeout=timeout,
+                time_limit=time_limit,
+                workers=Workers(jobs=jobs),
+            ),
+        )
     if variant is not None or settings or floating_point:
         raise InvalidParameter(
             "variant, settings and floating_point are for targets given by name.", name="variant"
@@ -110,7 +137,19 @@ def audit(
     return AuditReport(seed, (entry,), confidence, versions(), made=made(Path.cwd()))
 
 
-def _texts(settings: Settings) -> tuple[str, ...]:
+def _audit_model(target: object, audit: Audit, request: AuditRequest) -> AuditReport:
+    """A model of dpcheck.mechanisms as it was set up; settings say on how many rows and features."""
+    assert audit.build_model is not None
+    setup = AuditSetup(
+        epsilon=1.0, settings=audit.settings(request.settings), timeout=request.timeout
+    )
+    plans = list(audit.build_model(target, setup))
+    report = run_plans(plans, request, {"target": repr(target), "seed": request.seed})
+    return replace(report, command="")  # a model stands in no command line
+
+
+def texts(settings: Settings) -> tuple[str, ...]:
+    """Settings as the command line gives them: name=value."""
     if isinstance(settings, Mapping):
         return tuple(f"{name}={value}" for name, value in settings.items())
     return tuple(settings)

@@ -14,10 +14,7 @@ from dpcheck.core.data import Data
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.records import Records
 from dpcheck.ledger.ledger import Ledger
-from dpcheck.tracing.calling import arguments_for, guarded
-from dpcheck.tracing.outputs import check_output
-from dpcheck.tracing.running.binding import carrying
-from dpcheck.tracing.running.enforcer import EnforcedGenerator, Enforcer, handed_over
+from dpcheck.program.live import run_enforced
 
 F = TypeVar("F", bound=Callable[..., Data])
 
@@ -30,9 +27,10 @@ def enforced(
     adjacency: Adjacency | str | None = None,
     records: Records | None = None,
 ) -> Callable[[F], F]:
-    """Run a plain numpy function (data, rng) so that it cannot spend more than its budget.
+    """Run a plain numpy or pandas function (data, rng) so that it cannot spend more than its budget.
 
-    Every release is paid for in the ledger before it is made; BudgetExceeded is raised instead of a
+    The function is read, statement by statement, while it runs. Every release is paid
+    for in the ledger before it is made; BudgetExceeded is raised instead of a
     release that would overspend, NotProvable where private data would decide what happens. Released
     values are plain arrays. Give a `budget`, or a `ledger` and the `dataset` in it that the data are.
     `records` says what each record may be, as for `dpcheck.prove`.
@@ -66,13 +64,15 @@ def enforced(
     def decorate(function: F) -> F:
         @wraps(function)
         def run(data: Data, rng: np.random.Generator | None = None) -> Data:
-            tracer = Enforcer(book.terms.adjacency, lambda event: book.spend(dataset, event))
-            symbol = carrying(tracer, data, records)
             source = np.random.default_rng() if rng is None else rng
-            given, named = arguments_for(function, symbol, EnforcedGenerator.over(tracer, source))
-            output = guarded(tracer, function, given, named)
-            check_output(tracer, output)
-            return handed_over(output)
+            return run_enforced(
+                function,
+                data,
+                source,
+                book.terms.adjacency,
+                lambda event: book.spend(dataset, event),
+                records,
+            )
 
         run.ledger = book  # type: ignore[attr-defined]
         return run  # type: ignore[return-value]

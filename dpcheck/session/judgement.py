@@ -21,12 +21,20 @@ class Grade(StrEnum):
         return _MEANINGS[self]
 
 
+# Supplied by us where a paper only says that neighbours "differ by one element".
+REPLACED = (
+    "neighbours: one record is replaced and the number of rows is public. 'Differ by one element' may "
+    "also mean adding or removing a record, and under that no finite epsilon holds, as the noise depends "
+    "on the number of rows"
+)
+
 _MEANINGS = {
     Grade.HOLDS: "The text can be followed to the letter, and the claim is true.",
     Grade.MISPRINT: "A letter or a sign is wrong; what evidently was meant keeps the claim.",
     Grade.GAP: "The claim is true under a condition the paper does not state, or for another reason "
     "than the one it gives.",
-    Grade.FALSE: "No reading of the text that we can find keeps the claim.",
+    Grade.FALSE: "What is printed, in the algorithm and in the text beside it, breaks the claim; to keep "
+    "it, a step has to be taken from elsewhere.",
     Grade.NO_CLAIM: "The paper claims no differential privacy; what is tested is what its readers may "
     "hope for.",
 }

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.data import fingerprint
 from dpcheck.core.errors import DpcheckError
 from dpcheck.core.made import Made
 from dpcheck.execution import code

@@ -1,4 +1,4 @@
-"""Runs of a proved function at numpy speed: made from its trace, compared with its own outputs first."""
+"""Runs of a proved function at numpy speed: made from its program, compared with its own outputs first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpcheck.core.errors import TimeLimitReached
 from dpcheck.core.records import Records
 from dpcheck.execution.references import Reference
 from dpcheck.execution.seeds import generator
-from dpcheck.tracing.running.sampler import NotTogether, TooLarge, TracedSampler
+from dpcheck.program.many import NotTogether, Sampler, TooLarge
 
 _COMPARED, _FEWER = 8, 2  # outputs of the function itself; fewer of one that is slow
 _AFFORDED = 2.0  # seconds for them
@@ -34,11 +34,11 @@ class ManyRuns:
     records: Records | None
 
     @property
-    def sampler(self) -> TracedSampler:
+    def sampler(self) -> Sampler:
         """Of the function as it is here."""
         target = self.target
         function = target.load() if isinstance(target, Reference) else target
-        return TracedSampler(function, self.adjacency, self.records)
+        return Sampler(function, self.adjacency, self.records)
 
     def __call__(self, data: Data, size: int, rng: np.random.Generator) -> Output:
         """Outputs of many runs; of data whose runs cannot be made together, one by one."""
@@ -91,10 +91,10 @@ def many_runs(
     return find
 
 
-def _agrees(sampler: TracedSampler, data: Data, compared: int) -> bool:
-    """Whether the trace gives the function's own outputs for the same generators."""
+def _agrees(sampler: Sampler, data: Data, compared: int) -> bool:
+    """Whether the program gives the function's own outputs for the same generators."""
     seeds = np.random.SeedSequence(0).spawn(compared)
-    ours = [sampler(data, 1, generator(seed))[0] for seed in seeds]
+    ours = [sampler.one(data, generator(seed)) for seed in seeds]
     theirs = [sampler.call(data, generator(seed)) for seed in seeds]
     both = [encode_runs([take(one) for one in side]) for side in (ours, theirs)]
     reader = learn_reader([both[0]], [both[1]])
@@ -102,7 +102,7 @@ def _agrees(sampler: TracedSampler, data: Data, compared: int) -> bool:
     return bool(np.allclose(rows[0], rows[1], rtol=_NEAR, atol=_NEAR))
 
 
-def _has_density(sampler: TracedSampler, data: Data, outputs: Output) -> bool:
+def _has_density(sampler: Sampler, data: Data, outputs: Output) -> bool:
     try:
         return bool(np.isfinite(sampler.log_density(data, outputs[:4])).all())
     except NotTogether:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dpcheck.accounting.api import epsilon
+from dpcheck.attack.attack import attack
 from dpcheck.auditing.mechanism import Declaration, declaration
 from dpcheck.auditing.pairs.forms import Form, default_form
 from dpcheck.auditing.plan import CodeProof, PartPlan
@@ -13,19 +15,55 @@ from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.audit_result import Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
-from dpcheck.core.errors import DpcheckError, NothingToAudit, NotProvable
+from dpcheck.core.errors import DpcheckError, NothingToAudit, NotProvable, ProofsContradict
 from dpcheck.execution.facts import watched
 from dpcheck.execution.imports import load
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
 from dpcheck.execution.references import Reference, parse
+from dpcheck.program.proof import Proof, proof_of, read
 from dpcheck.session.claims import read_claim
+from dpcheck.session.evaluating import ProgramEvaluation
 from dpcheck.session.many_runs import many_runs
-from dpcheck.tracing.proof import Proof, prove
 
 # A claim written in decimals and a scale computed from it agree up to the rounding of floats.
 _ROUNDING = 1e-12
 _LONGEST = 60.0  # seconds a trace may take
 _DELTAS = tuple(10.0**-k for k in range(2, 13, 2))  # where a curve is compared with another
+
+
+def prove(
+    function: Callable[..., Data],
+    data: Data,
+    adjacency: Adjacency | str = Adjacency.REPLACE_ONE,
+    *,
+    form: str | None = None,
+    public: Sequence[str] = (),
+) -> Proof:
+    """Prove what `function(data, rng)` spends, for every dataset like `data`, or raise NotProvable.
+
+    The function's source is read, not run. `data` is an example, of which only shapes and types are used, or
+    a `dpcheck.records(...)` description, handed over as a numpy table or, if it has more than numbers, as a
+    DataFrame (`form`). `public` names large constants of the function's module that are public. The
+    function is then run for about a second on data made up to fit, which must not contradict the proof:
+    where they do, ProofsContradict is raised.
+
+    Guarantee: no two neighbouring datasets of that shape have outputs further apart than `event`.
+    Assumes: what `assumes` lists.
+
+    >>> import dpcheck
+    >>> import numpy as np
+    >>> def mean_age(age, rng):
+    ...     return np.clip(age, 0, 100).mean() + rng.laplace(scale=0.5)
+    >>> people = dpcheck.records(age=dpcheck.number(), rows=1000)
+    >>> round(prove(mean_age, people).epsilon().upper, 12)
+    0.2
+    """
+    relation = as_adjacency(adjacency)
+    program = read(function, data, relation, form=form, public=public)
+    proof = proof_of(program, data)
+    evaluation = ProgramEvaluation(function, program)
+    attack(evaluation.call, data, form, proof, evaluation)
+    return proof
 
 
 def prove_target(text: str, adjacency: str | None = None) -> tuple[Proof, Claim | None]:
@@ -53,21 +91,21 @@ def prove_declared(
         with (
             watched(entropy=False),
             interruptible(),
-            time_limited(timeout, "the trace of the code", fatal=False),
+            time_limited(timeout, "reading the code", fatal=False),
         ):
-            return _traced(function, declared, adjacency)
+            return _read(function, declared, adjacency)
     except (Exception, Interrupted):
         raise
     except BaseException as error:
         remedy = "let it return an output"
         raise NotProvable(
-            f"not provable: the function raised {type(error).__name__} on symbols; {remedy}.",
+            f"not provable: reading the function raised {type(error).__name__}; {remedy}.",
             kind="failed",
             remedy=remedy,
         ) from error
 
 
-def _traced(function: Data, declared: Declaration, adjacency: Adjacency) -> Proof:
+def _read(function: Data, declared: Declaration, adjacency: Adjacency) -> Proof:
     if declared.canaries is not None:
         raise NothingToAudit(
             "a training with canaries has no data to describe; prove it by records=."
@@ -95,6 +133,8 @@ def with_proof(
         return plan
     try:
         proof = prove_declared(target, declared, plan.claim.adjacency, min(timeout, _LONGEST))
+    except ProofsContradict:
+        raise  # a mistake of ours, never a verdict
     except NotProvable as refused:
         return replace(plan, notes=(*plan.notes, refused.message))
     except DpcheckError as error:
@@ -114,7 +154,7 @@ def with_proof(
         notes = (*notes, f"the proof is above the claim: {cost(proof, delta)}")
     return replace(
         plan,
-        proved=Proved(shown, delta, f"trace, {bound.method}", bound.assumes),
+        proved=Proved(shown, delta, f"code, {bound.method}", bound.assumes),
         code_proof=CodeProof(proof.event, epsilon_at, _how(proof)),
         many_runs=many_runs(plan.mechanism, remote, declared, plan.claim.adjacency),
         notes=notes,
@@ -124,7 +164,7 @@ def with_proof(
 def _how(proof: Proof) -> str:
     made = sum(each.times for each in proof.releases)
     lines = ", ".join(dict.fromkeys(each.line for each in proof.releases))
-    return f"the code itself was traced: {made} release{'' if made == 1 else 's'} ({lines})"
+    return f"the code itself was read: {made} release{'' if made == 1 else 's'} ({lines})"
 
 
 def cost(proof: Proof, delta: float) -> str:

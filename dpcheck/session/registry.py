@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
@@ -14,6 +15,9 @@ from dpcheck.core.data import Plain
 from dpcheck.core.errors import CannotReplay, InvalidParameter, UnknownName
 from dpcheck.core.witness import Witness, WitnessKind, replayed_by
 from dpcheck.session.judgement import Judgement
+
+if TYPE_CHECKING:
+    from dpcheck.session.region import Hypotheses
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,11 @@ class Audit:
     replay: Callable[[Witness], float] | None = None
     judgement: Judgement | None = None  # for the board of verdicts
     aliases: Mapping[str, str] = field(default_factory=dict)  # former names of variants
+    estimator: str = ""  # the class of dpcheck.mechanisms whose objects can be audited as they are
+    build_model: Callable[[object, AuditSetup], Sequence[PartPlan]] | None = None
+    regions: Callable[[], Sequence[Hypotheses]] | None = (
+        None  # the printed claim and all it is made for
+    )
 
     def settings(self, given: Sequence[str]) -> dict[str, Plain]:
         """Defaults with `name=value` texts applied."""
@@ -118,6 +127,14 @@ def get(name: str) -> Audit:
     audit = import_module(f"dpcheck.audits.{wanted}").AUDIT
     assert isinstance(audit, Audit)
     return audit
+
+
+def audit_of(model: object) -> Audit | None:
+    """The audit of objects of this class, if there is one."""
+    if not hasattr(model, "sample_releases"):
+        return None
+    found = (get(name) for name in names())
+    return next((a for a in found if a.build_model and a.estimator == type(model).__name__), None)
 
 
 def _replay(witness: Witness) -> float:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from dpcheck import __version__
 from dpcheck.auditing.auditors.witness_search import is_searched
@@ -14,7 +15,7 @@ from dpcheck.auditing.limits import Limits, Pace
 from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.audit_result import AuditReport
+from dpcheck.core.audit_result import AuditEntry, AuditReport
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import NothingToAudit, TimeLimitReached, UnsupportedAdjacency
 from dpcheck.core.validate import count, non_negative, open_probability, positive
@@ -26,8 +27,10 @@ from dpcheck.execution.runner import Runner
 from dpcheck.execution.store import MemoryStore, SqliteStore, Store, audit_key
 from dpcheck.session import registry
 from dpcheck.session.catalogue import resolved
+from dpcheck.session.conditions import conditions_of
 from dpcheck.session.external.plan import Outside, plan_outside
 from dpcheck.session.external.program import end_programs
+from dpcheck.session.locations import locate
 from dpcheck.session.made import made_for
 from dpcheck.session.provenance import finished, rerun_command, versions
 from dpcheck.session.targets import plan_target
@@ -196,31 +199,38 @@ def run_plans(
     runner = Runner(request.seed, request.workers, store, watch, plans[0].name)
     try:
         with watch:
-            entries = tuple(
-                finished(
-                    audit_part(
-                        each,
-                        limits if given else in_time(limits, request.ends, len(plans) - index),
-                        runner.within(each.claim.part),
-                        pictures=request.pictures,
-                    ),
+            entries = [
+                _audited(
+                    each,
+                    limits if given else in_time(limits, request.ends, len(plans) - index),
+                    runner,
                     request,
                 )
                 for index, each in enumerate(plans)
-            )
+            ]
     finally:
         close_clients()
         end_programs()
         if own is not None:
             own.close()
+    if not given and not request.outside:
+        where = locate(request.target, Path())
+        entries = [replace(entry, location=where) for entry in entries]
     return AuditReport(
         request.seed,
-        entries,
+        tuple(entries),
         request.confidence,
         versions(),
         command=rerun_command(request),
         made=None if given else made_for(request, plans),
     )
+
+
+def _audited(plan: PartPlan, limits: Limits, runner: Runner, request: AuditRequest) -> AuditEntry:
+    began = time.monotonic()
+    found = audit_part(plan, limits, runner.within(plan.claim.part), pictures=request.pictures)
+    seconds = time.monotonic() - began
+    return replace(finished(found, request), conditions=conditions_of(plan), seconds=seconds)
 
 
 def in_time(limits: Limits, ends: float, parts: int) -> Limits:

@@ -11,7 +11,6 @@ from typing import Any
 
 from dpcheck.auditing.auditors.canaries import CanaryTraining
 from dpcheck.auditing.claims import audited_claim
-from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.mechanism import (
     Declaration,
     Mechanism,
@@ -29,6 +28,7 @@ from dpcheck.auditing.statistics.guesses import best_guess_count
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
+from dpcheck.core.data import fingerprint
 from dpcheck.core.errors import UnsupportedAdjacency
 from dpcheck.core.records import Records, in_one_line
 from dpcheck.execution import code

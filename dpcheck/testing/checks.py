@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpcheck.auditing.guard import fingerprint
 from dpcheck.auditing.mechanism import Array, Declaration, Pair, as_mechanism, as_pairs, declaration
 from dpcheck.auditing.outputs.encode import encode_batch, encode_list
 from dpcheck.auditing.outputs.reader import learn_reader
@@ -21,7 +20,7 @@ from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import default_form
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.core.adjacency import as_adjacency
-from dpcheck.core.data import Data, Output
+from dpcheck.core.data import Data, Output, fingerprint
 from dpcheck.core.errors import BadOutput, NotNeighbours
 from dpcheck.execution.runner import Runner
 from dpcheck.testing.failing import audit_in_test
@@ -196,7 +195,9 @@ def _searched(mechanism: object) -> list[Pair]:
     if declared.records is None:
         return as_pairs(declared.neighbours)
     relation, form = as_adjacency(declared.adjacency), declared.form or default_form()
-    return PairSearch(declared.records, relation, form).find(as_mechanism(mechanism), Runner())
+    return (
+        PairSearch(declared.records, relation, form).find(as_mechanism(mechanism), Runner()).pairs
+    )
 
 
 def check_privacy(mechanism: object) -> None:

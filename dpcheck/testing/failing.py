@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from dpcheck.auditing.mechanism import Pair, as_pairs
-from dpcheck.auditing.shrink import shrink_pair
+from dpcheck.auditing.shrink import has_public_rows, shrink_pair
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.data import Data, Plain
@@ -67,6 +67,8 @@ def _shrunk(
     """The violation on the smallest pair found, proved anew; the original one where that fails."""
     label = None if entry.witness is None else entry.witness.get("pair")
     pair = next((p for p in pairs if p.label == label), pairs[0])
+    if has_public_rows(entry.claim.adjacency, None):
+        return entry, pair
 
     def still_fails(candidate: Pair) -> bool:
         quick = fixed | {"max_runs": max(4096, entry.observed.runs)}

@@ -155,10 +155,11 @@ def test_prints(browser, reports):
 
 
 HEADINGS = (
-    "What was claimed",
-    "What is proved",
-    "What was attacked, and what was found",
-    "What was not looked at",
+    "Scope: what was claimed",
+    "Finding: what the attacks found",
+    "Finding: what is proved",
+    "Conditions: what this depends on",
+    "Not shown",
     "What it means for a person in the data",
     "Who made this, when, from what",
 )

@@ -186,9 +186,10 @@ def test_calibrate_objective_perturbation(dpcheck):
         (("account", "gaussian", "--noise", "-1"), "DPC101", "above 0"),
         (("account", "gaussian", "--noise", "nan"), "DPC101", "finite"),
         (("account", "gaussian", "--noise", "x"), "DPC501", "not a number"),
-        (("account", "gaussian", "--noise", "1", "--delta", "1"), "DPC101", "delta"),
-        (("account", "sampled-gaussian", "--noise", "1", "--rate", "0"), "DPC101", "(0, 1]"),
-        (("account", "sampled-gaussian", "--noise", "1", "--rate", "1.5"), "DPC101", "(0, 1]"),
+        (("account", "gaussian", "--noise", "1", "--delta", "1.5"), "DPC101", "delta"),
+        (("account", "sampled-gaussian", "--noise", "1", "--rate", "-1"), "DPC101", "[0, 1]"),
+        (("account", "sampled-gaussian", "--noise", "1", "--rate", "1.5"), "DPC101", "[0, 1]"),
+        (("account", "gaussian", "--noise", "1", "--accuracy", "0"), "DPC101", "accuracy"),
         (("account", "sampled-gaussian", "--noise", "1", "--rate", "1/0"), "DPC501", "32/539"),
         (("account", "gausian", "--noise", "1"), "DPC102", "did you mean 'gaussian'"),
         (("account", "gaussian", "--noise", "1", "--adjacency", "swap"), "DPC102", "replace-one"),
@@ -322,3 +323,30 @@ def test_a_claim_that_is_no_epsilon_is_refused(dpcheck, claim):
     shown = dpcheck("account", "gaussian", "--noise", "1", "--delta", "1e-5", "--claim", claim)
     assert shown.returncode == 2
     assert "claim must" in shown.stderr
+
+
+def test_an_accuracy_from_the_shell(dpcheck):
+    arguments = ("--noise", "1", "--rate", "0.01", "--steps", "1000", "--delta", "1e-5")
+    shown = dpcheck("account", "sampled-gaussian", *arguments, "--accuracy", "1e-6")
+    low, high = (
+        float(word.rstrip(".")) for word in shown.stdout.split("between ")[1].split()[:3:2]
+    )
+    assert 0 < high - low <= 1.1e-6 * high
+    assert f"{high:.6g}  <- dpcheck stands behind this one" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ("sampled-gaussian", "--noise", "1", "--rate", "0", "--delta", "1e-5"),
+            "between 0 and 0.",
+        ),
+        (("sampled-gaussian", "--noise", "0", "--rate", "1", "--delta", "1e-5"), "inf and inf."),
+        (("gaussian", "--noise", "1", "--delta", "1"), "between 0 and 0."),
+    ],
+)
+def test_ends_of_the_range_from_the_shell(dpcheck, arguments, words):
+    shown = dpcheck("account", *arguments)
+    assert shown.returncode == 0, shown.stderr
+    assert words in shown.stdout

@@ -118,7 +118,8 @@ def test_other_formats_say_the_same(shell):
     markdown = shell("audit", "mech.py:bad", "--format", "markdown").stdout
     assert "| bad | as given | data | 1 | - |" in markdown
     github = shell("audit", "mech.py:bad", "--format", "github").stdout
-    assert github.startswith("::error title=dpcheck bad/data (as given)%3A violated::")
+    assert github.startswith("::error file=mech.py,line=")
+    assert "title=dpcheck bad/data (as given)%3A violated::" in github
     assert shell("audit", "mech.py:good", "--format", "github").stdout.startswith("::notice")
 
 
@@ -144,7 +145,7 @@ def test_dry_run_runs_nothing(shell):
         ("mech.py:nobody_changes", "DPC421 pair 0: both datasets have the same rows"),
         ("mech.py:mutates", "DPC403 the mechanism changed the data"),
         ("mech.py:hangs", "DPC404 a run did not finish within 2 s"),
-        ("mech.py:undeclared", "DPC405 this target says neither"),
+        ("mech.py:undeclared", "DPC405 this function has no claim yet"),
         ("mech.py:missing", "DPC405"),
         ("nofile.py:f", "DPC405 there is no file"),
         ("no.such.module:f", "DPC405 cannot import"),

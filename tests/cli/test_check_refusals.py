@@ -13,7 +13,7 @@ from project_folder import MECHANISM, ONE
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (None, "neither a dpcheck.toml nor"),
+        (None, "there is no dpcheck.toml here"),
         ("", "DPC405"),
         ("seed = 1", "names neither audits nor budgets"),
         ("seed = ", "DPC503"),
@@ -22,7 +22,7 @@ from project_folder import MECHANISM, ONE
         ("audits = 'all'", "a list"),
         ("[[audits]]\ntarget = '../mech.py:noisy'", "outside the project"),
         ("[[audits]]\ntarget = 'mech.py:number'", "is not callable"),
-        ("[[audits]]\ntarget = 'mech.py:nothing'", "no object 'nothing'"),
+        ("[[audits]]\ntarget = 'mech.py:nothing'", "there is no 'nothing'"),
         ("[[audits]]\ntarget = 'mech.py:leaves'", "SystemExit"),
         ("[[audits]]\ntarget = 'nofile.py:f'", "there is no file"),
         ("[[audits]]\ntarget = 'no.such.module:f'", "cannot import"),

@@ -62,6 +62,13 @@ def begins(real: str, told: str) -> bool:
     return real == told
 
 
+def block(folder, text):
+    """A file of its own: a function that is proved is read from one."""
+    path = folder / "block.py"
+    path.write_text(text)
+    return path
+
+
 def shown_outputs(text: str) -> dict[str, str]:
     """What a page says each command prints, where it says so."""
     found: dict[str, str] = {}
@@ -97,9 +104,17 @@ def test_the_readme_opens_with_an_install_and_an_audit():
     first = blocks(PAGES[0])[0][1]
     assert PAGES[0].read_text().index("```") < 400
     assert [command for command, _ in commands(first)][:2] == [
-        "pip install dpcheck",
+        "pip install .",
         "dpcheck audit pptl_fs --eps 1",
     ]
+
+
+def test_nothing_tells_to_install_from_an_index_that_does_not_have_it():
+    """Until a release is on PyPI. `pip install 'dpcheck[extra]'` adds an extra to what is installed."""
+    told = re.compile(r"pip install (-\S+ )*['\"]?dpcheck\b(?!\[| @)|uvx dpcheck|dpcheck/dpcheck@")
+    files = [*PAGES, *CONTRIBUTE.glob("*.md"), ROOT / "action.yml", *ROOT.glob("*.md")]
+    files += [*(ROOT / "examples").rglob("*.yml"), *(ROOT / "dpcheck").rglob("*.py")]
+    assert not [path.name for path in files if told.search(path.read_text())]
 
 
 RUNNABLE = [page for page in PAGES if blocks(page)]
@@ -126,7 +141,7 @@ def test_blocks_run(page, tmp_path):
         shows = page == PAGES[0] or page.parent.name == "tutorials"
         outputs = shown_outputs(text) if shows else {}
         runs = (
-            [([sys.executable, "-c", text], 0, text)]
+            [([sys.executable, str(block(tmp_path, text))], 0, text)]
             if kind == "python"
             else [
                 (shlex.split(command), expected, command)

@@ -115,6 +115,10 @@ def test_code_that_raises_anything_or_hangs_gives_no_answer(tmp_path, here, comm
     written(tmp_path, name)
     target = (f"mech.py:{name}",) if command == "audit" else ()
     done = here(command, *target, "--timeout", "2" if name == "hangs" else "60")
+    if (command, name) == ("check", "hangs"):  # the other audits of the project are still made
+        assert done.returncode == 3
+        assert "does not return" in done.stdout
+        return
     assert is_one_line_of_error(done, words), (done.returncode, done.stdout, done.stderr)
 
 
@@ -200,7 +204,7 @@ def test_a_budget_is_what_the_audit_behind_it_is(tmp_path, here, body, runs, sta
     assert done.returncode == code, done.stderr
     (line,) = [text for text in done.stdout.splitlines() if text.startswith("people  ")]
     verdict = {"within": "consistent"}.get(standing, standing)
-    assert line.endswith(f"count/data {verdict}  {standing}")
+    assert line.endswith(f"count/data ({verdict})  {standing}")
     done = here("check", "--max-runs", runs, "--format", "json")
     (bill,) = json.loads(done.stdout)["budgets"]
     assert bill["standing"] == standing

@@ -6,14 +6,17 @@ import io
 import os
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
-from dpcheck.cli import colour, doctor
+from dpcheck.cli import doctor
 from dpcheck.cli.explain import error_kinds
 from dpcheck.cli.main import COMMANDS, main, run
+from dpcheck.cli.terminal import colour
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.glossary import GLOSSARY
+from dpcheck.core.explained.glossary import GLOSSARY
 from dpcheck.core.verdict import Verdict
 
 
@@ -136,3 +139,49 @@ def test_a_reader_that_is_gone_is_no_verdict():
             [sys.executable, "-c", program, "explain"], stdout=gone, stderr=subprocess.PIPE
         )
     assert done.returncode == 2
+
+
+@pytest.mark.parametrize("command", ["audit", "check"])
+@pytest.mark.parametrize("flag", [("--report", "html=a.html"), ("--format", "html")])
+def test_a_missing_extra_is_noticed_before_the_audit(shell, monkeypatch, tmp_path, command, flag):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dpcheck.core.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("dpcheck.session.run.plan", lambda *_: pytest.fail("it was planned"))
+    code, _, err = shell(command, *(["pptl_fs"] if command == "audit" else []), *flag)
+    assert code == 2
+    assert "pip install 'dpcheck[report]'" in err
+    assert "jinja2 and matplotlib are not installed" in err
+
+
+def test_a_missing_plot_is_noticed_before_the_accounting(shell, monkeypatch, tmp_path):
+    monkeypatch.setattr("dpcheck.core.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("dpcheck.cli.account.epsilon", lambda *_, **__: pytest.fail("accounted"))
+    code, _, err = shell("account", "laplace", "--noise", "1", "--plot", str(tmp_path / "a.svg"))
+    assert code == 2
+    assert "matplotlib is not installed" in err
+
+
+@pytest.mark.parametrize(
+    ("sign", "bound", "words"),
+    [(">=", "99.1", "older than 99.1, which dpcheck needs"), ("<", "1.20", "needs one below 1.20")],
+)
+def test_the_doctor_fails_where_a_version_is_outside_the_declared_ones(
+    shell, monkeypatch, sign, bound, words
+):
+    assert shell("doctor")[0] == 0
+    monkeypatch.setattr(doctor, "bounds", lambda asked: {"numpy": bound} if asked == sign else {})
+    code, out, err = shell("doctor")
+    assert code == 2
+    assert words in out
+    assert f"pip install 'numpy{sign}{bound}'" in err
+
+
+def test_the_doctor_knows_every_declared_bound(monkeypatch):
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    lines = [*project["dependencies"], *project["optional-dependencies"]["deep"]]
+    monkeypatch.setattr(doctor, "requires", lambda _name: lines)
+    found = doctor.bounds(">=")
+    assert found["numpy"] == "1.26"
+    assert {"click", "python-flint", "scikit-learn", "jax"} <= set(found)
+    assert {doctor._distribution(name) for name in doctor.NEEDED} <= set(found)
+    assert doctor.bounds("<") == {"scipy": "1.18"}

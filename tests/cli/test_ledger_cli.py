@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 import sqlite3
 
 import pytest
@@ -147,3 +148,82 @@ def test_a_changed_ledger_of_the_first_format_is_not_carried_over(tmp_path):
     with pytest.raises(LedgerBroken, match="checksum"):
         run("convert", old, new)
     assert not new.exists()
+
+
+def test_show_prints_one_epsilon(tmp_path):
+    """The odometer's, where the rule that accepts a release would say another number."""
+    path = tmp_path / "privacy.ledger"
+    with Ledger.open(path, Budget(2.0, 1e-5), "add-remove") as ledger:
+        ledger.spend(ledger.dataset("patients"), Gaussian(20.0), times=30)
+    shown = run("show", path).output
+    said = re.findall(r"epsilon ([\d.]+) of 2", shown)
+    assert len(said) == 2
+    assert float(said[0]) == pytest.approx(float(said[1]), rel=1e-3)  # printed to other digits
+
+
+def test_report_is_one_page_with_budgets_burn_down_spenders_and_what_fits(tmp_path):
+    path, out = tmp_path / "<b>.ledger", tmp_path / "page.html"
+    for by, epsilon in (("billing", 0.5), ("research & <dev>", 0.25)):
+        with Ledger.open(path, Budget(2.0), "add-remove", by=by, block=1) as ledger:
+            for _ in range(2):
+                ledger.spend(ledger.dataset("patients <script>"), PureDP(epsilon))
+            ledger.population("sites", size=5)
+    run("report", path, "-o", out)
+    text = out.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "http" not in text  # nothing is fetched
+    assert "patients &lt;script&gt; (per row)" in text
+    assert "1.5</td><td>2</td>" in text
+    assert "one pure release of epsilon 0.5 fits" in text
+    rows = re.findall(r"<tr><td>([^<]*)</td><td>patients &lt;script&gt;</td><td>(\d+)</td>", text)
+    assert sorted(rows) == [("billing", "2"), ("research &amp; &lt;dev&gt;", "2")]
+    # The curve ends where a quarter is left: 10 + 0.75 * 210 of the drawing's height.
+    assert re.search(r"V167\.5H710", text)
+    assert "each of 5 accounts" in text
+    from html.parser import HTMLParser
+
+    class Balanced(HTMLParser):
+        """Every tag that is opened is closed."""
+
+        def __init__(self):
+            super().__init__()
+            self.open = []
+
+        def handle_starttag(self, tag, attrs):
+            if tag != "meta":
+                self.open.append(tag)
+
+        def handle_startendtag(self, tag, attrs):
+            """Closed at once."""
+
+        def handle_endtag(self, tag):
+            assert self.open.pop() == tag
+
+    reader = Balanced()
+    reader.feed(text)
+    assert reader.open == []
+
+
+def test_report_of_a_ledger_with_nothing_in_it(tmp_path):
+    path, out = tmp_path / "empty.ledger", tmp_path / "page.html"
+    Ledger.open(path, Budget(2.0), "add-remove").close()
+    run("report", path, "-o", out)
+    assert "Nothing was spent yet" in out.read_text(encoding="utf-8")
+
+
+def test_history_knows_the_heads_it_had_and_not_those_of_a_lost_future(path):
+    before = path.read_bytes()
+    heads = [re.search(r"head (\w+)", run("show", path).output)[1]]
+    with Ledger.open(path, block=1) as ledger:
+        ledger.spend(ledger.dataset("patients", rows=100), PureDP(0.5))
+        ledger.dataset("visits")
+    heads.append(re.search(r"Head of the ledger: (\w+)", run("export", path).output)[1])
+    for head, at in zip(heads, (4, 6), strict=True):
+        shown = run("history", path, "--head", head)
+        assert shown.exit_code == 0
+        assert f"was the head after {at} of 6 entries" in shown.stderr
+    path.write_bytes(before)  # a backup is restored
+    assert run("history", path, "--head", heads[0]).exit_code == 0
+    shown = run("history", path, "--head", heads[1])
+    assert shown.exit_code == 1
+    assert "was a backup restored?" in shown.stderr

@@ -24,7 +24,7 @@ PLANTED = {
     "third party in core": ("dpcheck/core/bound.py", "import jinja2"),
     "accountant in a mechanism": (
         "mechanisms/plr.py",
-        "from dpcheck.accounting.accountants.pure import largest_loss",
+        "from dpcheck.accounting.accountants.pure import PureAccountant",
     ),
     "lazily, inside a function": ("mechanisms/plr.py", "def f():\n    import torch"),
     "a room above": ("dpcheck/accounting/risk.py", "from dpcheck.session import run"),

@@ -73,7 +73,8 @@ def test_type_checkers_see_every_public_name():
 
 
 def test_version_is_said_once():
-    assert PROJECT["project"]["version"] == dpcheck.__version__
+    assert "version" not in PROJECT["project"]
+    assert PROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "dpcheck.__version__"}
 
 
 def test_top_level_import_is_light():

@@ -56,7 +56,6 @@ def test_public_accountants_state_a_guarantee():
                 "calibrate_noise",
                 "calibrate_steps",
                 "rdp_epsilon",
-                "largest_loss",
                 "optimal_composition",
                 "gdp_delta",
                 "gdp_epsilon",

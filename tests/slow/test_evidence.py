@@ -11,7 +11,6 @@ import pytest
 from scipy.stats import beta, binom, laplace, norm
 
 import dpcheck
-from dpcheck.auditing.error_budget import error_budget
 from dpcheck.auditing.evidence import _ascending, gather
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
@@ -20,8 +19,6 @@ from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.statistics.bands import clopper_pearson, convex, tradeoff_band
 from dpcheck.auditing.statistics.loss_bands import _envelope, loss_band, mean_lower
 from dpcheck.core.audit_result import AuditReport
-from dpcheck.core.evidence import Spent
-from dpcheck.core.method import Method
 from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 from dpcheck.session.claims import claimed_curve, read_claim
@@ -245,11 +242,6 @@ def test_the_error_budget_adds_up():
     for entry in (audited(plan(), False), audited(plan(density=laplace_density), False)):
         assert sum(line.share for line in entry.spending) == pytest.approx(LIMITS.alpha)
         assert any(line.test == "distinguisher" and line.over for line in entry.spending)
-    spent = [Spent(Method.SAMPLED_LOSSES, 5e-4), Spent(Method.DISTINGUISHER, 5e-4)]
-    assert error_budget(1e-3, spent) == tuple(spent)
-    kept = error_budget(2e-3, spent)
-    assert [line.share for line in kept] == pytest.approx([5e-4, 5e-4, 1e-3])
-    assert kept[-1].test is Method.NOT_SPENT
 
 
 def test_claimed_curves():

@@ -92,8 +92,7 @@ def split_both(handles, twins, where, kind, size, number):
 
 def divergence_of(ledger):
     """The ledger's own total at ORDER, without what was counted ahead."""
-    with ledger._reader() as (reader, state):
-        return float(reader.total(state.accounts[0]).divergences[0])
+    return ledger._read(None, lambda r: float(r.total(r.state.accounts[0]).divergences[0]))
 
 
 def play(steps, ledger):
@@ -120,11 +119,11 @@ def test_running_totals_equal_the_definition(steps, adjacency):
     assert account.pure == twins[0].cost(adjacency, pure)
     expected = float(twins[0].cost(adjacency, divergence))
     assert expected * (1 - 1e-12) <= divergence_of(ledger) <= expected * (1 + 1e-9)
-    with ledger._reader() as (_, state):  # running totals, and the same from scratch
-        root = state.nodes["d"]
-        fresh = state.cost(root, lambda node: node.counts)
-        assert root.total[:4] == fresh[:4]
-        assert math.isclose(root.total.divergences[0], fresh.divergences[0], rel_tol=1e-12)
+    state = ledger._read(None, lambda r: r.state)  # running totals, and the same from scratch
+    root = state.nodes["d"]
+    fresh = state.cost(root, lambda node: node.counts)
+    assert root.total[:4] == fresh[:4]
+    assert math.isclose(root.total.divergences[0], fresh.divergences[0], rel_tol=1e-12)
 
 
 @settings(max_examples=120, deadline=None)

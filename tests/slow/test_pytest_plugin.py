@@ -79,20 +79,33 @@ def test_a_right_mechanism_passes(pytester):
     pytester.runpytest_subprocess(*FEW, "--strict-markers", "-W", "error").assert_outcomes(passed=1)
 
 
-def test_a_wrong_one_fails_with_a_shrunk_witness_that_replays(pytester):
+ADDED = FIXTURE.replace("zero-out", "add-remove").replace(
+    "[0.0] * 19 + [1.0]", "[0.0] * 20 + [1.0]"
+)
+
+
+def test_a_wrong_one_keeps_its_number_of_records_where_that_is_public(pytester):
     shown = run(pytester, FIXTURE.format(scale=0.6))
     shown.assert_outcomes(failed=1)
     text = shown.stdout.str()
-    assert "is not (1, 0)-private under zero-out: epsilon >=" in text
-    assert re.search(r"first: \[\d\.\d\]$", text, re.MULTILINE)  # one record is left of twenty
+    assert re.search(r"first: \[(0\.0, ){19}0\.0\]$", text, re.MULTILINE)
+    assert "shrunk'" not in text
+
+
+def test_a_wrong_one_fails_with_a_shrunk_witness_that_replays(pytester):
+    shown = run(pytester, ADDED.format(scale=0.6))
+    shown.assert_outcomes(failed=1)
+    text = shown.stdout.str()
+    assert "is not (1, 0)-private under add-remove: epsilon >=" in text
+    assert re.search(r"second: \[\d\.\d\]$", text, re.MULTILINE)  # one record is left of twenty
     command = re.search(r"replay: pytest (.*)$", text, re.MULTILINE)[1]
     again = pytester.runpytest_inprocess(*FEW, *shlex.split(command))
     again.assert_outcomes(failed=1)
     assert "pair: 'pair 0, shrunk'" in again.stdout.str()
     saved = json.loads((pytester.path / shlex.split(command)[-1]).read_text())
-    assert len(saved["first"]) == 1
+    assert (len(saved["first"]), len(saved["second"])) == (0, 1)
     # On the mended mechanism the same file passes: it is the pair that is replayed.
-    pytester.makepyfile(**{shlex.split(command)[0].split(".py")[0]: FIXTURE.format(scale=1.0)})
+    pytester.makepyfile(**{shlex.split(command)[0].split(".py")[0]: ADDED.format(scale=1.0)})
     # (A module is imported once per process.)
     pytester.runpytest_subprocess(*FEW, *shlex.split(command)).assert_outcomes(passed=1)
 
@@ -194,9 +207,9 @@ from dpcheck.testing import run_budget
 
 def test_one(dp_audit):
     entry = dp_audit(total(1.1), epsilon=1.0, neighbours=PAIRS, adjacency="zero-out")
-    assert 1 - entry.observed.confidence == pytest.approx(0.2 / 4 / 2)
+    assert sum(line.share for line in entry.spending) == pytest.approx(0.2 / 4 / 2)
     entry = dp_audit(total(1.1), epsilon=1.0, neighbours=PAIRS, adjacency="zero-out")
-    assert 1 - entry.observed.confidence == pytest.approx(0.2 / 4 / 4)
+    assert sum(line.share for line in entry.spending) == pytest.approx(0.2 / 4 / 4)
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_three(dp_audit, number):

@@ -14,6 +14,7 @@ import click
 
 from dpcheck.accounting.calibrate import steps_in
 from dpcheck.cli.flags import Flag, Flags
+from dpcheck.cli.terminal.completion import mechanisms
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidEvent, InvalidParameter, UnknownName, UsageError
 from dpcheck.core.events import guarantee as guarantee_events
@@ -71,7 +72,7 @@ def mechanism_options(function: Function) -> Function:
     """The options that describe a mechanism, for any command."""
     for option in reversed(
         [
-            click.argument("mechanism"),
+            click.argument("mechanism", shell_complete=mechanisms),
             click.option("--noise", type=Number(), help="Noise multiplier or scale."),
             click.option("--rate", type=Number(), help="Sampling rate, e.g. 0.01 or 32/539."),
             click.option("--rows", type=int, help="Number of records."),
@@ -103,14 +104,16 @@ def event_fields(mechanism: str, options: Mapping[str, Flag]) -> tuple[type[Even
         if field is not None:
             values[field] = options[short]
         elif not (short in ("rows", "batch") and "sampling_rate" in names):
-            raise UsageError(f"{mechanism} has no --{short}; it has {_describe(kind)}.")
+            raise UsageError(f"{mechanism} has no --{short}. Its options: {_describe(kind)}.")
     for setting in options.get("settings", ()):
         name, equals, text = setting.partition("=")
         name = name.strip().replace("-", "_")
         if not equals:
             raise UsageError(f"--set takes NAME=VALUE, got {setting!r}.")
         if name not in names:
-            raise UsageError(f"{mechanism} has no parameter {name!r}; it has {_describe(kind)}.")
+            raise UsageError(
+                f"{mechanism} has no parameter {name!r}. Its options: {_describe(kind)}."
+            )
         values[name] = text.strip()
     if "sampling_rate" in names and "sampling_rate" not in values:
         rows, batch = options.get("rows"), options.get("batch")
@@ -128,7 +131,7 @@ def build(kind: type[Event], values: Mapping[str, Flag], mechanism: str) -> Even
     ]
     if needed:
         raise UsageError(
-            f"{mechanism} needs {', '.join(map(option_for, needed))}; it has {_describe(kind)}."
+            f"{mechanism} needs {' and '.join(map(option_for, needed))}. Its options: {_describe(kind)}."
         )
     return kind(**values)
 

@@ -9,8 +9,8 @@ import click
 import numpy as np
 
 from dpcheck.cli.flags import Flag
-from dpcheck.cli.ftl.data import read_common, read_table, scaled, write_example, write_rows
-from dpcheck.cli.ftl.options import FOLDER, OUT, shared_options
+from dpcheck.cli.ftl.data import read_common, read_table, scaled, scaling, write_example, write_rows
+from dpcheck.cli.ftl.options import FILE, FOLDER, OUT, shared_options
 from dpcheck.cli.ftl.party import connection, make_party, say, seed_of, write_networks
 from dpcheck.core.errors import UsageError
 
@@ -86,7 +86,8 @@ def serve(party: str, listen: str, labels: Path | None, **options: Flag) -> None
     common = read_common(options["common"], table)
     # The other party counts B's rows from the common ones on, since it knows no others.
     order = np.concatenate([common, np.setdiff1d(np.arange(len(table.ids)), common)])
-    X = (scaled(table.X) if options["scale"] else table.X)[order]
+    scales = scaling(table.X, options["scale"])
+    X = scaled(table.X, scales)[order]
     b = make_party(
         "b",
         lambda network, settings, cipher: PartyB(
@@ -96,7 +97,7 @@ def serve(party: str, listen: str, labels: Path | None, **options: Flag) -> None
         options,
     )
     service.serve(b, connection(listen, options))
-    write_networks(options["out"], b.networks)
+    write_networks(options["out"], b.networks, scales)
     if labels is not None and b.predicted is not None:
         rows, predicted = b.predicted
         named = [
@@ -155,7 +156,8 @@ def train(
     labels, common = table.labels, read_common(options["common"], table)
     if labelled is not None and not 1 <= labelled <= len(common):
         raise UsageError(f"--labelled must be between 1 and the {len(common)} common rows.")
-    X = scaled(table.X) if options["scale"] else table.X
+    scales = scaling(table.X, options["scale"])
+    X = scaled(table.X, scales)
     a = make_party(
         "a",
         lambda network, settings, cipher: PartyA(
@@ -177,7 +179,8 @@ def train(
         return (yield from leader.predict("train"))
 
     result = service.lead(a, program, connection(connect, options, retries))
-    write_networks(options["out"], a.networks)
+    trained = {} if folds is not None else {"translator": a.translator("train")}
+    write_networks(options["out"], a.networks, {**scales, **trained})
     if isinstance(result, Validation):
         _echo_validation(result)
         return
@@ -190,6 +193,47 @@ def train(
         f"told party B the labels of its {len(predicted)} rows: {int((predicted > 0).sum())} of "
         f"them 1, {int((predicted < 0).sum())} of them -1"
     )
+
+
+@command.command()
+@click.option("--party", type=click.Choice(["a", "b"]), required=True, help="Which side this is.")
+@click.option("--connect", default=HERE, show_default=True, help="A: HOST:PORT of party B.")
+@click.option("--listen", default=HERE, show_default=True, help="B: HOST:PORT to listen on.")
+@click.option("--network", type=FILE, required=True, help="The own network, as --out wrote it.")
+@click.option("--data", type=FILE, default=None, help="B: CSV of the new rows: id, features.")
+@click.option("--labels", type=OUT, default=None, help="B: write the labels here (CSV).")
+@click.option("--scores", type=OUT, default=None, help="A: write the scores here (CSV).")
+@click.option(
+    "--certificates",
+    type=FOLDER,
+    required=True,
+    help="This party's folder from 'dpcheck ftl certificates'.",
+)
+@click.option(
+    "--key-bits",
+    type=click.Choice(["1024", "2048", "3072"]),
+    default="2048",
+    show_default=True,
+    help="Agreed.",
+)
+@click.option("--run", default="predict", show_default=True, help="Name of the run. Agreed.")
+@click.option("--jobs", default=1, show_default=True, help="Processes for encryption.")
+@click.option("--timeout", default=600.0, show_default=True, help="Seconds of silence.")
+@click.option("--max-message-mb", default=256, show_default=True, help="Largest message.")
+@click.option("--retries", default=5, show_default=True, help="A: calls after a lost connection.")
+def predict(party: str, **options: Flag) -> None:
+    """Label new rows of party B with the networks of an earlier training (Algorithm 2).
+
+    Party A learns a score for every row, and d scores tell it a hidden row: see 'dpcheck audit ftl'.
+
+    \b
+    dpcheck ftl predict --party b --network b.npz --data new.csv --certificates demo/keys/b \\
+        --labels labels.csv
+    dpcheck ftl predict --party a --network a.npz --certificates demo/keys/a
+    """
+    from dpcheck.cli.ftl.predicting import predict_as_a, predict_as_b
+
+    (predict_as_a if party == "a" else predict_as_b)(options)
 
 
 def _echo_validation(result: Validation) -> None:

@@ -80,11 +80,19 @@ def read_common(path: Path, table: Table) -> NDArray[np.int64]:
     return np.array([where[name] for name in names], dtype=np.int64)
 
 
-def scaled(X: Floats) -> Floats:
-    """Every feature with mean 0 and standard deviation 1; constant ones become 0."""
-    centred = X - X.mean(axis=0)
-    spread = centred.std(axis=0)
-    return np.asarray(centred / np.where(spread > 0, spread, 1.0))
+def scaling(X: Floats, wanted: bool = True) -> dict[str, Floats]:
+    """`center` and `spread` that bring every feature to mean 0 and deviation 1; constant ones to 0."""
+    if not wanted:
+        return {"center": np.zeros(X.shape[1]), "spread": np.ones(X.shape[1])}
+    center = X.mean(axis=0)
+    spread = (X - center).std(axis=0)
+    return {"center": center, "spread": np.where(spread > 0, spread, 1.0)}
+
+
+def scaled(X: Floats, by: dict[str, Floats] | None = None) -> Floats:
+    """Features by their own scaling, or by one that was saved."""
+    found = scaling(X) if by is None else by
+    return np.asarray((X - found["center"]) / found["spread"])
 
 
 def write_example(directory: Path, rows: int, common: int, seed: int) -> list[Path]:

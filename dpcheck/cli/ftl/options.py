@@ -82,7 +82,7 @@ def shared_options(function: Command) -> Command:
             click.option(
                 "--key-bits",
                 type=click.Choice(["1024", "2048", "3072"]),
-                default="1024",
+                default="2048",
                 show_default=True,
                 help="Agreed.",
             ),

@@ -122,8 +122,13 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def write_networks(path: Path | None, networks: Mapping[str, Network]) -> None:
-    """`weights0`, `bias0` and so on; those of a fold after the name of its task and a slash."""
+def write_networks(
+    path: Path | None, networks: Mapping[str, Network], more: Mapping[str, Array] | None = None
+) -> None:
+    """`weights0`, `bias0` and so on; those of a fold after the name of its task and a slash.
+
+    `more` is what predicting needs besides: how features were scaled, and A's translator.
+    """
     if path is None or not networks:
         return
     arrays = {
@@ -133,6 +138,27 @@ def write_networks(path: Path | None, networks: Mapping[str, Network]) -> None:
         for name, array in zip(("weights", "bias"), layer, strict=True)
     }
     try:
-        np.savez(path, **arrays)  # type: ignore[arg-type]  # arrays by name
+        np.savez(path, **arrays, **(more or {}))  # type: ignore[arg-type]  # arrays by name
     except OSError as error:
         raise DpcheckError(f"{path} cannot be written: {error}.") from None
+
+
+def read_network(path: Path, needed: str) -> tuple[Network, dict[str, Array]]:
+    """The network of a training and what was saved with it; `needed` must be among that."""
+    from dpcheck.mechanisms.federated.protocol.autoencoder import Layer
+
+    try:
+        with np.load(path, allow_pickle=False) as saved:
+            arrays = {name: np.asarray(saved[name], dtype=float) for name in saved.files}
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} is no network that --out wrote: {error}.") from None
+    layers: list[Layer] = []
+    while f"weights{len(layers)}" in arrays and f"bias{len(layers)}" in arrays:
+        number = len(layers)
+        layers.append(Layer(arrays[f"weights{number}"], arrays[f"bias{number}"]))
+    if not layers or needed not in arrays:
+        raise UsageError(
+            f"{path} has no network with its {needed}; write one with 'dpcheck ftl train --out' (party A) or "
+            "'dpcheck ftl serve --out' (party B)."
+        )
+    return tuple(layers), arrays

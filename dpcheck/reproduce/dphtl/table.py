@@ -30,8 +30,8 @@ from dpcheck.mechanisms.output.baselines import (
     soft_weights,
 )
 from dpcheck.mechanisms.output.noise import spherical_noise
-from dpcheck.mechanisms.output.private_logistic import SignedRows, source_block, source_scale
-from dpcheck.mechanisms.output.rows import Rows
+from dpcheck.mechanisms.output.private_logistic import source_block, source_scale
+from dpcheck.mechanisms.output.rows import Rows, clip_norm
 from dpcheck.reproduce.dphtl.data import Domain, Draw, Floats, Sizes, draw, load_news, load_reviews
 
 Echo = Callable[[str], None]
@@ -157,9 +157,9 @@ class Centers:
 
 def centers(data: Draw, lam: float) -> Centers:
     """Solve every problem once."""
-    scale = source_scale(1.0, data.sources[0][0].shape[0], lam)
+    scale = source_scale(1.0, data.sources[0][0].shape, lam)
     hypotheses = np.array(
-        [source_block("", SignedRows(X, y), scale, lam, 1.0).center for X, y, _ in data.sources]
+        [source_block("", clip_norm(X, 1.0), y, scale, lam).center for X, y, _ in data.sources]
     )
     X, y = data.target
     few = round(LABELLED_SHARE * X.shape[0])
@@ -189,7 +189,7 @@ def score(
     data, few = found.data, found.few
     rate = math.inf
     if math.isfinite(epsilon):
-        rate = source_scale(epsilon, data.sources[0][0].shape[0], lam).rate
+        rate = source_scale(epsilon, data.sources[0][0].shape, lam).rate
     hypotheses = noisy(found.hypotheses, rate, noise, rng)
     weights = found.weights.project(epsilon, noise, rng)
     X, y = data.target

@@ -161,7 +161,7 @@ def test_what_is_refused_and_how(write, tmp_path_factory, text, words):
         ("a = " + "[" * 4_000 + "]" * 4_000, "too deeply"),
         ("a" + ".a" * 100_000 + " = 1", "longer than"),
         ("\n".join("[" * 99 for _ in range(2000)), "not valid TOML"),
-        ("a" + ".a" * 1000 + " = 1", "nested more than"),
+        ("a" + ".a" * 1000 + " = 1", "nested"),
         ("audits = " + "[" * 60 + "]" * 60, "nested more than"),
         ("a = 1" + "0" * 8000, "TOML"),
     ],

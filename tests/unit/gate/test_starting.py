@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
+import yaml
 
 from dpcheck.cli.main import run
-from dpcheck.core.records import Number, OneOf
+from dpcheck.core.records import Number, Text
 from dpcheck.gate import project
-from dpcheck.gate.starting import described_by
+from dpcheck.gate.describing import described_by
+from dpcheck.gate.workflow import dpcheck_source, own_needs, workflow
 from dpcheck.session.run import AuditRequest, plan
 
 CITIES = ("Oslo", "Rome")
@@ -81,9 +84,9 @@ def test_targets_that_cannot_be_imported_are_refused(folder, init, target):
 
 
 def test_records_are_guessed_from_a_csv(folder):
-    described = described_by("people.csv")
+    described = described_by("people.csv").records
     assert described.column("age") == Number(20, 60, integer=True)
-    assert described.column("city") == OneOf(("Oslo", "Rome"))
+    assert described.column("city") == Text()
 
 
 @pytest.mark.parametrize("text", ["", "age\n", "a,a\n1,2\n", "rows\n1\n2\n"])
@@ -113,3 +116,58 @@ def test_a_file_that_is_no_python_is_refused(folder, init):
     code, _, err = init("mean.py:mean_age", *FLAGS)
     assert code == 2
     assert "cannot read mean.py as Python" in err
+
+
+def test_no_value_of_a_text_is_written_and_no_guess_is_confirmed(folder, init):
+    code, out, _ = init("mean.py:mean_age", *FLAGS)
+    written = "".join(p.read_text() for p in folder.rglob("*") if p.suffix in (".toml", ".yml"))
+    claim = (folder / "dpcheck_mean_age.py").read_text()
+    assert code == 0
+    assert not [city for city in CITIES if city in written + claim + out]
+    assert "confirmed" not in claim.partition("RECORDS")[2]
+    assert "Nobody has confirmed them" in claim
+    plans, _ = plan(AuditRequest("dpcheck_mean_age.py:mean_age"))
+    assert plans[0].pair_search.description.unconfirmed == ("age", "city", "zip code")
+
+
+def test_the_workflow_installs_the_dpcheck_that_wrote_it(folder, init, monkeypatch):
+    class Installed:
+        version = "0.2.0"
+        record = None
+
+        def read_text(self, name):
+            return {"direct_url.json": self.record, "INSTALLER": "pip\n"}[name]
+
+    installed = Installed()
+    monkeypatch.setattr("dpcheck.gate.workflow.distribution", lambda _name: installed)
+    assert dpcheck_source() == "dpcheck==0.2.0"  # from an index
+    installed.record = json.dumps(
+        {"url": "https://example.org/d.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}
+    )
+    assert dpcheck_source() == "dpcheck @ git+https://example.org/d.git@abc"
+    assert "next: say in" not in init("mean.py:mean_age", *FLAGS)[1]
+    mine = {"url": "file:///home/me/dpcheck", "vcs_info": {"vcs": "git", "commit_id": "abc"}}
+    installed.record = json.dumps(mine)
+    assert "/home/me" not in dpcheck_source()
+    installed.record = json.dumps({"url": "file:///home/me/dpcheck", "dir_info": {}})
+    (folder / ".github/workflows/privacy.yml").unlink()
+    code, out, _ = init("mean.py:mean_age", *FLAGS)
+    assert code == 0
+    assert "not on PyPI yet" in out
+    assert "/home/me" not in (folder / ".github/workflows/privacy.yml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "needs"),
+    [
+        ("requirements.txt", "scipy\n", "-r requirements.txt pandas"),
+        ("pyproject.toml", "[project]\nname = 'x'\n", ". pandas"),
+        ("pyproject.toml", "[tool.ruff]\n", "pandas"),
+        ("pyproject.toml", "not toml", "pandas"),
+    ],
+)
+def test_the_workflow_installs_what_the_project_needs(folder, name, content, needs):
+    (folder / name).write_text(content)
+    assert own_needs(folder) == needs
+    found = yaml.safe_load(workflow(folder))
+    assert {"run": f"python -m pip install {needs}"} in found["jobs"]["gate"]["steps"]

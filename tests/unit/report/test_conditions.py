@@ -36,14 +36,14 @@ def report():
 def test_reach_and_notes_are_shown(report, form):
     shown = html.unescape(form.render(report))
     assert NOTE in shown
-    assert "events tried" in shown
+    assert "output sets that were tried" in shown
 
 
 def test_code_scanning_lists_what_is_undecided_with_its_notes(report):
     (entry,) = report.entries
     shown = sarif.render(replace(report, entries=(replace(entry, verdict=Verdict.UNDECIDED),)))
     assert NOTE in shown
-    assert "events tried" in shown
+    assert "output sets that were tried" in shown
 
 
 def test_json_has_both(report):

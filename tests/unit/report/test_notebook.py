@@ -53,7 +53,7 @@ def test_an_audit_shows_its_verdict_and_numbers():
     assert seen[0] == "mine (as given): ≈ consistent"
     for text in ("1 (δ = 1e-05)", "≤ 0.9 (δ = 1e-05)", "≥ 0.8 (δ = 1e-05)", "distinguisher"):
         assert text in seen
-    assert "on the events tried would have caught ε ≥ 1.2" in seen
+    assert "on the output sets tried, would have caught ε ≥ 1.2" in seen
 
 
 def test_a_report_shows_every_entry():

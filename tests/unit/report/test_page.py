@@ -60,7 +60,7 @@ def test_every_format_says_what_was_found(name):
     found = entry(Verdict.VIOLATED)
     text = render(report(found), name)
     assert finding(found) in text
-    assert "not true of this code" in text
+    assert "breaks that promise" in text
 
 
 def test_an_attacker_is_right_as_often_as_randomized_response_lets_him():
@@ -74,9 +74,9 @@ def test_an_attacker_is_right_as_often_as_randomized_response_lets_him():
 
 def test_a_person_is_told_the_proved_risk_and_never_less():
     told = for_a_person(entry())
-    assert "right half of the time" in told
+    assert "starts at even odds" in told
     assert "at most 71.1%" in told  # e^0.9/(1 + e^0.9) = 0.71095, rounded up
-    assert "whether a person's record is in the data" in told
+    assert "whether a person is in the data" in told
 
 
 def test_nothing_is_promised_that_was_not_proved():
@@ -84,17 +84,19 @@ def test_nothing_is_promised_that_was_not_proved():
     assert told.startswith("If the claim is true")
     assert "did not prove" in told
     assert (
-        "Nothing from above"
-        in page(report(entry(Verdict.CONSISTENT, proved=None)))["What is proved"]
+        "No upper bound"
+        in page(report(entry(Verdict.CONSISTENT, proved=None)))["Finding: what is proved"]
     )
 
 
 def test_what_was_not_looked_at_names_assumptions_and_floats():
-    left_out = page(report())["What was not looked at"]
-    assert "the number of rows is public" in left_out
+    left_out = page(report())["Not shown"]
     assert "floating-point" in left_out
+    conditions = page(report())["Conditions: what this depends on"]
+    assert "the number of rows is public" in conditions
+    assert "the number of rows is public" not in left_out
     looked = report(entry(), entry(floating_point=True))
-    assert "--floating-point" not in page(looked)["What was not looked at"]
+    assert "--floating-point" not in page(looked)["Not shown"]
 
 
 def test_a_curve_is_worded_at_the_point_where_it_fails():
@@ -112,7 +114,7 @@ def test_a_gate_leads_with_what_changed():
     found = topics(report(changes=("ages/data: violated; it was consistent.",)))
     assert found[0].heading == "What changed"
     text = render(report(changes=("ages/data: violated; it was consistent.",)), "markdown")
-    assert text.index("it was consistent") < text.index("What was claimed")
+    assert text.index("it was consistent") < text.index("Scope: what was claimed")
 
 
 def test_what_is_unknown_is_null_in_json_and_absent_in_words():

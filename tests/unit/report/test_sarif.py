@@ -109,3 +109,35 @@ def test_budgets_and_stale_baselines_are_results_too():
 def test_names_are_somebody_elses_text():
     log = log_of(entry(Verdict.VIOLATED, name='"\\\n\x00\u2028<script>'))
     assert "<script>" in log["runs"][0]["results"][0]["message"]["text"]
+
+
+def github_complaints(log):
+    """What code scanning refuses or hides, by its documentation, beyond the schema."""
+    run = log["runs"][0]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    found = [] if len(run["results"]) <= 25_000 else ["too many results"]
+    for result in run["results"]:
+        places = result.get("locations", [])
+        if not places:
+            found.append("no location")
+        for place in places:
+            uri = place["physicalLocation"]["artifactLocation"]["uri"]
+            if uri.startswith("/") or "://" in uri or ".." in uri.split("/"):
+                found.append(f"not relative to the checkout: {uri}")
+            if place["physicalLocation"]["region"]["startLine"] < 1:
+                found.append("no line")
+        if result["ruleId"] not in rules or rules[result["ruleIndex"]] != result["ruleId"]:
+            found.append("an unknown rule")
+        if not result["message"]["text"].strip() or not result["partialFingerprints"]:
+            found.append("no message or fingerprint")
+    return found
+
+
+def test_github_takes_what_a_registered_audit_found():
+    from dpcheck.session.locations import locate
+
+    place = locate("pst_h", Path("/nowhere"))
+    log = log_of(entry(Verdict.VIOLATED, name="pst_h", location=place))
+    assert github_complaints(log) == []
+    without = log_of(entry(Verdict.VIOLATED))
+    assert github_complaints(without) == ["no location"]  # the probe can fail

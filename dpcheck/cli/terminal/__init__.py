@@ -1,0 +1,1 @@
+"""What a command leaves behind at a terminal: colours and exit codes."""

@@ -1,0 +1,55 @@
+"""What a verdict depends on, in sentences for whoever signs the report."""
+
+from __future__ import annotations
+
+import math
+
+from dpcheck.auditing.plan import PartPlan
+from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.records import Field, Number, OneOf, Records
+
+_MOST = 8  # columns that are named one by one
+
+
+def conditions_of(plan: PartPlan) -> tuple[str, ...]:
+    """The conditions that come from the data: bounds on records, who confirmed them, public n."""
+    found = []
+    described = None if plan.pair_search is None else plan.pair_search.description
+    if described is not None:
+        found += _of_records(described)
+    elif plan.pairs:
+        count = len(plan.pairs)
+        found.append(f"Only the {count} given pair{'s' if count > 1 else ''} of data sets counted.")
+    if plan.claim.adjacency is Adjacency.REPLACE_ONE:
+        rows = "" if described is None or described.rows is None else f", {described.rows:,},"
+        found.append(f"The number of rows{rows} is public.")
+    return tuple(found)
+
+
+def _of_records(described: Records) -> list[str]:
+    guessed = set(described.unconfirmed)
+    told = [
+        f"{name} {_may(field)} ({'not confirmed' if name in guessed else 'confirmed'})"
+        for name, field in described.fields
+    ]
+    more = f"; {len(told) - _MOST} more columns" if len(told) > _MOST else ""
+    lines = [f"Every record fits this description: {'; '.join(told[:_MOST])}{more}."]
+    if guessed:
+        lines.append(
+            "Nobody has confirmed "
+            + ("this description" if len(guessed) == len(told) else ", ".join(sorted(guessed)))
+            + " (confirmed=True says so)."
+        )
+    return lines
+
+
+def _may(field: Field) -> str:
+    if isinstance(field, OneOf):
+        return f"is one of {len(field.values)} values"
+    if not isinstance(field, Number):
+        return "is any text"
+    kind = "a whole number" if field.integer else "a number"
+    ends = [f"from {field.low:g}"] if math.isfinite(field.low) else []
+    ends += [f"up to {field.high:g}"] if math.isfinite(field.high) else []
+    missing = ", or missing" if field.missing else ""
+    return f"is {' '.join([kind, *ends])}{missing}"
