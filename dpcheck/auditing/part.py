@@ -28,7 +28,7 @@ from dpcheck.auditing.evidence import (
 from dpcheck.auditing.limits import Early, Limits, Pace
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.auditing.plan import PartPlan
-from dpcheck.auditing.verdicts import Evidence, decide, named_pairs
+from dpcheck.auditing.verdicts import Evidence, decide, good_enough, named_pairs
 from dpcheck.core.audit_result import AuditEntry, Observed
 from dpcheck.core.errors import NothingToAudit, TimeLimitReached
 from dpcheck.core.evidence import RunEvidence, Spent
@@ -107,7 +107,7 @@ def audit_part(
     if not seen:
         raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
     observed, best = max(seen, key=lambda one: _weight(one[0], plan))
-    detectable = min(each.detectable for each, _ in seen)
+    detectable, tested = _power([each for each, _ in seen], plan, limits.tolerance)
     allowed = plan.tested.at(observed.delta)
     observed = replace(observed, allowed=allowed, detectable=detectable)
     plan = without_refuted_bound(plan, observed)
@@ -115,6 +115,7 @@ def audit_part(
         epsilon=allowed,
         observed=observed.epsilon,
         detectable=detectable,
+        tested=tested,
         proved=_proved(plan, observed.delta),
         tied=_tied(plan, findings),
         tolerance=limits.tolerance,
@@ -268,9 +269,24 @@ def _shown(
         return found.witness, None
 
 
-def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, int]:
-    """What proves most comes first, and of what proves as much what could have seen most."""
-    return seen.epsilon - plan.tested.at(seen.delta), -seen.detectable, seen.runs
+def _weight(seen: Observed, plan: PartPlan) -> tuple[float, float, float, int]:
+    """What refutes most comes first, then what attains the largest share of what is allowed.
+
+    A claimed curve allows another epsilon at every delta, and 0 at some: attaining all of 0 says nothing.
+    """
+    allowed = plan.tested.at(seen.delta)
+    share = seen.epsilon / allowed if allowed > 0 else 0.0
+    return max(0.0, seen.epsilon - allowed), share, allowed - seen.detectable, seen.runs
+
+
+def _power(seen: Sequence[Observed], plan: PartPlan, tolerance: float) -> tuple[float, float]:
+    """What the most powerful test would have caught, and what the claim allows at that test's delta."""
+
+    def missing(one: Observed) -> float:
+        return one.detectable - good_enough(plan.tested.at(one.delta), tolerance)
+
+    best = min(seen, key=missing)
+    return best.detectable, plan.tested.at(best.delta)
 
 
 def _nothing_more(plan: PartPlan, limits: Limits, why: str, notes: tuple[str, ...]) -> Finding:

@@ -11,11 +11,12 @@ from dpcheck.core.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything a verdict depends on; all epsilons are at the same delta.
+    """Everything a verdict depends on; all epsilons are at the same delta, but for those of the tests.
 
     `epsilon` is what the claim allows, `observed` the largest proved lower bound, `proved` a certified
     upper bound, `tied` whether that bound is one of the code. `detectable` is the smallest epsilon that
-    the tests would have caught with power 0.9, and infinite where nothing was told apart. `suspected` is a
+    the tests would have caught with power 0.9, and infinite where nothing was told apart; `tested` is what
+    the claim allows at the delta of those tests, where that is not `epsilon`. `suspected` is a
     loss that was seen and not proved (its noise was not followed to the end), 0 where there is none.
     `pairs` says on which pairs all this was looked at.
     """
@@ -28,6 +29,7 @@ class Evidence:
     tolerance: float = 0.25
     suspected: float = 0.0
     pairs: str = "the given pairs"
+    tested: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ def decide(evidence: Evidence) -> Decision:
     power = (
         f"an epsilon of {caught} or more on the output sets that were tried would have been caught"
     )
-    if evidence.detectable > good_enough(claim, evidence.tolerance):
+    tested = claim if evidence.tested is None else evidence.tested
+    if evidence.detectable > good_enough(tested, evidence.tolerance):
         return Decision(Verdict.UNDECIDED, f"on {evidence.pairs} only {power}")
     why = f"nothing above the claim was found on {evidence.pairs}, where {power} nine times out of ten"
     return Decision(Verdict.CONSISTENT, why)
