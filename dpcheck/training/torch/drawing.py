@@ -55,6 +55,7 @@ def drawn(
                 tape.set(each, Fact(Numbers(0, 0), "one", "one", 0.0, value=0.0))
             else:
                 tape.set(each, Fact(sum=Sum((), ((number, scale),))))
+                tape.drawn[number] = (each.detach().clone(), scale)
         else:
             key = digest(
                 "coins",

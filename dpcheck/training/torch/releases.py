@@ -254,6 +254,9 @@ def settle_all(tape: Any, tensors: Iterable[Any], facts: Iterable[Fact]) -> bool
             return False
     for tensor, fact in pairs:
         if fact.private and fact.sum is not None:
+            before = len(tape.settled)
             settle(tape, fact.sum)
+            if len(tape.settled) > before:
+                tape.values[before] = tensor.detach().clone()
             tape.set(tensor, Fact(released=bool(fact.sum.parts), key="released", exact="released"))
     return True

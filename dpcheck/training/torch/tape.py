@@ -96,6 +96,8 @@ class Tape(TorchDispatchMode):
         self.where: Line | None = None
         self.batch: list[Any] = []
         self.pieces: dict[Any, list[Any]] = {}
+        self.values: dict[int, Any] = {}
+        self.drawn: dict[Any, Any] = {}
 
     # ---- lines and refusals
 
