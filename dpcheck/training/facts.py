@@ -15,6 +15,7 @@ from dpcheck.replay.draws import Line
 from dpcheck.training.graph import Array
 
 Tokens = frozenset[Any]
+Part = tuple[Any, int, int]  # of which array, from where, to where
 BATCH = "batch"  # the order of the records as they are handed in
 
 
@@ -55,6 +56,21 @@ class Numbers:
         )
 
     @property
+    def positive_inf(self) -> bool:
+        """Whether an entry may be +inf."""
+        return self.inf and self.hi == math.inf
+
+    @property
+    def negative_inf(self) -> bool:
+        """Whether an entry may be -inf."""
+        return self.inf and self.lo == -math.inf
+
+    @property
+    def exactly(self) -> float | None:
+        """The one number that all entries are."""
+        return self.lo if self.lo == self.hi and self.tame else None
+
+    @property
     def without_zero(self) -> bool:
         """Whether no entry is zero."""
         return self.nonzero or self.lo > 0 or self.hi < 0
@@ -70,11 +86,20 @@ class Public:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Records start <= i < stop of the batch; `stream` is the loop that hands them over, if one does."""
+    """Records start <= i < stop of the batch; `stream` is the loop that hands them over, if one does.
+
+    `within` is what it hands them over from.
+    """
 
     start: int
     stop: int
     stream: int | None = None
+    within: Region | None = None
+
+    def streams(self) -> set[int]:
+        """All loops it is handed over by."""
+        own = set() if self.stream is None else {self.stream}
+        return own | (self.within.streams() if self.within is not None else set())
 
     def disjoint(self, other: Region) -> bool:
         """No record lies in both."""
@@ -107,13 +132,13 @@ class Member:
     """A part of a clipped group: one record's entries are `scale` times a part of a vector of norm at most 1.
 
     That vector has one place for each of the arrays `source`; this part lies in the places `tokens`,
-    and where `part` is given in entries part[0] <= i < part[1] of what these hold.
+    and where `part` is given only in a slice of what these hold.
     """
 
-    source: Tokens
+    source: Any
     tokens: Tokens
     scale: float
-    part: tuple[int, int] | None = None
+    part: Part | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +148,15 @@ class Rows:
     `axes` are major first: records (k, m) split into k microbatches lie along two of them. Each index of the
     last one is `inner` neighbouring entries long. No axes: the whole value belongs to the records of
     `region` (a hand-written loop over examples, or the body of a scan). `order` names which record has which
-    index, None where that does not matter. `zero`: the null record's entries are 0.
+    index, None where that does not matter. `grouped`: an index is a sum over several records, and `member`
+    bounds what one of them changes. `zero`: the null record's entries are 0 (of a sum: it adds 0).
     """
 
     axes: tuple[int, ...]
     order: Any = BATCH
     region: Region | None = None
     inner: int = 1
+    grouped: bool = False
     zero: bool = False
     vector: Vector | None = None
     sums: Sums | None = None
@@ -141,7 +168,8 @@ class Rows:
     def bare(self, **changes: Any) -> Rows:
         """The same records with nothing known of their entries."""
         return replace(
-            Rows(self.axes, self.order, self.region, self.inner, why=self.why), **changes
+            Rows(self.axes, self.order, self.region, self.inner, self.grouped, why=self.why),
+            **changes,
         )
 
 
@@ -152,7 +180,7 @@ class Term:
     source: Any
     tokens: Tokens
     scale: float
-    part: tuple[int, int] | None = None
+    part: Part | None = None
     region: Region | None = None
     zero: bool = False
     why: str = ""
@@ -177,7 +205,7 @@ class Drawn:
     draw: int
     law: str
     scale: float
-    part: tuple[int, int] | None = None
+    part: Part | None = None
     shifted: bool = False
 
 

@@ -8,8 +8,8 @@ Elementwise (`ELEMENTWISE`): arrays of one shape, so broadcast first; `integer_p
 - `select(condition, then, otherwise)`: one shape. `convert(x)`: to the dtype of its value.
 - `broadcast(x)`: `dims`, where each axis goes, as in `lax.broadcast_in_dim`. `reshape(x)`: row-major, to the
   shape of its value. `transpose(x)`: `perm`. `reverse(x)`: `axes`. `iota()`: `axis`.
-- `slice(x)`: `start`, `limit`, `stride`. `dynamic_slice(x, start of each axis...)`: as much as its value's shape
-  says; starts are clamped. `dynamic_update(x, update, start of each axis...)`.
+- `slice(x)`: `start`, `limit`, `stride`. `dynamic_slice(x, start of each axis...)`: as much as its value's
+  shape says; starts are clamped. `dynamic_update(x, update, start of each axis...)`.
 - `pad(x, number)`: `low`, `high`, `interior`. `concatenate(x...)`: `axis`.
 - `reduce_sum(x)`, `reduce_max`, `_min`, `_prod`, `_and`, `_or`: `axes`. `argmax(x)`, `argmin`: `axis`.
 - `cumsum(x)`, `cumprod`, `cummax`, `cummin`: `axis`, `reverse`.
@@ -18,17 +18,18 @@ Elementwise (`ELEMENTWISE`): arrays of one shape, so broadcast first; `integer_p
 - `conv(left, right)`: `lhs_spec`, `rhs_spec`, `out_spec` (each: batch or output channels, channels, places),
   `strides`, `padding`, `lhs_dilation`, `rhs_dilation`, `groups`, `batch_groups`, as in
   `lax.conv_general_dilated`.
-- `pool_max(x)`, `pool_sum`: `window`, `strides`, `padding`, `base_dilation`, `window_dilation`, one each per axis.
-  `pool_max_grad(cotangent, x)`: likewise; a cotangent goes to its window's first maximum.
-- `gather(x, indices)`: `numbers`, the fields of `lax.GatherDimensionNumbers` as a dict; `sizes`; `mode` "clip",
-  "fill" or "promise". `scatter_add(x, indices, updates)`, `scatter`: `numbers` of
+- `pool_max(x)`, `pool_sum`: `window`, `strides`, `padding`, `base_dilation`, `window_dilation`, for each
+  axis. `pool_max_grad(cotangent, x)`: likewise; a cotangent goes to its window's first maximum.
+- `gather(x, indices)`: `numbers`, the fields of `lax.GatherDimensionNumbers` as a dict; `sizes`; `mode`
+  "clip", "fill" or "promise". `scatter_add(x, indices, updates)`, `scatter`: `numbers` of
   `lax.ScatterDimensionNumbers` as a dict, `mode`.
 - `key_constant()`: a key that is known, from which no noise can come. `key_wrap(raw)`, `key_unwrap(key)`: raw
   keys have one more axis, of their words. `key_split(key)`: the last axes of the new shape are the
-  children. `key_fold(key, whole number)`. `draw(key)`: `law` "normal", "laplace" or "coins": independent numbers of
-  the standard law. `draw()` without a key: from a generator that nobody can see.
-- `scan(constants, carries, slices)`: `body`, a Graph whose inputs are in that order; `consts`, `carries` (how many),
-  `length`, `reverse`; outputs are carries, then what is stacked. `cond(index, operands...)`: `branches`, Graphs.
+  children. `key_fold(key, whole number)`. `draw(key)`: `law` "normal", "laplace" or "coins":
+  independent numbers of the standard law. `draw()` without a key: from a generator that nobody can see.
+- `scan(constants, carries, slices)`: `body`, a Graph whose inputs are in that order; `consts`, `carries`
+  (how many), `length`, `reverse`; outputs are carries, then what is stacked.
+  `cond(index, operands...)`: `branches`, Graphs.
 - `opaque(anything)`: `name` of an operation that has no rule; `effect` if it does more than compute.
 """
 
@@ -50,7 +51,8 @@ UNARY = frozenset(
     {
         "neg", "abs", "sign", "square", "integer_pow", "sqrt", "rsqrt", "cbrt", "reciprocal",
         "exp", "exp2", "expm1", "log", "log1p", "log2", "sin", "cos", "tan",
-        "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic", "erf", "erfc", "erf_inv", "lgamma", "digamma",
+        "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic",
+        "erf", "erfc", "erf_inv", "lgamma", "digamma",
         "floor", "ceil", "round", "is_finite", "is_nan", "not", "copy", "stop_gradient", "bitcast",
     }
 )  # fmt: skip

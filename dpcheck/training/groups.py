@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dpcheck.replay.draws import Line
-from dpcheck.training.facts import Region, Term
+from dpcheck.training.facts import Part, Region, Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,14 @@ def overlap(a: Term, b: Term) -> bool:
     """
     if not a.tokens & b.tokens:
         return False
-    if a.tokens == b.tokens and a.part is not None and b.part is not None:
-        return not (a.part[1] <= b.part[0] or b.part[1] <= a.part[0])
-    return True
+    return a.tokens != b.tokens or not apart(a.part, b.part)
+
+
+def apart(a: Part | None, b: Part | None) -> bool:
+    """Whether two slices are of one array and share no entry."""
+    if a is None or b is None or a[0] != b[0]:
+        return False
+    return a[2] <= b[1] or b[2] <= a[1]
 
 
 def joint_shift(releases: Sequence[Release], moves: Callable[[Term], int]) -> float:

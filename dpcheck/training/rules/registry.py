@@ -11,12 +11,12 @@ it reaches a release or an output.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
-from dpcheck.training.facts import Fact
-
-Rule = Callable[..., Fact]
+Rule = Callable[..., Any]
+_FILES = ("elementwise", "shapes", "sums", "products", "indexing", "randomness", "control")
 RULES: dict[str, Rule] = {}
 
 
@@ -33,6 +33,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def rule_for(name: str) -> Any:
-    """The rule of a primitive, or None."""
-    return RULES.get(name)
+def load() -> None:
+    """Import all rules."""
+    for name in _FILES:
+        importlib.import_module(f"dpcheck.training.rules.{name}")
