@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from dpcheck.accounting.api import epsilon as account
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.bound import Bound
 from dpcheck.core.errors import NotProvable
-from dpcheck.core.events.event import Event
 from dpcheck.core.events.noise import Gaussian
-from dpcheck.program.proof import ProvedRelease
+from dpcheck.program.proof import Proof, ProvedRelease
 from dpcheck.training import price
 from dpcheck.training.derive import Context, Ledger
 from dpcheck.training.facts import Aggregate, Drawn, Fact, Keys, Mixed, Public, Rows
@@ -28,20 +25,14 @@ ASSUMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class StepProof:
-    """What one step spends, for all params, batches and keys of these shapes; `event` describes all of it."""
+class StepProof(Proof):
+    """What one step spends, for all params, batches and keys of these shapes; `event` describes all of it.
 
-    event: Event
-    releases: tuple[ProvedRelease, ...]
-    adjacency: Adjacency
-    assumes: tuple[str, ...]
+    `digest` is of the program that was read.
+    """
+
     digest: str
     reread: Callable[..., str] = field(repr=False, compare=False)
-
-    def epsilon(self, delta: float = 0.0) -> Bound:
-        """What it spends at `delta`, by the accountant."""
-        bound = account(self.event, delta=delta, adjacency=self.adjacency)
-        return replace(bound, assumes=tuple(dict.fromkeys((*bound.assumes, *self.assumes))))
 
     def check(self, step: Callable[..., object], **example: object) -> bool:
         """Whether `step` still is the program that was proved; other arguments as for `prove`."""

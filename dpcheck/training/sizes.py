@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcheck.core.errors import NotProvable
 from dpcheck.replay.draws import Line
-from dpcheck.training.graph import Graph, Node
+from dpcheck.training.graph import ELEMENTWISE, Graph, Node, Value
 
 # Parameters that follow from the shapes, which are compared themselves.
 _FROM_SHAPES = {
@@ -94,3 +94,35 @@ def _whole(node: Node, twin: Node, name: str) -> bool:
         a == b or (node.args[0].shape[i] == a and twin.args[0].shape[i] == b)
         for i, (a, b) in enumerate(zip(node.params[name], twin.params[name], strict=True))
     )
+
+
+_ONCE = frozenset({"constant", "broadcast", "reshape", "transpose", "convert", "slice", "select", "iota",
+                   "reduce_sum", "dot_general"}) | ELEMENTWISE  # fmt: skip
+
+
+def deduplicated(graph: Graph) -> None:
+    """The same pure primitive of the same values, twice, becomes one: a norm that is computed twice is one norm."""
+    same: dict[int, Value] = {}
+    made: dict[Any, Value] = {}
+    kept: list[Node] = []
+    for old in graph.nodes:
+        args = tuple(same.get(arg.index, arg) for arg in old.args)
+        params = dict(old.params)
+        for name in ("body", "branches"):
+            for inner in (params.get(name),) if name == "body" else params.get(name, ()):
+                if inner is not None:
+                    deduplicated(inner)
+        node = Node(old.op, args, params, old.outs, old.line)
+        if node.op in _ONCE:
+            out = node.out
+            held = params.get("value")
+            what = held.tobytes() if held is not None else tuple(sorted(params.items()))
+            name = (node.op, tuple(a.index for a in args), what, out.shape, out.dtype,
+                    graph.varies.get(out.index), out.index in graph.realised)  # fmt: skip
+            if name in made:
+                same[out.index] = made[name]
+                continue
+            made[name] = out
+        kept.append(node)
+    graph.nodes = kept
+    graph.outputs = [(place, same.get(value.index, value)) for place, value in graph.outputs]

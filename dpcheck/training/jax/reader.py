@@ -33,9 +33,6 @@ _SAME = {
     "random_clone": "copy",
     "real": "real",
 }
-_ONCE = frozenset({"broadcast", "reshape", "transpose", "convert", "slice", "reduce_sum", "select", "iota"}) | (
-    UNARY | BINARY
-)
 _FOLDED = 4096
 Handler = Callable[["Reader", Any, list[Value], Line], list[Value]]
 _HANDLERS: dict[str, Handler] = {}
@@ -72,27 +69,18 @@ class Reader:
     def __init__(self) -> None:
         self.graph = Graph()
         self.known: dict[int, Any] = {}  # values that are constants
-        self.made: dict[Any, Value] = {}
 
     def add(self, op: str, args: Sequence[Value], shape: Any, dtype: str, line: Line, **params: Any) -> Value:
-        """A primitive; the same one twice is one."""
-        if op not in _ONCE:
-            return self.graph.add(op, args, shape, dtype, line, **params)
-        name = (op, tuple(a.index for a in args), tuple(shape), dtype, tuple(sorted(params.items())))
-        if name not in self.made:
-            self.made[name] = self.graph.add(op, args, shape, dtype, line, **params)
-        return self.made[name]
+        """A primitive with one output."""
+        return self.graph.add(op, args, shape, dtype, line, **params)
 
     def constant(self, value: Any, line: Line, dtype: str | None = None) -> Value:
-        """A constant, once."""
+        """A constant."""
         array = np.asarray(value)
-        kind = dtype or str(array.dtype)
-        name = ("constant", kind, array.shape, array.tobytes())
-        if name not in self.made:
-            held = array if array.dtype.kind in "biuf" else array.astype(np.float64)
-            self.made[name] = self.graph.constant(held, kind, line)
-            self.known[self.made[name].index] = array
-        return self.made[name]
+        held = array if array.dtype.kind in "biuf" else array.astype(np.float64)
+        found = self.graph.constant(held, dtype or str(array.dtype), line)
+        self.known[found.index] = array
+        return found
 
     def read(self, jaxpr: Any, consts: Sequence[Value], args: Sequence[Value]) -> list[Value]:
         """The values that a jaxpr gives for these."""
@@ -268,7 +256,8 @@ def _broadcast(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[
 
 @_handles("reshape", "squeeze", "expand_dims")
 def _reshape(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
-    if eqn.params.get("dimensions") is not None and eqn.primitive.name == "reshape":
+    order = eqn.params.get("dimensions") if eqn.primitive.name == "reshape" else None
+    if order is not None and _ints(order) != tuple(range(len(args[0].shape))):
         return reader.opaque(eqn, args, line)
     if args[0].shape == eqn.outvars[0].aval.shape:
         return args[:1]

@@ -18,7 +18,7 @@ from dpcheck.training.graph import Graph
 from dpcheck.training.jax.canonical import digest
 from dpcheck.training.jax.reader import Reader, kind_of
 from dpcheck.training.proof import ASSUMES, StepProof, derive, refusal, shown
-from dpcheck.training.sizes import unify
+from dpcheck.training.sizes import deduplicated, unify
 
 _MOST_CLOSED = 64
 
@@ -57,6 +57,7 @@ def prove_step(
         for other in (main.size + 1, main.size - 1):
             if other >= 1:
                 unify(main.graph, _neighbour(step, params, batch, key, other).graph, main.size, other)
+    deduplicated(main.graph)
     inputs = facts_of(main, batch, adjacency)
     found = derive(main.graph, inputs, adjacency)
     event = price.event_of(found.releases, adjacency, sampling_rate)

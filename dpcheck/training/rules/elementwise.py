@@ -27,6 +27,7 @@ from dpcheck.training.rules.registry import rule
 from dpcheck.training.rules.releasing import released
 from dpcheck.training.rules.rowwise import (
     after_sum,
+    as_block,
     clipped,
     is_public,
     joined_sums,
@@ -73,6 +74,7 @@ def unary(at: Context, node: Node, x: Fact) -> Fact:
     image = _image(node, x.numbers)
     if isinstance(x.kind, Public):
         return Fact(image, at.public([x]))
+    x = as_block(at, node.args[0], x)
     if isinstance(x.kind, Aggregate):
         return after_sum(at)
     rows = x.kind
@@ -130,6 +132,7 @@ def binary(at: Context, node: Node, a: Fact, b: Fact) -> Fact:
         image = of.power(a.numbers, 2.0)
     if is_public(a, b):
         return Fact(image, at.public([a, b]))
+    a, b = as_block(at, node.args[0], a), as_block(at, node.args[1], b)
     if isinstance(a.kind, Aggregate) or isinstance(b.kind, Aggregate):
         if isinstance(a.kind, Rows) and a.kind.axes or isinstance(b.kind, Rows) and b.kind.axes:
             both = shared(at, [a, b])

@@ -10,7 +10,7 @@ from dpcheck.training.graph import Node, Value
 from dpcheck.training.groups import Release
 from dpcheck.training.refusals import UNBOUNDED
 
-_ANY = Numbers(inf=True, nan=True)
+_FINITE = Numbers()  # a finite sum and a finite draw
 
 
 def released(at: Context, node: Node, x: Fact, noise: Fact) -> Fact:
@@ -47,7 +47,8 @@ def released(at: Context, node: Node, x: Fact, noise: Fact) -> Fact:
             reason, remedy = UNBOUNDED.get(kind, UNBOUNDED["no-clip"])
             return at.mixed(kind, reason, remedy, term.line or node.line)
     if not x.numbers.tame and total.terms:
-        line, what = _source(at, [arg for arg in node.args])
+        line, what = _source(at, list(node.args))
+        line = line if line.number else node.line
         return at.mixed(
             "nan",
             f"a number here may be {what} for some records, and no clipping and no noise hides that",
@@ -58,7 +59,7 @@ def released(at: Context, node: Node, x: Fact, noise: Fact) -> Fact:
         return at.mixed("no-noise", "the noise has scale 0", "use a noise multiplier above 0")
     if total.terms:
         at.ledger.releases.append(Release(node.line, total.terms, drawn.scale))
-    return Fact(_ANY, Public(released=True))
+    return Fact(_FINITE, Public(released=True))
 
 
 def _source(at: Context, values: list[Value]):  # type: ignore[no-untyped-def]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from dpcheck.program.facts.norms import NormTag
+from dpcheck.core.adjacency import Adjacency
 from dpcheck.training.derive import Context
 from dpcheck.training.facts import (
     Aggregate,
@@ -22,7 +23,7 @@ from dpcheck.training.facts import (
     Tokens,
     Vector,
 )
-from dpcheck.training.graph import Shape
+from dpcheck.training.graph import Shape, Value
 
 PER_RECORD = "clip each record's gradient (jax.vmap of jax.grad, then its norm), sum, and add noise to the sum"
 
@@ -90,6 +91,24 @@ def after_sum(at: Context) -> Fact:
         "this line computes with a sum over the batch that has no noise yet, in a way that nothing bounds",
         PER_RECORD,
     )
+
+
+def as_block(at: Context, value: Value, fact: Fact) -> Fact:
+    """A sum over the records of one round of a loop, as a value of that round.
+
+    **Lemma.** Only the round that holds the record that differs has another one. What one record did to it is
+    not known any more: between neighbours it goes from anything to anything, which is two moves, so this is
+    no use under add-remove.
+    """
+    kind = fact.kind
+    if not isinstance(kind, Aggregate) or at.adjacency is Adjacency.ADD_REMOVE or not kind.terms:
+        return fact
+    regions = {term.region for term in kind.terms}
+    region = next(iter(regions))
+    if len(regions) > 1 or region is None or region.stream is None:
+        return fact
+    vector = Vector(frozenset({(at.scope, value.index)}))
+    return Fact(fact.numbers, Rows((), ("block", region), region, vector=vector))
 
 
 def terms_scaled(terms: Sequence[Term], factor: float, whole: bool = True) -> tuple[Term, ...]:
