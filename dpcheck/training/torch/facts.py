@@ -21,7 +21,7 @@ from dpcheck.replay.draws import Line
 
 PUBLIC, MIXED = -1, -2
 Key = str
-Leaf = tuple[Key, Key]  # exact and key
+Leaf = tuple[Key, Key, float]  # exact, key, and the coefficient that the norm was taken with
 
 
 def digest(*parts: object) -> Key:
@@ -39,7 +39,7 @@ def rounded(value: float) -> float:
     >>> rounded(1 / 49 * 49) == rounded(1.0)
     True
     """
-    return float(f"{value:.9g}") if math.isfinite(value) else value
+    return float(f"{value:.12g}") if math.isfinite(value) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +196,17 @@ class Fact:
         """The value, coefficient included."""
         return (rounded(self.coef), self.exact)
 
-    def name(self) -> Leaf:
+    def name(self) -> tuple[Key, Key]:
         """What the leaf is called in groups: its value, whatever its shape and scale."""
         return self.leaf or (self.exact, self.key)
 
+    def leaves(self) -> frozenset[Leaf]:
+        """The leaf that it is, or those that lie in it side by side."""
+        return self.made_of or frozenset({(*self.name(), rounded(abs(self.coef)))})
+
     def norm(self) -> Below:
         """Its norm from below: that of what it was computed from, or its own."""
-        return self.below or Below(frozenset({self.name()}), abs(self.coef))
+        return self.below or Below(self.leaves(), 1.0 if self.coef else 0.0)
 
     def bare(self, **changes: Any) -> Fact:
         """Numbers, owner and keys, without what bounds it."""
@@ -230,5 +234,6 @@ def constant(value: float) -> Fact:
     held = Numbers(-math.inf, math.inf, inf, nan) if nan or inf else Numbers(number, number)
     if nan or inf:
         held = Numbers(0, 0, inf, nan) if nan else Numbers(number, number, True, False)
-        return Fact(held, f"number {number}", f"number {number}", value=number)
-    return Fact(held, "one", "one", number, value=number)
+        name = f"number {number}"
+        return Fact(held, name, name, value=number, extra={"known": True})
+    return Fact(held, "one", "one", number, value=number, extra={"known": True})

@@ -97,3 +97,18 @@ def traced(run: Callable[[list[Any]], Any], owners: Sequence[Any], records: int)
         owner = torch.where(touched, value, PUBLIC)
         found.append(torch.where(both, MIXED, owner).to(torch.int16))
     return found
+
+
+def filled(owner: Any) -> Any:
+    """Public entries given to the record they stand beside, where one axis tells the records apart.
+
+    To call something public private is always right; padding then moves with its record.
+    """
+    if owner.dim() == 0 or not bool((owner == PUBLIC).any()) or bool((owner == PUBLIC).all()):
+        return owner
+    for axis in range(owner.dim()):
+        others = [d for d in range(owner.dim()) if d != axis]
+        wide = reduced(owner, others, True) if others else owner
+        if not bool((wide < 0).any()):
+            return wide.expand(owner.shape).clone()
+    return owner

@@ -31,8 +31,8 @@ INF = math.inf
 # Operations that are finite on finite numbers, and NaN wherever they depend on a NaN; linear in arguments listed.
 SMOOTH: dict[str, tuple[int, ...]] = {
     "mm": (0, 1), "bmm": (0, 1), "mv": (0, 1), "dot": (0, 1), "convolution": (0, 1), "convolution_backward": (0,),
-    "native_layer_norm": (), "native_layer_norm_backward": (0,), "native_group_norm": (), "native_group_norm_backward": (0,),
-    "_softmax": (), "_log_softmax": (), "_softmax_backward_data": (0,), "_log_softmax_backward_data": (0,),
+    "native_layer_norm": (), "native_layer_norm_backward": (0,), "native_batch_norm": (), "native_batch_norm_backward": (0,), "native_group_norm": (), "native_group_norm_backward": (0,),
+    "_softmax": (), "_safe_softmax": (), "_log_softmax": (), "_softmax_backward_data": (0,), "_log_softmax_backward_data": (0,),
     "_fused_rms_norm": (), "_fused_rms_norm_backward": (0,),
     "avg_pool2d": (0,), "avg_pool2d_backward": (0,), "_adaptive_avg_pool2d": (0,), "_adaptive_avg_pool2d_backward": (0,),
     "avg_pool1d": (0,), "upsample_nearest2d": (0,), "upsample_bilinear2d": (0,), "constant_pad_nd": (0,),
@@ -87,6 +87,14 @@ def _run(call: Call) -> Any:
 
 
 def smooth(call: Call) -> Any:
+    """An operation of `SMOOTH`, with one result or several."""
+    found = _smooth(call)
+    if isinstance(call.out, (tuple, list)):
+        return found
+    return found[0] if isinstance(found, list) else found
+
+
+def _smooth(call: Call) -> Any:
     """An operation of `SMOOTH`: owners by marking, keys of everything, coefficients where it is linear."""
     outs = list(call.out) if isinstance(call.out, (tuple, list)) else [call.out]
     tensors = _tensors(call)
@@ -96,6 +104,8 @@ def smooth(call: Call) -> Any:
             return [Fact(why=each.why)] * len(outs)
     if any(f.sum is not None for f in facts):
         return [_open(call, tensors)] * len(outs)
+    if call.name == "native_batch_norm" and any(isinstance(x, torch.Tensor) for x in call.args[3:5]):
+        return [call.why("batch-statistics", "batch normalisation keeps statistics of the records", "use group or layer normalisation")] * len(outs)
     for tensor, each in zip(tensors, facts, strict=True):
         if not tensor.is_floating_point() and each.owner is not None:
             return [
@@ -107,13 +117,15 @@ def smooth(call: Call) -> Any:
             ] * len(outs)
     owners = traced(_run(call), [f.owner for f in facts], call.tape.records)
     linear = SMOOTH[call.name]
-    names = _names(call, tensors, facts, linear)
+    names = _names(call, tensors, facts, linear, owners[0])
     coef = (
         math.prod(facts[i].coef for i in linear if i < len(facts) and facts[i].key != "one")
         if linear
         else 1.0
     )
     numbers = _numbers(call, facts)
+    if call.name in {"_softmax", "_safe_softmax"} and _one_is_left(call, tensors[0], facts[0]):
+        numbers = Numbers()
     found: list[Any] = []
     for i, out in enumerate(outs):
         if out is None or not isinstance(out, torch.Tensor):
@@ -135,13 +147,11 @@ def smooth(call: Call) -> Any:
         made = Fact(numbers, digest(names[0], i), digest(names[1], i), coef, owner)
         if call.name in MOVES and len(facts) == 1:
             made = replace(made, shrinks=facts[0].shrinks, numbers=facts[0].numbers)
-        if call.name == "_softmax":
+        if call.name in {"_softmax", "_safe_softmax"}:
             made = replace(made, numbers=Numbers(0, 1, False, numbers.nan or numbers.inf))
         if call.name == "_log_softmax":
             made = replace(made, numbers=Numbers(-INF, 0, numbers.inf, numbers.nan or numbers.inf))
-        if call.name == "constant_pad_nd" and bool(
-            (owner != -1).sum() == (facts[0].owner != -1).sum()
-        ):
+        if call.name == "constant_pad_nd" and all(n >= 0 for n in call.args[1]):
             made = replace(
                 made, bounded=facts[0].bounded if float(call.arg(2, "value", 0) or 0) == 0 else None
             )
@@ -151,8 +161,16 @@ def smooth(call: Call) -> Any:
     return found if isinstance(call.out, (tuple, list)) else found[0]
 
 
+def _one_is_left(call: Call, x: Any, fact: Fact) -> bool:
+    """A mask that is a constant leaves one finite entry in every softmax."""
+    mask = fact.extra.get("masked")
+    if mask is None or tuple(mask.shape) != tuple(x.shape):
+        return False
+    return not bool(mask.all(dim=int(call.args[1])).any())
+
+
 def _names(
-    call: Call, tensors: Sequence[Any], facts: Sequence[Fact], linear: Sequence[int]
+    call: Call, tensors: Sequence[Any], facts: Sequence[Fact], linear: Sequence[int], owner: Any
 ) -> tuple[str, str]:
     shapes = [shape_of(x, f) for x, f in zip(tensors, facts, strict=True)]
     scalars = literals(call)
@@ -173,9 +191,7 @@ def _names(
         "_adaptive_avg_pool2d_backward",
     }:
         scalars = [s for s in scalars if s[0] != 1] + [
-            shape_of(call.out, Fact(owner=facts[0].owner))
-            if facts[0].owner is not None
-            else tuple(call.out.shape)
+            tuple(call.out.shape) if owner is None else shape_of(call.out, Fact(owner=owner))
         ]
     if call.name == "convolution" and facts[0].owner is not None and facts[1].owner is not None:
         # groups that count records are part of the layout, not of the function
@@ -187,7 +203,7 @@ def _names(
 
 def _numbers(call: Call, facts: Sequence[Fact]) -> Numbers:
     bad = any(not f.numbers.tame for f in facts)
-    if call.name in {"native_layer_norm", "native_group_norm", "_fused_rms_norm"}:
+    if call.name in {"native_batch_norm", "native_layer_norm", "native_group_norm", "_fused_rms_norm"}:
         eps = [x for x in call.args if isinstance(x, float)]
         bad = bad or not eps or eps[-1] <= 0
     lo = -INF
@@ -231,6 +247,8 @@ def _product_over_records(call: Call, out: Any, place: int) -> Fact:
     )
     if call.name == "convolution_backward":
         return unclipped
+    if call.name.startswith("native_batch_norm"):
+        return call.why("batch-statistics", "batch normalisation mixes the records", "use group or layer normalisation")
     if call.name not in {"mm", "bmm", "mv", "dot"}:
         return call.why(*MIXES)
     a, b = call.args[:2]

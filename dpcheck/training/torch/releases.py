@@ -112,7 +112,7 @@ def one(tape: Any, fact: Fact, found: Sequence[int]) -> Sum | Why:
             "clip every record's gradient by its own norm, all leaves together, before it is summed",
         )
     part = Part(bound, tuple((r, 1.0) for r in found), tape.line())
-    return Sum((((fact.key, fact.coef), part),))  # type: ignore[arg-type]
+    return Sum(((digest(fact.key, rounded(fact.coef)), part),))
 
 
 def scaled(value: Sum, by: float) -> Sum:

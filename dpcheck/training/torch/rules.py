@@ -27,6 +27,7 @@ from dpcheck.training.torch.facts import (
     Why,
     constant,
     digest,
+    rounded,
 )
 from dpcheck.training.torch.owners import combined, public, reduced
 from dpcheck.training.torch.releases import (
@@ -68,14 +69,14 @@ def literals(call: Call, places: Sequence[int] | None = None) -> list[Any]:
 
 
 def shape_of(tensor: Any, fact: Fact) -> tuple[int, ...]:
-    """The shape for one record: the first axis that the records divide is divided."""
+    """The shape for one record: the axis along which records change is divided."""
     shape = list(tensor.shape)
-    if fact.owner is None:
+    if fact.owner is None or fact.owner.numel() == 0:
         return tuple(shape)
-    found = [r for r in records_of(fact.owner) if r >= 0]
-    count = max(1, len(found))
+    count = len(records_of(fact.owner))
+    owner = fact.owner.reshape(shape)
     for i, n in enumerate(shape):
-        if count > 1 and n % count == 0 and n >= count:
+        if n > 1 and n % count == 0 and not bool((owner == owner.narrow(i, 0, 1)).all()):
             shape[i] = n // count
             break
     return tuple(shape)
@@ -164,6 +165,8 @@ def public_result(call: Call, func: Any, target: Any, facts: list[Fact], place: 
     """What is computed from public values alone is public; constants stay known."""
     base = call.name.removesuffix("_") if call.name not in MAKES else call.name
     base = base.removesuffix("_")
+    if not isinstance(target, torch.Tensor):
+        return constant(0.0)
     found = made(call, base) if base in MAKES else None
     if found is not None:
         return found
@@ -173,12 +176,6 @@ def public_result(call: Call, func: Any, target: Any, facts: list[Fact], place: 
     if base in COPIES and facts:
         if target.is_floating_point() or facts[0].value is None:
             return facts[0]
-    if target.numel() and facts and all(f.value is not None for f in facts) and not released:
-        flat = target.detach().reshape(-1)
-        if target.numel() <= 4096 and not flat.is_complex():
-            value = float(flat[0])
-            if bool((flat == flat[0]).all()):
-                return constant(value)
     if base in PLAIN and base in RULES:
         try:
             result = RULES[base](call)
@@ -186,18 +183,27 @@ def public_result(call: Call, func: Any, target: Any, facts: list[Fact], place: 
                 return replace(result, released=released)
         except (TypeError, IndexError, KeyError):
             pass
+    if target.numel() and facts and all(f.value is not None for f in facts) and not released:
+        flat = target.detach().reshape(-1)
+        if target.numel() <= 4096 and not flat.is_complex():
+            value = float(flat[0])
+            if bool((flat == flat[0]).all()):
+                return constant(value)
     shapes = [tuple(x.shape) for x in call.args if isinstance(x, torch.Tensor)] or [
         tuple(target.shape)
     ]
     name = digest(call.name, place, literals(call), [f.ukey for f in facts], shapes)
     exact = digest(call.name, place, literals(call), [f.ekey for f in facts], shapes)
-    numbers = ANY
+    numbers = _public_numbers(call, target)
     if not facts and target.numel() and not target.is_complex():
         flat = target.detach().double()
-        numbers = Numbers(float(flat.min()), float(flat.max()))
-    elif released or True:
-        numbers = _public_numbers(call, target)
-    return Fact(numbers, name, exact, released=released)
+        return Fact(Numbers(float(flat.min()), float(flat.max())), name, exact, extra={"known": True})
+    known = not released and bool(facts) and all(f.extra.get("known") for f in facts)
+    if known and target.numel() and not target.is_complex():
+        flat = target.detach().double()
+        bad = not bool(torch.isfinite(flat).all())
+        numbers = Numbers(float(flat.min()), float(flat.max()), bad, bool(torch.isnan(flat).any()))
+    return Fact(numbers, name, exact, released=released, extra={"known": True} if known else {})
 
 
 def _public_numbers(call: Call, target: Any) -> Numbers:
@@ -385,13 +391,7 @@ def multiplied(call: Call, fa: Fact, fb: Fact, shape: Any, squares: bool = False
             below = Below(norm.leaves, norm.factor**2, 2)
     for s, g in ((fa, fb), (fb, fa)):
         if s.shrinks is not None:
-            if g.owner is not None and g.name() in s.shrinks.leaves:
-                group = frozenset(k for _, k in s.shrinks.leaves)
-                bounded = Bounded(group, frozenset({g.name()[1]}), s.shrinks.bound * abs(g.coef))
-            elif g.made_of is not None and g.made_of[0] <= s.shrinks.leaves:
-                group = frozenset(k for _, k in s.shrinks.leaves)
-                places = frozenset(k for _, k in g.made_of[0])
-                bounded = Bounded(group, places, s.shrinks.bound * abs(g.coef) * g.made_of[1])
+            bounded = clipped(s.shrinks, g) or bounded
             if g.numbers.lo >= 0 and not math.isinf(g.numbers.hi) and g.numbers.tame:
                 shrinks = Shrinks(s.shrinks.leaves, s.shrinks.bound * g.numbers.hi)
         if (
@@ -403,6 +403,21 @@ def multiplied(call: Call, fa: Fact, fb: Fact, shape: Any, squares: bool = False
             bounded = replace(g.bounded, bound=g.bounded.bound * s.numbers.magnitude)
     coef = fa.coef * fb.coef
     return Fact(numbers, name, exact, coef, owner, below=below, shrinks=shrinks, bounded=bounded)
+
+
+def clipped(shrinks: Shrinks, fact: Fact) -> Bounded | None:
+    """A leaf of the norm, times the factor."""
+    if fact.owner is None:
+        return None
+    coefs = {(e, k): c for e, k, c in shrinks.leaves}
+    mine = fact.leaves()
+    if fact.made_of is None:
+        mine = frozenset({(*fact.name(), 1.0)})
+    if not all((e, k) in coefs and coefs[(e, k)] for e, k, _ in mine):
+        return None
+    ratio = max(c / coefs[(e, k)] for e, k, c in mine) * abs(fact.coef)
+    group = frozenset((k, c) for _, k, c in shrinks.leaves)
+    return Bounded(group, frozenset(k for _, k, _ in mine), shrinks.bound * ratio)
 
 
 @rule("mul", "multiply")
@@ -606,28 +621,17 @@ def summed(call: Call, a: Any, b: Any, fa: Fact, fb: Fact, shape: Any) -> Fact:
     numbers = plus(fa.numbers, fb.numbers)
     if fa.ekey == (-fb.coef, fb.exact):
         numbers = Numbers(0, 0) if numbers.tame else numbers
-    pair = sorted([fa.ukey, fb.ukey])
     if fa.key == fb.key and fa.exact == fb.exact:
         name, exact, coef = fa.key, fa.exact, fa.coef + fb.coef
         if fa.below is None and fb.below is None and tuple(_width(a)) == tuple(_width(b)):
             leaf = fa.leaf
             return Fact(numbers, name, exact, coef, owner, leaf=leaf)
-    ratio = fa.coef
-    if ratio and owner is not None and fa.owner is not None and fb.owner is not None:
-        # one factor of both is kept outside, so that a mean's 1 / n can still cancel
-        names = sorted([(fa.coef / ratio, fa.key), (fb.coef / ratio, fb.key)])
-        exacts = sorted([(fa.coef / ratio, fa.exact), (fb.coef / ratio, fb.exact)])
-        from dpcheck.training.torch.facts import rounded
-
-        lead = min((fa.key, fa.exact, fa.coef), (fb.key, fb.exact, fb.coef))[2] or 1.0
-        name = digest("add", sorted((f.key, rounded(f.coef / lead)) for f in (fa, fb)))
-        exact = digest("add", sorted((f.exact, rounded(f.coef / lead)) for f in (fa, fb)))
-        coef = lead
-        del names, exacts
-    else:
-        name = digest("add", pair)
-        exact = digest("add", sorted([fa.ekey, fb.ekey]))
-        coef = 1.0
+    # one coefficient is kept outside, so that a mean's 1 / n can still cancel
+    lead = min((f.key, f.exact, f.coef) for f in (fa, fb) if f.owner is not None)[2] if owner is not None else 1.0
+    lead = lead or 1.0
+    name = digest("add", sorted((f.key, rounded(f.coef / lead)) for f in (fa, fb)))
+    exact = digest("add", sorted((f.exact, rounded(f.coef / lead)) for f in (fa, fb)))
+    coef = lead
     below = None
     x, y = fa.below, fb.below
     nonneg = fa.numbers.lo >= 0 and fb.numbers.lo >= 0
@@ -649,7 +653,13 @@ def summed(call: Call, a: Any, b: Any, fa: Fact, fb: Fact, shape: Any) -> Fact:
             fa.bounded.leaves | fb.bounded.leaves,
             fa.bounded.bound + fb.bounded.bound,
         )
-    return Fact(numbers, name, exact, coef, owner, below=below, bounded=bounded)
+    extra: dict[str, Any] = {}
+    for x, fx, fy in ((a, fa, fb), (b, fb, fa)):
+        known = isinstance(x, torch.Tensor) and fx.public and fx.extra.get("known")
+        if known and fx.numbers.inf and not fx.numbers.nan and fx.coef > 0 and fy.numbers.tame:
+            if bool((x.detach() < INF).all()):
+                extra["masked"] = torch.isinf(x.detach()).expand(tuple(shape)).clone()
+    return Fact(numbers, name, exact, coef, owner, below=below, bounded=bounded, extra=extra)
 
 
 def _sums(call: Call, a: Any, b: Any, fa: Fact, fb: Fact, shape: Any) -> Fact:
@@ -1132,6 +1142,7 @@ def chosen(call: Call, condition: Any, a: Any, b: Any) -> Fact:
     """a where the condition holds, else b."""
     fc, fa, fb = call.fact(condition), call.fact(a), call.fact(b)
     tensors = [x for x in (condition, a, b) if isinstance(x, torch.Tensor)]
+    hidden = _hidden(call, condition, fc, fa, fb)
     if fc.value is not None and fc.public:
         taken = fa if fc.value else fb
         source = a if fc.value else b
@@ -1189,7 +1200,17 @@ def chosen(call: Call, condition: Any, a: Any, b: Any) -> Fact:
         exact=digest("where", names[1]),
         coef=coef,
         shrinks=shrinks,
+        extra=hidden,
     )
+
+
+def _hidden(call: Call, condition: Any, fc: Fact, fa: Fact, fb: Fact) -> dict[str, Any]:
+    """Entries set to -inf by a mask that is a constant."""
+    for side, other, holds in ((fa, fb, True), (fb, fa, False)):
+        if fc.extra.get("known") and fc.public and side.value == -INF and other.numbers.tame:
+            mask = condition.detach() if holds else ~condition.detach()
+            return {"masked": mask.expand(call.out.shape).clone()}
+    return {}
 
 
 def _guarded(numbers: Numbers, fact: Fact, name: str, kind: str) -> Numbers:
@@ -1536,7 +1557,7 @@ def _cat(call: Call) -> Fact:
                 below = None
     made_of = None
     if same and len(owned) == len(facts) and len({f.name() for f in owned}) == len(owned):
-        made_of = (frozenset(f.name() for f in owned), max(abs(f.coef) for f in owned))
+        made_of = frozenset().union(*(f.leaves() for f in owned))
     bounded = None
     if same and all(f.bounded is not None for f in owned):
         bounds = [f.bounded for f in owned if f.bounded is not None]

@@ -23,6 +23,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from dpcheck.core.errors import NotProvable
 from dpcheck.replay.draws import Line
+from dpcheck.training.torch.owners import filled
 from dpcheck.training.torch.facts import (
     MIXED,
     PUBLIC,
@@ -183,7 +184,9 @@ class Tape(TorchDispatchMode):
             fact = constant(first)
         else:
             name = digest("constant", tuple(value.shape), flat.tolist())
-            fact = Fact(Numbers(float(flat.min()), float(flat.max())), name, name)
+            low, high = float(flat.min()), float(flat.max())
+            bad = not (bool(torch.isfinite(flat).all()))
+            fact = Fact(Numbers(low, high, bad, bool(torch.isnan(flat).any())), name, name, extra={"known": True})
         self.set(value, fact)
         return fact
 
@@ -317,7 +320,7 @@ class Tape(TorchDispatchMode):
             and any(f.private for f in facts[1:])
         )
         if not private or (base in MAKES and not valued):
-            found = [public_result(call, func, x, facts, i) for i, x in enumerate(targets)]
+            found = [public_result(call, func, x, facts, i) for i, x in enumerate(_flat(written) if written else _flat(out))]
         elif name.startswith("_foreach_") and name != "_foreach_norm":
             found = self._each(name, args, kwargs, targets)
         elif (known := RULES.get(name) or RULES.get(base)) is not None:
@@ -327,14 +330,19 @@ class Tape(TorchDispatchMode):
             if settled:
                 found = [
                     public_result(call, func, x, [self.fact(t) for t in tensors], i)
-                    for i, x in enumerate(targets)
+                    for i, x in enumerate(_flat(written) if written else _flat(out))
                 ]
             else:
                 found = self.unknown(name, facts)
         if not isinstance(found, (list, tuple)):
             found = [found] * len(targets)
-        for target, each in zip(targets, found, strict=False):
-            if isinstance(target, torch.Tensor) and each is not None:
+        elif not written:
+            outs = list(_flat(out))
+            found = [f for f, o in zip(found, outs, strict=True) if isinstance(o, torch.Tensor)]
+        for target, each in zip(targets, found, strict=True):
+            if isinstance(target, torch.Tensor):
+                if each is None:
+                    each = self.unknown(name, facts)
                 self.set(target, checked(each, target))
                 if self.trace:
                     print(
@@ -499,7 +507,13 @@ _RANDOM = frozenset(
         "_fused_dropout",
     }
 )
-_NAMED = dict.fromkeys(("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update", "batch_norm", "cudnn_batch_norm", "native_batch_norm_backward", "batch_norm_backward", "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training"), ("batch-statistics", "batch normalisation mixes the records", "use group or layer normalisation")) | dict.fromkeys(("lstm", "gru", "rnn_tanh", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell", "_thnn_fused_gru_cell"), ("recurrent", "recurrent layers are not followed", "write the recurrence with linear layers"))  # fmt: skip
+_NAMED = {
+    name: ("recurrent", "recurrent layers are not followed", "write the recurrence with linear layers")
+    for name in ("lstm", "gru", "rnn_tanh", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell")
+} | {
+    name: ("batch-statistics", "batch normalisation mixes the records", "use group or layer normalisation")
+    for name in ("_native_batch_norm_legit", "_batch_norm_with_update", "batch_norm_backward")
+}
 
 
 def selected(tape: Any, fact: Fact, source: Any, numel: int) -> Fact:
@@ -527,7 +541,10 @@ def selected(tape: Any, fact: Fact, source: Any, numel: int) -> Fact:
             name, exact = fact.key, fact.exact
         else:
             name, exact = digest("view", fact.key, mark), digest("view", fact.exact, mark)
-    found = fact.bare(key=name, exact=exact, owner=owner)
+    extra = fact.extra
+    if "masked" in extra:
+        extra = {k: v for k, v in extra.items() if k != "masked"}
+    found = fact.bare(key=name, exact=exact, owner=owner, extra=extra)
     if fact.sum is not None:
         from dpcheck.training.torch.releases import sum_part
 
@@ -588,6 +605,12 @@ def checked(fact: Fact, tensor: Any) -> Fact:
             return fact
         if int(fact.owner.min()) == MIXED and fact.why is None:
             raise AssertionError("a mixed owner without a reason")
+        full = filled(fact.owner)
+        if full is not fact.owner:
+            fact = replace(fact, owner=full)
+    if tensor.dtype in (torch.float16, torch.bfloat16) and fact.private and fact.sum is None:
+        numbers = replace(fact.numbers, inf=True, nan=True)
+        fact = replace(fact, numbers=numbers, below=None, shrinks=None)
     return fact
 
 
@@ -645,7 +668,15 @@ def _state(generator: Any) -> bytes:
 
 def survivors(tape: Tape) -> list[tuple[Any, Fact]]:
     """Private tensors that are still reachable, batches apart."""
-    gc.collect()
+    found = _alive(tape)
+    if found:
+        del found
+        gc.collect()  # slow, so only where cycles may keep something
+        found = _alive(tape)
+    return found
+
+
+def _alive(tape: Tape) -> list[tuple[Any, Fact]]:
     found = []
     inputs = {x.untyped_storage()._cdata for x in tape.batch}
     for tensor in list(tape.alive.keys()):

@@ -74,6 +74,7 @@ def prove_training(
         raise InvalidParameter("say either steps or epochs, one of them.", name="steps")
     known(model, optimizer)
     batches = loaders.read(loader)
+    loaders.priced(batches, 1.0, 1, relation)  # refuses what no event describes
     count = int(steps) if steps is not None else math.ceil(float(epochs or 0) * batches.per_epoch)
     if count < 1:
         raise InvalidParameter(f"steps must be at least 1, got {count}.", name="steps")
@@ -229,6 +230,7 @@ def split(batch: Any, most: int) -> list[Any]:
 def public_tensors(model: Any, optimizer: Any, loss: Any) -> list[tuple[str, Any]]:
     """Params, buffers and the optimiser's state: what everybody sees between steps."""
     found = [(f"parameter {n}", p) for n, p in model.named_parameters()]
+    found += [(f"gradient {n}", p.grad) for n, p in model.named_parameters() if loss is not None and p.grad is not None]
     found += [(f"buffer {n}", b) for n, b in model.named_buffers()]
     for i, state in enumerate(list(optimizer.state.values())):
         if isinstance(state, dict):
