@@ -402,7 +402,9 @@ def multiplied(call: Call, fa: Fact, fb: Fact, shape: Any, squares: bool = False
         ):
             bounded = replace(g.bounded, bound=g.bounded.bound * s.numbers.magnitude)
     coef = fa.coef * fb.coef
-    return Fact(numbers, name, exact, coef, owner, below=below, shrinks=shrinks, bounded=bounded)
+    return Fact(
+        numbers, name, exact, coef, owner, below=below, shrinks=shrinks, bounded=bounded, extra=_both(fa, fb)
+    )
 
 
 def clipped(shrinks: Shrinks, fact: Fact) -> Bounded | None:
@@ -852,7 +854,7 @@ def _abs(call: Call) -> Fact:
     if result.owner is None:
         return result
     norm = fact.norm()
-    return replace(result, below=norm if norm.power == 1 else None)
+    return replace(result, below=norm if norm.power == 1 else None, extra={"abs_of": fact.exact})
 
 
 @rule("log", "log1p", "log2", "log10")
@@ -1077,7 +1079,7 @@ def _compare(call: Call) -> Fact:
     base = call.name.removesuffix("_")
     if result.owner is None:
         return result
-    extra: dict[str, Any] = {}
+    extra: dict[str, Any] = _guards(call, base, tensors)
     first = call.fact(tensors[0])
     if base in {"isnan", "isinf", "isfinite"}:
         extra["guard"] = (base, first.exact)
@@ -1096,7 +1098,30 @@ def _compare(call: Call) -> Fact:
             and single(first)
         ):
             test = Test(first.norm(), other.value, base in {"gt", "ge"})
+            extra["above"] = (first.exact, first.coef, other.value, base in {"gt", "ge"})
     return replace(result, test=test, extra=extra)
+
+
+def _guards(call: Call, base: str, tensors: Sequence[Any]) -> dict[str, Any]:
+    """isfinite, isnan and isinf as torch spells them: x == x, x != x, |x| != inf, |x| == inf."""
+    first = call.fact(tensors[0])
+    if base in {"eq", "ne"} and len(call.args) > 1:
+        other = call.fact(call.args[1])
+        if other.ekey == first.ekey and first.private:
+            return {"guard": ("not isnan" if base == "eq" else "isnan", first.exact)}
+        if other.value == INF and "abs_of" in first.extra:
+            return {"guard": ("isinf" if base == "eq" else "not isinf", first.extra["abs_of"])}
+    if base in {"logical_and", "bitwise_and"} and len(tensors) == 2:
+        return _both(first, call.fact(tensors[1]))
+    return {}
+
+
+def _both(a: Fact, b: Fact) -> dict[str, Any]:
+    """Two guards of one value."""
+    x, y = a.extra.get("guard"), b.extra.get("guard")
+    if x and y and x[1] == y[1] and {x[0], y[0]} == {"not isnan", "not isinf"}:
+        return {"guard": ("isfinite", x[1])}
+    return {}
 
 
 def _decided(call: Call) -> float | None:
@@ -1151,7 +1176,15 @@ def chosen(call: Call, condition: Any, a: Any, b: Any) -> Fact:
     if any(f.sum is not None or f.why is not None for f in (fc, fa, fb)):
         return opened(call, tensors)
     first, second = fa.numbers, fb.numbers
-    guard, zero = fc.extra.get("guard"), fc.extra.get("zero")
+    guard, zero, above = fc.extra.get("guard"), fc.extra.get("zero"), fc.extra.get("above")
+    if above and above[2] > 0:
+        # the inverse of what is above T is below 1 / T
+        exact, scale, threshold, holds = above
+        inverse_of = digest("inverse", exact)
+        if holds and fa.exact == inverse_of and fa.coef * scale > 0:
+            first = Numbers(0, fa.coef * scale / threshold, False, first.nan)
+        if not holds and fb.exact == inverse_of and fb.coef * scale > 0:
+            second = Numbers(0, fb.coef * scale / threshold, False, second.nan)
     if guard:
         kind, name = guard
         if kind in {"isfinite", "not isnan", "not isinf"}:

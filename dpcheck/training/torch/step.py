@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,6 +40,7 @@ class Run:
 
     size: int
     settled: tuple[Settled, ...]
+    generators: tuple[tuple[Any, bytes, bytes], ...] = ()  # whose, before its first number, after its last
 
 
 def prove_step(
@@ -78,6 +80,7 @@ def prove_step(
 
     tried = sizes_to_try(n, adjacency)
     runs = [run_or_refuse(at, size, trial, n, adjacency) for trial, size in enumerate(tried)]
+    check_generators(runs, True)
     proof = proof_of(runs, adjacency, sampling_rate)
     return replace(
         proof,
@@ -119,7 +122,7 @@ def _where(error: BaseException) -> str:
 def sizes_to_try(n: int, adjacency: Adjacency) -> list[int]:
     """Sizes to follow: the example's, its neighbours', and small ones."""
     if adjacency is not Adjacency.ADD_REMOVE:
-        return [n, n] if n <= LARGEST else [n]
+        return [n, n]
     if n <= LARGEST:
         return sorted({2, 3, max(2, n - 1), max(2, n), n + 1})
     return [2, 3, 5, n, n + 1]
@@ -156,7 +159,31 @@ def follow(
     with torch.random.fork_rng(devices=[]):
         result = None
         check_survivors(tape)
-    return Run(size, tuple(tape.settled))
+    return Run(size, tuple(tape.settled), generators_of(tape))
+
+
+def generators_of(tape: Tape) -> tuple[tuple[Any, bytes, bytes], ...]:
+    """Generators other than torch's own, and their states."""
+    return tuple(
+        (source, before, tape.generators[id(source)])
+        for source, before in tape.first_states
+        if source is not torch.default_generator
+    )
+
+
+def check_generators(runs: Sequence[Run], chained: bool) -> None:
+    """A generator is made before the step, and nothing sets it back: each run starts where the last one ended."""
+    for run, later in itertools.pairwise(runs):
+        for source, before, _ in later.generators:
+            earlier = [g for g in run.generators if g[0] is source]
+            fresh = not earlier or before == earlier[0][1]
+            if fresh or (chained and before != earlier[0][2]):
+                refuse(
+                    "known-noise",
+                    "a generator is made, or seeded, inside the step: its numbers are known or repeated",
+                    "make it once, before training, with a secret seed",
+                    str(later.settled[0].line) if later.settled else "?",
+                )
 
 
 @contextlib.contextmanager

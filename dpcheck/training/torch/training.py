@@ -19,7 +19,9 @@ from dpcheck.training.torch import attack, loaders
 from dpcheck.training.torch.facts import Fact, Numbers
 from dpcheck.training.torch.step import (
     Run,
+    check_generators,
     check_survivors,
+    generators_of,
     made_like,
     proof_of,
     ranges_of,
@@ -83,6 +85,7 @@ def prove_training(
     with kept(model, optimizer):
         sizes = [2, 3, 4, 5]
         runs = [work.follow(size, trial) for trial, size in enumerate(sizes)]
+        check_generators(runs, False)
         one = proof_of(runs, Adjacency.ADD_REMOVE, None)
         multiplier = float(one.event.noise_multiplier)  # type: ignore[attr-defined]
         work.attack(multiplier)
@@ -155,7 +158,8 @@ class Work:
 
     def follow(self, size: int, trial: int, batch: Any = None) -> Run:
         """One step under the tape."""
-        return Run(size, tuple(self.taped(size, trial, batch).settled))
+        tape = self.taped(size, trial, batch)
+        return Run(size, tuple(tape.settled), generators_of(tape))
 
     def taped(self, size: int, trial: int, batch: Any = None) -> Tape:
         """One step under the tape, from params that differ from run to run; every other run is a second step."""
