@@ -96,7 +96,7 @@ _DEFINED_IN = {
     "dpcheck.session.audit": ("audit",),
     "dpcheck.session.enforcing": ("enforced",),
     "dpcheck.session.pld": ("pld",),
-    "dpcheck.session.proving": ("prove",),
+    "dpcheck.session.proving": ("prove", "prove_training"),
     "dpcheck.program.lowering.clipping": ("clip_norm",),
     "dpcheck.program.proof": ("Proof",),
 }
@@ -192,6 +192,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.session.enforcing import enforced as enforced
     from dpcheck.session.pld import pld as pld
     from dpcheck.session.proving import prove as prove
+    from dpcheck.session.proving import prove_training as prove_training
 
 
 def _html(cards: Sequence[_card.Card]) -> str:

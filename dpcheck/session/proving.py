@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dpcheck.accounting.api import epsilon
 from dpcheck.attack.attack import attack
@@ -15,7 +16,13 @@ from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.audit_result import Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
-from dpcheck.core.errors import DpcheckError, NothingToAudit, NotProvable, ProofsContradict
+from dpcheck.core.errors import (
+    DpcheckError,
+    MissingExtra,
+    NothingToAudit,
+    NotProvable,
+    ProofsContradict,
+)
 from dpcheck.execution.facts import watched
 from dpcheck.execution.imports import load
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
@@ -33,13 +40,23 @@ _DELTAS = tuple(10.0**-k for k in range(2, 13, 2))  # where a curve is compared 
 
 def prove(
     function: Callable[..., Data],
-    data: Data,
-    adjacency: Adjacency | str = Adjacency.REPLACE_ONE,
+    data: Data = None,
+    adjacency: Adjacency | str | None = None,
     *,
     form: str | None = None,
     public: Sequence[str] = (),
+    params: Any = None,
+    batch: Any = None,
+    key: Any = None,
+    sampling_rate: float | None = None,
+    records: Any = None,
 ) -> Proof:
     """Prove what `function(data, rng)` spends, for every dataset like `data`, or raise NotProvable.
+
+    A training step is proved by an example of its arguments: `prove(step, params=params, batch=batch, key=key)`
+    for `step(params, batch, key)` in jax, without `key` for `step(params, batch)` on dicts of torch tensors.
+    `sampling_rate` says that the records of a batch are drawn by Poisson sampling. Neighbours are add-remove
+    for steps and replace-one for functions unless `adjacency` says otherwise.
 
     The function's source is read, not run. `data` is an example, of which only shapes and types are used, or
     a `dpcheck.records(...)` description, handed over as a numpy table or, if it has more than numbers, as a
@@ -58,12 +75,81 @@ def prove(
     >>> round(prove(mean_age, people).epsilon().upper, 12)
     0.2
     """
-    relation = as_adjacency(adjacency)
+    if batch is not None:
+        relation = as_adjacency(adjacency or Adjacency.ADD_REMOVE)
+        return _prove_step(function, params, batch, key, relation, sampling_rate, records)
+    relation = as_adjacency(adjacency or Adjacency.REPLACE_ONE)
     program = read(function, data, relation, form=form, public=public)
     proof = proof_of(program, data)
     evaluation = ProgramEvaluation(function, program)
     attack(evaluation.call, data, form, proof, evaluation)
     return proof
+
+
+def _prove_step(
+    step: Callable[..., Any],
+    params: Any,
+    batch: Any,
+    key: Any,
+    adjacency: Adjacency,
+    sampling_rate: float | None,
+    records: Any,
+) -> Proof:
+    """jax where there is a key, torch where there is none."""
+    given = {"sampling_rate": sampling_rate, "records": records}
+    try:
+        if key is None:
+            from dpcheck.training.torch.step import prove_step as prove_torch
+
+            return prove_torch(step, params, batch, adjacency, **given)
+        from dpcheck.training.jax.step import prove_step as prove_jax
+
+        return prove_jax(
+            step, params=params, batch=batch, key=key, adjacency=adjacency, **given
+        )
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+
+
+def _missing(error: ModuleNotFoundError) -> Exception:
+    extras = {"jax": "deep", "torch": "opacus", "opacus": "opacus"}
+    extra = extras.get(str(error.name).partition(".")[0])
+    if extra is None:
+        return error
+    return MissingExtra(f"this needs {error.name}: pip install 'dpcheck[{extra}]'.", extra=extra)
+
+
+def prove_training(
+    *,
+    model: Any,
+    optimizer: Any,
+    loader: Any,
+    loss: Callable[..., Any],
+    steps: int | None = None,
+    epochs: float | None = None,
+    adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+) -> Proof:
+    """Prove what a training with torch and Opacus spends, or raise NotProvable.
+
+    Give it what `make_private` returned, and a `loss(outputs, targets)`. `steps` counts noisy steps, not physical
+    batches.
+
+    Guarantee: no two neighbouring data sets have trainings further apart than `event`.
+    Assumes: what `assumes` lists, the loop among it.
+    """
+    try:
+        from dpcheck.training.torch.training import prove_training as prove_whole
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+    return prove_whole(
+        model=model,
+        optimizer=optimizer,
+        loader=loader,
+        loss=loss,
+        steps=steps,
+        epochs=epochs,
+        adjacency=adjacency,
+    )
 
 
 def prove_target(text: str, adjacency: str | None = None) -> tuple[Proof, Claim | None]:

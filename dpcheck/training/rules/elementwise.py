@@ -1,0 +1,599 @@
+"""Elementwise functions: what they keep of rows, aggregates, draws and norms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from dpcheck.program.facts.norms import NormTag, Threshold, constant
+from dpcheck.training.derive import Context
+from dpcheck.training.facts import (
+    Aggregate,
+    Drawn,
+    Fact,
+    Keys,
+    Member,
+    Numbers,
+    Public,
+    Rows,
+    Sums,
+    Term,
+    Vector,
+)
+from dpcheck.training.graph import BINARY, UNARY, Node, Value
+from dpcheck.training.rules import numbers as of
+from dpcheck.training.rules.registry import rule
+from dpcheck.training.rules.releasing import released
+from dpcheck.training.rules.rowwise import (
+    after_sum,
+    as_block,
+    clipped,
+    is_public,
+    joined_sums,
+    member_scaled,
+    scalar,
+    shared,
+    terms_scaled,
+    with_tag,
+    zero_of,
+)
+
+_AT_ZERO = frozenset(  # 0 where their argument is 0
+    {
+        "neg", "abs", "sign", "square", "sqrt", "cbrt", "expm1", "log1p", "sin", "tan", "asin", "atan", "sinh",
+        "tanh", "asinh", "atanh", "erf", "erf_inv", "floor", "ceil", "round", "copy", "stop_gradient", "is_nan",
+    }
+)  # fmt: skip
+_LINEAR = frozenset({"neg", "copy", "stop_gradient"})
+_LENGTH = _LINEAR | {"abs"}  # each entry keeps its absolute value
+
+
+def _image(node: Node, x: Numbers) -> Numbers:
+    if node.op == "integer_pow":
+        return of.power(x, float(node.params["y"]))
+    if node.op == "not" and node.out.dtype != "bool":
+        return of.ANY
+    return of.UNARY[node.op](x)
+
+
+@rule(*sorted(UNARY))
+def unary(at: Context, node: Node, x: Fact) -> Fact:
+    """f(x): of rows, row by row; of an aggregate, only -x is one.
+
+    **Lemma.** If the runs differ in at most one index of x they do so in f(x). |-x| = |x|. A square adds up
+    to the squared norm, an absolute value to the L1 norm, which is no less than the L2 norm.
+    """
+    if node.op in _LINEAR and isinstance(x.kind, Aggregate):
+        return Fact(_image(node, x.numbers), x.kind)
+    if node.op in ("copy", "stop_gradient") and isinstance(x.kind, Keys):
+        return x
+    if node.op in _LINEAR and isinstance(x.kind, Drawn):
+        return x
+    x = at.settled(x)
+    image = _image(node, x.numbers)
+    if isinstance(x.kind, Public):
+        return Fact(image, at.public([x]))
+    x = as_block(at, node.args[0], x)
+    if isinstance(x.kind, Aggregate):
+        return after_sum(at)
+    rows = x.kind
+    assert isinstance(rows, Rows)
+    found = rows.bare(zero=node.op in _AT_ZERO and zero_of(x))
+    half = node.out.half or node.args[0].half
+    exponent = _exponent(node)
+    if node.op in _LENGTH:
+        found = replace(found, vector=rows.vector)
+    if node.op in _LINEAR:
+        found = replace(found, zero=rows.zero, member=rows.member)
+        if node.op != "neg":
+            found = replace(found, tag=rows.tag, sums=rows.sums, test=rows.test)
+    elif half or rows.grouped:
+        return Fact(image, found)
+    elif node.op == "abs":
+        sums = Sums(rows.vector.tokens, 1, rows.vector.factor) if rows.vector else None
+        found = replace(found, sums=rows.sums or sums, tag=rows.tag)
+    elif exponent is not None:
+        if exponent == 2 and rows.vector is not None:
+            found = replace(found, sums=Sums(rows.vector.tokens, 2, rows.vector.factor))
+        if rows.tag is not None:
+            found = replace(found, tag=rows.tag.raised(exponent))
+    elif node.op == "not" and rows.test is not None:
+        found = replace(found, test=replace(rows.test, greater=not rows.test.greater))
+    return Fact(image, with_tag(found, node.out.shape, at.name))
+
+
+def _exponent(node: Node) -> float | None:
+    known = {"square": 2.0, "sqrt": 0.5, "rsqrt": -0.5, "reciprocal": -1.0, "cbrt": 1 / 3}
+    return float(node.params["y"]) if node.op == "integer_pow" else known.get(node.op)
+
+
+@rule(*sorted(BINARY))
+def binary(at: Context, node: Node, a: Fact, b: Fact) -> Fact:
+    """f(a, b), entry by entry.
+
+    **Lemma.** Rows of the same records stay rows. Sums and multiples of aggregates are aggregates. An aggregate
+    plus a fresh draw is a release.
+    """
+    a, b = _constant(a, b), _constant(b, a)
+    if node.op in ("add", "sub"):
+        found = _sum(at, node, a, b)
+        if found is not None:
+            return found
+    if node.op in ("mul", "div"):
+        found = _multiple(at, node, a, b)
+        if found is not None:
+            return found
+    a, b = at.settled(a), at.settled(b)
+    image = of.BINARY[node.op](a.numbers, b.numbers)
+    if node.op in ("and", "or", "xor") and node.out.dtype != "bool":
+        image = of.ANY
+    if node.op == "mul" and node.args[0] == node.args[1]:
+        image = of.power(a.numbers, 2.0)
+    if is_public(a, b):
+        return Fact(image, at.public([a, b]))
+    a, b = as_block(at, node.args[0], a), as_block(at, node.args[1], b)
+    if isinstance(a.kind, Aggregate) or isinstance(b.kind, Aggregate):
+        if isinstance(a.kind, Rows) and a.kind.axes or isinstance(b.kind, Rows) and b.kind.axes:
+            both = shared(at, [a, b])
+            assert isinstance(both, Fact)
+            return both
+        return after_sum(at)
+    rows = shared(at, [a, b])
+    if isinstance(rows, Fact):
+        return rows
+    return Fact(image, with_tag(_known(at, node, rows, a, b), node.out.shape, at.name))
+
+
+def _constant(x: Fact, beside: Fact) -> Fact:
+    """One number for all records, beside records, as public."""
+    named = isinstance(beside.kind, Rows) and beside.kind.order is not None
+    if named and isinstance(x.kind, Rows) and x.numbers.exactly is not None:
+        return Fact(x.numbers, Public())
+    return x
+
+
+def _sum(at: Context, node: Node, a: Fact, b: Fact) -> Fact | None:
+    """a + b and a - b where one side is an aggregate, a draw or nothing."""
+    if scalar(b) == 0.0 and _same_type(node, 0) and not isinstance(a.kind, Keys):
+        return a
+    if scalar(a) == 0.0 and node.op == "add" and _same_type(node, 1) and not isinstance(b.kind, Keys):
+        return b
+    image = of.BINARY[node.op](a.numbers, b.numbers)
+    whole = [isinstance(x.kind, Aggregate) or (isinstance(x.kind, Rows) and not x.kind.axes) for x in (a, b)]
+    for x, noise, private in ((a, b, whole[0]), (b, a, whole[1])):
+        if private and isinstance(noise.kind, Drawn):
+            return released(at, node, _aggregate(at, x, node), noise)
+        if isinstance(noise.kind, Drawn) and isinstance(x.kind, Public) and x.numbers.tame:
+            return Fact(image, replace(noise.kind, shifted=True))
+    if all(whole):
+        rows = [x.kind for x in (a, b) if isinstance(x.kind, Rows)]
+        if len({(each.region, each.order) for each in rows}) == len(rows) - 1:
+            return None  # two values of one record
+        left, right = _aggregate(at, a, node), _aggregate(at, b, node)
+        assert isinstance(left.kind, Aggregate) and isinstance(right.kind, Aggregate)
+        return Fact(image, Aggregate(merged((*left.kind.terms, *right.kind.terms))))
+    for x, other in ((a, b), (b, a)):
+        if isinstance(x.kind, Aggregate) and isinstance(other.kind, Public):
+            return Fact(image, x.kind)
+    return None
+
+
+def merged(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The same terms, one for each group and region."""
+    found: dict[object, Term] = {}
+    for term in terms:
+        key = (term.source, term.tokens, term.part, term.region, term.zero)
+        old = found.get(key)
+        found[key] = term if old is None else replace(term, scale=term.scale + old.scale)
+    return tuple(found.values())
+
+
+def _same_type(node: Node, index: int) -> bool:
+    return node.args[index].dtype == node.out.dtype
+
+
+def _aggregate(at: Context, x: Fact, node: Node) -> Fact:
+    """Rows of a few records alone, as part of a sum."""
+    if isinstance(x.kind, Aggregate):
+        return x
+    return Fact(x.numbers, Aggregate((at.total(x, node.out.size),)))
+
+
+def _multiple(at: Context, node: Node, a: Fact, b: Fact) -> Fact | None:
+    """a b and a / b where one side is an aggregate or a draw and the other public."""
+    if node.op == "mul" and isinstance(a.kind, Public):
+        a, b = b, a
+    if not isinstance(b.kind, Public):
+        return None
+    factor = b.numbers if node.op == "mul" else of.reciprocal(b.numbers)
+    image = of.BINARY[node.op](a.numbers, b.numbers)
+    known = scalar(b)
+    if isinstance(a.kind, Drawn):
+        if known is None or known == 0.0:
+            at.ledger.hints.append(
+                f"{node.line}: the scale of this noise is not a constant that can be read here"
+            )
+            return None
+        size = abs(known) if node.op == "mul" else 1 / abs(known)
+        return Fact(image, replace(a.kind, scale=a.kind.scale * size))
+    if isinstance(a.kind, Aggregate):
+        return Fact(image, replace(a.kind, terms=terms_scaled(a.kind.terms, of_size(factor))))
+    return None
+
+
+def of_size(x: Numbers) -> float:
+    """The largest magnitude of something that is multiplied with."""
+    return math.inf if x.nan else x.magnitude
+
+
+def _known(at: Context, node: Node, rows: Rows, a: Fact, b: Fact) -> Rows:
+    """What is known of one record's entries after a binary function of rows and public values."""
+    zero = _zero(node.op, a, b)
+    found = replace(rows, zero=zero)
+    if node.out.half or any(arg.half for arg in node.args):
+        return replace(found, why=found.why or "half-precision")
+    if node.op in ("mul", "div"):
+        return _product(node, found, a, b)
+    if rows.grouped:
+        return found
+    left, right = _factor(a), _factor(b)
+    if node.op == "add" and isinstance(a.kind, Rows) and isinstance(b.kind, Rows):
+        return _added(found, a.kind, b.kind, left, right)
+    if left is None and right is None:
+        return found
+    tag, number, first = (
+        (left, scalar(b), True) if left is not None else (right, scalar(a), False)
+    )
+    assert tag is not None
+    if left is not None and right is not None and left.source == right.source:
+        if node.op == "min":
+            return replace(found, tag=replace(left, above=(*left.above, *right.above), below=()))
+        if node.op == "max":
+            low = (*left.below, *right.below)
+            return replace(found, tag=replace(left, above=(), below=low, bound=math.inf))
+        return found
+    if number is None or number < 0:
+        return found
+    if node.op == "min":
+        return replace(found, tag=tag.at_most(number))
+    if node.op == "max":
+        return replace(found, tag=tag.at_least(number))
+    if node.op == "add":
+        low = (*tag.below, (number, 0.0))
+        return replace(found, tag=replace(tag, above=() if number else tag.above, below=low, bound=math.inf))
+    if node.op == "pow" and first and number > 0:
+        vector = a.kind.vector if isinstance(a.kind, Rows) and number == 2 else None
+        sums = Sums(vector.tokens, 2, vector.factor) if vector is not None else None
+        return replace(found, tag=tag.raised(number), sums=sums)
+    if node.op in ("gt", "ge", "lt", "le"):
+        return replace(found, test=_test(tag, number, greater=(node.op[0] == "g") == first))
+    return found
+
+
+def _factor(x: Fact) -> NormTag | None:
+    return x.kind.tag if isinstance(x.kind, Rows) and not x.kind.grouped else None
+
+
+def _added(
+    found: Rows, a: Rows, b: Rows, left: NormTag | None, right: NormTag | None
+) -> Rows:
+    """Sums of squares of different arrays add up; so do L1 norms, and norms, which are no less together."""
+    sums = joined_sums(a.sums, b.sums)
+    if sums is not None:
+        return replace(found, sums=sums)
+    if left is not None and right is not None and left.source == right.source:
+        low = (*left.below, *right.below)
+        return replace(found, tag=replace(left, above=(), below=low, bound=math.inf))
+    return found
+
+
+def _test(tag: NormTag, number: float, greater: bool) -> Threshold | None:
+    """s(r) > number as r > limit."""
+    if tag.above != tag.below or len(tag.above) != 1:
+        return None
+    a, p = tag.above[0]
+    if p <= 0 or a <= 0:
+        return None
+    return Threshold(tag, (number / a) ** (1 / p), greater)
+
+
+def _zero(op: str, a: Fact, b: Fact) -> bool:
+    if op == "mul":
+        return (zero_of(a) and b.numbers.tame) or (zero_of(b) and a.numbers.tame)
+    if op == "div":
+        return zero_of(a) and b.numbers.without_zero and not b.numbers.nan
+    if op in ("add", "sub", "max", "min", "and", "or", "xor"):
+        return zero_of(a) and zero_of(b)
+    return False
+
+
+def _product(node: Node, found: Rows, a: Fact, b: Fact) -> Rows:
+    """Rows times a factor."""
+    if node.op == "mul" and isinstance(a.kind, Public):
+        a, b = b, a
+    public = isinstance(b.kind, Public)
+    if not isinstance(a.kind, Rows):  # public / rows
+        tag, number = _factor(b), scalar(a)
+        raised = tag.raised(-1.0) if tag is not None else None
+        if raised is None or number is None or number <= 0 or found.grouped:
+            return found
+        return replace(found, tag=raised.scaled(number))
+    size = of_size(b.numbers if node.op == "mul" else of.reciprocal(b.numbers))
+    rows = a.kind
+    if public:
+        number = scalar(b)
+        zero = rows.zero if rows.grouped and b.numbers.tame else found.zero
+        found = replace(found, zero=zero, member=member_scaled(rows.member, size))
+        if number is None or number == 0:
+            return found
+        by = number if node.op == "mul" else 1 / number
+        return _scaled(found, rows, by)
+    if found.grouped:
+        return found
+    assert isinstance(b.kind, Rows)
+    return _of_two(node, found, a, b, size)
+
+
+def _scaled(found: Rows, rows: Rows, by: float) -> Rows:
+    vector = rows.vector
+    if vector is not None:
+        found = replace(found, vector=Vector(vector.tokens, vector.factor * abs(by), vector.lower))
+    if by > 0:
+        if rows.sums is not None:
+            sums = rows.sums
+            found = replace(found, sums=replace(sums, factor=sums.factor * by ** (1 / sums.power)))
+        if rows.tag is not None:
+            found = replace(found, tag=rows.tag.scaled(by))
+        # the test of a scaled norm is taken from the scaled tag
+    return found
+
+
+def _of_two(node: Node, found: Rows, a: Fact, b: Fact, size: float) -> Rows:
+    """Rows times rows: a clip factor, a bounded weight, a square."""
+    first, second = a.kind, b.kind
+    assert isinstance(first, Rows) and isinstance(second, Rows)
+    if node.op == "mul" and node.args[0] == node.args[1]:
+        sums = (
+            Sums(first.vector.tokens, 2, first.vector.factor) if first.vector is not None else None
+        )
+        return replace(found, sums=sums, tag=first.tag.raised(2.0) if first.tag else None)
+    choices = []
+    for v, other, numbers in ((first, second, b.numbers), (second, first, a.numbers)):
+        if v is second and node.op == "div":
+            break
+        tag = other.tag if node.op == "mul" else other.tag.raised(-1.0) if other.tag else None
+        why = v.why
+        if tag is not None:
+            member, why = clipped(v, tag)
+            if member is not None:
+                choices.append(member)
+        weight = of_size(numbers if node.op == "mul" else of.reciprocal(numbers))
+        member = member_scaled(v.member, weight)
+        if member is not None:
+            choices.append(member)
+        elif why:
+            found = replace(found, why=why)
+    best = min(choices, key=lambda member: member.scale, default=None)
+    tag = _tags(node, first, second, a, b)
+    return replace(found, member=best, tag=tag, why="" if best else found.why)
+
+
+def _tags(node: Node, first: Rows, second: Rows, a: Fact, b: Fact) -> NormTag | None:
+    """A factor of the norm times another one, or times a weight of the record that is never negative."""
+    left = first.tag
+    right = second.tag if node.op == "mul" else second.tag.raised(-1.0) if second.tag else None
+    if left is not None and right is not None and left.source == right.source:
+        above = tuple((x * y, p + q) for x, p in left.above for y, q in right.above)
+        below = tuple((x * y, p + q) for x, p in left.below for y, q in right.below)
+        return replace(left, above=above, below=below, bound=math.inf)
+    weights = b.numbers if node.op == "mul" else of.reciprocal(b.numbers)
+    for tag, numbers in ((left, weights), (right, a.numbers)):
+        if tag is not None and numbers.lo >= 0 and math.isfinite(of_size(numbers)):
+            scaled = tag.scaled(numbers.hi) if numbers.hi > 0 else constant(tag, 0.0)
+            return replace(scaled, below=()) if scaled is not None else None
+    return None
+
+
+@rule("select")
+def select(at: Context, node: Node, test: Fact, yes: Fact, no: Fact) -> Fact:
+    """where(test, yes, no).
+
+    **Lemma.** Of rows of the same records, rows. Between two factors of a norm, by a test of that norm, a
+    factor. Where the test looks at the very value that is chosen, its numbers are those that pass.
+    """
+    test = at.settled(test)
+    if test.numbers.exactly is not None:
+        return yes if test.numbers.exactly else no
+    passed, failed = _refined(at, node, yes.numbers, no.numbers)
+    image = passed.joined(failed)
+    if is_public(test, yes, no):
+        return Fact(image, at.public([test, yes, no]))
+    if isinstance(yes.kind, Aggregate) or isinstance(no.kind, Aggregate):
+        if is_public(test) and all(isinstance(x.kind, (Aggregate, Public)) for x in (yes, no)):
+            return Fact(image, _either(yes, no))
+        return after_sum(at) if not isinstance(test.kind, Rows) else _as_fact(shared(at, [test, yes, no]))
+    yes, no = at.settled(yes), at.settled(no)
+    yes, no = _constant(yes, test), _constant(no, test)
+    rows = shared(at, [test, yes, no])
+    if isinstance(rows, Fact):
+        return rows
+    found = replace(rows, zero=zero_of(yes) and zero_of(no))
+    if rows.grouped or node.out.half:
+        return Fact(image, found)
+    found = replace(found, member=_chosen(yes, no), tag=_selected(at, test, yes, no))
+    return Fact(image, with_tag(found, node.out.shape, at.name))
+
+
+def _as_fact(found: Rows | Fact) -> Fact:
+    assert isinstance(found, Fact)
+    return found
+
+
+def _either(yes: Fact, no: Fact) -> Aggregate:
+    terms = [x.kind.terms if isinstance(x.kind, Aggregate) else () for x in (yes, no)]
+    found = {(t.source, t.tokens, t.part, t.region, t.zero): t for t in terms[0]}
+    for t in terms[1]:
+        key = (t.source, t.tokens, t.part, t.region, t.zero)
+        if key not in found or found[key].scale < t.scale:
+            found[key] = t
+    return Aggregate(tuple(found.values()))
+
+
+def _chosen(yes: Fact, no: Fact) -> Member | None:
+    """A member where it is chosen, 0 elsewhere: a member; of two parts of one group, the wider."""
+    sides = [x.kind.member if isinstance(x.kind, Rows) else None for x in (yes, no)]
+    if sides[0] is not None and no.numbers.exactly == 0.0:
+        return sides[0]
+    if sides[1] is not None and yes.numbers.exactly == 0.0:
+        return sides[1]
+    if sides[0] is not None and sides[1] is not None:
+        one, two = sides
+        if (one.source, one.tokens, one.part) == (two.source, two.tokens, two.part):
+            # each entry is that of one side, so that the squares add up to at most both
+            return replace(one, scale=math.hypot(one.scale, two.scale))
+    return None
+
+
+def _selected(at: Context, test: Fact, yes: Fact, no: Fact) -> NormTag | None:
+    """A factor of the norm that is one thing above a threshold and another below."""
+    sides = [_factor(yes), _factor(no)]
+    known = next((side for side in sides if side is not None), None)
+    if known is None:
+        return None
+    tags: list[NormTag] = []
+    for side, fact in zip(sides, (yes, no), strict=True):
+        number = scalar(fact)
+        if side is not None and side.source == known.source:
+            tags.append(side)
+        elif number is not None and number >= 0:
+            tags.append(constant(known, number))
+        else:
+            return None
+    on = test.kind.test if isinstance(test.kind, Rows) else None
+    if on is not None and on.tag.source == known.source:
+        return on.select(tags[0], tags[1])
+    bound = max(tag.product_bound() for tag in tags)
+    return replace(known, above=(), below=(), bound=bound) if math.isfinite(bound) else None
+
+
+_SEEN_THROUGH = ("broadcast", "reshape", "copy", "stop_gradient")
+
+
+def _refined(at: Context, node: Node, yes: Numbers, no: Numbers) -> tuple[Numbers, Numbers]:
+    """What the test says of the values it chooses between."""
+    test, chain = _chain(at, node.args[0])
+    flipped = False
+    while test is not None and test.op == "not":
+        test, chain = _chain(at, test.args[0], chain)
+        flipped = not flipped
+    if test is None or test.op not in ("is_finite", "is_nan", "gt", "ge", "lt", "le", "ne", "eq"):
+        return yes, no
+    return (
+        _given(at, test, chain, not flipped, node.args[1], yes),
+        _given(at, test, chain, flipped, node.args[2], no),
+    )
+
+
+Chain = tuple[Any, ...]
+
+
+def _chain(at: Context, value: Value, before: Chain = ()) -> tuple[Node | None, Chain]:
+    """The node behind a value, and how its entries got where they are."""
+    node = at.made.get(value.index)
+    while node is not None and node.op in _SEEN_THROUGH:
+        if node.op in ("broadcast", "reshape"):
+            before = (*before, (node.op, node.out.shape, node.params.get("dims")))
+        node = at.made.get(node.args[0].index)
+    return node, before
+
+
+def _root(at: Context, value: Value, before: Chain = ()) -> Chain:
+    """Which entries of which value these are."""
+    node, chain = _chain(at, value, before)
+    return (node.outs[0].index if node is not None else None, *chain)
+
+
+def _given(at: Context, test: Node, through: Chain, holds: bool, value: Value, x: Numbers) -> Numbers:
+    """Numbers of a value where a test came out this way."""
+    if test.op in ("is_finite", "is_nan"):
+        if _root(at, test.args[0], through) != _root(at, value):
+            return x
+        if test.op == "is_finite":
+            return replace(x, inf=False, nan=False) if holds else x
+        return x if holds else replace(x, nan=False)
+    left, right = test.args
+    if test.op == "ne" and _root(at, left) == _root(at, right):  # x != x: NaN
+        same = _root(at, left, through) == _root(at, value)
+        return replace(x, nan=False) if same and not holds else x
+    op = test.op if holds else _OPPOSITE[test.op]
+    limit = at.facts[right.index].numbers.exactly
+    if limit is None:
+        limit, left = at.facts[left.index].numbers.exactly, right
+        op = _MIRRORED.get(op, op)
+    if limit is None or (not holds and at.facts[left.index].numbers.nan):
+        return x
+    tested = _root(at, left, through)
+    if tested == _root(at, value):
+        return _cut(x, op, limit)
+    made, chain = _chain(at, value)
+    if made is not None and made.op == "div" and _root(at, made.args[1], chain) == tested:
+        below = _cut(at.facts[made.args[1].index].numbers, op, limit)
+        return of.div(at.facts[made.args[0].index].numbers, below)
+    return x
+
+
+_OPPOSITE = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt", "eq": "ne", "ne": "eq"}
+_MIRRORED = {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
+
+
+def _cut(x: Numbers, op: str, limit: float) -> Numbers:
+    """The numbers that fulfil x op limit."""
+    if op in ("gt", "ge"):
+        nonzero = x.nonzero or (op == "gt" and limit >= 0)
+        return replace(x, lo=max(x.lo, limit), nonzero=nonzero, nan=False, inf=x.positive_inf)
+    if op in ("lt", "le"):
+        nonzero = x.nonzero or (op == "lt" and limit <= 0)
+        return replace(x, hi=min(x.hi, limit), nonzero=nonzero, nan=False, inf=x.negative_inf)
+    if op == "ne" and limit == 0:
+        return replace(x, nonzero=True)
+    if op == "eq":
+        return Numbers(limit, limit)
+    return x
+
+
+@rule("convert")
+def convert(at: Context, node: Node, x: Fact) -> Fact:
+    """Another data type. **Lemma.** Wider floats keep every number; whole numbers and half precision do not."""
+    before, after = node.args[0], node.out
+    wider = before.floating and after.floating and not (after.half and not before.half)
+    exact = before.dtype == after.dtype or (wider and not (before.half and after.half))
+    if isinstance(x.kind, Keys) and exact:
+        return x
+    if isinstance(x.kind, Drawn) and exact and not before.half:
+        return x
+    x = at.settled(x)
+    numbers = x.numbers
+    if after.dtype == "bool":
+        numbers = Numbers(1.0, 1.0) if numbers.without_zero and not numbers.nan else of.TRUTH
+        if x.numbers.exactly == 0.0:
+            numbers = Numbers(0.0, 0.0)
+    elif not after.floating and before.floating:
+        low = math.floor(numbers.lo) if math.isfinite(numbers.lo) else numbers.lo
+        high = math.ceil(numbers.hi) if math.isfinite(numbers.hi) else numbers.hi
+        numbers = Numbers(float(low), float(high), False, numbers.inf, numbers.nan)
+    if isinstance(x.kind, Public):
+        value = x.kind.value
+        return Fact(numbers, Public(None if value is None or not exact else value, x.kind.released))
+    if isinstance(x.kind, Aggregate):
+        return Fact(numbers, x.kind) if exact and not after.half else after_sum(at)
+    rows = x.kind
+    assert isinstance(rows, Rows)
+    if exact:
+        return Fact(numbers, rows)
+    found = rows.bare(zero=rows.zero and not rows.grouped)
+    if before.dtype == "bool" or not before.floating:
+        return Fact(numbers, found)
+    return Fact(numbers, replace(found, why="half-precision") if after.half else found)
+
+

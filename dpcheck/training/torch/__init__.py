@@ -1,0 +1,1 @@
+"""Trainings in torch: aten calls as they are made, and what each implies."""
