@@ -152,7 +152,7 @@ def _is_written(initialiser: object) -> bool:
 
 def _fields(reader: Reader, kind: type, made: Instance, args: Args, named: Named) -> None:
     """The attributes of a plain dataclass."""
-    fields = [each for each in dataclasses.fields(kind) if each.init]  # type: ignore[arg-type]
+    fields = [each for each in dataclasses.fields(kind) if each.init]
     places = [each.name for each in fields if not each.kw_only]
     special = {"__post_init__", "__setattr__"} & vars(kind).keys() and not _is_frozen(kind)
     if special or "__post_init__" in vars(kind) or len(args) > len(places):
