@@ -144,10 +144,11 @@ def _instance(reader: Reader, kind: type, args: Args, named: Named) -> object:
 
 
 def _is_written(initialiser: object) -> bool:
-    """Whether somebody wrote this `__init__`, or `dataclass` did."""
-    return isinstance(initialiser, types.FunctionType) and is_users(
-        initialiser.__code__.co_filename
-    )
+    """Whether somebody wrote this `__init__`; the one that `dataclass` makes is a text of its own."""
+    if not isinstance(initialiser, types.FunctionType):
+        return False
+    code = initialiser.__code__
+    return code.co_filename != "<string>" or code.co_firstlineno > 2
 
 
 def _fields(reader: Reader, kind: type, made: Instance, args: Args, named: Named) -> None:
