@@ -1,11 +1,11 @@
-"""Programs that are proved without an attack, to see whether a changed rule makes some proof smaller."""
+"""Programs that are proved without an attack, to see what a changed rule concludes."""
 
 from __future__ import annotations
 
 import importlib
 import math
 import warnings
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,37 +14,60 @@ from dpcheck.core.errors import DpcheckError
 from dpcheck.program.proof import proof_of, read
 
 GRAMMAR = 60  # programs
+DELTA = 1e-5
+Found = Iterator[tuple[str, float]]
 
 
-def proofs(root: Path) -> dict[str, float]:
-    """Name -> epsilon at delta 1e-5; infinite where it is refused."""
-    del root
-    found: dict[str, float] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name, function, data, adjacency, form in _programs():
-            found[name] = _proved(function, data, adjacency, form)
-    return found
+def load() -> None:
+    """Import all tests that are used, once."""
+    for name in ("program.test_primitives", "prove.test_hostile", "prove.test_corpus"):
+        importlib.import_module(f"tests.{name}")
 
 
-def _programs():
+def stated() -> Found:
+    """The cases of tests/prove whose epsilon the tests state: (name, epsilon that is proved now)."""
+    for name, case, form in _cases(right=True):
+        yield name, _proved(case.function, case.data, case.adjacency, form, _delta(case))
+
+
+def wrong() -> Iterator[tuple[str, float, float]]:
+    """The hostile functions: (name, epsilon that is proved now, what they spend)."""
+    for name, case, form in _cases(right=False):
+        yield name, _proved(case.function, case.data, case.adjacency, form, 0.0), case.epsilon
+
+
+def others() -> Found:
+    """Random programs: (name, epsilon that is proved now)."""
     from tests.prove.grammar.attack import compiled
     from tests.prove.grammar.programs import ROWS, write
 
-    hostile = importlib.import_module("tests.prove.test_hostile")
-    for case in hostile.CASES.values():
-        yield case.name, case.function, case.data, case.adjacency, case.form
     for seed in range(GRAMMAR):
         program = write(seed)
         for adjacency in ("replace-one", "add-remove"):
-            name = f"grammar {seed} {adjacency}"
             data = np.zeros((ROWS, program.columns))
-            yield name, compiled(program.source), data, adjacency, None
+            found = _proved(compiled(program.source), data, adjacency, None, DELTA)
+            yield f"grammar {seed} {adjacency}", found
 
 
-def _proved(function, data, adjacency: str, form: str | None) -> float:
-    try:
-        program = read(function, data, Adjacency(adjacency), form=form)
-        return float(proof_of(program, data).epsilon(delta=1e-5).upper)
-    except (DpcheckError, ValueError, OverflowError, MemoryError):
-        return math.inf
+def _cases(*, right: bool):
+    hostile = importlib.import_module("tests.prove.test_hostile")
+    for case in hostile.CASES.values():
+        if case.right is right:
+            yield case.name, case, case.form
+    corpus = importlib.import_module("tests.prove.test_corpus")
+    for case in corpus.PROVED if right else corpus.WRONG:
+        yield case.name, case, None
+
+
+def _delta(case) -> float:
+    return getattr(case, "delta", 0.0)
+
+
+def _proved(function, data, adjacency: str, form: str | None, delta: float) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            program = read(function, data, Adjacency(adjacency), form=form)
+            return float(proof_of(program, data).epsilon(delta=delta).upper)
+        except (DpcheckError, ValueError, OverflowError, MemoryError):
+            return math.inf

@@ -1,6 +1,5 @@
 """Mutate the facts and rules of the prover: figures for docs/benchmarks/proof-mutants.md.
 
-    python benchmarks/mutants/run.py --measure              once: which test reaches which line
     python benchmarks/mutants/run.py --sample 20            twenty mutants of every file
     python benchmarks/mutants/run.py --file reductions.py   all mutants of one file
 
@@ -12,6 +11,7 @@ a proof smaller, or gives one that was refused, is printed, and the exit code is
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import importlib
 import io
@@ -33,12 +33,12 @@ import pytest
 
 from benchmarks.mutants import probes
 from benchmarks.mutants.changes import Mutant, mutants
-from benchmarks.mutants.tests import QUIET, TESTS, covering, measure
+from benchmarks.mutants.reach import OTHERS, QUIET, reaching
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "proof_mutants.jsonl"
 SECONDS = 120  # of a CPU for one mutant: a rule that never ends is killed
-MOST_TESTS = 40.0  # seconds of tests for one mutant
+MOST_SECONDS = 15.0  # for the claims of primitives
 # The most dangerous first.
 FILES = (
     *("rules/reductions", "rules/selecting", "rules/indexing", "rules/joining", "rules/products"),
@@ -89,7 +89,7 @@ def _pairs(names: dict, code: types.CodeType):
             yield each.co_name, found, each
 
 
-def judge(file: str, mutant: Mutant, known: dict, baseline: dict) -> dict:
+def judge(file: str, mutant: Mutant, baseline: dict) -> dict:
     """What becomes of a mutant, in a process of its own."""
     read, write = os.pipe()
     child = os.fork()
@@ -97,7 +97,7 @@ def judge(file: str, mutant: Mutant, known: dict, baseline: dict) -> dict:
         os.close(read)
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
         try:
-            found = _in_child(file, mutant, known, baseline)
+            found = _in_child(file, mutant, baseline)
         except BaseException as error:
             found = {"verdict": "killed", "by": f"an error: {type(error).__name__}"}
         os.write(write, json.dumps(found).encode())
@@ -112,19 +112,28 @@ def judge(file: str, mutant: Mutant, known: dict, baseline: dict) -> dict:
     return json.loads(text)
 
 
-def _in_child(file: str, mutant: Mutant, known: dict, baseline: dict) -> dict:
+def _in_child(file: str, mutant: Mutant, baseline: dict) -> dict:
+    """First the cases whose epsilon is known, then the tests of the primitives that it may reach."""
     try:
         if not patch(file, mutant.source):
             return {"verdict": "not tried", "by": "outside of functions"}
     except ValueError as error:
         return {"verdict": "not tried", "by": str(error)}
-    spent, chosen = 0.0, []
-    for name in covering(known, file, mutant.line, mutant.line):
-        spent += known["seconds"].get(name, 0.0)
-        if spent > MOST_TESTS and chosen:
+    for name, proved in probes.stated():
+        if not baseline[name] * (1 - 1e-9) <= proved <= baseline[name] * (1 + 1e-4):
+            return {"verdict": "killed", "by": f"{name}: {proved} instead of {baseline[name]}"}
+    claims = importlib.import_module("tests.program.test_primitives")
+    ends, reached = time.process_time() + MOST_SECONDS, reaching(_function(file, mutant))
+    for name in reached:
+        if time.process_time() > ends:
             break
-        chosen.append(name)
-    quiet = io.StringIO()
+        try:
+            claims.test_what_the_rule_claims_holds(name)
+        except Exception as error:
+            return {"verdict": "killed", "by": f"claims of {name}: {type(error).__name__}"}
+    for name, proved, spent in probes.wrong():
+        if proved < spent * (1 - 1e-9):
+            return {"verdict": "killed", "by": f"{name}: {proved} where {spent} is spent"}
     failed: list[str] = []
 
     class Failed:
@@ -132,38 +141,49 @@ def _in_child(file: str, mutant: Mutant, known: dict, baseline: dict) -> dict:
             if report.failed:
                 failed.append(report.nodeid)
 
-    if chosen:
-        with redirect_stdout(quiet), redirect_stderr(quiet):
-            pytest.main(["-x", *QUIET, *chosen], plugins=[Failed()])
-        if failed:
-            return {"verdict": "killed", "by": failed[0], "tests": len(chosen)}
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        pytest.main(["-x", *QUIET, *OTHERS], plugins=[Failed()])
+    if failed:
+        return {"verdict": "killed", "by": failed[0]}
+    now = [(name, proved) for name, proved, _ in probes.wrong()]
     smaller = [
         f"{name}: {proved} instead of {baseline[name]}"
-        for name, proved in probes.proofs(ROOT).items()
-        if name in baseline and proved < baseline[name] * (1 - 1e-9)
+        for name, proved in (*now, *probes.others())
+        if proved < baseline[name] * (1 - 1e-9)
     ]
     verdict = "smaller" if smaller else "survived"
-    return {"verdict": verdict, "by": "; ".join(smaller[:3]), "tests": len(chosen)}
+    return {"verdict": verdict, "by": "; ".join(smaller[:3]), "primitives": len(reached)}
+
+
+def _function(file: str, mutant: Mutant) -> str:
+    """The function of a module, or the method of a class, around the changed line."""
+    found = ""
+    for node in ast.walk(ast.parse((ROOT / file).read_text())):
+        if isinstance(node, ast.Module | ast.ClassDef):
+            for each in node.body:
+                inside = each.lineno <= mutant.line <= (each.end_lineno or 0)
+                if isinstance(each, ast.FunctionDef) and inside:
+                    found = each.name
+    return found
+
+
+def _baseline() -> dict[str, float]:
+    """What the rules conclude as they are."""
+    return dict([*probes.stated(), *((n, p) for n, p, _ in probes.wrong()), *probes.others()])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--measure", action="store_true")
     parser.add_argument("--sample", type=int, default=None, help="mutants of every file")
     parser.add_argument("--file", action="append", help="the end of a file's name")
     parser.add_argument("--minutes", type=float, default=float("inf"))
-    parser.add_argument("--map", type=Path, default=ROOT / ".dpcheck" / "mutants.json")
     parser.add_argument("--again", action="store_true", help="those that no test killed, once more")
     chosen = parser.parse_args()
     os.chdir(ROOT)
-    if chosen.measure:
-        measure(chosen.map)
-        return 0
-    known = json.loads(chosen.map.read_text())
     done = _done(chosen.again)
     ends = time.monotonic() + 60 * chosen.minutes
-    _import_tests()
-    baseline = _in_fork(lambda: probes.proofs(ROOT))
+    probes.load()
+    baseline = _in_fork(_baseline)
     for stem in FILES:
         file = f"dpcheck/program/{stem}.py"
         if chosen.file and not any(file.endswith(each) for each in chosen.file):
@@ -179,7 +199,7 @@ def main() -> int:
                 continue
             if time.monotonic() > ends:
                 return _report(all_of=False)
-            one = judge(file, mutant, known, baseline)
+            one = judge(file, mutant, baseline)
             line = {"file": file, "digest": digest, "mutant": mutant.name, **one}
             RESULTS.parent.mkdir(exist_ok=True)
             with RESULTS.open("a") as out:
@@ -187,12 +207,6 @@ def main() -> int:
             if one["verdict"] not in ("killed", "not tried"):
                 print(f"{one['verdict']}: {file}:{mutant.name} {one['by']}", flush=True)
     return _report(all_of=True)
-
-
-def _import_tests() -> None:
-    for name in TESTS:
-        if (ROOT / name).exists():
-            importlib.import_module(name.removesuffix(".py").replace("/", "."))
 
 
 def _in_fork(work):
