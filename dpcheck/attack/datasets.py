@@ -60,9 +60,13 @@ def _exemplified(data: Data) -> Space | None:
         return _together(list(data), tuple)
     if type(data).__name__ == "DataFrame" and hasattr(data, "dtypes"):
         names = list(data.columns)
+        if not all(_is_known(data.dtypes.iloc[i]) for i in range(len(names))):
+            return None
         spaces = tuple(_of_series(data.dtypes.iloc[i]) for i in range(len(names)))
         return Space(spaces, len(data), lambda rows: _framed(data, rows))
     if type(data).__name__ == "Series" and hasattr(data, "to_numpy"):
+        if not _is_known(data.dtype):
+            return None
         return Space(
             (_of_series(data.dtype),),
             len(data),
@@ -80,6 +84,13 @@ def _exemplified(data: Data) -> Space | None:
         return shaped.tolist() if whole else shaped
 
     return Space((exemplified(array.dtype),) * width, len(array), made)
+
+
+def _is_known(kind: Any) -> bool:
+    """Numbers of numpy, text and categories; not dates or numbers that may be NA."""
+    if isinstance(kind, np.dtype):
+        return kind.kind in "biufOU"
+    return getattr(kind, "categories", None) is not None or str(kind) in ("str", "string")
 
 
 def _of_series(kind: Any) -> Column:

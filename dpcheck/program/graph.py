@@ -197,7 +197,7 @@ class Graph:
         )
 
 
-IMPURE = frozenset({"draw", "release", "respond"})  # every use is another one
+IMPURE = frozenset({"draw", "release", "respond", "pick"})  # every use is another one
 
 
 def _frozen(value: object) -> object:

@@ -16,6 +16,7 @@ import dpcheck
 MODULES = (
     *("aliases", "containers", "control", "dtypes", "hashing", "iteration", "neighbours"),
     *("noise", "ordering", "state", "tables", "text", "types", "warned", "writes"),
+    *("accumulated", "bindings", "written"),
 )
 CASES = {
     case.name: case

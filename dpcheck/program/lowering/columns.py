@@ -172,8 +172,10 @@ def _extreme(name: str) -> Callable[..., object]:
 def _quantile(reader: Reader, series: Series, q: object = 0.5) -> object:
     node = _numbers(reader, series)
     _may_be_nan(reader, node)
-    level = float(reader.plain(q))  # type: ignore[arg-type]
-    return reader.array(reader.graph.add("quantile", node, axes=(0,), level=level))
+    level = reader.plain(q)
+    if not isinstance(level, int | float):
+        reader.unknown("Series.quantile at several levels")
+    return reader.array(reader.graph.add("quantile", node, axes=(0,), level=float(level)))
 
 
 def _count(reader: Reader, series: Series) -> object:

@@ -330,7 +330,11 @@ def nan_to_num(
 
         return like(reader, x, nan_to_num(reader, x.array, copy, nan, posinf, neginf))
     if isinstance(x, Opaque):
-        return released_call(reader, np.nan_to_num, (x,))
+        return released_call(
+            reader,
+            lambda it, *ends: np.nan_to_num(it, True, *ends),
+            (x, nan, posinf, neginf),
+        )
     ends = [None if each is None else float(reader.plain(each)) for each in (nan, posinf, neginf)]  # type: ignore[arg-type]
     if reader.plain(copy) is not True:
         reader.unknown("np.nan_to_num in place")
@@ -394,10 +398,12 @@ def astype(
     if reader.is_public(a):
         return public_call(reader, lambda it, to: np.asarray(it).astype(to), (a, kind), {})
     node = reader.node(a)
-    found = reader.array(reader.graph.add("convert", node, dtype=kind))
-    if reader.plain(copy) is not True and isinstance(found, Array) and isinstance(a, Array):
-        found.storage.locked = "it may share its memory with another array"
-    return found
+    found = reader.graph.add("convert", node, dtype=kind)
+    if reader.plain(copy) is not True and isinstance(a, Array):
+        from dpcheck.program.lowering.shaping import maybe_view
+
+        return maybe_view(reader, a, found)
+    return reader.array(found)
 
 
 def as_dtype(reader: Reader, dtype: object) -> np.dtype[np.generic]:

@@ -5,6 +5,7 @@ Keyed by the very object, never by a name. All else is refused.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -65,6 +66,8 @@ def call(
             "its arguments alone",
             "write it with numpy operations, or compute it before and hand it in",
         )
+    if _writes(function, args, named):
+        reader.unknown(f"{name} that writes into an argument")
     if reader.is_public(list(args)) and reader.is_public(named):
         return public_call(reader, function, args, named)  # type: ignore[arg-type]
     if reader.is_released(list(args)) and reader.is_released(named):
@@ -76,6 +79,19 @@ def call(
 
         return released_call(reader, on, (*args, *named.values()))
     reader.unknown(f"{name} of {_first_private(reader, (*args, *named.values()))}")
+
+
+def _writes(function: object, args: tuple[object, ...], named: dict[str, object]) -> bool:
+    """Whether an array is handed in for the result."""
+    if named.get("out") is not None:
+        return True
+    if isinstance(function, np.ufunc):
+        return len(args) > function.nin
+    try:
+        given = inspect.signature(function).bind_partial(*args)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return given.arguments.get("out") is not None
 
 
 def _qualified(function: object) -> str:

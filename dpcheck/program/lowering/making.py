@@ -106,12 +106,11 @@ def _like_records(
         and len(parts) == 1
         and first.node.primitive == "sum"
     ):
-        ones = first.node.args[0]
-        value = {"zeros": 0.0, "ones": 1.0, "full": None}.get(name, 0.0)
-        if name == "full":
-            value = float(reader.plain(args[0]))  # type: ignore[arg-type]
-        number = reader.graph.add("convert", ones, dtype=np.dtype(float))
-        del named
+        filled = name == "full"
+        if named or len(args) != int(filled):
+            reader.unknown(f"np.{name} with a type, one number for every record")
+        value = float(reader.plain(args[0])) if filled else float(name == "ones")  # type: ignore[arg-type]
+        number = reader.graph.add("convert", first.node.args[0], dtype=np.dtype(float))
         return reader.array(reader.graph.add("multiply", number, reader.graph.constant(value)))
     return reader.refuse(
         "private-length",

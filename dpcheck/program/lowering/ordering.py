@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.program.facts.kinds import Rows
-from dpcheck.program.lowering.reductions import NO, axes_of, kept, operand
+from dpcheck.program.lowering.reductions import NO, _special, axes_of, kept, operand
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading.public import public_call, released_call
 from dpcheck.program.reading.values import Array, Opaque
@@ -25,13 +25,9 @@ def _extreme(name: str) -> Callable[..., object]:
     def handler(
         reader: Reader, a: object, axis: object = None, out: object = None, keepdims: object = NO
     ) -> object:
-        if reader.is_public([a, axis]):
-            named = {} if keepdims is NO else {"keepdims": keepdims}
-            return public_call(reader, function, (a,), {"axis": axis, **named})
-        if isinstance(a, Opaque):
-            return released_call(reader, function, (a,))
-        if out is not None:
-            reader.unknown(f"np.{name} with out=")
+        found = _special(reader, function, a, {"axis": axis, "out": out, "keepdims": keepdims})
+        if found is not None:
+            return found
         node = operand(reader, a)
         axes = axes_of(reader, node, axis)
         found = reader.graph.add("extreme", node, axes=axes, largest=name == "max")
@@ -63,7 +59,7 @@ def median(reader: Reader, a: object, axis: object = None, keepdims: object = Fa
     if reader.is_public([a, axis]):
         return public_call(reader, np.median, (a,), {"axis": axis})
     if isinstance(a, Opaque):
-        return released_call(reader, np.median, (a,))
+        return released_call(reader, lambda it, at: np.median(it, axis=at), (a, axis))
     node = operand(reader, a)
     axes = axes_of(reader, node, axis)
     return kept(
@@ -78,7 +74,7 @@ def _quantile(scale: float, name: str) -> Callable[..., object]:
         if reader.is_public([a, q, axis]):
             return public_call(reader, getattr(np, name), (a, q), {"axis": axis, **named})
         if isinstance(a, Opaque):
-            return released_call(reader, getattr(np, name), (a, q))
+            return released_call(reader, getattr(np, name), (a, q, axis))
         if named:
             reader.unknown(f"np.{name} with options")
         node, levels = operand(reader, a), np.asarray(reader.plain(q), dtype=float) / scale
@@ -107,7 +103,7 @@ def _arg(name: str) -> Callable[..., object]:
         if reader.is_public([a, axis]):
             return public_call(reader, getattr(np, name), (a, axis), {})
         if isinstance(a, Opaque):
-            return released_call(reader, getattr(np, name), (a,))
+            return released_call(reader, getattr(np, name), (a, axis))
         node, place = operand(reader, a), reader.plain(axis)
         if place is None:
             if node.ndim != 1:
@@ -132,7 +128,7 @@ def sort(reader: Reader, a: object, axis: object = -1) -> object:
     if reader.is_public([a, axis]):
         return public_call(reader, np.sort, (a, axis), {})
     if isinstance(a, Opaque):
-        return released_call(reader, np.sort, (a,))
+        return released_call(reader, np.sort, (a, axis))
     node, place = operand(reader, a), reader.plain(axis)
     if place is None:
         reader.unknown("np.sort with axis=None")
@@ -158,7 +154,7 @@ def cumsum(reader: Reader, a: object, axis: object = None) -> object:
     if reader.is_public([a, axis]):
         return public_call(reader, np.cumsum, (a, axis), {})
     if isinstance(a, Opaque):
-        return released_call(reader, np.cumsum, (a,))
+        return released_call(reader, np.cumsum, (a, axis))
     node, place = operand(reader, a), reader.plain(axis)
     if place is None and node.ndim != 1:
         reader.unknown("np.cumsum without axis= of a table")

@@ -182,7 +182,7 @@ def norm(
             reader, np.linalg.norm, (x,), {"ord": ord, "axis": axis, "keepdims": keepdims}
         )
     if isinstance(x, Opaque):
-        return released_call(reader, np.linalg.norm, (x,))
+        return released_call(reader, np.linalg.norm, (x, ord, axis, bool(reader.plain(keepdims))))
     node, order = (
         operand(reader, x) if not isinstance(x, Table) else _operand(reader, x),
         reader.plain(ord),

@@ -146,7 +146,6 @@ _NUMPY = [
     "partition",
     "percentile",
     "permute_dims",
-    "place",
     "poly",
     "polyder",
     "polydiv",

@@ -15,7 +15,7 @@ from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading import arrays
 from dpcheck.program.reading.attributes import length
 from dpcheck.program.reading.calls import call
-from dpcheck.program.reading.expressions import hashable, iterated
+from dpcheck.program.reading.expressions import check_filled, hashable, iterated
 from dpcheck.program.reading.operators import binary
 from dpcheck.program.reading.public import public_call, released_call
 from dpcheck.program.reading.records import appended
@@ -23,6 +23,7 @@ from dpcheck.program.reading.values import (
     Array,
     Generator,
     Instance,
+    Iterator,
     Opaque,
     Scalar,
     Series,
@@ -47,8 +48,11 @@ def len_(reader: Reader, value: object) -> object:
         return length(reader, node, 0)
     if isinstance(value, Opaque):
         return released_call(reader, len, (value,))
+    if isinstance(value, Iterator) and not value.once:
+        return len(iterated(reader, value))
     if isinstance(value, Value):
         reader.unknown(f"len() of {reader.describe(value)}")
+    check_filled(reader, value)
     return reader.attempt(lambda: len(value))  # type: ignore[arg-type]
 
 
@@ -212,19 +216,20 @@ def zip_(reader: Reader, *args: object, strict: object = False) -> object:
     parts = [iterated(reader, each) for each in args]
     if reader.plain(strict) and len({len(part) for part in parts}) > 1:
         reader.refuse("failed", "zip of different lengths", "mend the code")
-    return [tuple(each) for each in zip(*parts, strict=False)]
+    return Iterator([tuple(each) for each in zip(*parts, strict=False)], args)
 
 
 @lower(enumerate)
 def enumerate_(reader: Reader, value: object, start: object = 0) -> object:
     """enumerate()."""
-    return list(enumerate(iterated(reader, value), int(reader.plain(start))))  # type: ignore[call-overload]
+    items: list[object] = list(enumerate(iterated(reader, value), int(reader.plain(start))))  # type: ignore[call-overload]
+    return Iterator(items, (value,))
 
 
 @lower(reversed)
 def reversed_(reader: Reader, value: object) -> object:
     """reversed()."""
-    return list(reversed(iterated(reader, value)))
+    return Iterator(list(reversed(iterated(reader, value))), (value,))
 
 
 @lower(dict)
@@ -360,8 +365,10 @@ def sorted_(reader: Reader, value: object, **named: object) -> object:
 @lower(map)
 def map_(reader: Reader, function: object, *values: object) -> object:
     """map(): the function of each item."""
+    now = reader.statements
     parts = [iterated(reader, each) for each in values]
-    return [call(reader, function, tuple(each), {}) for each in zip(*parts, strict=False)]
+    found = [call(reader, function, tuple(each), {}) for each in zip(*parts, strict=False)]
+    return Iterator(found, values, statement=now)
 
 
 def _truth(builtin: Callable[..., bool]) -> Callable[..., object]:
@@ -440,15 +447,15 @@ def _pop(reader: Reader, owner: list[object], at: object = -1) -> object:
 
 
 def _items(reader: Reader, owner: dict[object, object]) -> object:
-    return list(owner.items())
+    return Iterator(list(owner.items()), (owner,), once=False)
 
 
 def _keys(reader: Reader, owner: dict[object, object]) -> object:
-    return list(owner)
+    return Iterator(list(owner), (owner,), once=False)
 
 
 def _values(reader: Reader, owner: dict[object, object]) -> object:
-    return list(owner.values())
+    return Iterator(list(owner.values()), (owner,), once=False)
 
 
 def _get(reader: Reader, owner: dict[object, object], key: object, other: object = None) -> object:

@@ -58,14 +58,15 @@ def kept(
 
 def _special(reader: Reader, function: object, a: object, named: dict[str, object]) -> object:
     """Public or opaque operands; None for all others."""
-    values = [each for each in named.values() if each is not NO]
-    if reader.is_public(a) and reader.is_public(values):
-        given = {key: each for key, each in named.items() if each is not NO}
+    given = {key: each for key, each in named.items() if each is not NO}
+    if given.pop("out", None) is not None:
+        reader.unknown("out= of a reduction")
+    if reader.is_public(a) and reader.is_public(given):
         return public_call(reader, function, (a,), given)  # type: ignore[arg-type]
     if isinstance(a, Opaque) or (
         isinstance(a, list | tuple) and reader.is_released(a) and _opaque(a)
     ):
-        return released_call(reader, function, (a,))  # type: ignore[arg-type]
+        return released_call(reader, lambda it, words: function(it, **words), (a, given))  # type: ignore[operator]
     return None
 
 
@@ -91,15 +92,16 @@ def total(
     options = {
         "axis": axis,
         "dtype": dtype,
+        "out": out,
         "keepdims": keepdims,
         "initial": initial,
         "where": where,
     }
-    found = _special(reader, np.sum, a, options)
+    found = _special(reader, np.sum, a, options | named)
     if found is not None:
         return found
-    if out is not None or named:
-        reader.unknown("np.sum with out= or other options")
+    if named:
+        reader.unknown("np.sum with other options")
     node = _masked(reader, operand(reader, a), where)
     if node.dtype.kind not in "biuf":
         reader.unknown("a sum of text")
@@ -141,12 +143,12 @@ def mean(
     where: object = NO,
 ) -> object:
     """np.mean: a sum over a number."""
-    options = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
+    options = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, "where": where}
     found = _special(reader, np.mean, a, options)
     if found is not None:
         return found
-    if out is not None or where is not NO:
-        reader.unknown("np.mean with out= or where=")
+    if where is not NO:
+        reader.unknown("np.mean with where=")
     node = operand(reader, a)
     if dtype is not None and as_dtype(reader, dtype).kind != "f":
         reader.refuse(
@@ -192,11 +194,11 @@ def variance(
     keepdims: object = NO,
 ) -> object:
     """np.var."""
-    options = {"axis": axis, "dtype": dtype, "ddof": ddof, "keepdims": keepdims}
+    options = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims}
     found = _special(reader, np.var, a, options)
     if found is not None:
         return found
-    if out is not None or dtype is not None:
+    if dtype is not None:
         reader.unknown("np.var with options")
     node = operand(reader, a)
     axes = axes_of(reader, node, axis)
@@ -224,11 +226,9 @@ def _truth(some: bool) -> Callable[..., object]:
     def handler(
         reader: Reader, a: object, axis: object = None, out: object = None, keepdims: object = NO
     ) -> object:
-        found = _special(reader, function, a, {"axis": axis, "keepdims": keepdims})
+        found = _special(reader, function, a, {"axis": axis, "out": out, "keepdims": keepdims})
         if found is not None:
             return found
-        if out is not None:
-            reader.unknown("np.any with out=")
         node = operand(reader, a)
         axes = axes_of(reader, node, axis)
         return kept(

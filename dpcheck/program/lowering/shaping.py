@@ -138,10 +138,24 @@ def _wanted(reader: Reader, node: Node, parts: list[object]) -> list[Dim]:
     )
 
 
-@lower(np.ravel, methods=("ravel", "flatten"))
-def ravel(reader: Reader, a: object, *_: object) -> object:
+@lower(np.ravel, methods=("ravel",))
+def ravel(reader: Reader, a: object, order: object = "C") -> object:
     """One axis."""
+    if reader.plain(order) != "C":
+        reader.unknown("ravel in another order than C")
     return reshape(reader, a, -1)
+
+
+@lower(methods=("flatten",))
+def flatten(reader: Reader, a: object, order: object = "C") -> object:
+    """One axis, in new memory."""
+    if reader.plain(order) != "C":
+        reader.unknown("flatten in another order than C")
+    if isinstance(a, Opaque):
+        return released_call(reader, np.ravel, (a,))
+    fresh = Array(Storage(reader.node(a)))
+    found = reshape(reader, fresh, -1)
+    return Array(Storage(reader.node(found)))
 
 
 @lower(np.squeeze, methods=("squeeze",))
@@ -189,6 +203,8 @@ def broadcast_to(reader: Reader, a: object, shape: object) -> object:
     wanted = reader.plain(shape)
     lengths = (wanted,) if isinstance(wanted, int) else tuple(wanted)  # type: ignore[arg-type]
     found = reader.graph.add("broadcast", node, shape=lengths)
+    if isinstance(a, Array):
+        return maybe_view(reader, a, found)
     return Array(Storage(found, SHARED))
 
 
@@ -196,7 +212,9 @@ def broadcast_to(reader: Reader, a: object, shape: object) -> object:
 def atleast_1d(reader: Reader, a: object) -> object:
     """At least one axis."""
     node = reader.node(a)
-    return reader.array(reader.graph.add("reshape", node, shape=(1,))) if not node.ndim else a
+    if not node.ndim:
+        return reader.array(reader.graph.add("reshape", node, shape=(1,)))
+    return _array(reader, a)
 
 
 @lower(np.atleast_2d)
@@ -204,7 +222,7 @@ def atleast_2d(reader: Reader, a: object) -> object:
     """At least two axes."""
     node = reader.node(a)
     if node.ndim >= 2:
-        return a
+        return _array(reader, a)
     from dpcheck.program.reading.arrays import get_item
 
     return get_item(reader, atleast_1d(reader, a), (None, slice(None)))

@@ -81,6 +81,8 @@ def _of_table(reader: Reader, table: Table, key: object) -> object:
         return Table(columns, rows)
     plain = reader.plain(key)
     if isinstance(plain, list):
+        if len(set(plain)) < len(plain):
+            reader.unknown("a table with a column twice")
         return Table({name: _column(reader, table, name) for name in plain}, table.rows)
     return _column(reader, table, plain)
 
@@ -286,8 +288,10 @@ def _frame_dropna(reader: Reader, table: Table, subset: object = None) -> Table:
     return _copy(reader, table) if mask is None else _of_table(reader, table, mask)  # type: ignore[return-value]
 
 
-def _drop(reader: Reader, table: Table, columns: object = None, **named: object) -> Table:
-    if named or columns is None:
+def _drop(
+    reader: Reader, table: Table, *labels: object, columns: object = None, **named: object
+) -> Table:
+    if labels or named or columns is None:
         reader.unknown("drop of rows")
     plain = reader.plain(columns)
     gone = plain if isinstance(plain, list) else [plain]

@@ -356,6 +356,10 @@ def in_place(reader: Reader, name: str, old: object, new: object) -> object:
         changed(reader, old)
         old.extend(iterated(reader, new))
         return old
+    if type(old) is list and name == "multiply":
+        changed(reader, old)
+        old[:] = binary(reader, name, old, new)  # type: ignore[call-overload]
+        return old
     if isinstance(old, Series):
         found = binary(reader, name, old, new)
         node = reader.node(found)

@@ -103,9 +103,9 @@ def _of_array(reader: Reader, owner: Array | Scalar, name: str) -> object:
 
 
 def _of_instance(reader: Reader, owner: Instance, name: str) -> object:
-    if name in owner.attributes:
+    found = vars(owner.kind).get(name)
+    if name in owner.attributes and not _is_data_descriptor(found):
         return owner.attributes[name]
-    found = next((vars(kind)[name] for kind in owner.kind.__mro__ if name in vars(kind)), None)
     if isinstance(found, types.FunctionType):
         return Bound(reader.function(found), (owner,))
     if isinstance(found, staticmethod):
@@ -117,3 +117,17 @@ def _of_instance(reader: Reader, owner: Instance, name: str) -> object:
     if found is not None and not hasattr(type(found), "__get__"):
         return reader.constant(found, f"{owner.kind.__name__}.{name}")
     reader.unknown(f"the attribute {name} of a {owner.kind.__name__}")
+
+
+def set_attribute(reader: Reader, owner: Instance, name: str, value: object) -> None:
+    """owner.name = value, where nothing but the object's own variables is written."""
+    if _is_data_descriptor(vars(owner.kind).get(name)) or "__setattr__" in vars(owner.kind):
+        reader.unknown(
+            f"a write to {name} of a {owner.kind.__name__}, which runs code of its class"
+        )
+    owner.attributes[name] = value
+
+
+def _is_data_descriptor(found: object) -> bool:
+    """Whether an entry of a class goes before the variables of its objects."""
+    return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")

@@ -66,10 +66,11 @@ def _of_a_record(reader: Reader, test: object) -> bool:
 
 def chosen(reader: Reader, test: object, tree: ast.IfExp, scope: Scope) -> object:
     """body if test else orelse."""
-    from dpcheck.program.reading.expressions import evaluate
+    from dpcheck.program.reading.expressions import check_names, evaluate
 
     if not _released(reader, test) and not _of_a_record(reader, test):
         refuse_branch(reader, test)
+    check_names(reader, tree.body, tree.orelse)
     before = scope.names
     found = []
     for side, answer in ((tree.body, True), (tree.orelse, False)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import itertools
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from dpcheck.program.reading.values import (
     Bound,
     Function,
     Instance,
+    Iterator,
     LibraryCall,
     Method,
     Scope,
@@ -45,6 +47,7 @@ def call(reader: Reader, function: object, args: Args, named: Named) -> object:
         return read_call(reader, made.function, (*made.first, *args), named)
     if isinstance(function, Value):
         reader.unknown(f"a call of {reader.describe(function)}")
+    args = _items_of(reader, function, args)
     known = lowered(function)
     if known is not None:
         return lowered_call(reader, known, args, named)
@@ -58,6 +61,24 @@ def call(reader: Reader, function: object, args: Args, named: Named) -> object:
     if isinstance(function, functools._lru_cache_wrapper):
         return _cached(reader, function.__wrapped__, args, named)
     return library.call(reader, function, args, named)
+
+
+_CONSUMING = frozenset(
+    id(each)
+    for each in (
+        *(sum, list, tuple, set, frozenset, dict, sorted, max, min, any, all, zip, enumerate, map),
+        *(itertools.chain, itertools.product, itertools.combinations, itertools.permutations),
+    )
+)
+
+
+def _items_of(reader: Reader, function: object, args: Args) -> Args:
+    """Iterators as lists, for functions of Python that take their items and nothing else."""
+    from dpcheck.program.reading.expressions import iterated
+
+    if id(function) not in _CONSUMING:
+        return args
+    return tuple(iterated(reader, each) if isinstance(each, Iterator) else each for each in args)
 
 
 def lowered_call(
@@ -113,7 +134,7 @@ def _instance(reader: Reader, kind: type, args: Args, named: Named) -> object:
         return library.call(reader, kind, args, named)
     made = Instance(kind, {})
     first = vars(kind).get("__init__")
-    if dataclasses.is_dataclass(kind):
+    if dataclasses.is_dataclass(kind) and not _is_written(first):
         _fields(reader, kind, made, args, named)
     elif isinstance(first, types.FunctionType):
         read_call(reader, reader.function(first), (made, *args), named)
@@ -122,12 +143,22 @@ def _instance(reader: Reader, kind: type, args: Args, named: Named) -> object:
     return made
 
 
+def _is_written(initialiser: object) -> bool:
+    """Whether somebody wrote this `__init__`; the one that `dataclass` makes is a text of its own."""
+    if not isinstance(initialiser, types.FunctionType):
+        return False
+    code = initialiser.__code__
+    return code.co_filename != "<string>" or code.co_firstlineno > 2
+
+
 def _fields(reader: Reader, kind: type, made: Instance, args: Args, named: Named) -> None:
     """The attributes of a plain dataclass."""
     fields = [each for each in dataclasses.fields(kind) if each.init]
-    if hasattr(kind, "__post_init__") or len(args) > len(fields):
+    places = [each.name for each in fields if not each.kw_only]
+    special = {"__post_init__", "__setattr__"} & vars(kind).keys() and not _is_frozen(kind)
+    if special or "__post_init__" in vars(kind) or len(args) > len(places):
         reader.unknown(f"the dataclass {kind.__name__}")
-    given = dict(zip([each.name for each in fields], args, strict=False)) | named
+    given = dict(zip(places, args, strict=False)) | named
     for each in fields:
         if each.name in given:
             made.attributes[each.name] = given.pop(each.name)
@@ -137,6 +168,10 @@ def _fields(reader: Reader, kind: type, made: Instance, args: Args, named: Named
             reader.unknown(f"the dataclass {kind.__name__} without {each.name}")
     if given:
         reader.refuse("failed", f"{kind.__name__} has no {', '.join(given)}", "mend the code")
+
+
+def _is_frozen(kind: type) -> bool:
+    return bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
 
 
 def read_call(reader: Reader, function: Function, args: Args, named: Named) -> object:

@@ -55,8 +55,8 @@ def constant(reader: Reader, value: object, name: str) -> object:
             "noise",
             "draw from the generator that is handed in, or from np.random.default_rng()",
         )
-    if isinstance(value, Enum):
-        return value.value
+    if isinstance(value, Enum):  # equal to itself alone, unless it is a number or a text as well
+        return value.value if isinstance(value, int | float | str) else value
     if isinstance(value, functools.partial):
         reader.unknown("a functools.partial")
     if _is_users(kind):

@@ -21,6 +21,7 @@ from dpcheck.program.reading.public import released_call
 from dpcheck.program.reading.reader import Reader
 from dpcheck.program.reading.values import (
     Array,
+    Iterator,
     Opaque,
     Scalar,
     Scope,
@@ -53,8 +54,8 @@ def _name(reader: Reader, tree: ast.Name, scope: Scope) -> object:
     place: Scope | None = scope
     while place is not None:
         if tree.id in place.names:
-            return place.names[tree.id]
-        if tree.id in place.local and tree.id not in place.nonlocals and place is scope:
+            return records.read(reader, place.names[tree.id])
+        if tree.id in place.local and tree.id not in place.nonlocals:
             reader.refuse(
                 "failed", f"{tree.id} has no value here, or only on some paths", "set it before"
             )
@@ -100,6 +101,7 @@ def truth(reader: Reader, value: object) -> bool:
             return bool(reader.attempt(lambda: bool(found[0])))
         branches.refuse_branch(reader, value)
     if type(value) in (list, tuple, dict, set, frozenset):
+        check_filled(reader, value)
         return bool(len(value))  # type: ignore[arg-type]
     return bool(reader.attempt(lambda: bool(value)))
 
@@ -110,6 +112,7 @@ def _bool(reader: Reader, tree: ast.BoolOp, scope: Scope) -> object:
     value = evaluate(reader, tree.values[0], scope)
     for later in tree.values[1:]:
         if branches.decides(reader, value):
+            check_names(reader, later)
             other = evaluate(reader, later, scope)
             if not branches.is_truth(reader, value) or not branches.is_truth(reader, other):
                 reader.refuse(
@@ -129,6 +132,11 @@ def _compare(reader: Reader, tree: ast.Compare, scope: Scope) -> object:
     left = evaluate(reader, tree.left, scope)
     found: object = True
     for op, each in zip(tree.ops, tree.comparators, strict=True):
+        if found is not True:
+            if branches.decides(reader, found):
+                check_names(reader, each)
+            elif not truth(reader, found):
+                return found
         right = evaluate(reader, each, scope)
         reader.at(tree, scope)
         one = _compared(reader, op, left, right)
@@ -137,7 +145,7 @@ def _compare(reader: Reader, tree: ast.Compare, scope: Scope) -> object:
         elif branches.decides(reader, found) or branches.decides(reader, one):
             found = binary(reader, "bitwise_and", found, one)
         else:
-            found = one if truth(reader, found) else found
+            found = one
         left = right
     return found
 
@@ -166,6 +174,8 @@ def _identical(reader: Reader, left: object, right: object) -> bool:
 
 
 def _contains(reader: Reader, item: object, container: object) -> object:
+    if isinstance(container, Iterator) and not container.once:
+        container = iterated(reader, container)
     if isinstance(container, Table) and isinstance(item, str):
         return item in container.columns
     if reader.is_public(item) and reader.is_public(container):
@@ -188,8 +198,6 @@ def _call(reader: Reader, tree: ast.Call, scope: Scope) -> object:
     for each in tree.args:
         if isinstance(each, ast.Starred):
             args.extend(iterated(reader, evaluate(reader, each.value, scope)))
-        elif isinstance(each, ast.GeneratorExp):
-            args.append(records.comprehension(reader, each, scope, function))
         else:
             args.append(evaluate(reader, each, scope))
     named: dict[str, object] = {}
@@ -208,14 +216,14 @@ def _call(reader: Reader, tree: ast.Call, scope: Scope) -> object:
 def _attribute(reader: Reader, tree: ast.Attribute, scope: Scope) -> object:
     owner = evaluate(reader, tree.value, scope)
     reader.at(tree, scope)
-    return attributes.get(reader, owner, tree.attr)
+    return records.read(reader, attributes.get(reader, owner, tree.attr))
 
 
 def _subscript(reader: Reader, tree: ast.Subscript, scope: Scope) -> object:
     owner = evaluate(reader, tree.value, scope)
     key = evaluate(reader, tree.slice, scope)
     reader.at(tree, scope)
-    return arrays.get_item(reader, owner, key)
+    return records.read(reader, arrays.get_item(reader, owner, key))
 
 
 def _slice(reader: Reader, tree: ast.Slice, scope: Scope) -> object:
@@ -302,6 +310,13 @@ def _lambda(reader: Reader, tree: ast.Lambda, scope: Scope) -> object:
     return closure(reader, tree, scope, "<lambda>")
 
 
+def check_names(reader: Reader, *trees: ast.AST) -> None:
+    """Refuse `:=` where it writes in another scope, or on one path only."""
+    for tree in trees:
+        if any(isinstance(each, ast.NamedExpr) for each in ast.walk(tree)):
+            reader.unknown("`:=` in a comprehension, or where it may not be reached,")
+
+
 def _walrus(reader: Reader, tree: ast.NamedExpr, scope: Scope) -> object:
     from dpcheck.program.reading.statements import set_name
 
@@ -354,6 +369,14 @@ def _printable(reader: Reader, value: object, depth: int = 0) -> None:
         reader.unknown(f"the text of a {type(value).__name__}")
 
 
+def _generated(reader: Reader, tree: ast.GeneratorExp, scope: Scope) -> object:
+    """A generator expression, whose items are made where they are used."""
+    found = records.comprehension(reader, tree, scope, None)
+    if not isinstance(found, list):
+        return found
+    return Iterator(found, (), statement=reader.statements)
+
+
 def _listed(reader: Reader, tree: ast.ListComp, scope: Scope) -> object:
     return records.comprehension(reader, tree, scope, list)
 
@@ -368,6 +391,21 @@ def _dict_of(reader: Reader, tree: ast.DictComp, scope: Scope) -> object:
 
 def _starred(reader: Reader, tree: ast.Starred, scope: Scope) -> object:
     return reader.unknown("a star here")
+
+
+def check_filled(reader: Reader, value: object) -> None:
+    """Refuse a list that holds one item a record, under a name that was not followed."""
+    if type(value) in (list, tuple) and any(isinstance(each, records.Poison) for each in value):  # type: ignore[attr-defined]
+        reader.unknown("a list that a loop over records filled, under another name,")
+
+
+def _consumed(reader: Reader, value: Iterator) -> list[object]:
+    """The items of an iterator, once."""
+    late = value.statement is not None and value.statement != reader.statements
+    if late or value.changed or (value.once and value.used):
+        reader.unknown("an iterator that is used later, or a second time,")
+    value.used = True
+    return list(value.items)
 
 
 def iterated(reader: Reader, value: object) -> list[object]:
@@ -386,6 +424,8 @@ def iterated(reader: Reader, value: object) -> list[object]:
         if many > MOST_ITEMS:
             reader.unknown(f"a loop over {many} numbers")
         return [arrays.get_item(reader, value, i) for i in range(many)]
+    if isinstance(value, Iterator):
+        return _consumed(reader, value)
     if isinstance(value, Table):
         return list(value.columns)
     if isinstance(value, Series):
@@ -408,6 +448,7 @@ def iterated(reader: Reader, value: object) -> list[object]:
         assert isinstance(value, list | tuple | range | str)
         if len(value) > MOST_ITEMS:
             reader.unknown("a loop of so many rounds")
+        check_filled(reader, value)
         return list(value)
     return reader.unknown(f"a loop over a {type(value).__name__}")
 
@@ -434,6 +475,6 @@ EXPRESSIONS: dict[type[ast.expr], Callable[..., object]] = {
     ast.ListComp: _listed,
     ast.SetComp: _set_of,
     ast.DictComp: _dict_of,
-    ast.GeneratorExp: _listed,
+    ast.GeneratorExp: _generated,
     ast.Starred: _starred,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,21 +26,47 @@ def public_call(
     words = {key: _argument(reader, reader.plain(each)) for key, each in named.items()}
     if words.get("out") is not None:
         reader.unknown("out= of this function")
+    handed = (*args, *named.values())
+    given = (*plain, *words.values())
+    arrays = [each for each in parts(given) if isinstance(each, np.ndarray)]
+    for each in arrays:
+        each.setflags(write=False)
     result = reader.attempt(lambda: function(*plain, **words))
     if (
         type(result) in (zip, enumerate, reversed, itertools.product, itertools.combinations)
         or type(result).__module__ == "itertools"
     ):
         result = list(result)  # type: ignore[call-overload]
+    _check_parts(reader, result, given)
     found = reader.wrap(result)
-    if isinstance(result, np.ndarray) and isinstance(found, Array):
-        for each, given in zip(args, plain, strict=True):
-            if isinstance(given, np.ndarray) and np.may_share_memory(result, given):
-                reason = "it may share its memory with another array"
-                found.storage.locked = reason
-                if isinstance(each, Array) and each.storage.locked is None:
-                    each.storage.locked = reason
+    if any(
+        isinstance(each, np.ndarray) and any(np.may_share_memory(each, one) for one in arrays)
+        for each in parts(result)
+    ):
+        reason = "it may share its memory with another array"
+        for value in (*parts(found), *parts(handed)):
+            if isinstance(value, Array) and value.storage.locked is None:
+                value.storage.locked = reason
     return found
+
+
+def parts(value: object) -> Iterator[object]:
+    """A value, and what its containers hold."""
+    yield value
+    if type(value) in (list, tuple, set, frozenset):
+        for each in value:  # type: ignore[attr-defined]
+            yield from parts(each)
+    elif type(value) is dict:
+        for key, each in value.items():
+            yield from parts(key)
+            yield from parts(each)
+
+
+def _check_parts(reader: Reader, result: object, given: tuple[object, ...]) -> None:
+    """A result must hold no list, dict or set of an argument: only a copy was handed in."""
+    own = {id(each) for each in parts(given) if type(each) in (list, dict, set)}
+    if any(id(each) in own for each in parts(result)):
+        reader.unknown("a function whose result holds a list or dict that was handed in")
 
 
 _ARGUMENTS = (

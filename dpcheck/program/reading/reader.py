@@ -40,6 +40,7 @@ class Reader:
         self.public = public  # names of large constants that were declared public
         self.depth = 0
         self.steps = 0
+        self.statements = 0
         self.guarded = 0  # inside a branch that a released value decides, or a loop over records
         self.foreign: dict[int, object] = {}  # containers that outlive the call
         self.constants: dict[str, None] = {}  # large constants that were used
@@ -105,7 +106,10 @@ class Reader:
         if isinstance(value, tuple) and type(value) is not tuple and hasattr(value, "_fields"):
             return tuple(self.wrap(each) for each in value)
         if isinstance(value, tuple | list) and type(value) in (tuple, list):
-            return type(value)(self.wrap(each) for each in value)
+            held = [self.wrap(each) for each in value]
+            if all(one is other for one, other in zip(held, value, strict=True)):
+                return value  # a list is still the list that others know
+            return type(value)(held)
         return value
 
     def node(self, value: object) -> Node:
@@ -236,7 +240,12 @@ class Reader:
                     continue
             names = {name: self.constant(value, name) for name, value in cells.items()}
             scope = Scope(
-                names, None, real.__globals__, frozenset(names), real.__code__.co_filename
+                names,
+                None,
+                real.__globals__,
+                frozenset(names),
+                real.__code__.co_filename,
+                outlives=True,
             )
         defaults = tuple(self.constant(each, "a default") for each in real.__defaults__ or ())
         keywords = {

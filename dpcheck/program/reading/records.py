@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,12 +22,15 @@ from dpcheck.program.facts.rowsets import RowSet
 from dpcheck.program.graph import Node
 from dpcheck.program.reading.values import (
     Array,
+    Iterator,
     Scalar,
     Scope,
     Series,
     Storage,
     Table,
     Value,
+    contents,
+    same_contents,
 )
 from dpcheck.program.rules.common import UNBOUNDED, plain
 
@@ -57,7 +61,8 @@ class Sum:
     sign: float
     value: object
     tests: tuple[tuple[Node, bool], ...]
-    place: object = None  # of the entry, for arrays and dicts
+    place: object = None  # of the entry, for arrays
+    owner: Array | None = None  # the array with that entry
 
 
 @dataclass(slots=True)
@@ -71,6 +76,8 @@ class Loop:
     tests: list[tuple[Node, bool]] = field(default_factory=list)
     sums: list[Sum] = field(default_factory=list)
     lists: dict[int, list[object]] = field(default_factory=dict)  # values appended, by list
+    scope: Scope | None = None  # whose names add up; None where nothing may
+    reads: Counter[int] = field(default_factory=Counter)  # of lists
 
 
 def column_of(reader: Reader, value: object) -> Node | None:
@@ -152,7 +159,8 @@ def loop(
     before = dict(scope.names)
     for name in stored - carried:
         scope.names.pop(name, None)
-    now = Loop(column.fact.rows, column, frozenset(carried))
+    now = Loop(column.fact.rows, column, frozenset(carried), scope=scope)
+    growing = _growing(reader, body, carried, scope)
     reader.mapped.append(now)
     reader.guarded += 1
     releases, draws = len(reader.graph.releases), reader.graph._next_draw
@@ -169,6 +177,8 @@ def loop(
     finally:
         reader.guarded -= 1
         reader.mapped.pop()
+        for storage in growing:
+            storage.growing = False
     if (len(reader.graph.releases), reader.graph._next_draw) != (releases, draws):
         reader.refuse(
             "private-length",
@@ -181,6 +191,34 @@ def loop(
         if name in before:
             scope.names[name] = before[name]
     _finish(reader, now, scope, before)
+
+
+def _growing(
+    reader: Reader, body: list[ast.stmt], carried: set[str], scope: Scope
+) -> list[Storage]:
+    """The arrays that the loop adds to, which nobody reads meanwhile."""
+    del reader
+    names = set(carried)
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
+                names |= {n.id for n in ast.walk(node.target.value) if isinstance(n, ast.Name)}
+    found = []
+    for name in names:
+        value = scope.names.get(name)
+        if isinstance(value, Array) and not value.storage.growing:
+            value.storage.growing = True
+            found.append(value.storage)
+    return found
+
+
+def read(reader: Reader, value: object) -> object:
+    """A list that is used inside a loop over records is noted."""
+    if reader.mapped and type(value) is list:
+        now = reader.mapped[-1]
+        assert isinstance(now, Loop)
+        now.reads[id(value)] += 1
+    return value
 
 
 def _names(reader: Reader, target: ast.expr, body: list[ast.stmt]) -> tuple[set[str], set[str]]:
@@ -223,13 +261,15 @@ def accumulates(
     reader: Reader, tree: ast.AugAssign, old: object, new: object, scope: Scope
 ) -> bool:
     """total += value of a record, inside a loop over records."""
-    del old, scope
     if not reader.mapped or not isinstance(tree.target, ast.Name):
         return False
     now = reader.mapped[-1]
     assert isinstance(now, Loop)
-    if tree.target.id not in now.carried:
+    if now.scope is not scope or tree.target.id not in now.carried:
         return False
+    numbers = isinstance(old, Scalar | Array) and _root(old).dtype.kind != "b"
+    if not numbers and type(old) not in (int, float) and not isinstance(old, np.number):
+        reader.unknown(f"adding up in a {type(old).__name__.lower()} for every record")
     if not isinstance(tree.op, ast.Add | ast.Sub):
         reader.refuse(
             "mixed-records",
@@ -241,19 +281,25 @@ def accumulates(
     return True
 
 
+def _root(value: Scalar | Array) -> Node:
+    return value.node if isinstance(value, Scalar) else value.storage.node
+
+
 def adds_to_entry(
-    reader: Reader, tree: ast.AugAssign, owner: object, key: object, new: object
+    reader: Reader, tree: ast.AugAssign, owner: object, key: object, new: object, scope: Scope
 ) -> bool:
     """counts[place] += value, inside a loop over records."""
     if not reader.mapped or not isinstance(tree.target, ast.Subscript):
         return False
     if not isinstance(tree.target.value, ast.Name) or not isinstance(tree.op, ast.Add):
         return False
-    if not isinstance(owner, Array) or isinstance(owner.node(reader.graph).fact, Rows):
+    if not isinstance(owner, Array) or isinstance(owner.storage.node.fact, Rows):
         return False
     now = reader.mapped[-1]
     assert isinstance(now, Loop)
-    now.sums.append(Sum(tree.target.value.id, 1.0, new, tuple(now.tests), key))
+    if now.scope is not scope or not owner.storage.growing:
+        return False
+    now.sums.append(Sum(tree.target.value.id, 1.0, new, tuple(now.tests), key, owner))
     return True
 
 
@@ -263,6 +309,8 @@ def appended(reader: Reader, owner: list[object], value: object) -> bool:
         return False
     now = reader.mapped[-1]
     assert isinstance(now, Loop)
+    if now.scope is None:
+        reader.unknown("a list that is filled in a comprehension over records")
     if owner or id(owner) in now.lists or now.tests or id(owner) in reader.foreign:
         reader.refuse(
             "private-length",
@@ -303,20 +351,22 @@ def _column(reader: Reader, now: Loop, value: object, tests: tuple[tuple[Node, b
 def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) -> None:
     """Sums over the records, added to what was there before."""
     from dpcheck.program.lowering.reductions import summed
-    from dpcheck.program.reading.operators import binary
-    from dpcheck.program.rules.reductions import sum_dtype
+    from dpcheck.program.reading.arrays import in_place
 
     for each in now.sums:
         column = _column(reader, now, each.value, each.tests)
         if each.place is not None:
-            _into_entries(reader, now, each, column, scope)
+            _into_entries(reader, now, each, column)
             continue
         if each.name not in before:
             reader.refuse("failed", f"{each.name} has no value before the loop", "set it before")
-        total = reader.array(summed(reader, column, (0,), sum_dtype(column)))
-        name = "add" if each.sign > 0 else "subtract"
-        scope.names[each.name] = binary(reader, name, scope.names[each.name], total)
+        old, name = scope.names[each.name], "add" if each.sign > 0 else "subtract"
+        kind = _adding_type(reader, name, old, column)
+        total = reader.array(summed(reader, column, (0,), kind))
+        scope.names[each.name] = in_place(reader, name, old, total)
     for owner, value in now.lists.values():
+        if now.reads[id(owner)] > 1:
+            reader.unknown("a list that is read in the loop over records that fills it")
         column = _column(reader, now, value, ())
         made = Array(Storage(column, "it is a list of values of records"), form=list)
         assert isinstance(owner, list)
@@ -329,19 +379,30 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
             place = place.outer
 
 
+def _adding_type(reader: Reader, name: str, old: object, column: Node) -> np.dtype[np.generic]:
+    """The type of old += value: small whole numbers wrap around, those of Python do not."""
+    from dpcheck.program.reading.operators import binary
+    from dpcheck.program.rules.reductions import sum_dtype
+
+    wide = sum_dtype(column)
+    if column.dtype.kind not in "iu" or column.dtype == wide:
+        return wide
+    zero = reader.graph.constant(np.zeros((), dtype=column.dtype)[()])
+    return reader.node(binary(reader, name, old, reader.array(zero))).dtype
+
+
 @dataclass(slots=True, eq=False)
 class Poison(Value):
     """In a list whose items are the records': it is known by its name alone."""
 
 
-def _into_entries(reader: Reader, now: Loop, each: Sum, column: Node, scope: Scope) -> None:
+def _into_entries(reader: Reader, now: Loop, each: Sum, column: Node) -> None:
     """counts[bin of a record] += value: one bin a record."""
     from dpcheck.program.lowering.counting import binned
-    from dpcheck.program.reading.operators import binary
+    from dpcheck.program.reading.arrays import in_place
 
-    owner = scope.names.get(each.name)
-    if not isinstance(owner, Array):
-        reader.unknown("entries of this in a loop over records")
+    owner = each.owner
+    assert owner is not None
     target = owner.node(reader.graph)
     bins = plain(target.shape)
     key = reader.node(each.place)
@@ -365,7 +426,7 @@ def _into_entries(reader: Reader, now: Loop, each: Sum, column: Node, scope: Sco
         counts = (
             binned(reader, places, bins[0]) if _is_one(column) else reader.unknown("whole numbers")
         )
-    scope.names[each.name] = binary(reader, "add", owner, reader.array(counts))
+    in_place(reader, "add", owner, reader.array(counts))
 
 
 def _is_one(column: Node) -> bool:
@@ -380,7 +441,9 @@ def comprehension(
     reader: Reader, tree: ast.ListComp | ast.GeneratorExp, scope: Scope, function: object
 ) -> object:
     """[f(v) for v in values]: a list, or a column where the values are records."""
-    from dpcheck.program.reading.expressions import evaluate
+    from dpcheck.program.reading.expressions import check_names, evaluate
+
+    check_names(reader, tree)
 
     first = tree.generators[0]
     over = evaluate(reader, first.iter, scope)
@@ -424,7 +487,9 @@ def plain_comprehension(
     reader: Reader, tree: ast.ListComp | ast.GeneratorExp | ast.SetComp, scope: Scope
 ) -> list[object]:
     """The items of a comprehension over something public."""
-    from dpcheck.program.reading.expressions import evaluate
+    from dpcheck.program.reading.expressions import check_names, evaluate
+
+    check_names(reader, tree)
 
     return _plain(reader, tree, scope, evaluate(reader, tree.generators[0].iter, scope))
 
@@ -448,7 +513,9 @@ def _plain(
 
 def dict_comprehension(reader: Reader, tree: ast.DictComp, scope: Scope) -> dict[object, object]:
     """{key: value for ...}."""
-    from dpcheck.program.reading.expressions import evaluate, hashable
+    from dpcheck.program.reading.expressions import check_names, evaluate, hashable
+
+    check_names(reader, tree)
 
     found: dict[object, object] = {}
 
@@ -470,6 +537,18 @@ def _targets(tree: ast.AST) -> frozenset[str]:
     )
 
 
+def rounds(reader: Reader, over: object) -> Iterable[object]:
+    """The items of a loop, none of which is written while it runs: Python would see that."""
+    from dpcheck.program.reading.expressions import iterated
+
+    sources = over.sources if isinstance(over, Iterator) else (over,)
+    watched = [(each, contents(each)) for each in sources]
+    for item in iterated(reader, over):
+        yield item
+        if any(not same_contents(contents(each), before) for each, before in watched):
+            reader.unknown("a loop over something that is changed meanwhile")
+
+
 def _rounds(
     reader: Reader,
     generators: list[ast.comprehension],
@@ -478,11 +557,11 @@ def _rounds(
     item: Callable[[Scope], object],
 ) -> None:
     from dpcheck.program.reading import branches
-    from dpcheck.program.reading.expressions import evaluate, iterated, truth
+    from dpcheck.program.reading.expressions import evaluate, truth
     from dpcheck.program.reading.statements import bind
 
     first, *rest = generators
-    for each in iterated(reader, over):
+    for each in rounds(reader, over):
         bind(reader, first.target, each, inner)
         for test in first.ifs:
             found = evaluate(reader, test, inner)

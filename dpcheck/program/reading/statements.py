@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from dpcheck.program.reading import arrays, branches, records
+from dpcheck.program.reading import arrays, attributes, branches, records
 from dpcheck.program.reading.expressions import evaluate, iterated, truth
 from dpcheck.program.reading.operators import BINARY, binary
 from dpcheck.program.reading.reader import Reader
@@ -36,6 +36,7 @@ def block(reader: Reader, body: Iterable[ast.stmt], scope: Scope) -> None:
     statements = list(body)
     for number, each in enumerate(statements):
         reader.at(each, scope)
+        reader.statements += 1
         if isinstance(each, ast.If):
             if branches.conditional(reader, each, scope, statements[number + 1 :]):
                 return
@@ -121,6 +122,12 @@ def set_name(reader: Reader, name: str, value: object, scope: Scope) -> None:
         place = scope.outer
         while place is not None and name not in place.local:
             place = place.outer
+        if place is not None and place.outlives:
+            reader.refuse(
+                "outlives",
+                f"{name} outlives the call and is changed by it",
+                "use a variable of the function, and return it",
+            )
         if place is None or reader.guarded:
             reader.unknown(f"a write to {name} outside of the function")
         place.names[name] = value
@@ -146,7 +153,7 @@ def bind(reader: Reader, target: ast.expr, value: object, scope: Scope) -> None:
                 f"the attribute {target.attr} of something that outlives the call is written",
                 "return the value instead",
             )
-        owner.attributes[target.attr] = value
+        attributes.set_attribute(reader, owner, target.attr, value)
     else:
         reader.unknown(f"an assignment to {ast.unparse(target)}")
 
@@ -184,7 +191,7 @@ def _augmented(reader: Reader, tree: ast.AugAssign, scope: Scope) -> None:
         key = evaluate(reader, tree.target.slice, scope)
         if reader.mapped:
             new = evaluate(reader, tree.value, scope)
-            if records.adds_to_entry(reader, tree, owner, key, new):
+            if records.adds_to_entry(reader, tree, owner, key, new, scope):
                 return
         old = arrays.get_item(reader, owner, key)
         new = evaluate(reader, tree.value, scope)
@@ -213,7 +220,7 @@ def _for(reader: Reader, tree: ast.For, scope: Scope) -> None:
         return
     if branches.repeated(reader, tree, over, scope):
         return
-    for each in iterated(reader, over):
+    for each in records.rounds(reader, over):
         bind(reader, tree.target, each, scope)
         try:
             block(reader, tree.body, scope)

@@ -35,6 +35,9 @@ class Storage:
 
     node: Node
     locked: str | None = None
+    growing: bool = (
+        False  # in a loop over records that adds to it: what it holds in between nobody knows
+    )
 
 
 Step = tuple[str, Mapping[str, object]]
@@ -50,6 +53,12 @@ class Array(Value):
 
     def node(self, graph: Graph) -> Node:
         """What it holds now."""
+        if self.storage.growing:
+            graph.refuse(
+                "private-control",
+                "an array is read in the loop over records that adds to it",
+                "use it after the loop",
+            )
         found = self.storage.node
         for name, params in self.steps:
             found = graph.add(name, found, **params)
@@ -87,6 +96,7 @@ class Scope:
     local: frozenset[str]
     path: str
     nonlocals: frozenset[str] = frozenset()
+    outlives: bool = False  # variables of a function that has returned
 
 
 @dataclass(slots=True, eq=False)
@@ -100,6 +110,51 @@ class Function(Value):
     path: str
     defaults: tuple[object, ...] = ()
     keyword_defaults: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Iterator(Value):
+    """What zip(), map(), a generator expression or dict.items() gives: its items, read ahead of time.
+
+    Python makes them when they are asked for, so that `sources` must still be what they were, and where
+    code runs for each item (`statement`) the statement must be the same. `once` if it is empty afterwards.
+    """
+
+    items: list[object]
+    sources: tuple[object, ...]
+    once: bool = True
+    statement: int | None = None
+    used: bool = False
+    before: list[object] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.before = [contents(each) for each in self.sources]
+
+    @property
+    def changed(self) -> bool:
+        """Whether a source was written since."""
+        return any(
+            not same_contents(contents(each), before)
+            for each, before in zip(self.sources, self.before, strict=True)
+        )
+
+
+def contents(source: object) -> object:
+    """What a container or an array holds now, to compare it with later."""
+    if isinstance(source, Array):
+        return source.storage.node
+    if type(source) is dict:
+        return [*source, *source.values()]
+    return list(source) if type(source) is list else None
+
+
+def same_contents(now: object, before: object) -> bool:
+    """Whether nothing was written in between."""
+    if isinstance(now, list) and isinstance(before, list):
+        return len(now) == len(before) and all(
+            one is other for one, other in zip(now, before, strict=True)
+        )
+    return now is before
 
 
 @dataclass(slots=True, eq=False)

@@ -125,11 +125,17 @@ def release(graph: Graph, private: Node, noise: Node, sign: float, flip: bool) -
         assert isinstance(wide.fact, Aggregate)
         fact = wide.fact
     _check_bounded(graph, fact, drawn)
+    kind = result_dtype(graph, np.add, (private, noise))
+    if kind.kind == "f" and kind.itemsize < 4:
+        graph.refuse(
+            "unknown-noise",
+            "noise is added in half precision, which rounds most of it away",
+            "turn the private value into float64 first: .astype(float)",
+        )
     graph.use(drawn.ids, "a release")
     made = releases.of(graph.adjacency, fact, drawn, graph.line, dims)
     graph.release(made)
     base = Box(-fact.box.hi, -fact.box.lo) if flip else fact.box
-    kind = result_dtype(graph, np.add, (private, noise))
     return released(dims, kind, add(base, drawn.box), release=made)
 
 

@@ -143,7 +143,7 @@ def affine(draw: Node, factor: object, shift: object) -> Made | None:
         return None
     if (times < 0).any() and fact.family not in SYMMETRIC:
         return None
-    discrete = fact.family in (*DISCRETE, releases.GEOMETRIC)
+    discrete = fact.family in (*DISCRETE, releases.GEOMETRIC, UNIFORM_INTEGERS)
     if discrete and not (np.abs(times) == 1).all():
         return None
     whole = discrete and bool((plus == np.rint(plus)).all()) and draw.dtype.kind == "i"

@@ -394,7 +394,7 @@ def _as_compared(a: Node, b: Node) -> bool | int | float | None:
         with np.errstate(over="ignore"):
             value = np.asarray(value).astype(kind).item()
     whole = a.dtype.kind in "iu" or isinstance(value, int)
-    return None if whole and abs(value) > 2**53 else value
+    return None if whole and abs(value) >= 2**53 else value
 
 
 _EQUALITY = {"equal": "not_equal", "not_equal": "equal"}

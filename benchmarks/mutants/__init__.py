@@ -1,0 +1,1 @@
+"""Mutants of the prover's facts and rules, and the tests that kill them."""
