@@ -21,7 +21,7 @@ from dpcheck.accounting.accountants.selected_below import selected_deltas, selec
 from dpcheck.accounting.accountants.variation import VariationAccountant
 from dpcheck.accounting.assumptions import ARITHMETIC, PLAIN_ARITHMETIC
 from dpcheck.accounting.compose import Profile
-from dpcheck.accounting.losses import BoundedLoss, LossBounds, SelectedLoss, WithoutReplacementLoss
+from dpcheck.accounting.losses import LossBounds
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import ProofsContradict, UnknownName
@@ -179,9 +179,8 @@ def _settles(accountant: Accountant, side: OneSide, gap: float, value: float) ->
         return True  # its terms are those of the Renyi bound, each from the whole curve of one run
     if accountant.method is not AccountingMethod.DISTRIBUTION:
         return False
-    # The Renyi bound of a batch of fixed size pays a factor of 4 that its distribution does not.
-    fixed = all(isinstance(loss, WithoutReplacementLoss) for loss, _ in side.parts)
-    return fixed or gap <= CLOSE * value + CLOSE_ABSOLUTE
+    loose = all(loss.loose_renyi for loss, _ in side.parts)
+    return loose or gap <= CLOSE * value + CLOSE_ABSOLUTE
 
 
 def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant]:
@@ -189,12 +188,12 @@ def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant
 
     Beside a selection the distribution knows the lower side only, and need not know it well.
     """
-    if any(isinstance(loss, SelectedLoss) for loss, _ in side.parts):
+    if any(loss.selection and loss.selection.binomial for loss, _ in side.parts):
         chosen = [ONE_RUN if a.method is ONE_RUN.method else a for a in chosen]
-    exact = any(
-        isinstance(loss, BoundedLoss) or loss.two_losses() is not None for loss, _ in side.parts
-    )
-    if exact or sum(times for _, times in side.parts) <= QUICK:
+    if (
+        any(loss.by_largest_alone() for loss, _ in side.parts)
+        or sum(times for _, times in side.parts) <= QUICK
+    ):
         return chosen
     return sorted(chosen, key=lambda a: a.method is AccountingMethod.OPTIMAL_COMPOSITION)
 

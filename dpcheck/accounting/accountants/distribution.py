@@ -9,10 +9,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.many import dominated
-from dpcheck.accounting.losses import Loss, Parts
+from dpcheck.accounting.losses import GaussianLoss, Loss, Parts, reverse_parts
 from dpcheck.accounting.pld.distribution import (
     ComposedLoss,
     finer_worse_epsilon,
@@ -236,7 +235,7 @@ def _worse_direction(
 
 def _ways(parts: Parts) -> Iterable[Parts]:
     """The composition in both directions; one where they are the same."""
-    back = losses.reverse_parts(parts)
+    back = reverse_parts(parts)
     return (parts,) if back == parts else (parts, back)
 
 
@@ -250,8 +249,9 @@ def without_negligible(parts: Parts) -> tuple[Parts, float]:
     negligible = 0.0
     for loss, times in dominated(parts):
         largest = times * loss.largest()[1]
-        if isinstance(loss, losses.GaussianLoss) and math.sqrt(times) * loss.mu < NEGLIGIBLE:
-            kept.append((losses.GaussianLoss(NEGLIGIBLE), 1))
+        shift = loss.normal_shift
+        if shift is not None and math.sqrt(times) * shift < NEGLIGIBLE:
+            kept.append((GaussianLoss(NEGLIGIBLE), 1))
         elif largest > NEGLIGIBLE:
             kept.append((loss, times))
         elif largest > 0:
@@ -263,8 +263,8 @@ def without_negligible(parts: Parts) -> tuple[Parts, float]:
 def _without_choices(parts: Parts) -> Iterable[tuple[Loss, int]]:
     """Every option of a choice that has no pair of its own at once: costs more, but is one composition."""
     for loss, times in parts:
-        if isinstance(loss, losses.WorstLoss) and not loss.on_lattice(Side.UPPER):
-            for option in loss.options:
+        if not loss.on_lattice(Side.UPPER) and (options := loss.choices()):
+            for option in options:
                 yield from ((inner, count * times) for inner, count in _without_choices(option))
         else:
             yield loss, times
@@ -272,7 +272,7 @@ def _without_choices(parts: Parts) -> Iterable[tuple[Loss, int]]:
 
 def _with_lower_lattice(parts: Parts) -> Parts:
     """The parts a lower lattice exists for; none where the closed form is exact already."""
-    if all(isinstance(loss, losses.GaussianLoss) for loss, _ in parts):
+    if all(loss.normal_shift is not None for loss, _ in parts):
         return ()
     # Negligible parts are dropped, raised Gaussians are not among the parts.
     kept = set(without_negligible(parts)[0])

@@ -14,7 +14,7 @@ from flint import arb
 
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.many import dominated, is_many, shown
-from dpcheck.accounting.losses import GaussianLoss, Parts
+from dpcheck.accounting.losses import Parts
 from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.enclose import enclose, enclose_norm
 from dpcheck.numerics.normal import normal_tail
@@ -235,12 +235,13 @@ def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float
 
 def gaussian_mu(parts: Parts) -> tuple[float, float] | None:
     """(lower, upper) around sqrt(sum mu^2) if every part is Gaussian, else None."""
-    gaussians = _gaussians(parts)
-    if len(gaussians) < len(parts):
+    found = [(loss.normal_shift, times) for loss, times in parts]
+    shifts = [(mu, times) for mu, times in found if mu is not None]
+    if len(shifts) < len(parts):
         return None
     if len(parts) == 1 and parts[0][1] == 1:
-        return gaussians[0][0].mu, gaussians[0][0].mu
-    return enclose_norm((loss.mu, times) for loss, times in gaussians)
+        return shifts[0][0], shifts[0][0]
+    return enclose_norm(shifts)
 
 
 class GaussianAccountant(Accountant):
@@ -253,7 +254,7 @@ class GaussianAccountant(Accountant):
 
     def supports(self, parts: Parts) -> bool:
         """Whether every part is Gaussian."""
-        return all(isinstance(loss, GaussianLoss) or is_many(loss, times) for loss, times in parts)
+        return all(loss.normal_shift is not None or is_many(loss, times) for loss, times in parts)
 
     def epsilon(self, parts: Parts, delta: float) -> float:
         """The exact epsilon, rounded up."""
@@ -278,7 +279,3 @@ class GaussianAccountant(Accountant):
         mu = gaussian_mu(known)
         found = gdp_delta(mu[0], epsilon)[0] if mu else 0.0
         return max(0.0, math.nextafter(found - hidden, -math.inf)) if hidden else found
-
-
-def _gaussians(parts: Parts) -> tuple[tuple[GaussianLoss, int], ...]:
-    return tuple((loss, times) for loss, times in parts if isinstance(loss, GaussianLoss))

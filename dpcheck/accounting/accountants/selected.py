@@ -35,7 +35,8 @@ from dpcheck.accounting.accountants.gaussian import (
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiOptimal
-from dpcheck.accounting.losses import LaplaceLoss, Parts, SelectedLoss
+from dpcheck.accounting.accountants.selected_runs import laplace_ratio
+from dpcheck.accounting.losses import Parts, SelectedLoss
 from dpcheck.accounting.pairs.pair import composed_variation
 from dpcheck.accounting.renyi.closed_forms import concentration
 from dpcheck.accounting.renyi.conversion import linear_majorant, majorant_epsilon
@@ -64,26 +65,33 @@ class SelectionAccountant(Accountant):
 
     def supports(self, parts: Parts) -> bool:
         """Whether there is one selection and nothing else."""
-        return len(parts) == 1 and parts[0][1] == 1 and isinstance(parts[0][0], SelectedLoss)
+        return _only(parts) is not None
 
     def epsilon(self, parts: Parts, delta: float) -> float:
         """The cost of selecting and of one run at a smaller delta."""
-        loss = parts[0][0]
-        if delta <= 0 or not isinstance(loss, SelectedLoss):
+        loss = _only(parts)
+        if delta <= 0 or loss is None:
             return math.inf
         one, cost = _one_and_cost(loss, delta / _runs(loss) / _ROUND_UP)
         return (one + cost) * _ROUND_UP
 
     def delta(self, parts: Parts, epsilon: float) -> float:
         """The runs' deltas at what the cost of selecting leaves."""
-        loss = parts[0][0]
-        assert isinstance(loss, SelectedLoss)
+        loss = _only(parts)
+        if loss is None:
+            return 1.0
         left = epsilon - _one_and_cost(loss, _AROUND)[1] * _ROUND_UP
         left = math.nextafter(left, -math.inf)
         runs = _runs(loss)
         if left <= 0 or math.isinf(runs):
             return 1.0
         return min(1.0, runs * _delta(loss.inner, left) * _ROUND_UP)
+
+
+def _only(parts: Parts) -> SelectedLoss | None:
+    """The one selection that is all there is; None where there is more, or something else."""
+    chosen = parts[0][0].selection if len(parts) == 1 == parts[0][1] else None
+    return chosen.binomial if chosen else None
 
 
 def _runs(loss: SelectedLoss) -> float:
@@ -143,7 +151,7 @@ def _one_run(
         one = gdp_epsilon_on(shift, delta, Side.UPPER)
         start = _balanced(shift, odds) if odds > 0 and shift > 0 and one < math.inf else 0.0
         return one, start, lambda e: math.log1p(odds * gdp_delta(shift, e)[1])
-    if (ratio := _laplace_ratio(parts)) is not None:
+    if (ratio := laplace_ratio(parts)) is not None:
         # The formula for delta solved for epsilon: a logarithm of 8 units, a sum; 1e-14 is 90.
         one = max(ratio + 2 * math.log1p(-min(delta, 0.5)), 0.0) + 1e-14 * (ratio + 2)
         return one, 0.0, lambda e: math.log1p(odds * _closed(parts, e))
@@ -298,16 +306,10 @@ def _formula(parts: Parts, epsilons: Array) -> Array | None:
     """delta of what has a closed form, rounded up."""
     if mu := gaussian_mu(parts):
         return gdp_deltas(mu[1], epsilons)
-    if (ratio := _laplace_ratio(parts)) is not None:
+    if (ratio := laplace_ratio(parts)) is not None:
         # 1 - e^{(eps - r)/2} up to the largest loss r: see `pld.mixtures.LaplacePair`.
         return np.asarray(-np.expm1(np.minimum(epsilons - ratio, 0.0) / 2) * _ROUND_UP)
     return None
-
-
-def _laplace_ratio(parts: Parts) -> float | None:
-    """The largest loss of one Laplace mechanism; None for anything else."""
-    loss, times = parts[0]
-    return loss.ratio if len(parts) == times == 1 and isinstance(loss, LaplaceLoss) else None
 
 
 def _closed(parts: Parts, epsilon: float) -> float:

@@ -29,17 +29,14 @@ import numpy as np
 from dpcheck.accounting.accountants.selected_runs import (
     NONE_BETTER,
     SLIP,
-    STEEPEST,
     Better,
-    Number,
     Run,
     Search,
     known_run,
 )
-from dpcheck.accounting.losses import PoissonSelectedLoss, SelectedLoss
-from dpcheck.accounting.renyi.divergence import log_expected_runs
+from dpcheck.accounting.pairs.combined.selected import STEEPEST, Number, SelectingLoss
 from dpcheck.core.errors import CannotCertify
-from dpcheck.numerics.rounding import UNIT, Array
+from dpcheck.numerics.rounding import Array
 
 # At delta 0 what is proved at this one holds too.
 LEAST_DELTA = 1e-12
@@ -53,13 +50,13 @@ LEAST_NEEDED, SEARCHES, SETTLED = -700.0, 8, 0.05
 WIDER, TRIES = 1.5, 3
 
 
-def selected_epsilon(loss: SelectedLoss | PoissonSelectedLoss, delta: float) -> float:
+def selected_epsilon(loss: SelectingLoss, delta: float) -> float:
     """An epsilon that selecting among these runs is proved to reach; 0 where none is.
 
     `loss.inner` are pairs that the runs contain.
     """
     delta = delta or LEAST_DELTA
-    number = number_of_runs(loss)
+    number = loss.number()
     if number is None:
         return 0.0
     try:
@@ -78,9 +75,7 @@ def selected_epsilon(loss: SelectedLoss | PoissonSelectedLoss, delta: float) -> 
     return max(first, one[0] if one else 0.0)
 
 
-def selected_deltas(
-    loss: SelectedLoss | PoissonSelectedLoss, epsilons: Array, most: Array
-) -> Array:
+def selected_deltas(loss: SelectingLoss, epsilons: Array, most: Array) -> Array:
     """Deltas that selecting is proved to need at each epsilon, searched for below `most`; 0 where none is.
 
     Where `selected_epsilon` proves more than epsilon at some delta, that delta is needed at epsilon.
@@ -97,7 +92,7 @@ def selected_deltas(
 
 
 def _try_around(
-    loss: SelectedLoss | PoissonSelectedLoss, epsilon: float, most: float, tried: dict[float, float]
+    loss: SelectingLoss, epsilon: float, most: float, tried: dict[float, float]
 ) -> None:
     """Ask for epsilons at deltas of at most e^most until two that are close have `epsilon` between them."""
     down = 1.0
@@ -125,28 +120,6 @@ def _in_turn(run: Run) -> Iterator[Better]:
         yield last
     yield from (last.share(part) for part in PARTS)
     yield NONE_BETTER
-
-
-def number_of_runs(loss: SelectedLoss | PoissonSelectedLoss) -> Number | None:
-    """None where there are more runs than floats tell."""
-    if isinstance(loss, PoissonSelectedLoss):
-        mean = loss.mean
-        if mean > 1e15:
-            return None
-        log_mean = math.log(mean) - 8 * UNIT * abs(math.log(mean))
-        any_ = -math.expm1(-mean) * (1 - 8 * UNIT)
-        return Number(any_, log_mean, lambda x: mean * x, lambda _: mean, lambda fall: fall / mean)
-    power, odds = 1 + loss.shape, (1 - loss.stop) / loss.stop
-    log_mean = log_expected_runs(loss.shape, loss.stop)  # rounded up, from 320 bits
-    if not log_mean < STEEPEST or not odds < 1e300:
-        return None
-    return Number(
-        1.0,
-        log_mean * (1 - 8 * UNIT),
-        lambda x: power * math.log1p(odds * x),
-        lambda x: power * odds / (1 + odds * x),
-        lambda fall: math.expm1(min(fall / power, STEEPEST)) / odds,
-    )
 
 
 def _reached(run: Run, better: Better, delta: float) -> float:

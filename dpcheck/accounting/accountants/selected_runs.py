@@ -17,7 +17,8 @@ from flint import arb
 
 from dpcheck.accounting.accountants.distribution import lower_composition
 from dpcheck.accounting.accountants.gaussian import gaussian_mu, gdp_epsilon_on, normal
-from dpcheck.accounting.losses import LaplaceLoss, Parts
+from dpcheck.accounting.losses import Parts
+from dpcheck.accounting.pairs.combined.selected import STEEPEST, Number
 from dpcheck.accounting.pld.distribution import Bulk, bulk
 from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.rounding import UNIT, Array, Indices
@@ -28,8 +29,6 @@ from dpcheck.numerics.tilted import Convolution
 ROUGH = 2e-3
 # Where B takes less than this of log delta the lattice of the upper side's plan serves as well.
 SAME_LATTICE = 3.0
-# Exponents beyond this leave the range of floats.
-STEEPEST = 600.0
 # Thresholds of the better class that are tried on a lattice, and their distance in standard deviations.
 THRESHOLDS, APART = 11, 0.1
 # How much lower a threshold of a Gaussian run is tried.
@@ -40,18 +39,6 @@ NEARBY, NEAR = np.arange(-4, 4), 3e-4
 BACK = 0.25
 # Each of the few functions, sums and products errs by 8 units of its terms; this is 900 of them.
 SLIP = 1e-13
-
-
-class Number(NamedTuple):
-    """The number of runs: P(any) and log m from below; fall(x) = log m - log f'(1 - x), its derivative and
-    inverse.
-    """
-
-    any: float
-    log_mean: float
-    fall: Callable[[float], float]
-    slope: Callable[[float], float]
-    inverse: Callable[[float], float]
 
 
 class Better(NamedTuple):
@@ -163,6 +150,12 @@ def _normal_masses(mu: float, x: float) -> tuple[float, float]:
     return math.erfc((mu - x) * math.sqrt(0.5)) / 2, math.erfc(-x * math.sqrt(0.5)) / 2
 
 
+def laplace_ratio(parts: Parts) -> float | None:
+    """The largest loss of one Laplace mechanism; None for anything else."""
+    loss, times = parts[0]
+    return loss.laplace_ratio if len(parts) == times == 1 else None
+
+
 class Run(ABC):
     """One run, known by the masses above thresholds of its loss."""
 
@@ -187,9 +180,8 @@ def known_run(parts: Parts, search: Search) -> Run | None:
         return None
     if mu := gaussian_mu(parts):
         return GaussianRun(mu[0], search) if 0 < mu[0] < 1e150 else None
-    loss, times = parts[0]
-    if len(parts) == times == 1 and isinstance(loss, LaplaceLoss):
-        return LaplaceRun(loss.ratio, search)
+    if (ratio := laplace_ratio(parts)) is not None:
+        return LaplaceRun(ratio, search)
     return LatticeRun.of(parts, search)
 
 

@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.distribution import DistributionAccountant, without_negligible
 from dpcheck.accounting.accountants.gaussian import gaussian_mu
 from dpcheck.accounting.accountants.optimal import OptimalAccountant
@@ -46,15 +45,6 @@ from dpcheck.verify.result import Refused
 
 # Decimal digits beyond delta and counts, and the share of delta that windows may leave out: any is sound.
 SPARE_DIGITS, TAILS = 22, 1e-15
-# Pairs whose Renyi divergences are checked.
-_WITH_MOMENTS = (
-    losses.GaussianLoss,
-    losses.LaplaceLoss,
-    losses.ResponseLoss,
-    losses.DiscreteLaplaceLoss,
-    losses.DiscreteGaussianLoss,
-    losses.ConcentratedLoss,
-)
 
 
 def certificate(
@@ -126,7 +116,7 @@ def _stated(loss: Loss) -> dict[str, Plain]:
 
 def _renyi(parts: Parts, room: float) -> dict[str, Plain]:
     for loss, _ in parts:
-        if not isinstance(loss, _WITH_MOMENTS):
+        if not loss.moments_checked:
             raise CannotCertify(
                 f"no certificate can be written here yet: the Renyi divergence of {type(loss).__name__} is "
                 "not checked."
@@ -144,11 +134,7 @@ def _renyi(parts: Parts, room: float) -> dict[str, Plain]:
 def _lattice(parts: Parts, epsilon: float, room: float) -> dict[str, Plain]:
     """Lattice measures in both directions; what is too small for one pays its largest loss."""
     kept, _ = without_negligible(parts)
-    small = [
-        part
-        for part in parts
-        if part not in set(kept) and not isinstance(part[0], losses.GaussianLoss)
-    ]
+    small = [part for part in parts if part not in set(kept) and part[0].normal_shift is None]
     merged = compose(kept, Side.UPPER)
     flat = [*_flat(merged.losses, merged.counts), *small]
     stated = [(_stated(loss), times) for loss, times in flat]
@@ -175,7 +161,7 @@ def _flat(found: Iterable[Loss], counts: Iterable[int]) -> Parts:
     """Compositions whose outcomes are listed, part by part."""
     flat: list[tuple[Loss, int]] = []
     for loss, times in zip(found, counts, strict=True):
-        flat += loss.inner if isinstance(loss, losses.SumLoss) else [(loss, times)]
+        flat += [(inner, count * times) for inner, count in loss.flat()]
     return tuple(flat)
 
 
