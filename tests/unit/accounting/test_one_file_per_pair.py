@@ -38,7 +38,7 @@ def asked(tree: ast.AST) -> list[int]:
     }
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and names(node.func) & {"isinstance", "issubclass"}:
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
             found += [node.lineno] if names(node.args[1]) & (KINDS | groups) else []
         elif isinstance(node, ast.Compare) and "type(" in ast.unparse(node):
             found += [node.lineno] if names(node) & (KINDS | groups) else []
