@@ -34,9 +34,12 @@ from dpcheck.accounting.accountants.selected_runs import (
     Search,
     known_run,
 )
+from dpcheck.accounting.assumptions import ARITHMETIC
+from dpcheck.accounting.certify.theorem import Spends
 from dpcheck.accounting.pairs.combined.selected import STEEPEST, Number, SelectingLoss
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import Array
+from dpcheck.numerics.side import Side
 
 # At delta 0 what is proved at this one holds too.
 LEAST_DELTA = 1e-12
@@ -75,20 +78,26 @@ def selected_epsilon(loss: SelectingLoss, delta: float) -> float:
     return max(first, one[0] if one else 0.0)
 
 
-def selected_deltas(loss: SelectingLoss, epsilons: Array, most: Array) -> Array:
-    """Deltas that selecting is proved to need at each epsilon, searched for below `most`; 0 where none is.
+def by_selecting(loss: SelectingLoss, delta: float) -> Spends | None:
+    """The same as a theorem; None where nothing is proved."""
+    found = selected_epsilon(loss, delta)
+    if not found:
+        return None
+    return Spends(((loss, 1),), Side.LOWER, found, delta, both=True, assumes=(ARITHMETIC,))
 
-    Where `selected_epsilon` proves more than epsilon at some delta, that delta is needed at epsilon.
-    """
-    found = np.zeros(len(epsilons))
+
+def selecting_at(loss: SelectingLoss, epsilons: Array, most: Array) -> list[Spends]:
+    """Theorems from which follows which delta is needed at each epsilon, searched for below `most`."""
     tried: dict[float, float] = {}  # log delta, and the epsilon that is proved at it
     # From the largest on: what is needed there is needed at smaller ones too.
     for i in np.argsort(-epsilons, kind="stable"):
         if most[i] > 0:
             _try_around(loss, float(epsilons[i]), math.log(most[i]), tried)
-        proved = [at for at, value in tried.items() if value > 0 and value >= epsilons[i]]
-        found[i] = math.exp(max(proved)) * (1 - SLIP) if proved else 0.0
-    return found
+    return [
+        Spends(((loss, 1),), Side.LOWER, value, math.exp(at), both=True, assumes=(ARITHMETIC,))
+        for at, value in tried.items()
+        if value > 0
+    ]
 
 
 def _try_around(

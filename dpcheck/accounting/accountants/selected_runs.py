@@ -16,12 +16,15 @@ import numpy as np
 from flint import arb
 
 from dpcheck.accounting.accountants.distribution import lower_composition
-from dpcheck.accounting.accountants.gaussian import gaussian_mu, gdp_epsilon_on, normal
+from dpcheck.accounting.accountants.gaussian import gdp_epsilon_on
+from dpcheck.accounting.certify.gaussian import gaussian_mu, normal
+from dpcheck.accounting.certify.selection import laplace_ratio
 from dpcheck.accounting.losses import Parts
 from dpcheck.accounting.pairs.combined.selected import STEEPEST, Number
 from dpcheck.accounting.pld.distribution import Bulk, bulk
 from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.rounding import UNIT, Array, Indices
+from dpcheck.numerics.search import cell, saddle
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tilted import Convolution
 
@@ -150,12 +153,6 @@ def _normal_masses(mu: float, x: float) -> tuple[float, float]:
     return math.erfc((mu - x) * math.sqrt(0.5)) / 2, math.erfc(-x * math.sqrt(0.5)) / 2
 
 
-def laplace_ratio(parts: Parts) -> float | None:
-    """The largest loss of one Laplace mechanism; None for anything else."""
-    loss, times = parts[0]
-    return loss.laplace_ratio if len(parts) == times == 1 else None
-
-
 class Run(ABC):
     """One run, known by the masses above thresholds of its loss."""
 
@@ -272,9 +269,10 @@ class LatticeRun(Run):
         solved = composed.solve(likely, ROUGH)
         if solved.law is None or not math.isfinite(solved.value):
             return None
-        saddle = solved.law.saddle
-        missed = solved.value - saddle.epsilon(math.log(likely), saddle.mean)
-        return cls(solved.law, whole, search, missed)
+        sums = solved.law.sums
+        about = saddle(sums)
+        missed = solved.value - about.epsilon(math.log(likely), about.mean)
+        return cls(sums, whole, search, missed)
 
     def better(self) -> Iterable[Better]:
         """The best of all classes near the threshold."""
@@ -323,7 +321,8 @@ class LatticeRun(Run):
             return None
         value = self._last_above(delta)
         if value is None:  # an answer between two points, which takes longer
-            value = self.law.epsilon(delta)[0]
+            place = cell(self.law, delta)
+            value = self.law.between(place.point, delta) if place else math.nan
         point = self._index(value - BACK) - 1 if math.isfinite(value) else self.law.window.start
         if point < self.law.window.start:
             return (value, 1.0) if math.isfinite(value) else None
@@ -347,8 +346,8 @@ class LatticeRun(Run):
 
     def at_most(self, delta: float) -> float:
         """By the saddle point, moved by what that misses where the lattice was laid for."""
-        saddle = self.law.saddle
-        return saddle.epsilon(math.log(delta), saddle.mean) + self.missed
+        about = saddle(self.law)
+        return about.epsilon(math.log(delta), about.mean) + self.missed
 
     def _index(self, loss: float) -> int:
         return round((loss - self.law.origin - self.law.move) / self.law.step)

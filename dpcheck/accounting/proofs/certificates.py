@@ -14,9 +14,10 @@ from fractions import Fraction
 import numpy as np
 
 from dpcheck.accounting.accountants.distribution import DistributionAccountant, without_negligible
-from dpcheck.accounting.accountants.gaussian import gaussian_mu
 from dpcheck.accounting.accountants.optimal import OptimalAccountant
 from dpcheck.accounting.assumptions import ARITHMETIC, PLAIN_ARITHMETIC
+from dpcheck.accounting.certify.gaussian import gaussian_mu
+from dpcheck.accounting.certify.lattice import at_one, in_cell
 from dpcheck.accounting.compose import profiles
 from dpcheck.accounting.losses import Loss, Parts, reverse_parts
 from dpcheck.accounting.pairs.pair import composed_largest_loss, composed_variation
@@ -37,8 +38,8 @@ from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import to_dict
 from dpcheck.numerics.enclose import enclose
 from dpcheck.numerics.lattice import LatticeLoss
+from dpcheck.numerics.search import cell
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.tilted import Convolution
 from dpcheck.verify.bound import SCHEMA
 from dpcheck.verify.events import compositions
 from dpcheck.verify.result import Refused
@@ -184,10 +185,13 @@ def _measures(
 
 def _proving(whole: ComposedLoss, epsilon: float, room: float) -> list[tuple[LatticeLoss, int]]:
     """Measures that prove divergence at most `room` at epsilon."""
-    for terms in whole.spectra(epsilon, room):
-        law = Convolution(terms, whole.counts, Side.UPPER)
-        if law.epsilon(room)[0] <= epsilon or law.delta(np.array([epsilon]))[0][0] <= room:
-            return [(one.loss, n) for one, n in zip(terms.laws, whole.counts, strict=True)]
+    for law in whole.laws(epsilon, room):
+        place = cell(law.sums, room)
+        found = in_cell(law, place.point, room) if place else None
+        told = at_one(law, epsilon)
+        if (found and found.epsilon <= epsilon) or (told and told.delta <= room):
+            measures = law.transformed.lattices.measures
+            return list(zip(measures, whole.counts, strict=True))
     raise CannotCertify(
         f"no lattice at hand proves epsilon {epsilon:.6g} at delta {room:.3g} by itself; ask for the "
         "certificate of epsilon at that delta."

@@ -17,7 +17,8 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from scipy.special import ndtri
 
-from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_epsilon
+from dpcheck.accounting.accountants.gaussian import gdp_epsilon
+from dpcheck.accounting.certify.gaussian import gdp_delta
 from dpcheck.accounting.losses import Loss
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import InvalidParameter, UnknownName
