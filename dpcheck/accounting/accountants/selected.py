@@ -74,7 +74,8 @@ class SelectionAccountant(Accountant):
             return Plan()
         pair = _one_and_pair(loss, _AROUND)[1]
         left = left_of(loss, epsilons, *pair)
-        one = _curve_of_one(loss.inner, left[left > 0])
+        left = left[left > 0]
+        one = _curve_of_one(loss.inner, left) if len(left) else Plan()
         return Plan(selection_curve(loss, epsilons, one, *pair))
 
 

@@ -163,6 +163,14 @@ def by_top(parts: Parts) -> Spends:
     return Spends(parts, Side.UPPER, max(total, 0.0), 0.0, both=False, assumes=ASSUMES)
 
 
+def by_top_below(parts: Parts) -> Spends:
+    """The largest losses are reached, so that no smaller epsilon holds at delta 0."""
+    total = math.fsum(count * build(loss, Side.LOWER).top for loss, count in parts)
+    if math.isfinite(total):
+        total -= 64 * UNIT * (1 + abs(total)) * sum(count for _, count in parts)
+    return Spends(parts, Side.LOWER, max(total, 0.0), 0.0, both=False, assumes=ASSUMES)
+
+
 def of_nothing(epsilons: Array, side: Side) -> Curve:
     """The curve of two equal laws: 1 - y below y = 1."""
     widened = 1 + (2 if side is Side.UPPER else -2) * ELEMENTARY  # and two products

@@ -23,6 +23,7 @@ from dpcheck.accounting.certify.lattice import (
     by_leak,
     by_moments,
     by_top,
+    by_top_below,
     certain_leak,
     in_cell,
     law,
@@ -99,12 +100,12 @@ class ComposedLoss:
         found = [proof.epsilon for proof in self.spends(delta, share)]
         if self.side is Side.UPPER:
             return max(min(found, default=math.inf), 0.0)
-        return max(found, default=0.0)
+        return max([*found, 0.0])
 
     def spends(self, delta: float, share: float = 0.0) -> list[Spends]:
         """What proves `epsilon`; empty where nothing does."""
-        if not self.parts or (delta <= 0 and self.side is Side.UPPER):
-            return [by_top(self.whole)] if self.side is Side.UPPER else []
+        if not self.parts or delta <= 0:
+            return [by_top(self.whole) if self.side is Side.UPPER else by_top_below(self.whole)]
         if delta >= 1.0:
             return [at_delta_1(self.whole, delta, self.side)]
         if self.counts == (1,) and (known := once(self.losses[0], delta, self.side)):

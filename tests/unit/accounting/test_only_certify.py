@@ -103,7 +103,7 @@ def changed_sides(tree: ast.Module) -> list[int]:
         if isinstance(node, ast.Call)
         and ast.unparse(node.func) in ("replace", "dataclasses.replace")
         and {"upper", "proof", "epsilon", "delta"} & {key.arg for key in node.keywords}
-        and "bound" in ast.unparse(node.args[0]).lower()
+        and ast.unparse(node.args[0]) in ("bound", "found", "one", "worst", "best", "answer")
     ]
 
 
