@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TypeGuard, overload
@@ -14,6 +13,14 @@ import numpy as np
 from dpcheck.accounting.accountants import best
 from dpcheck.accounting.accountants.accuracy import refined
 from dpcheck.accounting.assumptions import PLAIN_ARITHMETIC, RANDOMNESS
+from dpcheck.accounting.certify.bound import (
+    assuming,
+    between,
+    known,
+    least_of,
+    proved_by,
+    worst_of,
+)
 from dpcheck.accounting.compose import Profile, profiles
 from dpcheck.accounting.renyi.divergence import composed_renyi, composed_renyi_lower
 from dpcheck.accounting.sides import lower_side, upper_side
@@ -99,10 +106,10 @@ def epsilon(
         if within is not None:
             found = refined(options, found, target, within)
         bounds = [_assuming(profile, bound) for profile, bound in zip(options, found, strict=True)]
-        worst = _worst(bounds, relation, partial(_explain, event, target, relation))
+        worst = worst_of(bounds, relation, partial(_explain, event, target, relation))
         exact = exact_epsilon(event, relation) if target == 0 and method == best.BEST else None
         upper = min(worst.upper, enclose(exact)[1]) if exact else worst.upper
-        return replace(worst, upper=upper, proof=partial(_at_least, event, worst, delta=target))
+        return proved_by(worst, partial(_at_least, event, worst, delta=target), upper)
 
     if _many(delta):
         return [answer(one) for one in [chance("delta", one) for one in delta]]
@@ -117,7 +124,7 @@ def _many(values: object) -> TypeGuard[Iterable[object]]:
 
 def _any(options: Sequence[Profile]) -> list[Bound]:
     """At a delta of 1 everything is allowed."""
-    return [Bound(0.0, 0.0, "delta-1") for _ in options]
+    return [known(0.0, "delta-1") for _ in options]
 
 
 def _at_least(event: Event, answer: Bound, upper: float, *, delta: float) -> dict[str, Plain]:
@@ -188,7 +195,7 @@ def verify_epsilon(
     from dpcheck.accounting.proofs.verification import verified
 
     relation, target = _resolve(event, adjacency), probability("delta", delta)
-    return _worst([verified(profile, target) for profile in profiles(event, relation)], relation)
+    return worst_of([verified(profile, target) for profile in profiles(event, relation)], relation)
 
 
 @overload
@@ -232,9 +239,9 @@ def _deltas(event: Event, targets: Array, relation: Adjacency) -> list[Bound]:
     found = [
         _all_assuming(profile, bounds) for profile, bounds in zip(options, answers, strict=True)
     ]
-    worst = [_worst([one[i] for one in found], relation) for i in range(len(targets))]
+    worst = [worst_of([one[i] for one in found], relation) for i in range(len(targets))]
     return [
-        replace(bound, proof=partial(_certificate, event, bound, epsilon=target))
+        proved_by(bound, partial(_certificate, event, bound, epsilon=target))
         for bound, target in zip(worst, targets.tolist(), strict=True)
     ]
 
@@ -260,14 +267,15 @@ def rdp(event: Event, order: float, *, adjacency: Adjacency | str | None = None)
     orders = np.array([alpha])
     bounds = []
     for profile in profiles(event, relation):
-        side, known = upper_side(profile), lower_side(profile)
+        side, contained = upper_side(profile), lower_side(profile)
         finite_cost = not side.leak and not side.failure
         upper = float(composed_renyi(side.parts, orders)[0]) if finite_cost else math.inf
-        lower = math.inf if known.leak else float(composed_renyi_lower(known.parts, orders)[0])
-        lower = best.agreed(lower, upper, "its lower side", "rdp")
-        found = Bound(lower, upper, "rdp", assumes=(PLAIN_ARITHMETIC,))
+        lower = math.inf
+        if not contained.leak:
+            lower = float(composed_renyi_lower(contained.parts, orders)[0])
+        found = between(lower, upper, "rdp", assumes=(PLAIN_ARITHMETIC,))
         bounds.append(_assuming(profile, found))
-    return _worst(bounds, relation)
+    return worst_of(bounds, relation)
 
 
 def tradeoff(event: Event, fpr: float, *, adjacency: Adjacency | str | None = None) -> Bound:
@@ -282,16 +290,13 @@ def tradeoff(event: Event, fpr: float, *, adjacency: Adjacency | str | None = No
     """
     relation, alpha = _resolve(event, adjacency), chance("fpr", fpr)
     if alpha == 1:  # who always says yes misses nobody
-        return Bound(0.0, 0.0, "fpr-1", relation)
+        return known(0.0, "fpr-1", relation)
     bounds = [
         _assuming(profile, best_tradeoff(profile, alpha)) for profile in profiles(event, relation)
     ]
     if not bounds:
-        return Bound(*enclose(1 - Fraction(alpha)), "empty", relation)
-    # A person may be in any of the compositions: the least of the lower and of the upper bounds.
-    worst = min(bounds, key=lambda bound: bound.lower)
-    upper = min(bound.upper for bound in bounds)
-    return Bound(min(worst.lower, upper), upper, worst.method, relation, worst.assumes)
+        return between(*enclose(1 - Fraction(alpha)), "empty", relation)
+    return least_of(bounds, relation)
 
 
 def _assuming(profile: Profile, bound: Bound) -> Bound:
@@ -306,19 +311,4 @@ def _all_assuming(profile: Profile, bounds: list[Bound]) -> list[Bound]:
         if leaf.upper.objection is not None:
             found[f"not private: {leaf.upper.objection}"] = None
     assumed = (*found, RANDOMNESS)
-    return [
-        Bound(one.lower, one.upper, one.method, one.adjacency, (*assumed, *one.assumes))
-        for one in bounds
-    ]
-
-
-def _worst(
-    bounds: list[Bound], adjacency: Adjacency, question: Callable[[], object] | None = None
-) -> Bound:
-    """The most expensive alternative: the largest upper bound, and the largest lower one."""
-    if not bounds:
-        return Bound(0.0, 0.0, "empty", adjacency, (), question)
-    top = max(bounds, key=lambda bound: bound.upper)
-    lower = max(bound.lower for bound in bounds)
-    assumes = tuple(dict.fromkeys(text for bound in bounds for text in bound.assumes))
-    return Bound(lower, top.upper, top.method, adjacency, assumes, question)
+    return [assuming(one, assumed) for one in bounds]

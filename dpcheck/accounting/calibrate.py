@@ -10,6 +10,7 @@ from typing import Generic, TypeVar, overload
 from scipy.optimize import brentq
 
 from dpcheck.accounting.api import epsilon, epsilon_upper
+from dpcheck.accounting.certify.bound import known
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
@@ -271,7 +272,7 @@ def calibrate_batch_size(
         else:
             high = middle
     if low == 0:
-        return Calibrated(0, Bound(0.0, 0.0, "nothing is released"))
+        return Calibrated(0, known(0.0, "nothing is released"))
     spent = epsilon(event_for(low), delta=budget.delta, adjacency=adjacency, method=method)
     return Calibrated(low, spent)
 

@@ -21,7 +21,6 @@ from dpcheck.accounting.domination import Profile as Profile
 from dpcheck.accounting.domination import in_order, undominated
 from dpcheck.accounting.limits import drawn, limit
 from dpcheck.accounting.losses import (
-    ConcentratedLoss,
     GroupedLoss,
     Loss,
     LossBounds,
@@ -205,7 +204,9 @@ def _sampled_inside(node: Sampled, task: _Task) -> tuple[tuple[Profile, ...], tu
         _refuse_rows(node)
     if task.adjacency is not Adjacency.REPLACE_ONE:
         inside = profiles(node.event, task.adjacency, 1, task.stated)
-        known = all(isinstance(b.upper, ConcentratedLoss) for option in inside for b, _ in option)
+        known = all(
+            b.upper.by_curve and b.upper.linear_renyi() for option in inside for b, _ in option
+        )
         if task.adjacency is Adjacency.ADD_REMOVE:
             return inside, ()
         if known:

@@ -7,11 +7,11 @@ lower bounds say what the best attack on the worst mechanism of that description
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from dpcheck.accounting.api import delta, tradeoff
+from dpcheck.accounting.certify.bound import from_advantage, from_missed
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.events.event import Event
@@ -43,14 +43,7 @@ def attack_accuracy(event: Event, *, adjacency: Adjacency | str | None = None) -
     >>> round(attack_accuracy(Gaussian(1.0)).upper, 6)
     0.691462
     """
-    gain = advantage(event, adjacency=adjacency)
-    return Bound(
-        max(0.5, _down((1 + gain.lower) / 2)),
-        min(1.0, _up((1 + gain.upper) / 2)),
-        gain.method,
-        gain.adjacency,
-        gain.assumes,
-    )
+    return from_advantage(advantage(event, adjacency=adjacency))
 
 
 def true_positives(event: Event, fpr: float, *, adjacency: Adjacency | str | None = None) -> Bound:
@@ -65,13 +58,7 @@ def true_positives(event: Event, fpr: float, *, adjacency: Adjacency | str | Non
     """
     rate = probability("fpr", fpr)
     missed = tradeoff(event, rate, adjacency=adjacency)
-    return Bound(
-        max(rate, _down(1 - missed.upper)),
-        min(1.0, _up(1 - missed.lower)),
-        missed.method,
-        missed.adjacency,
-        missed.assumes,
-    )
+    return from_missed(missed, rate)
 
 
 def reconstruction(
@@ -154,11 +141,3 @@ def attack_risk(
 
 def _ends(bound: Bound) -> dict[str, float]:
     return {"lower": bound.lower, "upper": bound.upper}
-
-
-def _up(value: float) -> float:
-    return math.nextafter(value, math.inf)
-
-
-def _down(value: float) -> float:
-    return math.nextafter(value, -math.inf)

@@ -17,10 +17,9 @@ from dpcheck.accounting.losses import (
     NO_LOSS,
     Loss,
     Parts,
-    PoissonSelectedLoss,
-    SelectedLoss,
     one_run,
 )
+from dpcheck.accounting.pairs.combined.selected import SelectingLoss
 from dpcheck.accounting.pairs.rounded import rounded
 from dpcheck.numerics.side import Side
 
@@ -34,7 +33,7 @@ class OneSide(NamedTuple):
     leak: Fraction
     failure: float
     #: Below: the selection that all of it is, where it is one; `parts` are then those of one run.
-    selected: SelectedLoss | PoissonSelectedLoss | None = None
+    selected: SelectingLoss | None = None
 
 
 def upper_side(profile: Profile) -> OneSide:
@@ -48,10 +47,10 @@ def lower_side(profile: Profile) -> OneSide:
     known = [(b.lower, t) for b, t in profile if b.lower is not None and not b.failure]
     side = _without_leaks(one_run(known), 0.0, Side.LOWER)
     only, times = known[0] if len(known) == 1 else (None, 0)
-    if times == 1 and isinstance(only, SelectedLoss | PoissonSelectedLoss):
-        leaks = any(loss.leak > 0 for loss, _ in only.inner)
-        return side if leaks else side._replace(selected=only)
-    return side
+    chosen = only.selection if only and times == 1 else None
+    if chosen is None or any(loss.leak > 0 for loss, _ in chosen.inner):
+        return side
+    return side._replace(selected=chosen)
 
 
 def _without_leaks(parts: Iterable[tuple[Loss, int]], failure: float, side: Side) -> OneSide:

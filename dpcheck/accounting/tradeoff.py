@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcheck.accounting.accountants.best import ACCOUNTANTS, agreed, deltas_upper
+from dpcheck.accounting.accountants.best import ACCOUNTANTS, deltas_upper
 from dpcheck.accounting.accountants.distribution import tradeoff_by_pld
-from dpcheck.accounting.accountants.gaussian import gaussian_mu, gdp_false_negatives
+from dpcheck.accounting.accountants.gaussian import gdp_false_negatives
 from dpcheck.accounting.accountants.interface import AccountingMethod
 from dpcheck.accounting.assumptions import ARITHMETIC, PLAIN_ARITHMETIC
+from dpcheck.accounting.certify.bound import between
+from dpcheck.accounting.certify.gaussian import gaussian_mu
 from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
@@ -32,18 +34,16 @@ def best_tradeoff(profile: Profile, false_positives: float) -> Bound:
         reached = gaussian_mu(below.parts)
         missed = gdp_false_negatives(mu[1], false_positives)[0]
         reach = gdp_false_negatives(reached[0], false_positives)[1] if reached else 1.0
-        return Bound(
-            missed, max(missed, min(1 - false_positives, reach)), AccountingMethod.GAUSSIAN.value
-        )
+        hit = max(missed, min(1 - false_positives, reach))
+        return between(missed, hit, AccountingMethod.GAUSSIAN.value)
     least = tradeoff_by_pld(above, false_positives, Side.LOWER)
     most = tradeoff_by_pld(below, false_positives, Side.UPPER)
     method = AccountingMethod.DISTRIBUTION.value
     if least is None:
         least, method = _by_deltas(above, false_positives), "epsilon-delta"
     upper = 1 - false_positives if most is None else most
-    least = agreed(least, upper, method, "its upper side")
     used = method == AccountingMethod.DISTRIBUTION.value or most is not None
-    return Bound(least, upper, method, assumes=(ARITHMETIC if used else PLAIN_ARITHMETIC,))
+    return between(least, upper, method, assumes=(ARITHMETIC if used else PLAIN_ARITHMETIC,))
 
 
 def _by_deltas(side: OneSide, false_positives: float) -> float:

@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator
 from typing import NoReturn, overload
 
+from dpcheck.accounting.certify.bound import between
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event
@@ -304,7 +304,7 @@ class Ledger(WithPopulations):
             self._spending.give_back()  # a plan may use what was only counted ahead
             found, batch = self._spending.run(group_of(path), body)
             source = FromPlan(found, group_of(path)[0])
-            bound = Bound(0.0, float(batch.epsilon), batch.method, self._spending.terms.adjacency)
+            bound = between(0.0, float(batch.epsilon), batch.method, self._spending.terms.adjacency)
             return Plan(self, source, self._spending.prepaid_for(source), bound)
 
     def take_planned(self, plan: Plan, event: Event | None, times: int) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from dpcheck.accounting.api import epsilon
+from dpcheck.accounting.certify.bound import between
+from dpcheck.accounting.certify.bound import known as known_bound
 from dpcheck.core.bound import Bound
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import LedgerMisuse
@@ -109,13 +111,13 @@ class Reader:
                 known for known in self.state.populations.values() if known.first is not None
             )
             bounds += [self._population_epsilon(known.spec, delta) for known in charged]
-        empty = Bound(0.0, 0.0, "nothing-spent", self.state.terms.adjacency)
+        empty = known_bound(0.0, "nothing-spent", self.state.terms.adjacency)
         return max(bounds, key=lambda bound: bound.upper, default=empty)
 
     def _population_epsilon(self, spec: PopulationSpec, delta: float) -> Bound:
         """The budget, whoever has paid how much: that is private, or for each account to ask."""
         upper = spec.budget.epsilon if delta >= spec.budget.delta else math.inf
-        return Bound(0.0, upper, "population-filter", self.state.terms.adjacency)
+        return between(0.0, upper, "population-filter", self.state.terms.adjacency)
 
     def _account_epsilon(self, account: Account, delta: float) -> Bound:
         state, relation = self.state, self.state.terms.adjacency
@@ -131,7 +133,7 @@ class Reader:
             events = tuple(self.event(root) for root in account.roots)
             lower = epsilon(Sequential(events), adjacency=relation).lower
         # Both are proved; they can cross by the last digit of a decimal read as a binary fraction.
-        return Bound(min(lower, upper), upper, method, relation, self._assumes(account))
+        return between(lower, upper, method, relation, self._assumes(account))
 
     def _is_small(self, account: Account) -> bool:
         return sum(1 for root in account.roots for _ in descendants(root)) <= _FEW
@@ -197,7 +199,7 @@ class Reader:
 
     def _population_report(self, known: PopulationState) -> AccountReport:
         spec, relation = known.spec, self.state.terms.adjacency
-        spent = Bound(0.0, 0.0, "nothing-spent", relation)
+        spent = known_bound(0.0, "nothing-spent", relation)
         if known.first is not None:
             spent = self._population_epsilon(spec, spec.budget.delta)
         name = f"{spec.name}, each of {spec.size:,} {'private ' if spec.private else ''}accounts"

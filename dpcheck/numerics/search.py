@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from dpcheck.numerics.rounding import Array, Indices
+from dpcheck.numerics.rounding import TINY, Array, Indices
 from dpcheck.numerics.side import Side
+from dpcheck.numerics.uses import total
+
+if TYPE_CHECKING:
+    from dpcheck.numerics.tilted import Convolution
 
 # Guesses before the whole window is looked at.
 TRIES = 4
@@ -202,3 +206,93 @@ def _crossing(logs: dict[int, float], low: int, high: int, third: int | None) ->
         guess -= value / min(slope + bend * (2 * guess - low - high), slope / 4)
         guess = min(max(guess, low), high)
     return guess
+
+
+# -- of composed laws --------------------------------------------------------------------------
+
+# A law this far from a normal one makes a guess that needs correcting.
+BENT = 1.0
+# Deltas whose guesses are kept with a spectrum.
+MOST_DELTAS = 64
+
+
+class Cell(NamedTuple):
+    """A lattice point before which delta is passed, and the share of error allowance there."""
+
+    point: int
+    noise: float
+
+
+def cell(law: Convolution, delta: float) -> Cell | None:
+    """The cell to look at; None where delta is not in sight."""
+    asked = Question(
+        law.at,
+        law.window.start,
+        law.window.size,
+        law.origin,
+        law.step,
+        delta,
+        law.infinite,
+        law.side,
+    )
+    found = neighbours(asked, _guess(law, delta))
+    if found is None:
+        return None
+    low, known = found
+    high = low + 1
+    # Next to the largest loss nothing is left to be accurate about on the far side.
+    judged = high if known[high][0] > delta / 100 else low
+    return Cell(high, known[judged][1])
+
+
+def saddle(law: Convolution) -> Saddle:
+    """About the composed divergence."""
+    terms = law.terms
+    if "cumulants" not in terms.notes:
+        terms.notes["cumulants"] = list(
+            zip(*(_cumulants(one.x, one.levels) for one in terms.laws), strict=True)
+        )
+    mean, variance, third, fourth = (
+        total(law.counts, parts) for parts in cast("Moments", terms.notes["cumulants"])
+    )
+    sd = math.sqrt(max(variance, 1e-60))
+    scale = law.product.log_scale
+    return Saddle(scale, law.window.tilt, mean, sd, third / sd**3, fourth / sd**4)
+
+
+Moments = list[tuple[float, ...]]
+
+
+def _cumulants(x: Array, levels: Array) -> tuple[float, ...]:
+    mean = float(np.sum(x * levels))
+    away = levels - mean
+    weight = x * away * away
+    variance, third = float(np.sum(weight)), float(np.sum(weight * away))
+    return mean, variance, third, float(np.sum(weight * away * away)) - 3 * variance**2
+
+
+def _guess(law: Convolution, delta: float) -> Saddle:
+    """About log F, corrected by what it misses at the planned counts where that matters and is cheap."""
+    about, terms = saddle(law), law.terms
+    bent = about.skewness**2 + about.kurtosis > BENT
+    if law.few is None or not bent or delta <= law.infinite:
+        return about
+    guesses = cast("dict[float, float]", terms.notes.setdefault("guesses", {}))
+    if delta not in guesses:
+        asked = law.counts == terms.planned
+        planned = law if asked else type(law)(terms, terms.planned, law.side)
+        if len(guesses) >= MOST_DELTAS:
+            guesses.clear()
+        guesses[delta] = _missed(planned, delta)
+    return about.raised(guesses[delta])
+
+
+def _missed(law: Convolution, delta: float) -> float:
+    """What the guess of log F misses where it crosses delta."""
+    about = saddle(law)
+    wanted = math.log(max(delta - law.infinite, TINY))
+    place = (about.epsilon(wanted, about.mean) - law.origin) / law.step
+    point = min(max(round(place), law.window.start), law.window.start + law.window.size - 1)
+    value = float(law.at(np.array([point]))[0][0]) - law.infinite
+    guess, _ = about.log_divergence(law.origin + point * law.step)
+    return math.log(value) - guess if value > 0 else 0.0

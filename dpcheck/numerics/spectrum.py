@@ -43,7 +43,6 @@ from dpcheck.numerics.fourier import forward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.merging import merge
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
-from dpcheck.numerics.search import Saddle
 from dpcheck.numerics.series import Series, Window
 from dpcheck.numerics.uses import InfiniteMass, total
 
@@ -133,8 +132,8 @@ class Spectrum:
     members: tuple[tuple[int, ...], ...]
     merged_drift: float
     planned: tuple[int, ...]
-    #: What the guess of log F misses near a delta at the planned counts, once known; for searching only.
-    guesses: dict[float, float] = field(default_factory=dict)
+    #: What a search keeps here for the next one; nothing that is proved depends on it.
+    notes: dict[object, object] = field(default_factory=dict)
 
     @cached_property
     def series(self) -> Series:
@@ -160,7 +159,6 @@ class Spectrum:
             slacks=[loss.slack for loss in losses],
             firsts=[loss.first for loss in losses],
             lasts=[loss.first + len(loss.masses) - 1 for loss in losses],
-            cumulants=list(zip(*(_cumulants(law.x, law.levels) for law in laws), strict=True)),
             infinite=InfiniteMass(losses),
         )
 
@@ -173,12 +171,6 @@ class Spectrum:
                 raise ValueError("laws that were added up are used as often as planned.")
             found.append(counts[group[0]] if alone else 1)
         return found
-
-    def saddle(self, counts: Sequence[int], log_scale: float) -> Saddle:
-        """About the composed divergence; for searching only."""
-        mean, variance, third, fourth = (total(counts, parts) for parts in self.each.cumulants)
-        sd = math.sqrt(max(variance, 1e-60))
-        return Saddle(log_scale, self.window.tilt, mean, sd, third / sd**3, fourth / sd**4)
 
     def placed(self, counts: Sequence[int]) -> Window:
         """The window at the same losses: offsets of the lattices add up to others with other counts."""
@@ -237,20 +229,11 @@ class Each(NamedTuple):
     slacks: list[float]
     firsts: list[int]
     lasts: list[int]
-    cumulants: list[tuple[float, ...]]
     infinite: InfiniteMass
 
 
 def _added(terms: Sequence[Array]) -> Array:
     return sum(terms[1:], terms[0])
-
-
-def _cumulants(x: Array, levels: Array) -> tuple[float, ...]:
-    mean = float(np.sum(x * levels))
-    away = levels - mean
-    weight = x * away * away
-    variance, third = float(np.sum(weight)), float(np.sum(weight * away))
-    return mean, variance, third, float(np.sum(weight * away * away)) - 3 * variance**2
 
 
 def spectrum(parts: Sequence[tuple[LatticeLoss, int]], window: Window) -> Spectrum | None:

@@ -28,7 +28,6 @@ from dpcheck.numerics.direct import roots
 from dpcheck.numerics.fourier import backward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
-from dpcheck.numerics.search import Question, Saddle, neighbours
 from dpcheck.numerics.series import NEAR, Window
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Product, Spectrum, spectrum, tail
@@ -43,10 +42,6 @@ FEW_SHARE = 1 / 12
 FAR = 60.0
 # Ends of the window weigh less than a unit from here on: they are left out, and counted.
 NO_END = 40.0
-# A law this far from a normal one makes a guess that needs correcting.
-BENT = 1.0
-# Deltas whose guesses are kept with a spectrum.
-MOST_DELTAS = 64
 # Tilts that fall by less than this over a window leave the geometric series with too few digits.
 FLATTEST = 0.05
 # Rounding of one summand over frequencies, in units: e^{i theta} at the point, from there to the next ones
@@ -79,8 +74,7 @@ class Convolution:
     def __init__(self, terms: Spectrum, counts: Sequence[int], side: Side) -> None:
         self.window, self.step, self.side = terms.placed(counts), terms.step, side
         self.product: Product = terms.product(counts)
-        self.saddle: Saddle = terms.saddle(counts, self.product.log_scale)
-        self.terms, self._counts, each = terms, tuple(counts), terms.each
+        self.terms, self.counts, each = terms, tuple(counts), terms.each
         self.origin = total(counts, each.offsets)
         slack = total(counts, each.slacks)
         self.infinite = each.infinite.bound(counts, above=side is Side.UPPER)
@@ -108,9 +102,9 @@ class Convolution:
         units = 16 * UNIT * (abs(self.origin) + furthest + slack)
         self.move = units if side is Side.UPPER else -slack - units
         sparse = len(terms.active) <= max(FEW_FREQUENCIES, FEW_SHARE * size)
-        self._few = None
+        self.few = None
         if sparse and tilt * self.step * size >= FLATTEST:
-            self._few = _FewFrequencies(self.product, terms, self._counts, self.window)
+            self.few = _FewFrequencies(self.product, terms, self.counts, self.window)
         self._law: Array | None = None
         self._weights = np.zeros(0)
         self._error = 0.0
@@ -119,7 +113,7 @@ class Convolution:
 
     def at(self, points: Indices) -> tuple[Array, Array]:
         """(divergence, share of it that is error allowance) at increasing lattice indices in the window."""
-        body, allowance = self._few.sums(points) if self._few else self._dense(points)
+        body, allowance = self.few.sums(points) if self.few else self._dense(points)
         return self._scaled(points, body, allowance)
 
     def _scaled(
@@ -145,7 +139,7 @@ class Convolution:
             values = np.zeros(size // 2 + 1, dtype=np.complex128)
             values[product.active] = product.values
             # Parseval: the error of v in the 2-norm; conjugate frequencies count twice.
-            errors = self.terms.missed(self._counts, product)
+            errors = self.terms.missed(self.counts, product)
             missed = 2 * float(np.sum(errors**2)) + size * product.left_out**2
             self._error = math.sqrt(missed / size) * (1 + 4 * UNIT * len(product.active))
             v = backward(values, size)
@@ -230,53 +224,24 @@ class Convolution:
         value = np.where(inside, value, np.where(epsilons < low_end, low, self.infinite))
         return value, noise
 
-    def epsilon(self, delta: float) -> tuple[float, float]:
-        """The smallest certified epsilon for `delta` and the noise there; (nan, 1) if not in sight."""
-        question = Question(
-            self.at,
-            self.window.start,
-            self.window.size,
-            self.origin,
-            self.step,
-            delta,
-            self.infinite,
-            self.side,
-        )
-        found = neighbours(question, self._guess(delta))
-        if found is None:
-            return math.nan, 1.0
-        low, known = found
-        high = low + 1
-        # Next to the largest loss nothing is left to be accurate about on the far side.
-        judged = high if known[high][0] > delta / 100 else low
-        return self._between(high, known[low][0], known[high][0], delta), known[judged][1]
+    def between(self, point: int, delta: float) -> float:
+        """The epsilon for `delta` between a lattice point and the one before it; nan where none is proved.
 
-    def _guess(self, delta: float) -> Saddle:
-        """About log F, corrected by what it misses at the planned counts where that matters and is cheap."""
-        bent = self.saddle.skewness**2 + self.saddle.kurtosis > BENT
-        if self._few is None or not bent or delta <= self.infinite:
-            return self.saddle
-        terms = self.terms
-        if delta not in terms.guesses:
-            asked = self._counts == terms.planned
-            planned = self if asked else Convolution(terms, terms.planned, self.side)
-            if len(terms.guesses) >= MOST_DELTAS:
-                terms.guesses.clear()
-            terms.guesses[delta] = planned._missed(delta)
-        return self.saddle.raised(terms.guesses[delta])
-
-    def _missed(self, delta: float) -> float:
-        """What the guess of log F misses where it crosses delta."""
-        wanted = math.log(max(delta - self.infinite, TINY))
-        place = (self.saddle.epsilon(wanted, self.saddle.mean) - self.origin) / self.step
-        point = min(max(round(place), self.window.start), self.window.start + self.window.size - 1)
-        value = float(self.at(np.array([point]))[0][0]) - self.infinite
-        guess, _ = self.saddle.log_divergence(self.origin + point * self.step)
-        return math.log(value) - guess if value > 0 else 0.0
+        Above the divergence at the point has to be at most delta, below the one before it more than that.
+        """
+        first, last = self.window.start, self.window.start + self.window.size - 1
+        if not first < point <= last:
+            return math.nan
+        low, high = self.at(np.array([point - 1, point]))[0].tolist()
+        if high > delta if self.side is Side.UPPER else not low > delta:
+            return math.nan
+        return self._between(point, low, high, delta)
 
     def _between(self, point: int, low: float, high: float, delta: float) -> float:
         step = self.step
-        share = min(max((low - delta) / (low - high), 0.0), 1.0)
+        share = 0.0 if low <= delta else 1.0
+        if low > delta > high:
+            share = min((low - delta) / (low - high), 1.0)
         # log(1 + share (e^step - 1)), for steps of any size.
         grown = math.log1p(share * math.expm1(step)) if step < 30 else 0.0
         if step >= 30:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from dpcheck.accounting.certify.bound import between
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.data import Value
@@ -91,7 +92,7 @@ class ReplayFinding:
         """A proved lower bound on the pair's epsilon at `delta`; 0 where nothing is known."""
         lower = epsilon_of(self.parts, delta) if self.proved else 0.0
         assumes = ("compiled libraries are deterministic", "real arithmetic")
-        return Bound(lower, math.inf, "replay", self.adjacency, assumes)
+        return between(lower, math.inf, "replay", self.adjacency, assumes)
 
     def exceeds(self, epsilon: float, delta: float = 0.0) -> bool:
         """Whether an (epsilon, delta) claim is refuted."""

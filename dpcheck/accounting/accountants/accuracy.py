@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dpcheck.accounting.accountants import best
 from dpcheck.accounting.accountants.distribution import FinerAccountant
-from dpcheck.accounting.assumptions import ARITHMETIC
+from dpcheck.accounting.certify.bound import finer
 from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.sides import lower_side, upper_side
 from dpcheck.core.bound import Bound
@@ -57,13 +56,6 @@ def within(bounds: Sequence[Bound], accuracy: float) -> bool:
 
 def _finer(profile: Profile, bound: Bound, delta: float, share: float) -> Bound:
     accountant, known = FinerAccountant(share), lower_side(profile)
-    upper, lower, method = bound.upper, bound.lower, bound.method
-    proved = best.epsilon_upper(upper_side(profile), delta, accountant)
-    if proved < upper:
-        upper, method = proved, accountant.method.value
-    room = best.room_below(known, delta)
-    if 0 < room < 1:
-        lower = max(lower, accountant.epsilon_lower(known.parts, room))
-    assumes = tuple(dict.fromkeys((*bound.assumes, ARITHMETIC)))
-    lower = best.agreed(lower, upper, accountant.method.value, method)
-    return replace(bound, lower=lower, upper=upper, method=method, assumes=assumes)
+    upper = best.proved_above(upper_side(profile), delta, accountant)
+    lower = best.proved_below(known, delta, accountant)
+    return finer(bound, upper, lower)

@@ -1,108 +1,31 @@
-"""Gaussian differential privacy: the exact curve of N(mu, 1) against N(0, 1), in ball arithmetic.
+"""Gaussian differential privacy: where the epsilon of one Gaussian lies, guessed and then proved.
 
-Compositions of Gaussian mechanisms are one Gaussian with mu = sqrt(sum mu_i^2), so everything here is
-exact up to rounding, which is enclosed.
+What proves it is in `certify.gaussian`; what is guessed here is proved or replaced by something looser.
 """
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
-
-import numpy as np
-from flint import arb
 
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
-from dpcheck.accounting.accountants.many import dominated, is_many, shown
-from dpcheck.accounting.losses import GaussianLoss, Parts
-from dpcheck.numerics.balls import above, below, precision
-from dpcheck.numerics.enclose import enclose, enclose_norm
-from dpcheck.numerics.normal import normal_tail
-from dpcheck.numerics.rounding import TINY, UNIT, Array
+from dpcheck.accounting.certify.bound import Plan
+from dpcheck.accounting.certify.gaussian import (
+    by_gaussian,
+    by_gaussian_below,
+    epsilon_above,
+    epsilon_below,
+    false_negatives,
+    gaussian_below,
+    gaussian_curve,
+    gaussian_curve_below,
+    gaussian_mu,
+    gdp_delta,
+    most_epsilon,
+)
+from dpcheck.accounting.certify.many import dominated, is_many
+from dpcheck.accounting.losses import Parts
+from dpcheck.numerics.rounding import UNIT, Array
 from dpcheck.numerics.side import Side
-
-
-def normal(x: arb) -> arb:
-    """The normal distribution function."""
-    return (-x * arb(0.5).sqrt()).erfc() / 2
-
-
-# From here on ten terms of the asymptotic series of Mills' ratio have more than 50 good bits.
-_FAR = 100.0
-_SERIES_TERMS = 12
-
-
-def _mills(z: arb) -> arb:
-    """(1 - Phi(z))/phi(z) for z >= 100: partial sums of 1/z (1 - 1/z^2 + 3/z^4 - ...) enclose it.
-
-    Reference: [Abramowitz1964] 26.2.12: the remainder is smaller than the first term left out, and of
-    its sign.
-    """
-    term, total = 1 / z, arb(0)
-    for k in range(_SERIES_TERMS):
-        total += term
-        term = -term * (2 * k + 1) / (z * z)
-    return total.union(total + term)
-
-
-def _delta_ball(mu: float, epsilon: float) -> arb:
-    shift, e = arb(mu), arb(epsilon)
-    half, ratio = shift / 2, e / shift
-    near, far = half - ratio, half + ratio
-    if far > _FAR:
-        # e^eps Phi(-far) = phi(near) (1 - Phi(far))/phi(far), without e^eps.
-        density = (-near * near / 2).exp() / (2 * arb.pi()).sqrt()
-        left = normal(near) if near > -_FAR else density * _mills(-near)
-        return left - density * _mills(far)
-    return normal(near) - e.exp() * normal(-far)
-
-
-def gdp_delta(mu: float, epsilon: float) -> tuple[float, float]:
-    """(lower, upper) around delta(epsilon) of a mu-GDP Gaussian.
-
-    Guarantee: encloses the exact value.
-    Reference: [Balle2018b] Theorem 8.
-
-    >>> gdp_delta(1.0, 1.0)[1] - 0.12693673750664397 < 1e-16
-    True
-    """
-    if mu == 0:
-        return 0.0, 0.0
-    bits = 96
-    while True:
-        with precision(bits):
-            ball = _delta_ball(mu, epsilon)
-            # Two nearly equal tails are subtracted; add bits until the difference stands out.
-            if ball.rel_accuracy_bits() > 56 or bits > 20_000:
-                return max(0.0, below(ball)), min(1.0, above(ball))
-        bits *= 2
-
-
-# Below this shift two nearly equal tails cost `gdp_deltas` a part in a million of their difference.
-_LEAST_SHIFT = 1e-8
-
-
-def gdp_deltas(mu: float, epsilons: Array) -> Array:
-    """delta of a mu-GDP Gaussian from above at many epsilons >= 0, up to 700.
-
-    Guarantee: never below the exact values. near = mu/2 - eps/mu and far = mu/2 + eps/mu err by at most 3
-    units of far; both are raised by 4, so that the normal law is not below that of near, and the tail not
-    above that of far. The tails come with their error; e^eps errs by the 8 units of ELEMENTARY, and products
-    and differences, of which there are three in either term, by one each.
-
-    >>> bool(0.1269367375 < gdp_deltas(1.0, np.array([1.0]))[0] < 0.1269367376)
-    True
-    """
-    if mu < _LEAST_SHIFT:
-        return np.array([gdp_delta(mu, epsilon)[1] for epsilon in epsilons.tolist()])
-    ratio = epsilons / mu
-    slip = 4 * UNIT * (mu / 2 + ratio)
-    near, far = mu / 2 - ratio + slip, mu / 2 + ratio + slip
-    tail, error = normal_tail(np.abs(near))
-    head = np.where(near > 0, (1 - tail) + (error + UNIT), tail + error) * (1 + 4 * UNIT)
-    beyond, missed = normal_tail(far)
-    taken = np.exp(epsilons) * np.maximum(beyond - missed, 0.0) * (1 - 16 * UNIT)
-    return np.minimum(np.maximum(head - taken, 0.0) * (1 + 4 * UNIT) + TINY, 1.0)
 
 
 def gdp_epsilon(mu: float, delta: float) -> tuple[float, float]:
@@ -125,29 +48,32 @@ def gdp_epsilon_on(mu: float, delta: float, side: Side) -> float:
 
     Guarantee: never above it on the lower side, never below it on the upper one.
     """
-    if mu == 0:
-        return 0.0
-    if delta == 0:
-        return math.inf
+    prove = epsilon_above if side is Side.UPPER else epsilon_below
+    point, sure = likely_point(mu, delta, side)
+    found = prove(mu, delta, point)
+    if sure and found == point:
+        return found
+    return prove(mu, delta, searched_point(mu, delta, point, side))
+
+
+def likely_point(mu: float, delta: float, side: Side) -> tuple[float, bool]:
+    """An epsilon next to the true one, where a proof will do; and whether that is all there is to find."""
+    if mu == 0 or delta == 0 or math.isinf(mu * mu):
+        return 0.0, False
     # Well below what erf says of delta(0) there is nothing to prove: 0 is a lower bound anyway.
     if delta > 0.999 * math.erf(mu / math.sqrt(8.0)) and gdp_delta(mu, 0.0)[1] <= delta:
-        return 0.0
-    if math.isinf(mu * mu):
-        # At the median loss mu^2/2 delta is above 1/2 - 1/mu, and no float lies between that and 1/2.
-        known = side is Side.LOWER and delta < 0.5 and math.isfinite(mu)
-        return (
-            enclose(Fraction(mu) ** 2 / 2)[0] if known else 0.0 if side is Side.LOWER else math.inf
-        )
-    # The loss is N(mu^2/2, mu^2), so delta(eps) <= exp(-(eps/mu - mu/2)^2/2): 3 roundings, and 6 of the root.
-    middle, reach = mu * mu / 2, mu * math.sqrt(2 * math.log(1 / delta))
-    high = (middle + reach) * (1 + 16 * UNIT)
-    guess, unsure = _likely_epsilon(mu, delta, high)
+        return 0.0, True
+    guess, unsure = _likely_epsilon(mu, delta, most_epsilon(mu, delta))
     if unsure < _BESIDE * guess:  # then a proof on one side of the guess is a tight one
-        point = guess * (1 + _BESIDE if side is Side.UPPER else 1 - _BESIDE)
-        under, over = gdp_delta(mu, point)
-        if over <= delta if side is Side.UPPER else under > delta:
-            return min(point, high)
-    low, high = _searched(mu, delta, guess, high)
+        return guess * (1 + _BESIDE if side is Side.UPPER else 1 - _BESIDE), True
+    return guess, False
+
+
+def searched_point(mu: float, delta: float, guess: float, side: Side) -> float:
+    """An epsilon that is proved on one side, next to one that is proved on the other."""
+    if mu == 0 or delta == 0 or math.isinf(mu * mu):
+        return 0.0
+    low, high = _searched(mu, delta, guess, most_epsilon(mu, delta))
     return high if side is Side.UPPER else low
 
 
@@ -206,8 +132,7 @@ def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float
     """(lower, upper) around the trade-off function: the least false-negative rate at this
     false-positive rate, Phi(x - mu) where Phi(-x) is that rate.
 
-    Guarantee: encloses the exact value: thresholds whose false-positive rate is proved to be at least,
-    and at most, the asked one.
+    Guarantee: encloses the exact value.
 
     >>> [round(f, 6) for f in gdp_false_negatives(1.0, 0.05)]
     [0.740489, 0.740489]
@@ -219,28 +144,14 @@ def gdp_false_negatives(mu: float, false_positives: float) -> tuple[float, float
     if false_positives >= 1:
         return 0.0, 0.0
     near, slip = -float(ndtri(false_positives)), 1e-15
-    ends: dict[bool, float] = {}
-    with precision(128):
-        while len(ends) < 2 and slip < 1:
-            for loose in (True, False):
-                x = near - slip * (1 + abs(near)) if loose else near + slip * (1 + abs(near))
-                rate = normal(-arb(x))
-                proved = rate >= false_positives if loose else rate <= false_positives
-                if loose not in ends and proved:
-                    missed = normal(arb(x) - arb(mu))
-                    ends[loose] = below(missed) if loose else above(missed)
-            slip *= 4
-    return max(0.0, ends.get(True, 0.0)), min(1.0, ends.get(False, 1.0))
-
-
-def gaussian_mu(parts: Parts) -> tuple[float, float] | None:
-    """(lower, upper) around sqrt(sum mu^2) if every part is Gaussian, else None."""
-    gaussians = _gaussians(parts)
-    if len(gaussians) < len(parts):
-        return None
-    if len(parts) == 1 and parts[0][1] == 1:
-        return gaussians[0][0].mu, gaussians[0][0].mu
-    return enclose_norm((loss.mu, times) for loss, times in gaussians)
+    least, most = 0.0, 1.0
+    while slip < 1 and (least == 0 or most == 1):
+        for x in (near - slip * (1 + abs(near)), near + slip * (1 + abs(near))):
+            low, high = false_negatives(mu, false_positives, x)
+            # The first that is proved is the nearest.
+            least, most = least or low, high if most == 1 else most
+        slip *= 4
+    return least, most
 
 
 class GaussianAccountant(Accountant):
@@ -253,32 +164,34 @@ class GaussianAccountant(Accountant):
 
     def supports(self, parts: Parts) -> bool:
         """Whether every part is Gaussian."""
-        return all(isinstance(loss, GaussianLoss) or is_many(loss, times) for loss, times in parts)
+        return all(loss.normal_shift is not None or is_many(loss, times) for loss, times in parts)
 
-    def epsilon(self, parts: Parts, delta: float) -> float:
+    def plan_above(self, parts: Parts, delta: float) -> Plan:
         """The exact epsilon, rounded up."""
         mu = gaussian_mu(dominated(parts))
-        return gdp_epsilon_on(mu[1], delta, Side.UPPER) if mu else math.inf
+        if mu is None:
+            return Plan()
+        point, sure = likely_point(mu[1], delta, Side.UPPER)
+        found = by_gaussian(parts, delta, point)
+        if found and not (sure and found.epsilon == point):
+            found = by_gaussian(parts, delta, searched_point(mu[1], delta, point, Side.UPPER))
+        return Plan(found)
 
-    def delta(self, parts: Parts, epsilon: float) -> float:
-        """The exact delta, rounded up."""
-        mu = gaussian_mu(dominated(parts))
-        return gdp_delta(mu[1], epsilon)[1] if mu else 1.0
-
-    def epsilon_lower(self, parts: Parts, delta: float) -> float:
+    def plan_below(self, parts: Parts, delta: float) -> Plan:
         """The exact epsilon of the Gaussian parts, rounded down."""
-        known, hidden = shown(parts) if delta > 0 else ((), 0.0)
-        mu = gaussian_mu(known) if known else None
-        allowed = math.nextafter(delta + hidden, math.inf) if hidden else delta
-        return gdp_epsilon_on(mu[0], allowed, Side.LOWER) if mu and allowed < 1 else 0.0
+        known = gaussian_below(parts, delta) if delta > 0 else None
+        if known is None:
+            return Plan()
+        point, sure = likely_point(*known, Side.LOWER)
+        found = by_gaussian_below(parts, delta, point)
+        if found and not (sure and found.epsilon == point):
+            found = by_gaussian_below(parts, delta, searched_point(*known, point, Side.LOWER))
+        return Plan(found)
 
-    def delta_lower(self, parts: Parts, epsilon: float) -> float:
-        """The exact delta of the Gaussian parts, rounded down."""
-        known, hidden = shown(parts)
-        mu = gaussian_mu(known)
-        found = gdp_delta(mu[0], epsilon)[0] if mu else 0.0
-        return max(0.0, math.nextafter(found - hidden, -math.inf)) if hidden else found
+    def curve_above(self, parts: Parts, epsilons: Array) -> Plan:
+        """The exact deltas, rounded up."""
+        return Plan(gaussian_curve(parts, epsilons))
 
-
-def _gaussians(parts: Parts) -> tuple[tuple[GaussianLoss, int], ...]:
-    return tuple((loss, times) for loss, times in parts if isinstance(loss, GaussianLoss))
+    def curve_below(self, parts: Parts, epsilons: Array) -> Plan:
+        """The exact deltas of the Gaussian parts, rounded down."""
+        return Plan(gaussian_curve_below(parts, epsilons))

@@ -1,8 +1,8 @@
 """What every accountant can be asked, and the names answers carry.
 
-An accountant bounds one composition of worst-case pairs: no adjacency, no leaks, no failures (those are
-taken out before, see `dpcheck.accounting.sides`). Saying nothing is always allowed: infinity or 1 from
-above, 0 from below.
+An accountant plans for one composition of worst-case pairs: no adjacency, no leaks, no failures (those are
+taken out before, see `dpcheck.accounting.sides`). It guesses and searches as it likes; what holds of its
+plans is for `dpcheck.accounting.certify` to say. An empty plan is always allowed: it proves nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpcheck.accounting.certify.bound import Plan, Question, proved_deltas, proved_epsilon
 from dpcheck.accounting.losses import Parts
 from dpcheck.numerics.rounding import Array
+from dpcheck.numerics.side import Side
 
 
 class AccountingMethod(StrEnum):
@@ -32,7 +34,7 @@ class AccountingMethod(StrEnum):
 
 
 class Accountant(ABC):
-    """Bounds a composition from above and, where it can, from below."""
+    """Plans for a composition from above and, where it can, from below."""
 
     method: ClassVar[AccountingMethod]
     #: Never tighter than another accountant: asked by name only, not when the best is wanted.
@@ -45,42 +47,56 @@ class Accountant(ABC):
         """Whether this accountant has anything to say about the composition."""
 
     @abstractmethod
+    def plan_above(self, parts: Parts, delta: float) -> Plan:
+        """A plan for the least epsilon at `delta`."""
+
+    def plan_below(self, parts: Parts, delta: float) -> Plan:  # noqa: ARG002
+        """A plan for an epsilon the composition reaches at `delta`."""
+        return Plan()
+
+    def curve_above(self, parts: Parts, epsilons: Array) -> Plan:  # noqa: ARG002
+        """A plan for the least delta at each epsilon."""
+        return Plan()
+
+    def curve_below(self, parts: Parts, epsilons: Array) -> Plan:  # noqa: ARG002
+        """A plan for a delta the composition reaches at each epsilon."""
+        return Plan()
+
+    def plan(self, question: Question) -> Plan:
+        """The plan for any of these questions."""
+        above = question.side is Side.UPPER
+        if question.delta is not None:
+            return (self.plan_above if above else self.plan_below)(question.parts, question.delta)
+        assert question.epsilons is not None
+        return (self.curve_above if above else self.curve_below)(question.parts, question.epsilons)
+
     def epsilon(self, parts: Parts, delta: float) -> float:
         """The least epsilon proved at `delta`; infinite where none is.
 
         Guarantee: never below the true epsilon of the composition.
         """
+        plan = self.plan_above(parts, delta)
+        return proved_epsilon(plan, Question(parts, Side.UPPER, delta)).value
 
-    @abstractmethod
-    def delta(self, parts: Parts, epsilon: float) -> float:
-        """The least delta proved at `epsilon`; 1 where none is.
+    def deltas(self, parts: Parts, epsilons: Array) -> Array:
+        """The least delta proved at each epsilon; 1 where none is.
 
         Guarantee: never below the true delta of the composition.
         """
+        plan = self.curve_above(parts, epsilons)
+        return proved_deltas(plan, Question(parts, Side.UPPER, epsilons=epsilons)).values
 
-    def deltas(self, parts: Parts, epsilons: Array) -> Array:
-        """`delta` at each epsilon."""
-        return np.array([self.delta(parts, epsilon) for epsilon in epsilons.tolist()])
+    def delta(self, parts: Parts, epsilon: float) -> float:
+        """The same at one epsilon."""
+        return float(self.deltas(parts, np.array([epsilon]))[0])
 
-    def epsilon_lower(self, parts: Parts, delta: float) -> float:  # noqa: ARG002
+    def epsilon_lower(self, parts: Parts, delta: float) -> float:
         """An epsilon the composition is proved to reach at `delta` > 0.
 
         Guarantee: never above the true epsilon; 0 where nothing is known.
         """
-        return 0.0
-
-    def delta_lower(self, parts: Parts, epsilon: float) -> float:  # noqa: ARG002
-        """A delta the composition is proved to reach at `epsilon`.
-
-        Guarantee: never above the true delta; 0 where nothing is known.
-        """
-        return 0.0
-
-    def deltas_lower(self, parts: Parts, epsilons: Array) -> Array:
-        """`delta_lower` at each epsilon."""
-        if type(self).delta_lower is Accountant.delta_lower:
-            return np.zeros(len(epsilons))
-        return np.array([self.delta_lower(parts, epsilon) for epsilon in epsilons.tolist()])
+        plan = self.plan_below(parts, delta)
+        return proved_epsilon(plan, Question(parts, Side.LOWER, delta)).value
 
     def explain(self, parts: Parts, delta: float) -> None:  # noqa: B027
         """Raise CannotCertify if the composition is supported but too large; silent otherwise."""

@@ -1,4 +1,4 @@
-"""The optimal composition of equal pure mechanisms, as an accountant."""
+"""The optimal composition of equal pure mechanisms, as an accountant: which closed form is the right one."""
 
 from __future__ import annotations
 
@@ -6,28 +6,39 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from flint import arb
 
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
+from dpcheck.accounting.certify.bound import Plan
+from dpcheck.accounting.certify.optimal import (
+    around_optimum,
+    by_optimum,
+    by_optimum_below,
+    equal_pure,
+)
 from dpcheck.accounting.losses import Parts
-from dpcheck.numerics.balls import above, below, precision
 
 # More mechanisms than this are not enumerated.
 OPTIMAL_COMPOSITION_LIMIT = 50_000
 # Of so few mechanisms the search starts at the first place: looking for a better one takes longer.
 FEW = 4
-# Terms smaller than this share of their sum, with all that follow, are left to the enclosure.
-_NEGLIGIBLE_BITS = 120
 
 
 @lru_cache(maxsize=256)  # both sides of a bound ask for the same
+def best_hits(epsilon: float, times: int, delta: float) -> tuple[int, float, float]:
+    """The place at which the optimum is proved, and (lower, upper) around it."""
+    if epsilon == 0:
+        return 0, 0.0, 0.0
+    hits, low = _likely_hits(epsilon, times, delta), 0.0
+    while True:
+        least, most, further = around_optimum(epsilon, times, delta, hits)
+        low = max(low, least)
+        if not further:
+            return hits, low, most
+        hits += further
+
+
 def optimal_composition(epsilon: float, times: int, delta: float) -> tuple[float, float]:
     """(lower, upper) around the epsilon of `times` adaptive epsilon-DP mechanisms at `delta`.
-
-    delta(eps) is the maximum over i of (A_i - e^eps B_i)/Z with prefix sums of C(k,l) e^{(k-l) eps0} and
-    C(k,l) e^{l eps0}; the maximum is at the last i with (k - 2i) eps0 >= eps. So eps(delta) is
-    log((A_i - Z delta)/B_i) at the one i where that lies between (k - 2i - 2) eps0 and (k - 2i) eps0:
-    guessed in floating point, proved in balls.
 
     Guarantee: encloses the optimum; no better bound holds for all such mechanisms.
     Reference: [Kairouz2017] Theorem 3.3.
@@ -35,35 +46,7 @@ def optimal_composition(epsilon: float, times: int, delta: float) -> tuple[float
     >>> round(optimal_composition(0.1, 100, 1e-5)[1], 4)
     4.3068
     """
-    if epsilon == 0:
-        return 0.0, 0.0
-    last = (times - 1) // 2
-    with precision(192):
-        # Everything is divided by e^{k eps0}: no number is large.
-        unit, step = (-arb(epsilon)).exp(), arb(epsilon)
-        lost = arb(delta) * (1 + unit) ** times
-        hits, low = _likely_hits(epsilon, times, delta), 0.0
-        while True:
-            ways = arb.bin_uiui(times, hits)
-            left = _falling_sum(ways * unit**hits, times, hits, 1 / unit)
-            room = left - lost
-            if not room > 0:  # so few outcomes have less mass than delta, as far as can be told
-                if hits == last:
-                    return 0.0, 0.0 if room <= 0 else 2 * epsilon
-                hits += 1
-                continue
-            right = _falling_sum(ways, times, hits, unit)  # over e^{(i - k) eps0}
-            found = (times - hits) * step + (room / right).log()
-            if not found.is_finite():
-                return low, above(times * step)
-            low = max(low, below(found))  # any set of outcomes is a test
-            # Where it is not certain that an end was passed, both sides of it have this value.
-            if found > (times - 2 * hits) * step and hits:
-                hits -= 1
-            elif found < (times - 2 * hits - 2) * step and hits < last:
-                hits += 1
-            else:
-                return low, max(0.0, above(found))
+    return best_hits(epsilon, times, delta)[1:]
 
 
 def _likely_hits(epsilon: float, times: int, delta: float) -> int:
@@ -80,25 +63,6 @@ def _likely_hits(epsilon: float, times: int, delta: float) -> int:
     return int(np.argmax(found))
 
 
-def _falling_sum(term: arb, times: int, last: int, ratio: arb) -> arb:
-    """The sum of C(times, l) c ratio^(-l) over l = 0 .. last, given its last term.
-
-    Going down, terms change by l ratio / (times - l + 1), a factor that falls: once it is below 1 a
-    geometric series bounds the rest.
-    """
-    total = arb(0)
-    small = arb(2) ** -_NEGLIGIBLE_BITS
-    for hits in range(last, -1, -1):
-        total += term
-        if not hits:
-            break
-        factor = ratio * hits / (times - hits + 1)
-        term *= factor
-        if hits % 16 == 0 and factor < 1 and term < total * small * (1 - factor):
-            return total.union(total + term / (1 - factor))
-    return total
-
-
 class OptimalAccountant(Accountant):
     """[Kairouz2017] Theorem 3.3 for pure mechanisms that share one epsilon."""
 
@@ -106,33 +70,23 @@ class OptimalAccountant(Accountant):
 
     def supports(self, parts: Parts) -> bool:
         """Whether all parts are pure with one epsilon, and few enough to enumerate."""
-        return _equal_pure(parts) is not None
+        equal = equal_pure(parts)
+        return equal is not None and equal[1] <= OPTIMAL_COMPOSITION_LIMIT
 
-    def epsilon(self, parts: Parts, delta: float) -> float:
-        """The optimum over all mechanisms with these epsilons."""
-        equal = _equal_pure(parts)
-        return optimal_composition(*equal, delta)[1] if equal else math.inf
+    def plan_above(self, parts: Parts, delta: float) -> Plan:
+        """The optimum over all mechanisms with these epsilons; not solved for delta, which a lattice is."""
+        equal = equal_pure(parts)
+        if equal is None or equal[1] > OPTIMAL_COMPOSITION_LIMIT:
+            return Plan()
+        return Plan(by_optimum(parts, delta, best_hits(*equal, delta)[0]))
 
-    def delta(self, parts: Parts, epsilon: float) -> float:  # noqa: ARG002
-        """Not solved for delta; the privacy-loss distribution is."""
-        return 1.0
-
-    def epsilon_lower(self, parts: Parts, delta: float) -> float:
+    def plan_below(self, parts: Parts, delta: float) -> Plan:
         """The optimum of each group of equal responses of two outcomes in the composition."""
-        found = [0.0]
+        found = []
         for loss, times in parts if delta > 0 else ():
             epsilon = loss.two_losses()
             if epsilon is not None:
                 few = min(times, OPTIMAL_COMPOSITION_LIMIT)
-                found.append(optimal_composition(epsilon, few, delta)[0])
-        return max(found)
-
-
-def _equal_pure(parts: Parts) -> tuple[float, int] | None:
-    """(epsilon, times) if all parts are pure DP with one epsilon and few enough to enumerate."""
-    largest = {loss.largest()[1] for loss, _ in parts}
-    times = sum(times for _, times in parts)
-    if len(largest) != 1 or times > OPTIMAL_COMPOSITION_LIMIT:
-        return None
-    epsilon = largest.pop()
-    return None if math.isinf(epsilon) else (epsilon, times)
+                hits = best_hits(epsilon, few, delta)[0]
+                found.append(by_optimum_below(((loss, times),), few, delta, hits))
+        return Plan(*found)

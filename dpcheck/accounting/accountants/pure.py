@@ -5,8 +5,16 @@ from __future__ import annotations
 import math
 
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
+from dpcheck.accounting.certify.bound import Plan
+from dpcheck.accounting.certify.closed import (
+    by_largest,
+    by_largest_below,
+    not_private,
+    not_private_at,
+)
 from dpcheck.accounting.losses import Parts
 from dpcheck.accounting.pairs.pair import composed_largest_loss
+from dpcheck.numerics.rounding import Array
 
 
 class PureAccountant(Accountant):
@@ -18,24 +26,18 @@ class PureAccountant(Accountant):
         """Whether every loss is bounded."""
         return math.isfinite(composed_largest_loss(parts)[1])
 
-    def epsilon(self, parts: Parts, delta: float) -> float:  # noqa: ARG002
+    def plan_above(self, parts: Parts, delta: float) -> Plan:  # noqa: ARG002
         """The sum of the largest losses, at any delta."""
-        return composed_largest_loss(parts)[1]
+        return Plan(by_largest(parts))
 
-    def delta(self, parts: Parts, epsilon: float) -> float:
-        """Nothing is left beyond the largest loss; below it this accountant knows nothing."""
-        return 0.0 if composed_largest_loss(parts)[1] <= epsilon else 1.0
-
-    def epsilon_lower(self, parts: Parts, delta: float) -> float:
+    def plan_below(self, parts: Parts, delta: float) -> Plan:
         """Exact at delta 0; above it only what is not private at all is known."""
-        if delta <= 0:
-            return composed_largest_loss(parts)[0]
-        return math.inf if _unbounded(parts) else 0.0
+        return Plan(by_largest_below(parts) if delta <= 0 else not_private(parts, delta))
 
-    def delta_lower(self, parts: Parts, epsilon: float) -> float:  # noqa: ARG002
+    def curve_above(self, parts: Parts, epsilons: Array) -> Plan:  # noqa: ARG002
+        """Nothing is left beyond the largest loss; below it this accountant knows nothing."""
+        return Plan(by_largest(parts))
+
+    def curve_below(self, parts: Parts, epsilons: Array) -> Plan:
         """1 for what is not private at all."""
-        return 1.0 if _unbounded(parts) else 0.0
-
-
-def _unbounded(parts: Parts) -> bool:
-    return any(loss.objection is not None for loss, _ in parts)
+        return Plan(not_private_at(parts, epsilons))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import math
+from functools import partial
 from typing import ClassVar
 
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
+from dpcheck.accounting.certify.bound import Plan
+from dpcheck.accounting.certify.renyi import by_renyi, renyi_curve
 from dpcheck.accounting.losses import Parts
 from dpcheck.accounting.renyi.closed_forms import concentration
 from dpcheck.accounting.renyi.conversion import (
     Conversion,
-    linear_rdp_epsilon,
-    rdp_delta,
-    rdp_epsilon,
+    likely_delta_order,
+    likely_linear_order,
+    likely_order,
 )
 from dpcheck.accounting.renyi.divergence import composed_renyi
+from dpcheck.numerics.rounding import Array
 
 
 class RenyiAccountant(Accountant):
@@ -28,21 +31,16 @@ class RenyiAccountant(Accountant):
         """Every loss has a divergence, if only an infinite one."""
         return True
 
-    def epsilon(self, parts: Parts, delta: float) -> float:
-        """The smallest epsilon over all orders; none at delta 0."""
+    def plan_above(self, parts: Parts, delta: float) -> Plan:
+        """The order that is likely to prove the least; none at delta 0."""
         if delta <= 0:
-            return math.inf
+            return Plan()
         linear = concentration(parts)
-        known = linear_rdp_epsilon(*linear, delta, self.conversion) if linear else None
-        if known is None:
-            known = rdp_epsilon(
-                lambda orders: composed_renyi(parts, orders), delta, self.conversion
-            )
-        return known.value
-
-    def delta(self, parts: Parts, epsilon: float) -> float:  # noqa: ARG002
-        """Only the optimal conversion is solved for delta."""
-        return 1.0
+        found = likely_linear_order(*linear, delta, self.conversion) if linear else None
+        if found is None:
+            found = likely_order(partial(composed_renyi, parts), delta, self.conversion)
+        classic = self.conversion is Conversion.CLASSIC
+        return Plan(by_renyi(parts, delta, found.order, found.u, classic=classic))
 
 
 class RenyiClassic(RenyiAccountant):
@@ -66,6 +64,8 @@ class RenyiOptimal(RenyiAccountant):
     conversion = Conversion.OPTIMAL
     by_name_only = False
 
-    def delta(self, parts: Parts, epsilon: float) -> float:
-        """The smallest delta over all orders."""
-        return rdp_delta(lambda orders: composed_renyi(parts, orders), epsilon).value
+    def curve_above(self, parts: Parts, epsilons: Array) -> Plan:
+        """The order of each; only the optimal conversion is solved for delta."""
+        curve = partial(composed_renyi, parts)
+        orders = [likely_delta_order(curve, epsilon).order for epsilon in epsilons.tolist()]
+        return Plan(renyi_curve(parts, epsilons, orders))

@@ -1,19 +1,6 @@
-"""The best of a random number of runs, from the privacy curve of one run.
+"""The best of a random number of runs: which (e, d) of one run to prove the cost of selecting with.
 
-With f the generating function of the number of runs and x_P, x_Q the chances that a run is better than an
-outcome y, that outcome is released with density f'(1 - x_P) P(y) or f'(1 - x_Q) Q(y) [Papernot2022, Lemma 7].
-f' is largest at 1, where it is the mean m. For a truncated negative binomial f'(1 - x) is proportional to
-(g + (1-g) x)^-(1+shape), g the stopping parameter. One run is (e, d)-DP, so x_Q <= e^e x_P + d, and
-
-    f'(1 - x_P) / f'(1 - x_Q) = ((g + (1-g) x_Q) / (g + (1-g) x_P))^(1+shape) <= e^c,
-    c = (1 + shape) max(e, log(1 + d (1-g)/g)),
-
-since the bound on the ratio is monotone in x_P, from its value 1 + d (1-g)/g at 0 to its limit e^e. Hence
-f'(1 - x_P) P - e^eps f'(1 - x_Q) Q <= f'(1 - x_P) (P - e^(eps - c) Q), and
-
-    delta(eps) <= m delta_one(eps - c),    epsilon(delta) <= c + epsilon_one(delta / m).
-
-Any (e, d) of one run will do. Reference: [Koskela2024].
+What it proves, and that any (e, d) will do, is said in `certify.selection`.
 """
 
 from __future__ import annotations
@@ -21,25 +8,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from dpcheck.accounting.accountants.distribution import DistributionAccountant, OneLaw
-from dpcheck.accounting.accountants.gaussian import (
-    GaussianAccountant,
-    gaussian_mu,
-    gdp_delta,
-    gdp_deltas,
-    gdp_epsilon_on,
-)
+from dpcheck.accounting.accountants.gaussian import GaussianAccountant
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import PureAccountant
 from dpcheck.accounting.accountants.renyi import RenyiOptimal
-from dpcheck.accounting.losses import LaplaceLoss, Parts, SelectedLoss
+from dpcheck.accounting.certify.bound import Plan, Question
+from dpcheck.accounting.certify.gaussian import gaussian_curve, gaussian_mu, gdp_delta, gdp_deltas
+from dpcheck.accounting.certify.lattice import once
+from dpcheck.accounting.certify.renyi import by_renyi
+from dpcheck.accounting.certify.selection import (
+    ROUND_UP,
+    by_selection,
+    delta_of_one,
+    laplace_curve,
+    laplace_ratio,
+    left_of,
+    selection_curve,
+)
+from dpcheck.accounting.losses import Parts, SelectedLoss
 from dpcheck.accounting.pairs.pair import composed_variation
 from dpcheck.accounting.renyi.closed_forms import concentration
 from dpcheck.accounting.renyi.conversion import linear_majorant, majorant_epsilon
-from dpcheck.accounting.renyi.divergence import composed_renyi, log_expected_runs
+from dpcheck.accounting.renyi.divergence import composed_renyi
 from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.side import Side
 
@@ -53,8 +48,6 @@ QUIET, LAWS = 1e-4, 5
 ROUGH = 2e-4
 # About where the two terms are equal.
 _AROUND = 0.05
-# Sums, products and logarithms below err by a few units each; this is 4,500 of them.
-_ROUND_UP = 1 + 1e-12
 
 
 class SelectionAccountant(Accountant):
@@ -64,44 +57,67 @@ class SelectionAccountant(Accountant):
 
     def supports(self, parts: Parts) -> bool:
         """Whether there is one selection and nothing else."""
-        return len(parts) == 1 and parts[0][1] == 1 and isinstance(parts[0][0], SelectedLoss)
+        return _only(parts) is not None
 
-    def epsilon(self, parts: Parts, delta: float) -> float:
+    def plan_above(self, parts: Parts, delta: float) -> Plan:
         """The cost of selecting and of one run at a smaller delta."""
-        loss = parts[0][0]
-        if delta <= 0 or not isinstance(loss, SelectedLoss):
-            return math.inf
-        one, cost = _one_and_cost(loss, delta / _runs(loss) / _ROUND_UP)
-        return (one + cost) * _ROUND_UP
+        loss = _only(parts)
+        if delta <= 0 or loss is None:
+            return Plan()
+        one, pair = _one_and_pair(loss, delta_of_one(loss, delta))
+        return Plan(by_selection(loss, delta, one, *pair))
 
-    def delta(self, parts: Parts, epsilon: float) -> float:
+    def curve_above(self, parts: Parts, epsilons: Array) -> Plan:
         """The runs' deltas at what the cost of selecting leaves."""
-        loss = parts[0][0]
-        assert isinstance(loss, SelectedLoss)
-        left = epsilon - _one_and_cost(loss, _AROUND)[1] * _ROUND_UP
-        left = math.nextafter(left, -math.inf)
-        runs = _runs(loss)
-        if left <= 0 or math.isinf(runs):
-            return 1.0
-        return min(1.0, runs * _delta(loss.inner, left) * _ROUND_UP)
+        loss = _only(parts)
+        if loss is None:
+            return Plan()
+        pair = _one_and_pair(loss, _AROUND)[1]
+        left = left_of(loss, epsilons, *pair)
+        left = left[left > 0]
+        one = _curve_of_one(loss.inner, left) if len(left) else Plan()
+        return Plan(selection_curve(loss, epsilons, one, *pair))
 
 
-def _runs(loss: SelectedLoss) -> float:
-    """The mean number of runs, from above; infinite beyond all floats."""
-    log = log_expected_runs(loss.shape, loss.stop)
-    return math.exp(log) * _ROUND_UP if log < 700 else math.inf
+def _only(parts: Parts) -> SelectedLoss | None:
+    """The one selection that is all there is; None where there is more, or something else."""
+    chosen = parts[0][0].selection if len(parts) == 1 == parts[0][1] else None
+    return chosen.binomial if chosen else None
 
 
-def _one_and_cost(loss: SelectedLoss, delta: float) -> tuple[float, float]:
-    """The epsilon of one run at `delta`, and c."""
+class Pair(NamedTuple):
+    """What proves an (e, d) of one run."""
+
+    plan: Plan
+    asked: Question
+
+
+# No loss beyond the largest, or d = 1: nothing has to be proved.
+_NOTHING = Pair(Plan(), Question((), Side.UPPER, epsilons=np.zeros(1)))
+
+
+class OneRun(NamedTuple):
+    """What proves the epsilon of one run; a good e; f(e), and what proves it.
+
+    c is at least max(e, f(e)): either one run is (e, d)-DP and f = log(1 + odds d), or it is (f, d)-DP and
+    e = log(1 + odds d).
+    """
+
+    plan: Plan
+    start: float
+    other: Callable[[float], float]
+    pair: Callable[[float], Pair]
+
+
+def _one_and_pair(loss: SelectedLoss, delta: float) -> tuple[Plan, Pair]:
+    """What proves the epsilon of one run at `delta`, and c."""
     odds = (1 - loss.stop) / loss.stop
     pure = PureAccountant().epsilon(loss.inner, 0.0)
     if delta <= 0:
-        return pure, (1 + loss.shape) * min(pure, math.log1p(odds)) * _ROUND_UP
-    # No loss beyond the largest: d = 0. And e = 0 at d = 1.
-    most = min(pure, math.log1p(odds) * _ROUND_UP)
-    one, start, other = _one_run(loss.inner, delta, odds)
-    return min(one, pure), (1 + loss.shape) * _least_maximum(other, start, most)[0] * _ROUND_UP
+        return Plan(), _NOTHING
+    run = _one_run(loss.inner, delta, odds)
+    _, _, at = _least_maximum(run.other, run.start, min(pure, math.log1p(odds)))
+    return run.plan, run.pair(at) if math.isfinite(at) else _NOTHING
 
 
 # About how fast log(1 + odds d) - e falls where it is 0, and epsilon(d) - e with e = log(1 + odds d).
@@ -110,62 +126,82 @@ _SLOPE, _SLOPE_OF_EPSILON = -2.0, -1.4
 
 def _least_maximum(
     other: Callable[[float], float], start: float, most: float, first: float = _SLOPE
-) -> tuple[float, float]:
-    """The least of max(e, other(e)), no more than `most`, and about the best e: by secants.
+) -> tuple[float, float, float]:
+    """The least of max(e, other(e)), no more than `most`, about the best e, and the one it is known of: by
+    secants.
 
     `other` falls in e, and other(e) - e about as fast as `first` says.
     """
-    low, high, best = 0.0, min(most, 700.0), most
+    low, high, best, known = 0.0, min(most, 700.0), most, math.nan
     where, before = start, (math.nan, math.nan)
     for _ in range(TRIES):
         if not low < where < high:
             where = (low + high) / 2
         over = other(where) - where
-        best = min(best, where + max(over, 0.0))
+        if where + max(over, 0.0) < best:
+            best, known = where + max(over, 0.0), where
         low, high = (where, high) if over > 0 else (low, where)
         slope = (over - before[1]) / (where - before[0]) if where != before[0] else math.nan
         before = (where, over)
         where -= over / (first if math.isnan(slope) else min(slope, -1.0))
         if abs(over) <= BALANCED * before[0]:
             break
-    return best, where
+    return best, where, known
 
 
-def _one_run(
-    parts: Parts, delta: float, odds: float
-) -> tuple[float, float, Callable[[float], float]]:
-    """The epsilon of one run at `delta`, and what c is at least: max(e, f(e)) for any e, and a good e.
-
-    Either one run is (e, d)-DP and f = log(1 + odds d), or it is (f, d)-DP and e = log(1 + odds d).
-    """
+def _one_run(parts: Parts, delta: float, odds: float) -> OneRun:
+    """One run by what is known of it."""
     if mu := gaussian_mu(parts):
         shift = mu[1]
-        one = gdp_epsilon_on(shift, delta, Side.UPPER)
-        start = _balanced(shift, odds) if odds > 0 and shift > 0 and one < math.inf else 0.0
-        return one, start, lambda e: math.log1p(odds * gdp_delta(shift, e)[1])
-    if (ratio := _laplace_ratio(parts)) is not None:
-        # The formula for delta solved for epsilon: a logarithm of 8 units, a sum; 1e-14 is 90.
-        one = max(ratio + 2 * math.log1p(-min(delta, 0.5)), 0.0) + 1e-14 * (ratio + 2)
-        return one, 0.0, lambda e: math.log1p(odds * _closed(parts, e))
+        plan = GaussianAccountant().plan_above(parts, delta)
+        start = _balanced(shift, odds) if odds > 0 and 0 < shift < math.inf else 0.0
+        return OneRun(
+            plan,
+            start,
+            lambda e: math.log1p(odds * gdp_delta(shift, e)[1]),
+            lambda e: _at(e, Plan(gaussian_curve(parts, np.array([e])))),
+        )
+    if laplace_ratio(parts) is not None:
+        return OneRun(
+            Plan(once(parts[0][0], min(delta, 0.5), Side.UPPER)),
+            0.0,
+            lambda e: math.log1p(odds * _closed(parts, e)),
+            lambda e: _at(e, Plan(laplace_curve(parts, np.array([e])))),
+        )
     distribution = DistributionAccountant(ROUGH)
-    one = distribution.epsilon(parts, delta) if distribution.supports(parts) else math.inf
-    if math.isfinite(one):
-        law, start = _law_near(parts, one, delta, odds)
+    if distribution.supports(parts):
+        one = distribution.epsilon(parts, delta)
+        law, start = _law_near(parts, one, delta, odds) if math.isfinite(one) else (None, 0.0)
         if law is not None:
-            return one, start, lambda e: math.log1p(odds * float(law.deltas(np.array([e]))[0][0]))
+            known = law
+            return OneRun(
+                distribution.plan_above(parts, delta),
+                start,
+                lambda e: math.log1p(odds * float(known.deltas(np.array([e]))[0][0])),
+                lambda e: _at(e, Plan(known.curve(np.array([e]))[0])),
+            )
     return _one_run_by_renyi(parts, delta, odds)
 
 
-def _one_run_by_renyi(
-    parts: Parts, delta: float, odds: float
-) -> tuple[float, float, Callable[[float], float]]:
+def _at(e: float, plan: Plan) -> Pair:
+    return Pair(plan, Question((), Side.UPPER, epsilons=np.array([e])))
+
+
+def _one_run_by_renyi(parts: Parts, delta: float, odds: float) -> OneRun:
     """`_one_run` by Renyi divergences; the e of linear ones is found before anything is proved of it."""
     renyi = RenyiOptimal()
-    one = renyi.epsilon(parts, delta)
-    start = _start(one, delta, odds)
+    plan = renyi.plan_above(parts, delta)
+    start = _start(renyi.epsilon(parts, delta), delta, odds)
     linear, found = concentration(parts), None
+
+    def paired(e: float) -> Pair:
+        d = _paired(e, odds)
+        known = linear_majorant(*linear, d) if linear else None
+        proof = by_renyi(parts, d, known.order, known.u) if known else None
+        return Pair(Plan(proof) if proof else renyi.plan_above(parts, d), _asking(d))
+
     if linear is None or not start:
-        return one, start, lambda e: renyi.epsilon(parts, _paired(e, odds))
+        return OneRun(plan, start, lambda e: renyi.epsilon(parts, _paired(e, odds)), paired)
 
     def likely(e: float) -> float:
         nonlocal found
@@ -176,8 +212,17 @@ def _one_run_by_renyi(
         likely(e)
         return majorant_epsilon(found, _paired(e, odds)) if found else math.inf
 
-    _, start = _least_maximum(likely, start, math.log1p(odds), _SLOPE_OF_EPSILON)
-    return one, start, other
+    def pair(e: float) -> Pair:
+        d = _paired(e, odds)
+        likely(e)
+        return Pair(Plan(by_renyi(parts, d, found.order, found.u) if found else None), _asking(d))
+
+    start = _least_maximum(likely, start, math.log1p(odds), _SLOPE_OF_EPSILON)[1]
+    return OneRun(plan, start, other, pair)
+
+
+def _asking(d: float) -> Question:
+    return Question((), Side.UPPER, d)
 
 
 def _paired(e: float, odds: float) -> float:
@@ -216,6 +261,15 @@ def _start(epsilon: float, delta: float, odds: float) -> float:
     if not (odds > 0 and epsilon < math.inf and delta < 1):
         return 0.0
     return _balanced(_gaussian_like(epsilon, delta), odds)
+
+
+def _curve_of_one(parts: Parts, epsilons: Array) -> Plan:
+    """What proves the least deltas of one run."""
+    if gaussian_mu(parts):
+        return GaussianAccountant().curve_above(parts, epsilons)
+    able = (DistributionAccountant(), PureAccountant(), RenyiOptimal())
+    plans = [one.curve_above(parts, epsilons) for one in able if one.supports(parts)]
+    return Plan(*(theorem for plan in plans for theorem in plan.theorems))
 
 
 def _delta(parts: Parts, epsilon: float) -> float:
@@ -286,7 +340,7 @@ def curve_above(parts: Parts, excess: Array, runs: float) -> Array:
     above it; beyond the last it is no larger than there.
     """
     found = _formula(parts, _epsilons(excess))
-    return np.interp(excess, *_corners(parts, runs)) * _ROUND_UP if found is None else found
+    return np.interp(excess, *_corners(parts, runs)) * ROUND_UP if found is None else found
 
 
 def _epsilons(excess: Array) -> Array:
@@ -298,16 +352,8 @@ def _formula(parts: Parts, epsilons: Array) -> Array | None:
     """delta of what has a closed form, rounded up."""
     if mu := gaussian_mu(parts):
         return gdp_deltas(mu[1], epsilons)
-    if (ratio := _laplace_ratio(parts)) is not None:
-        # 1 - e^{(eps - r)/2} up to the largest loss r: see `pld.mixtures.LaplacePair`.
-        return np.asarray(-np.expm1(np.minimum(epsilons - ratio, 0.0) / 2) * _ROUND_UP)
-    return None
-
-
-def _laplace_ratio(parts: Parts) -> float | None:
-    """The largest loss of one Laplace mechanism; None for anything else."""
-    loss, times = parts[0]
-    return loss.ratio if len(parts) == times == 1 and isinstance(loss, LaplaceLoss) else None
+    known = laplace_curve(parts, epsilons)
+    return known.deltas if known else None
 
 
 def _closed(parts: Parts, epsilon: float) -> float:

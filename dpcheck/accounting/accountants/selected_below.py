@@ -29,17 +29,17 @@ import numpy as np
 from dpcheck.accounting.accountants.selected_runs import (
     NONE_BETTER,
     SLIP,
-    STEEPEST,
     Better,
-    Number,
     Run,
     Search,
     known_run,
 )
-from dpcheck.accounting.losses import PoissonSelectedLoss, SelectedLoss
-from dpcheck.accounting.renyi.divergence import log_expected_runs
+from dpcheck.accounting.assumptions import ARITHMETIC
+from dpcheck.accounting.certify.theorem import Spends
+from dpcheck.accounting.pairs.combined.selected import STEEPEST, Number, SelectingLoss
 from dpcheck.core.errors import CannotCertify
-from dpcheck.numerics.rounding import UNIT, Array
+from dpcheck.numerics.rounding import Array
+from dpcheck.numerics.side import Side
 
 # At delta 0 what is proved at this one holds too.
 LEAST_DELTA = 1e-12
@@ -53,13 +53,13 @@ LEAST_NEEDED, SEARCHES, SETTLED = -700.0, 8, 0.05
 WIDER, TRIES = 1.5, 3
 
 
-def selected_epsilon(loss: SelectedLoss | PoissonSelectedLoss, delta: float) -> float:
+def selected_epsilon(loss: SelectingLoss, delta: float) -> float:
     """An epsilon that selecting among these runs is proved to reach; 0 where none is.
 
     `loss.inner` are pairs that the runs contain.
     """
     delta = delta or LEAST_DELTA
-    number = number_of_runs(loss)
+    number = loss.number()
     if number is None:
         return 0.0
     try:
@@ -78,26 +78,30 @@ def selected_epsilon(loss: SelectedLoss | PoissonSelectedLoss, delta: float) -> 
     return max(first, one[0] if one else 0.0)
 
 
-def selected_deltas(
-    loss: SelectedLoss | PoissonSelectedLoss, epsilons: Array, most: Array
-) -> Array:
-    """Deltas that selecting is proved to need at each epsilon, searched for below `most`; 0 where none is.
+def by_selecting(loss: SelectingLoss, delta: float) -> Spends | None:
+    """The same as a theorem; None where nothing is proved."""
+    found = selected_epsilon(loss, delta)
+    if not found:
+        return None
+    return Spends(((loss, 1),), Side.LOWER, found, delta, both=True, assumes=(ARITHMETIC,))
 
-    Where `selected_epsilon` proves more than epsilon at some delta, that delta is needed at epsilon.
-    """
-    found = np.zeros(len(epsilons))
+
+def selecting_at(loss: SelectingLoss, epsilons: Array, most: Array) -> list[Spends]:
+    """Theorems from which follows which delta is needed at each epsilon, searched for below `most`."""
     tried: dict[float, float] = {}  # log delta, and the epsilon that is proved at it
     # From the largest on: what is needed there is needed at smaller ones too.
     for i in np.argsort(-epsilons, kind="stable"):
         if most[i] > 0:
             _try_around(loss, float(epsilons[i]), math.log(most[i]), tried)
-        proved = [at for at, value in tried.items() if value > 0 and value >= epsilons[i]]
-        found[i] = math.exp(max(proved)) * (1 - SLIP) if proved else 0.0
-    return found
+    return [
+        Spends(((loss, 1),), Side.LOWER, value, math.exp(at), both=True, assumes=(ARITHMETIC,))
+        for at, value in tried.items()
+        if value > 0
+    ]
 
 
 def _try_around(
-    loss: SelectedLoss | PoissonSelectedLoss, epsilon: float, most: float, tried: dict[float, float]
+    loss: SelectingLoss, epsilon: float, most: float, tried: dict[float, float]
 ) -> None:
     """Ask for epsilons at deltas of at most e^most until two that are close have `epsilon` between them."""
     down = 1.0
@@ -125,28 +129,6 @@ def _in_turn(run: Run) -> Iterator[Better]:
         yield last
     yield from (last.share(part) for part in PARTS)
     yield NONE_BETTER
-
-
-def number_of_runs(loss: SelectedLoss | PoissonSelectedLoss) -> Number | None:
-    """None where there are more runs than floats tell."""
-    if isinstance(loss, PoissonSelectedLoss):
-        mean = loss.mean
-        if mean > 1e15:
-            return None
-        log_mean = math.log(mean) - 8 * UNIT * abs(math.log(mean))
-        any_ = -math.expm1(-mean) * (1 - 8 * UNIT)
-        return Number(any_, log_mean, lambda x: mean * x, lambda _: mean, lambda fall: fall / mean)
-    power, odds = 1 + loss.shape, (1 - loss.stop) / loss.stop
-    log_mean = log_expected_runs(loss.shape, loss.stop)  # rounded up, from 320 bits
-    if not log_mean < STEEPEST or not odds < 1e300:
-        return None
-    return Number(
-        1.0,
-        log_mean * (1 - 8 * UNIT),
-        lambda x: power * math.log1p(odds * x),
-        lambda x: power * odds / (1 + odds * x),
-        lambda fall: math.expm1(min(fall / power, STEEPEST)) / odds,
-    )
 
 
 def _reached(run: Run, better: Better, delta: float) -> float:

@@ -16,11 +16,15 @@ import numpy as np
 from flint import arb
 
 from dpcheck.accounting.accountants.distribution import lower_composition
-from dpcheck.accounting.accountants.gaussian import gaussian_mu, gdp_epsilon_on, normal
-from dpcheck.accounting.losses import LaplaceLoss, Parts
+from dpcheck.accounting.accountants.gaussian import gdp_epsilon_on
+from dpcheck.accounting.certify.gaussian import gaussian_mu, normal
+from dpcheck.accounting.certify.selection import laplace_ratio
+from dpcheck.accounting.losses import Parts
+from dpcheck.accounting.pairs.combined.selected import STEEPEST, Number
 from dpcheck.accounting.pld.distribution import Bulk, bulk
 from dpcheck.numerics.balls import above, below, precision
 from dpcheck.numerics.rounding import UNIT, Array, Indices
+from dpcheck.numerics.search import cell, saddle
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tilted import Convolution
 
@@ -28,8 +32,6 @@ from dpcheck.numerics.tilted import Convolution
 ROUGH = 2e-3
 # Where B takes less than this of log delta the lattice of the upper side's plan serves as well.
 SAME_LATTICE = 3.0
-# Exponents beyond this leave the range of floats.
-STEEPEST = 600.0
 # Thresholds of the better class that are tried on a lattice, and their distance in standard deviations.
 THRESHOLDS, APART = 11, 0.1
 # How much lower a threshold of a Gaussian run is tried.
@@ -40,18 +42,6 @@ NEARBY, NEAR = np.arange(-4, 4), 3e-4
 BACK = 0.25
 # Each of the few functions, sums and products errs by 8 units of its terms; this is 900 of them.
 SLIP = 1e-13
-
-
-class Number(NamedTuple):
-    """The number of runs: P(any) and log m from below; fall(x) = log m - log f'(1 - x), its derivative and
-    inverse.
-    """
-
-    any: float
-    log_mean: float
-    fall: Callable[[float], float]
-    slope: Callable[[float], float]
-    inverse: Callable[[float], float]
 
 
 class Better(NamedTuple):
@@ -187,9 +177,8 @@ def known_run(parts: Parts, search: Search) -> Run | None:
         return None
     if mu := gaussian_mu(parts):
         return GaussianRun(mu[0], search) if 0 < mu[0] < 1e150 else None
-    loss, times = parts[0]
-    if len(parts) == times == 1 and isinstance(loss, LaplaceLoss):
-        return LaplaceRun(loss.ratio, search)
+    if (ratio := laplace_ratio(parts)) is not None:
+        return LaplaceRun(ratio, search)
     return LatticeRun.of(parts, search)
 
 
@@ -280,9 +269,10 @@ class LatticeRun(Run):
         solved = composed.solve(likely, ROUGH)
         if solved.law is None or not math.isfinite(solved.value):
             return None
-        saddle = solved.law.saddle
-        missed = solved.value - saddle.epsilon(math.log(likely), saddle.mean)
-        return cls(solved.law, whole, search, missed)
+        sums = solved.law.sums
+        about = saddle(sums)
+        missed = solved.value - about.epsilon(math.log(likely), about.mean)
+        return cls(sums, whole, search, missed)
 
     def better(self) -> Iterable[Better]:
         """The best of all classes near the threshold."""
@@ -331,7 +321,8 @@ class LatticeRun(Run):
             return None
         value = self._last_above(delta)
         if value is None:  # an answer between two points, which takes longer
-            value = self.law.epsilon(delta)[0]
+            place = cell(self.law, delta)
+            value = self.law.between(place.point, delta) if place else math.nan
         point = self._index(value - BACK) - 1 if math.isfinite(value) else self.law.window.start
         if point < self.law.window.start:
             return (value, 1.0) if math.isfinite(value) else None
@@ -355,8 +346,8 @@ class LatticeRun(Run):
 
     def at_most(self, delta: float) -> float:
         """By the saddle point, moved by what that misses where the lattice was laid for."""
-        saddle = self.law.saddle
-        return saddle.epsilon(math.log(delta), saddle.mean) + self.missed
+        about = saddle(self.law)
+        return about.epsilon(math.log(delta), about.mean) + self.missed
 
     def _index(self, loss: float) -> int:
         return round((loss - self.law.origin - self.law.move) / self.law.step)

@@ -6,11 +6,11 @@ the sum of all steps is at most delta, epsilon is 0: sampling at a rate far belo
 
 from __future__ import annotations
 
-import math
-
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
+from dpcheck.accounting.certify.bound import Plan
+from dpcheck.accounting.certify.closed import by_variation
 from dpcheck.accounting.losses import Parts
-from dpcheck.accounting.pairs.pair import composed_variation
+from dpcheck.numerics.rounding import Array
 
 
 class VariationAccountant(Accountant):
@@ -22,10 +22,10 @@ class VariationAccountant(Accountant):
         """Every pair has a distance."""
         return True
 
-    def epsilon(self, parts: Parts, delta: float) -> float:
+    def plan_above(self, parts: Parts, delta: float) -> Plan:  # noqa: ARG002
         """0 or infinite."""
-        return 0.0 if composed_variation(parts) <= delta else math.inf
+        return Plan(by_variation(parts))
 
-    def delta(self, parts: Parts, epsilon: float) -> float:  # noqa: ARG002
+    def curve_above(self, parts: Parts, epsilons: Array) -> Plan:  # noqa: ARG002
         """The distance: delta falls in epsilon."""
-        return composed_variation(parts)
+        return Plan(by_variation(parts))

@@ -18,11 +18,13 @@ import numpy as np
 
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import CannotCertify
-from dpcheck.numerics.rounding import TINY
+from dpcheck.numerics.rounding import TINY, Array
 from dpcheck.numerics.side import Side
 
 if TYPE_CHECKING:
+    from dpcheck.accounting.pairs.combined.selected import SelectingLoss
     from dpcheck.accounting.pld.pairs.pair import LossPair
+    from dpcheck.accounting.pld.verify.curves import Curve, Outcomes
     from dpcheck.accounting.renyi.moments import Floats
 
 # Products and sums below err by a few units each; this is 9,000 of them.
@@ -45,6 +47,10 @@ class Loss:
     by_curve: ClassVar[bool] = False
     #: Whether all outcomes are listed but for what no float can hold, alike under P and Q.
     listed: ClassVar[bool] = False
+    #: Whether `dpcheck.verify` computes its Renyi divergences.
+    moments_checked: ClassVar[bool] = False
+    #: Whether its Renyi divergences are bounded so loosely that its lattice is never improved upon by them.
+    loose_renyi: ClassVar[bool] = False
 
     def reversed(self) -> Loss:
         """The pair with P and Q swapped; itself where it is symmetric."""
@@ -110,6 +116,24 @@ class Loss:
         """epsilon, rounded down, where the loss is epsilon or -epsilon and nothing else; None elsewhere."""
         return None
 
+    @property
+    def normal_shift(self) -> float | None:
+        """mu, where the pair is N(mu, 1) against N(0, 1); None elsewhere."""
+        return None
+
+    @property
+    def laplace_ratio(self) -> float | None:
+        """r, where the pair is Laplace(r, 1) against Laplace(0, 1); None elsewhere."""
+        return None
+
+    def by_largest_alone(self) -> bool:
+        """Whether no pair with so large a loss is worse: then optimal composition is exact."""
+        return self.two_losses() is not None
+
+    def linear_renyi(self) -> tuple[float, float] | None:
+        """(rho, offset) where offset + rho * order is all that is used of its divergences."""
+        return None
+
     def concentration(self) -> float:
         """The rho of its zero-concentrated DP: eps^2/2 for losses of up to eps [Bun2016, Proposition 3.3]."""
         return self.largest()[1] ** 2 / 2
@@ -117,6 +141,19 @@ class Loss:
     def one_run(self, times: int) -> Parts:
         """What so many uses contain with one run for each selection, where there always is one."""
         return ((self, times),)
+
+    @property
+    def selection(self) -> SelectingLoss | None:
+        """The pair itself, where it is the best of a random number of runs; None elsewhere."""
+        return None
+
+    def choices(self) -> tuple[Parts, ...]:
+        """The compositions it is the worst of; none where it is one pair."""
+        return ()
+
+    def flat(self) -> Parts:
+        """The composition whose combinations of outcomes it lists; itself where it lists its own."""
+        return ((self, 1),)
 
     def no_worse(self, other: Loss) -> bool:
         """Whether `other`, of the same kind, dominates it; false where that is not known."""
@@ -136,6 +173,27 @@ class Loss:
     def stated(self) -> dict[str, Plain] | None:
         """The pair in the words of `dpcheck.verify`; None where they have none for it."""
         return None
+
+    def ball_curve(self, side: Side) -> Curve | None:  # noqa: ARG002
+        """Its curve in ball arithmetic, from its definition; None where it is a mixture."""
+        return None
+
+    def outcomes(self) -> Outcomes | None:
+        """Its outcomes in ball arithmetic; None where they are not listed."""
+        return None
+
+    def drawn(self, size: int, rng: np.random.Generator) -> Array | None:  # noqa: ARG002
+        """Random losses under P; None where nobody needs them."""
+        return None
+
+    @property
+    def revealed(self) -> float:
+        """A lower bound on the P-mass of outcomes that Q never has."""
+        return 0.0
+
+    def shrunk(self, share: float) -> Loss:  # noqa: ARG002
+        """A pair it contains with room for relative errors of its numbers; itself where none is needed."""
+        return self
 
 
 # A composition: independent losses, each so many times.

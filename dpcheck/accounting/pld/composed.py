@@ -14,7 +14,25 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.certify.bound import deltas_above, deltas_below
+from dpcheck.accounting.certify.lattice import (
+    Law,
+    Transformed,
+    at,
+    at_one,
+    by_leak,
+    by_moments,
+    by_top,
+    by_top_below,
+    certain_leak,
+    in_cell,
+    law,
+    of_nothing,
+    once,
+    transformed,
+)
+from dpcheck.accounting.certify.theorem import Spends, Theorem, at_delta_1, excess
+from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.layout import ACCURACY, laid_out
 from dpcheck.accounting.pld.opposite import best_parabola
@@ -31,12 +49,12 @@ from dpcheck.accounting.pld.solution import DROWNED, QUIET, Solution
 from dpcheck.accounting.pld.window import Cumulants, smallest
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
-from dpcheck.numerics.opposite import opposite_divergence, opposite_noise
-from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
+from dpcheck.numerics.opposite import opposite_noise
+from dpcheck.numerics.rounding import UNIT, Array
+from dpcheck.numerics.search import cell
 from dpcheck.numerics.series import Window
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import Spectrum, spectrum
-from dpcheck.numerics.tilted import Convolution, Profile
+from dpcheck.numerics.tilted import Profile
 
 # Windows that are tried for one question beside the shared one.
 TRIES = 5
@@ -69,40 +87,49 @@ class ComposedLoss:
         """The moments of the whole law."""
         return picture(self.losses, self.counts, self.side).around(self.parts)
 
+    @property
+    def whole(self) -> Parts:
+        """The parts that theorems about it are about."""
+        return tuple(zip(self.losses, self.counts, strict=True))
+
     def epsilon(self, delta: float, share: float = 0.0) -> float:
         """The smallest epsilon >= 0 with divergence at most `delta`, on this object's side.
 
         The lattice may cost a `share` of it, where that is more than what it may cost anyway.
         """
-        if delta >= 1.0 or not self.parts:
-            return 0.0
-        if delta <= 0.0:
-            return self._largest_loss()
-        if self.counts == (1,):
-            known = self.parts[0][0].single_epsilon(delta, self.side)
-            if known is not None:
-                return known
-        if self._certain_leak() > delta:
-            return math.inf
-        most = self._largest_loss() if self.side is Side.UPPER else math.inf
-        return max(min(self.solve(delta, share).value, most), 0.0)
+        found = [proof.epsilon for proof in self.spends(delta, share)]
+        if self.side is Side.UPPER:
+            return max(min(found, default=math.inf), 0.0)
+        return max([*found, 0.0])
 
-    def within(self, epsilon: float, delta: float, spare: float) -> bool:
-        """Whether a lattice that may cost `spare` proves divergence at most `delta` at `epsilon` >= 0."""
-        if delta >= 1.0 or not self.parts or epsilon >= self._largest_loss():
-            return True
-        terms = self._shared_spectrum(delta, spare)
-        if terms is None:
-            return False
-        at, _ = Convolution(terms, self.counts, self.side).delta(np.array([epsilon]))
-        return bool(at[0] <= delta)
+    def spends(self, delta: float, share: float = 0.0) -> list[Spends]:
+        """What proves `epsilon`; empty where nothing does."""
+        if not self.parts or delta <= 0:
+            return [by_top(self.whole) if self.side is Side.UPPER else by_top_below(self.whole)]
+        if delta >= 1.0:
+            return [at_delta_1(self.whole, delta, self.side)]
+        if self.counts == (1,) and (known := once(self.losses[0], delta, self.side)):
+            return [known]
+        if certain_leak(self.whole, self.side) > delta:
+            leaking = by_leak(self.whole, delta) if self.side is Side.LOWER else None
+            return [leaking] if leaking else []
+        found = [self.solve(delta, share).proof]
+        if self.side is Side.UPPER:
+            found.append(by_top(self.whole))
+        return [proof for proof in found if proof is not None]
 
-    def rough_epsilon(self, delta: float, spare: float) -> float:
-        """The epsilon that a lattice which may cost `spare` proves; infinite where it proves none."""
-        if not self.parts:
-            return 0.0
-        value = self._solution(self._shared_spectrum(delta, spare), delta).value
-        return math.inf if math.isnan(value) else value
+    def within(self, epsilon: float, delta: float, spare: float) -> Spends | None:
+        """What proves divergence at most `delta` at `epsilon` >= 0 by a lattice that may cost `spare`."""
+        top = by_top(self.whole)
+        if epsilon >= top.epsilon:
+            return top
+        known = self._shared(delta, spare)
+        found = None if known is None else at_one(law(known, self.counts), epsilon)
+        return found if found and found.delta <= delta else None
+
+    def rough(self, delta: float, spare: float) -> Spends | None:
+        """The epsilon that a lattice which may cost `spare` proves."""
+        return self._solution(self._shared(delta, spare), delta).proof if self.parts else None
 
     def lean(self, delta: float) -> tuple[ComposedLoss, float]:
         """The composition without parts that hardly matter at `delta`, and the epsilon they add at most.
@@ -110,7 +137,7 @@ class ComposedLoss:
         Below, leaving some out is sound, since seeing less is. Above, a part with losses L <= l is paid for
         by l: (1 - e^(epsilon + l - L - R))+ <= (1 - e^(epsilon - R))+ for the loss R of the others.
         """
-        if len(self.parts) < 2 or not 0 < delta < 1 or self._certain_leak() > delta:
+        if len(self.parts) < 2 or not 0 < delta < 1 or self._leak > delta:
             return self, 0.0
         plan = self._plan(delta)[0]
         if self.side is Side.UPPER:
@@ -124,20 +151,17 @@ class ComposedLoss:
         kept = [part for i, part in parts if i not in spared]
         if self.side is Side.LOWER:
             return ComposedLoss(kept, self.side), 0.0
-        # Largest losses are right within some units of 1 + loss.
-        uses = sum(self.counts[i] for i in spared)
-        added = math.fsum(shifts[spared]) * (1 + 1e-12) + 64 * UNIT * uses
-        return ComposedLoss(kept, self.side), added
+        return ComposedLoss(kept, self.side), excess(self.whole, tuple(kept), directed=True)
 
     def estimate(self, delta: float) -> float:
         """About epsilon at `delta`: the saddle point of the plan; for planning only."""
         if not self.parts or not 0 < delta < 1:
             return 0.0
-        return math.inf if self._certain_leak() > delta else self._plan(delta)[0].center
+        return math.inf if self._leak > delta else self._plan(delta)[0].center
 
     def log_deltas(self, epsilons: Array) -> Array:
         """Chernoff's estimates of log delta from above at each epsilon; for planning only."""
-        if not self.parts or self._certain_leak() > 0:
+        if not self.parts or self._leak > 0:
             return np.zeros(len(epsilons))
         return self.everything.log_chernoff(epsilons)
 
@@ -146,22 +170,19 @@ class ComposedLoss:
         known = self.parts and all(pair.shows_both for pair, _ in self.parts)
         return self._plan(delta)[0].lead() if known and 0 < delta < 1 else 0.0
 
-    def opposite_epsilon(self, delta: float, share: float = 0.0) -> float:
+    def opposite(self, delta: float, share: float = 0.0) -> Spends | None:
         """An epsilon that the reversed direction is proved to cost at most at `delta`, by moments of the
-        upper lattice that `solve` asks first; infinite where they prove none.
+        upper lattice that `solve` asks first.
         """
         if opposite_noise(self.counts) > delta / 2:
-            return math.inf
+            return None
         plan = self._plan(delta)[0]
         found = best_parabola(plan.cumulants, self.counts, plan.tilt, math.log(delta))
-        terms = None
-        if found is not None and found[1] < plan.center:
-            terms = self._shared_spectrum(delta, share * abs(plan.center))
-        if found is None or terms is None:
-            return math.inf
-        parabola, epsilon = found
-        parts = [(law.loss, n) for law, n in zip(terms.laws, self.counts, strict=True)]
-        return epsilon if opposite_divergence(parts, epsilon, parabola) <= delta else math.inf
+        if found is None or not found[1] < plan.center:
+            return None
+        known = self._shared(delta, share * abs(plan.center))
+        proof = None if known is None else by_moments(known, self.counts, *found)
+        return proof if proof and proof.delta <= delta else None
 
     def _plan(self, delta: float) -> tuple[TiltPlan, Hashable]:
         return planned(self.losses, self.counts, self.side, round(math.log(delta)))
@@ -177,18 +198,18 @@ class ComposedLoss:
 
     def _solve(self, delta: float, share: float) -> Solution:
         spare = share * abs(self._plan(delta)[0].center)
-        best = self._solution(self._shared_spectrum(delta, spare), delta)
+        best = self._solution(self._shared(delta, spare), delta)
         if best.quiet:
             return best
         cumulants = Cumulants(self.parts, math.log(delta))
         tilt = cumulants.tilt_for_delta(delta)
         if math.isnan(best.value):
             best = replace(best, value=math.inf if self.side is Side.UPPER else -math.inf)
-        elif best.terms is not None:  # a better place than the plan's, unless it is the same one
-            better, used = cumulants.tilt_for_epsilon(best.value), best.terms.window.tilt
+        elif best.window is not None:  # a better place than the plan's, unless it is the same one
+            better, used = cumulants.tilt_for_epsilon(best.value), best.window.tilt
             tilt = better if abs(better - used) > 0.01 * used else tilt
         for _ in range(TRIES):
-            found = self._solution(self._spectrum(cumulants, tilt), delta)
+            found = self._solution(self._transformed(cumulants, tilt), delta)
             if not math.isnan(found.value):
                 if (found.value < best.value) is (self.side is Side.UPPER):
                     best = found
@@ -203,88 +224,100 @@ class ComposedLoss:
                 tilt = tilt * 1.5 if found.beyond else tilt / 5
         return best
 
-    def _solution(self, terms: Spectrum | None, delta: float) -> Solution:
-        worst = math.inf if self.side is Side.UPPER else -math.inf
-        if terms is None:  # some loss has no finite part
-            leak = self._certain_leak()
-            known = leak <= delta and self.side is Side.LOWER
-            return Solution(0.0 if known else worst, 1.0, None, self.side)
-        law = Convolution(terms, self.counts, self.side)
-        value, noise = law.epsilon(delta)
-        if not math.isnan(value):
-            return Solution(value, noise, law, self.side)
-        first = np.array([law.window.start])
-        start = float(law.at(first)[0][0])
-        if float(law.epsilons(first)[0]) <= 0.0 and delta >= start:
-            return Solution(0.0, 0.0, law, self.side)
-        return Solution(math.nan, 1.0, law, self.side, beyond=delta < start)
+    def _solution(self, known: Transformed | None, delta: float) -> Solution:
+        if known is None:  # some loss has no finite part
+            return Solution(math.inf if self.side is Side.UPPER else 0.0, 1.0, None, self.side)
+        composed = law(known, self.counts)
+        sums = composed.sums
+        place = cell(sums, delta)
+        if place is not None:
+            proof = in_cell(composed, place.point, delta)
+            value = math.nan if proof is None else proof.epsilon
+            return Solution(value, place.noise, composed, self.side, proof)
+        first = np.array([sums.window.start])
+        start = float(sums.at(first)[0][0])
+        if float(sums.epsilons(first)[0]) <= 0.0 and delta >= start:
+            proof = in_cell(composed, sums.window.start + 1, delta)
+            return Solution(0.0, 0.0, composed, self.side, proof)
+        return Solution(math.nan, 1.0, composed, self.side, beyond=delta < start)
 
-    def spectra(self, epsilon: float, delta: float) -> Iterator[Spectrum]:
+    def laws(self, epsilon: float, delta: float) -> Iterator[Law]:
         """Those that our bounds at this delta or epsilon are proved with, then finer and finer ones."""
         band = delta_band(self.losses, self.counts, self.side, epsilon)
-        yield from filter(None, (self.solve(delta).terms, self._shared_spectrum(math.exp(band))))
+        used = self.solve(delta).law
+        yield from filter(None, (used,))
         near = Cumulants(self.parts, math.log(delta) + LEFT_OUT)
         tilt = near.tilt_for_epsilon(epsilon)
-        for share in FINER_SHARES:
-            found = spectrum(*laid_out(self.side, near, tilt, share=share))
-            yield from filter(None, (found,))
+        laid = (laid_out(self.losses, self.side, near, tilt, share=share) for share in FINER_SHARES)
+        for known in (self._shared(math.exp(band)), *(transformed(*one) for one in laid)):
+            if known is not None:
+                yield law(known, self.counts)
 
     def layers(self, solution: Solution) -> tuple[list[tuple[LatticeLoss, int]], Window]:
         """The lattice measures and the window that a solution was found with."""
-        if solution.terms is None:
+        if solution.law is None:
             raise CannotCertify("a loss without a finite part is not composed on a lattice.")
-        losses = [law.loss for law in solution.terms.laws]
-        return list(zip(losses, self.counts, strict=True)), solution.terms.placed(self.counts)
+        measures = solution.law.transformed.lattices.measures
+        return list(zip(measures, self.counts, strict=True)), solution.law.sums.window
 
-    def delta(self, epsilons: npt.ArrayLike, enough: Array | None = None) -> Array:
-        """The divergence at each epsilon (any sign), on this side; above, it need not be below `enough`."""
+    def delta(self, epsilons: npt.ArrayLike) -> Array:
+        """The divergence at each epsilon (any sign), on this side."""
         wanted = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
+        return self.told(self.curves(wanted), wanted)
+
+    def told(self, proofs: Sequence[Theorem], wanted: Array) -> Array:
+        """What these theorems say at each epsilon."""
+        if self.side is Side.UPPER:
+            found = [np.ones(len(wanted)), *(deltas_above(one, wanted) for one in proofs)]
+            return np.asarray(np.minimum.reduce(found))
+        found = [np.zeros(len(wanted)), *(deltas_below(one, wanted) for one in proofs)]
+        return np.asarray(np.maximum.reduce(found))
+
+    def curves(self, wanted: Array, enough: Array | None = None) -> list[Theorem]:
+        """What proves `delta` at each epsilon (any sign); above, it need not be below `enough`."""
         if not self.parts:
-            widened = 1 + (2 if self.side is Side.UPPER else -2) * ELEMENTARY  # and two products
-            return -np.expm1(np.minimum(wanted, 0.0)) * widened + 0.0
-        inside = wanted < self._largest_loss()
-        if not inside.all():  # nothing lies beyond the largest loss
-            result = np.zeros(wanted.shape)
-            if inside.any():
-                left = None if enough is None else enough[inside]
-                result[inside] = self.delta(wanted[inside], left)
-            return result
-        best = np.full(wanted.shape, 1.0 if self.side is Side.UPPER else 0.0)
+            return [of_nothing(wanted, self.side)]
+        proofs: list[Theorem] = []
+        if self.side is Side.UPPER:  # nothing lies beyond the largest loss
+            proofs.append(top := by_top(self.whole))
+            inside = wanted < top.epsilon
+            wanted, enough = wanted[inside], None if enough is None else enough[inside]
+            if not len(wanted):
+                return proofs
         open_ = np.ones(wanted.shape, dtype=bool)
-        choose = np.minimum if self.side is Side.UPPER else np.maximum
-        law: Convolution | None = None
         refused: CannotCertify | None = None
+        answered = False
         for make, next_ in self._windows(wanted, open_, 0.0 if enough is None else enough[0]):
             try:
-                terms = make()
+                known = make()
             except CannotCertify as error:  # others may have a window
-                refused, terms = error, None
-            if terms is None:
+                refused, known = error, None
+            if known is None:
                 open_ &= wanted > next_
                 continue
             # All of them: the nearest of the next window is as good for what this one had to leave noisy.
-            law = Convolution(terms, self.counts, self.side)
-            values, noises = law.delta(wanted)
-            best = choose(best, values)
+            answered, composed = True, law(known, self.counts)
+            curve, noises = at(composed, wanted)
+            proofs.append(curve)
             # What was too rare for the window and counts as infinite is an allowance too.
-            spared = max(law.infinite - self._certain_leak(), 0.0)
-            open_ &= ((noises > QUIET) | (spared > QUIET * values)) & (wanted > next_)
+            spared = max(composed.sums.infinite - self._leak, 0.0)
+            open_ &= ((noises > QUIET) | (spared > QUIET * curve.deltas)) & (wanted > next_)
             if enough is not None and self.side is Side.UPPER:
-                open_ &= best > enough
-        if law is None and refused is not None:
+                open_ &= self.told(proofs, wanted) > enough
+        if not answered and refused is not None:
             raise refused
-        return _falling(wanted, best, self.side)
+        return proofs
 
     def _windows(
         self, wanted: Array, open_: npt.NDArray[np.bool_], enough: float
-    ) -> Iterator[tuple[Callable[[], Spectrum | None], float]]:
+    ) -> Iterator[tuple[Callable[[], Transformed | None], float]]:
         """Spectra for the epsilons that are still `open_`, each with what it is the last try for."""
         if len(wanted) == 1:
             # Neighbours share the spectrum of one plan, for about the delta that is asked.
             band = delta_band(self.losses, self.counts, self.side, float(wanted[0]))
             if enough > 0:
                 band = max(band, banded_below(math.log(enough)))
-            yield partial(self._shared_spectrum, math.exp(band)), -math.inf
+            yield partial(self._shared, math.exp(band)), -math.inf
         whole, before = None, math.nan
         for _ in range(MOST_WINDOWS):
             if not open_.any():
@@ -300,7 +333,7 @@ class ComposedLoss:
             cumulants = self._frequent(furthest)
             if abs(whole.log_divergence(furthest) - cumulants.log_divergence(furthest)) <= 1.0:
                 cumulants = whole  # what is rarer changes little: later points are served as well
-            make = partial(self._spectrum, cumulants, cumulants.tilt_for_epsilon(furthest))
+            make = partial(self._transformed, cumulants, cumulants.tilt_for_epsilon(furthest))
             yield make, next_ if furthest == next_ else -math.inf
 
     def _frequent(self, epsilon: float) -> Cumulants:
@@ -331,57 +364,39 @@ class ComposedLoss:
     def drawn(self) -> tuple[Array, Array] | None:
         """(losses, density) of the composed law, hardly tilted; for drawing, not certified."""
         tilt = float(self.everything.grid[0])
-        if (terms := self._spectrum(self.everything, tilt)) is None:
+        if (known := self._transformed(self.everything, tilt)) is None:
             return None
-        composed = Convolution(terms, self.counts, self.side)
+        composed = law(known, self.counts).sums
         points = composed.window.start + np.arange(composed.window.size)
         losses = composed.epsilons(points)
         masses = composed.law() * np.exp(-tilt * (losses - self.everything.mean))
-        return losses, masses / (float(np.sum(masses)) * terms.step)
+        return losses, masses / (float(np.sum(masses)) * composed.step)
 
     def _whole_profile(self) -> Profile:
         """Certified divergences over the whole law, hardly tilted."""
-        terms = self._spectrum(self.everything, float(self.everything.grid[0]))
-        if terms is None:
-            trivial = 1.0 if self.side is Side.UPPER else self._certain_leak()
+        known = self._transformed(self.everything, float(self.everything.grid[0]))
+        if known is None:
+            trivial = 1.0 if self.side is Side.UPPER else self._leak
             return Profile(np.array([0.0, 1.0]), np.full(2, trivial))
-        return Convolution(terms, self.counts, self.side).profile()
+        return law(known, self.counts).sums.profile()
 
-    def _spectrum(self, cumulants: Cumulants, tilt: float, spare: float = 0.0) -> Spectrum | None:
-        return spectrum(*laid_out(self.side, cumulants, tilt, spare))
+    def _transformed(
+        self, cumulants: Cumulants, tilt: float, spare: float = 0.0
+    ) -> Transformed | None:
+        return transformed(*laid_out(self.losses, self.side, cumulants, tilt, spare))
 
-    def _shared_spectrum(self, delta: float, spare: float = 0.0) -> Spectrum | None:
+    def _shared(self, delta: float, spare: float = 0.0) -> Transformed | None:
         """The spectrum of the plan for about `delta`."""
         plan, key = self._plan(delta)
         # A coarser lattice is kept by the power of two it may cost.
         rounded = 2.0 ** math.floor(math.log2(spare)) if spare > 0 else 0.0
-        like, make = plan.cumulants.around, self._spectrum
+        like, make = plan.cumulants.around, self._transformed
         return SPECTRA.get((key, rounded), lambda: make(like(self.parts), plan.tilt, rounded))
 
-    def _certain_leak(self) -> float:
+    @cached_property
+    def _leak(self) -> float:
         """A lower bound on the probability of an infinite loss somewhere."""
-        leaks = [(pair.certain_infinite, count) for pair, count in self.parts]
-        if not any(p for p, _ in leaks):
-            return 0.0
-        total = -math.expm1(math.fsum(n * math.log1p(-p) for p, n in leaks if p < 1))
-        return 1.0 if any(p >= 1 for p, _ in leaks) else total * (1 - 1e-12)
-
-    def _largest_loss(self) -> float:
-        total = math.fsum(count * pair.top for pair, count in self.parts)
-        if math.isinf(total):
-            return math.inf
-        slip = 64 * UNIT * (1 + abs(total)) * sum(self.counts)
-        return max(total + slip if self.side is Side.UPPER else total - slip, 0.0)
-
-
-def _falling(epsilons: Array, deltas: Array, side: Side) -> Array:
-    """Bounds on one side, each the best of those that hold there because a divergence falls."""
-    order = np.argsort(epsilons)
-    if side is Side.UPPER:
-        deltas[order] = np.minimum.accumulate(deltas[order])
-    else:
-        deltas[order[::-1]] = np.maximum.accumulate(deltas[order[::-1]])
-    return deltas
+        return certain_leak(self.whole, self.side)
 
 
 @lru_cache(maxsize=2)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dpcheck.accounting.certify.theorem import Spends, Theorem
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.pld.composed import ComposedLoss
 from dpcheck.accounting.pld.finer import finer_worse_epsilon
@@ -67,8 +68,10 @@ def pld_epsilon(parts: Sequence[tuple[Loss, int]], delta: float, side: Side) -> 
     return compose(parts, side).epsilon(delta)
 
 
-def worse_epsilon(ways: Sequence[Parts], delta: float, side: Side, share: float = 0.0) -> float:
-    """epsilon(delta) of the worse of a composition and its reversal, certified on `side`.
+def worse_epsilon(
+    ways: Sequence[Parts], delta: float, side: Side, share: float = 0.0
+) -> list[Spends]:
+    """What proves epsilon(delta) of the worse of a composition and its reversal, on `side`.
 
     Lattices may cost a `share` of epsilon, where that is more than what they may cost anyway. Above, the
     direction that is estimated to cost less is proved to by moments of the other's lattice, or by a coarser
@@ -76,25 +79,27 @@ def worse_epsilon(ways: Sequence[Parts], delta: float, side: Side, share: float 
     close to tell.
     """
     if len(ways) == 1:
-        return _epsilon(ways[0], delta, side, share)
+        return _spends(ways[0], delta, side, share)[0]
     estimates = _estimates(tuple(map(_banded, ways)), side, round(math.log(delta)))
     first, second = (0, 1) if estimates[0] >= estimates[1] else (1, 0)
-    found = _epsilon(ways[first], delta, side, share)
+    proofs, found = _spends(ways[first], delta, side, share)
     if math.isinf(found):
-        return found
+        return proofs
     gap, less = estimates[first] - estimates[second], abs(estimates[second])
     if side is Side.LOWER:
         close = not gap > CLOSE * less or found <= 0
-        return max(found, _epsilon(ways[second], delta, side, share)) if close else found
-    if gap > PLAIN * less and _proved_apart(ways[first], found, delta, share):
-        return found
+        return proofs + _spends(ways[second], delta, side, share)[0] if close else proofs
+    if gap > PLAIN * less and (apart := _proved_apart(ways[first], found, delta, share)):
+        return [*proofs, apart]
     one, added = compose(ways[second], side).lean(delta)
     less = one.estimate(delta)
     spare = min((estimates[first] - less) * SPARED, MOST_SPARED * abs(less))
     left = math.nextafter(found - added, 0.0) if added else found
-    if left < 0 or not (_surely_within(one, left, delta, spare) or one.within(left, delta, spare)):
-        found = max(found, _epsilon(ways[second], delta, side, share))
-    return found
+    if left >= 0:
+        known = _surely_within(one, left, delta, spare) or one.within(left, delta, spare)
+        if known:
+            return [*proofs, known]
+    return proofs + _spends(ways[second], delta, side, share)[0]
 
 
 def likely_worse(ways: Sequence[Parts], delta: float, side: Side) -> ComposedLoss:
@@ -120,10 +125,15 @@ def bulk(composed: ComposedLoss, delta: float) -> Bulk:
     return Bulk(plan.cumulants.mean, plan.cumulants.sd, plan.tilt)
 
 
-def _epsilon(way: Parts, delta: float, side: Side, share: float) -> float:
+def _spends(way: Parts, delta: float, side: Side, share: float) -> tuple[list[Spends], float]:
+    """What proves the epsilon of one direction, and that epsilon."""
     one, added = compose(way, side).lean(delta)
-    found = one.epsilon(delta, share)
-    return math.nextafter(found + added, math.inf) if added else found
+    proofs = one.spends(delta, share)
+    found = [proof.epsilon for proof in proofs]
+    if side is Side.LOWER:
+        return proofs, max(found, default=0.0)
+    least = max(min(found, default=math.inf), 0.0)
+    return proofs, math.nextafter(least + added, math.inf) if added else least
 
 
 def _banded(way: Parts) -> Parts:
@@ -140,59 +150,58 @@ def _estimates(ways: tuple[Parts, Parts], side: Side, log_delta: int) -> tuple[f
     return one.estimate(delta), compose(ways[1], side).lean(delta)[0].estimate(delta)
 
 
-def _proved_apart(way: Parts, epsilon: float, delta: float, share: float) -> bool:
-    """Whether the reversal of a few steps more is proved to cost no more: that of fewer does not either."""
+def _proved_apart(way: Parts, epsilon: float, delta: float, share: float) -> Spends | None:
+    """What proves that the reversal of a few steps more costs no more: that of fewer does not either."""
     one = compose(way, Side.UPPER)
     if one.lean(delta)[0] is not one:  # what was left out may matter to the other direction
-        return False
+        return None
     counts = tuple(raised(count) for count in one.counts)
-    return _opposite_epsilon(one.losses, counts, delta, share) <= epsilon
+    found = _opposite(one.losses, counts, delta, share)
+    return found if found and found.epsilon <= epsilon else None
 
 
 @lru_cache(maxsize=512)
-def _opposite_epsilon(
+def _opposite(
     losses: tuple[Loss, ...], counts: tuple[int, ...], delta: float, share: float
-) -> float:
-    return _composed(tuple(zip(losses, counts, strict=True)), Side.UPPER).opposite_epsilon(
-        delta, share
-    )
+) -> Spends | None:
+    return _composed(tuple(zip(losses, counts, strict=True)), Side.UPPER).opposite(delta, share)
 
 
-def _surely_within(one: ComposedLoss, epsilon: float, delta: float, spare: float) -> bool:
-    """Whether a few steps more are proved to cost no more than `epsilon`: fewer then do not either."""
+def _surely_within(one: ComposedLoss, epsilon: float, delta: float, spare: float) -> Spends | None:
+    """What proves that a few steps more cost no more than `epsilon`: fewer then do not either."""
     counts = tuple(raised(count) for count in one.counts)
     # A power of two: most neighbours ask the same.
     spare = 2.0 ** math.floor(math.log2(spare)) if spare > 0 else 0.0
-    return _more_steps(one.losses, counts, delta, spare) <= epsilon
+    found = _more_steps(one.losses, counts, delta, spare)
+    return found if found and found.epsilon <= epsilon else None
 
 
 @lru_cache(maxsize=512)
 def _more_steps(
     losses: tuple[Loss, ...], counts: tuple[int, ...], delta: float, spare: float
-) -> float:
+) -> Spends | None:
     parts = tuple(zip(losses, counts, strict=True))
-    return _composed(parts, Side.UPPER).rough_epsilon(delta, spare)
+    return _composed(parts, Side.UPPER).rough(delta, spare)
 
 
-def worse_deltas(ways: Sequence[Parts], epsilons: Array, side: Side) -> Array:
-    """delta(epsilon) of the worse of a composition and its reversal at every epsilon, certified on `side`.
+def worse_deltas(ways: Sequence[Parts], epsilons: Array, side: Side) -> list[Theorem]:
+    """What proves delta(epsilon) of the worse of a composition and its reversal at every epsilon, on `side`.
 
     Above, the direction that is estimated to need less is asked until it is proved to. Below, any one
     direction is a bound; the other is asked only where Chernoff's estimate of it is not less.
     """
     both = [compose(way, side) for way in ways]
     if len(both) == 1:
-        return both[0].delta(epsilons)
+        return both[0].curves(epsilons)
     estimates = [one.log_deltas(epsilons) for one in both]
     middle = len(epsilons) // 2
     worse = int(estimates[0][middle] < estimates[1][middle])
-    found = both[worse].delta(epsilons)
+    proofs = both[worse].curves(epsilons)
+    found = both[worse].told(proofs, epsilons)
     if side is Side.UPPER:
-        return np.maximum(found, both[1 - worse].delta(epsilons, found))
+        return proofs + both[1 - worse].curves(epsilons, found)
     asked = np.exp(estimates[1 - worse]) > found
-    if asked.any():
-        found[asked] = np.maximum(found[asked], both[1 - worse].delta(epsilons[asked]))
-    return found
+    return proofs + both[1 - worse].curves(epsilons[asked]) if asked.any() else proofs
 
 
 def pld_delta(parts: Sequence[tuple[Loss, int]], epsilons: npt.ArrayLike, side: Side) -> Array:

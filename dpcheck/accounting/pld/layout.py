@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpcheck.accounting.pld.grading import graded
+from dpcheck.accounting.certify.lattice import OnLattices, on_lattices
+from dpcheck.accounting.losses import Loss
+from dpcheck.accounting.pld.grading import Grading, graded
 from dpcheck.accounting.pld.pairs.pair import SmoothPair
 from dpcheck.accounting.pld.window import (
     MAX_POINTS,
@@ -26,7 +28,6 @@ from dpcheck.accounting.pld.window import (
     too_many_points,
 )
 from dpcheck.numerics.fourier import fast_size
-from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.series import Window
 from dpcheck.numerics.side import Side
@@ -44,9 +45,14 @@ _HUNDREDTHS = np.linspace(0.0, 1.0, 100)
 
 
 def laid_out(
-    side: Side, cumulants: Cumulants, tilt: float, spare: float = 0.0, share: float = 0.0
-) -> tuple[list[tuple[LatticeLoss, int]], Window]:
-    """The lattice losses and the window around the saddle point of `tilt`.
+    losses: Sequence[Loss],
+    side: Side,
+    cumulants: Cumulants,
+    tilt: float,
+    spare: float = 0.0,
+    share: float = 0.0,
+) -> tuple[OnLattices, list[int], Window]:
+    """The lattice losses with the planned counts, and the window around the saddle point of `tilt`.
 
     They may cost about ACCURACY, and `spare` where that is more; with a `share`, that share of epsilon.
     """
@@ -63,20 +69,22 @@ def laid_out(
         # The point below epsilon must not drown in the weight of the one above it.
         tilt = STEEPEST / step
         plan, ranges = reach(cumulants, tilt), loss_ranges(cumulants, tilt)
-    losses = _lattice_losses(side, cumulants, tilt, ranges, step)
+    counts = [count for _, count, *_ in cumulants.parts]
+    laid = _laid(losses, side, cumulants, tilt, ranges, step)
     if side is Side.LOWER:
         # Masses that fall steeply next to an atom need cells that show it.
         for _ in range(FINER):
             large = 3 * max(plan.high - plan.low, widest) > step * _most(side, share)
             most = 1.5 * float(_allowed(side, cumulants, plan, step, share))
-            if large or tilt * step < FINEST or given_away(cumulants, losses, tilt) <= most:
+            if large or tilt * step < FINEST or given_away(cumulants, laid.measures, tilt) <= most:
                 break
             step /= 3
-            losses = _lattice_losses(side, cumulants, tilt, ranges, step)
-    origin = sum(count * loss.lattice.offset for loss, count in losses)
+            laid = _laid(losses, side, cumulants, tilt, ranges, step)
+    measures = list(zip(laid.measures, counts, strict=True))
+    origin = sum(count * loss.lattice.offset for loss, count in measures)
     # The window need not reach beyond the sums there are.
-    first = sum(count * loss.first for loss, count in losses)
-    last = sum(count * (loss.first + len(loss.masses) - 1) for loss, count in losses)
+    first = sum(count * loss.first for loss, count in measures)
+    last = sum(count * (loss.first + len(loss.masses) - 1) for loss, count in measures)
     start = max(math.floor((plan.low - origin) / step) - 1, first - 1)
     stop = min(math.ceil((plan.high - origin) / step) + 1, last + 2)
     if stop - start > 2 * max(
@@ -84,7 +92,7 @@ def laid_out(
     ):  # losses with steps of their own cannot be made coarser
         raise too_many_points(cumulants)
     size = fast_size(max(stop - start, 128))
-    return losses, Window(tilt, start, size, plan.slope_below, plan.slope_above)
+    return laid, counts, Window(tilt, start, size, plan.slope_below, plan.slope_above)
 
 
 def _most(side: Side, share: float) -> int:
@@ -129,21 +137,17 @@ def _allowed(
     return allowed_cost(plan, step, ACCURACY[side], lone=lone)
 
 
-def _lattice_losses(
+def _laid(
+    losses: Sequence[Loss],
     side: Side,
     cumulants: Cumulants,
     tilt: float,
     ranges: Sequence[tuple[float, float]],
     step: float,
-) -> list[tuple[LatticeLoss, int]]:
-    found = []
-    for part, ends in zip(cumulants.parts, ranges, strict=True):
-        pair, count, losses, logs = part
-        if side is Side.LOWER:
-            found.append((pair.lower(step, *ends), count))
-        elif isinstance(pair, SmoothPair) and cumulants.uses > AVERAGED:
-            grading = graded(losses - pair.anchor, logs + tilt * losses, tilt, step)
-            found.append((pair.upper(step, *ends, grading), count))
-        else:
-            found.append((pair.upper(step, *ends), count))
-    return found
+) -> OnLattices:
+    gradings: list[Grading | None] = [None] * len(ranges)
+    if side is Side.UPPER and cumulants.uses > AVERAGED:
+        for i, (pair, _, nodes, logs) in enumerate(cumulants.parts):
+            if isinstance(pair, SmoothPair):
+                gradings[i] = graded(nodes - pair.anchor, logs + tilt * nodes, tilt, step)
+    return on_lattices(losses, side, step, ranges, gradings)

@@ -19,10 +19,8 @@ def merged(parts: Sequence[tuple[Loss, int]], side: Side) -> list[tuple[Loss, in
     counts: dict[Loss, int] = {}
     squares: list[float] = []
     for loss, count in parts:
-        if isinstance(loss, GaussianLoss):
-            squares.append(
-                count * loss.mu * loss.mu
-            )  # in this order only what is nothing underflows
+        if (mu := loss.normal_shift) is not None:
+            squares.append(count * mu * mu)  # in this order only what is nothing underflows
         elif count > 0:
             counts[loss] = counts.get(loss, 0) + count
     if math.fsum(squares) > 0:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
+from dpcheck.accounting.certify.lattice import Transformed
 from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.window import Cumulants, reach
 from dpcheck.numerics.merging import FEW_USES
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import Spectrum
 
 # Counts are planned in steps of this ratio; within it a window still fits.
 BAND = 1.08
@@ -159,10 +159,10 @@ class Shelf:
     """Spectra by key, the least recently used given up first."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, Spectrum] = OrderedDict()
+        self._kept: OrderedDict[Hashable, Transformed] = OrderedDict()
         self._bytes = 0
 
-    def get(self, key: Hashable, make: Callable[[], Spectrum | None]) -> Spectrum | None:
+    def get(self, key: Hashable, make: Callable[[], Transformed | None]) -> Transformed | None:
         """The kept spectrum, or a new one."""
         found = self._kept.get(key)
         if found is not None:
@@ -183,10 +183,11 @@ class Shelf:
         self._bytes = 0
 
 
-def _size(terms: Spectrum) -> int:
-    laws = [(law.x, law.levels, law.loss.masses) for law in terms.laws]
-    factors = [(f.turn, f.log_modulus, f.spread) for f in terms.factors]
-    return terms.active.nbytes + sum(array.nbytes for group in laws + factors for array in group)
+def _size(terms: Transformed) -> int:
+    found = terms.spectrum
+    laws = [(law.x, law.levels, law.loss.masses) for law in found.laws]
+    factors = [(f.turn, f.log_modulus, f.spread) for f in found.factors]
+    return found.active.nbytes + sum(array.nbytes for group in laws + factors for array in group)
 
 
 SPECTRA = Shelf()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dpcheck.accounting.certify.lattice import Law
+from dpcheck.accounting.certify.theorem import Spends
+from dpcheck.numerics.series import Window
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.spectrum import Spectrum
-from dpcheck.numerics.tilted import Convolution
 
 # Error allowance, relative to delta, above which a point is computed again at its own tilt.
 QUIET = 1e-4
@@ -19,23 +20,24 @@ DROWNED = 5e-3
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """An epsilon (nan if not in the window), its share of error allowance, and the composed law used."""
+    """An epsilon (nan if not in the window), its share of error allowance, the law and what it proves."""
 
     value: float
     noise: float
-    law: Convolution | None
+    law: Law | None
     side: Side
+    proof: Spends | None = None
     beyond: bool = False
 
     @property
-    def terms(self) -> Spectrum | None:
-        """The spectrum of the law."""
-        return None if self.law is None else self.law.terms
+    def window(self) -> Window | None:
+        """The window the law was planned with."""
+        return None if self.law is None else self.law.transformed.spectrum.window
 
     @property
     def quiet(self) -> bool:
         """Whether the error allowance costs less than the lattice: d epsilon = d log(delta) / tilt."""
         if math.isnan(self.value):
             return False
-        tilt = self.terms.window.tilt if self.terms is not None else 0.0
+        tilt = self.window.tilt if self.window is not None else 0.0
         return self.noise <= max(QUIET, LOUD[self.side] * tilt * abs(self.value))

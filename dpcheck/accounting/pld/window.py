@@ -351,14 +351,12 @@ def loss_ranges(cumulants: Cumulants, tilt: float) -> list[tuple[float, float]]:
     return found
 
 
-def given_away(
-    cumulants: Cumulants, losses: Sequence[tuple[LatticeLoss, int]], tilt: float
-) -> float:
+def given_away(cumulants: Cumulants, measures: Sequence[LatticeLoss], tilt: float) -> float:
     """About how much loss lower lattices gave away: what their Q-masses have too much, or what listed
     outcomes lack in their logarithmic moments.
     """
     moved = lacking = 0.0
-    for (loss, count), (pair, _, nodes, logs) in zip(losses, cumulants.parts, strict=True):
+    for loss, (pair, count, nodes, logs) in zip(measures, cumulants.parts, strict=True):
         levels = np.maximum(loss.levels, -700.0)
         moved += count * max(float(loss.masses @ np.exp(-levels)) - 1, 0.0)
         if pair.listed:

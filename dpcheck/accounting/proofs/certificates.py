@@ -13,11 +13,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpcheck.accounting import losses
 from dpcheck.accounting.accountants.distribution import DistributionAccountant, without_negligible
-from dpcheck.accounting.accountants.gaussian import gaussian_mu
 from dpcheck.accounting.accountants.optimal import OptimalAccountant
 from dpcheck.accounting.assumptions import ARITHMETIC, PLAIN_ARITHMETIC
+from dpcheck.accounting.certify.gaussian import gaussian_mu
+from dpcheck.accounting.certify.lattice import at_one, in_cell
 from dpcheck.accounting.compose import profiles
 from dpcheck.accounting.losses import Loss, Parts, reverse_parts
 from dpcheck.accounting.pairs.pair import composed_largest_loss, composed_variation
@@ -38,23 +38,14 @@ from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import to_dict
 from dpcheck.numerics.enclose import enclose
 from dpcheck.numerics.lattice import LatticeLoss
+from dpcheck.numerics.search import cell
 from dpcheck.numerics.side import Side
-from dpcheck.numerics.tilted import Convolution
 from dpcheck.verify.bound import SCHEMA
 from dpcheck.verify.events import compositions
 from dpcheck.verify.result import Refused
 
 # Decimal digits beyond delta and counts, and the share of delta that windows may leave out: any is sound.
 SPARE_DIGITS, TAILS = 22, 1e-15
-# Pairs whose Renyi divergences are checked.
-_WITH_MOMENTS = (
-    losses.GaussianLoss,
-    losses.LaplaceLoss,
-    losses.ResponseLoss,
-    losses.DiscreteLaplaceLoss,
-    losses.DiscreteGaussianLoss,
-    losses.ConcentratedLoss,
-)
 
 
 def certificate(
@@ -126,7 +117,7 @@ def _stated(loss: Loss) -> dict[str, Plain]:
 
 def _renyi(parts: Parts, room: float) -> dict[str, Plain]:
     for loss, _ in parts:
-        if not isinstance(loss, _WITH_MOMENTS):
+        if not loss.moments_checked:
             raise CannotCertify(
                 f"no certificate can be written here yet: the Renyi divergence of {type(loss).__name__} is "
                 "not checked."
@@ -144,11 +135,7 @@ def _renyi(parts: Parts, room: float) -> dict[str, Plain]:
 def _lattice(parts: Parts, epsilon: float, room: float) -> dict[str, Plain]:
     """Lattice measures in both directions; what is too small for one pays its largest loss."""
     kept, _ = without_negligible(parts)
-    small = [
-        part
-        for part in parts
-        if part not in set(kept) and not isinstance(part[0], losses.GaussianLoss)
-    ]
+    small = [part for part in parts if part not in set(kept) and part[0].normal_shift is None]
     merged = compose(kept, Side.UPPER)
     flat = [*_flat(merged.losses, merged.counts), *small]
     stated = [(_stated(loss), times) for loss, times in flat]
@@ -175,7 +162,7 @@ def _flat(found: Iterable[Loss], counts: Iterable[int]) -> Parts:
     """Compositions whose outcomes are listed, part by part."""
     flat: list[tuple[Loss, int]] = []
     for loss, times in zip(found, counts, strict=True):
-        flat += loss.inner if isinstance(loss, losses.SumLoss) else [(loss, times)]
+        flat += [(inner, count * times) for inner, count in loss.flat()]
     return tuple(flat)
 
 
@@ -198,10 +185,13 @@ def _measures(
 
 def _proving(whole: ComposedLoss, epsilon: float, room: float) -> list[tuple[LatticeLoss, int]]:
     """Measures that prove divergence at most `room` at epsilon."""
-    for terms in whole.spectra(epsilon, room):
-        law = Convolution(terms, whole.counts, Side.UPPER)
-        if law.epsilon(room)[0] <= epsilon or law.delta(np.array([epsilon]))[0][0] <= room:
-            return [(one.loss, n) for one, n in zip(terms.laws, whole.counts, strict=True)]
+    for law in whole.laws(epsilon, room):
+        place = cell(law.sums, room)
+        found = in_cell(law, place.point, room) if place else None
+        told = at_one(law, epsilon)
+        if (found and found.epsilon <= epsilon) or (told and told.delta <= room):
+            measures = law.transformed.lattices.measures
+            return list(zip(measures, whole.counts, strict=True))
     raise CannotCertify(
         f"no lattice at hand proves epsilon {epsilon:.6g} at delta {room:.3g} by itself; ask for the "
         "certificate of epsilon at that delta."

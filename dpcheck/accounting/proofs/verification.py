@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from dpcheck.accounting.accountants import best
 from dpcheck.accounting.accountants.interface import AccountingMethod
+from dpcheck.accounting.certify.bound import between, room_below
 from dpcheck.accounting.compose import Profile
 from dpcheck.accounting.losses import Parts, reverse_parts
 from dpcheck.accounting.pld.verify.proof import METHOD, verified_epsilon
@@ -27,14 +28,14 @@ def verified(profile: Profile, delta: float) -> Bound:
         )
     upper = _upper(upper_side(profile), delta)
     known = lower_side(profile)
-    room = best.room_below(known, delta)
+    room = room_below(known.leak, delta)
     lower = math.inf if room < 0 else 0.0
     if 0 <= room < 1 and known.parts:
         try:
             lower = max(verified_epsilon(way, room, Side.LOWER) for way in _ways(known.parts))
         except CannotCertify:
             lower = 0.0
-    return Bound(best.agreed(lower, upper, "its lower side", METHOD), upper, METHOD)
+    return between(lower, upper, METHOD)
 
 
 def _upper(side: OneSide, delta: float) -> float:

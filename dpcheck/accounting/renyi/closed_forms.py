@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpcheck.accounting import losses
-from dpcheck.accounting.losses import Parts
+from dpcheck.accounting.pairs.pair import Parts
 from dpcheck.accounting.renyi.divergence import LEAST_DIVERGENCE
 from dpcheck.core.errors import TheoremConditionViolated
 
@@ -13,18 +12,16 @@ from dpcheck.core.errors import TheoremConditionViolated
 def concentration(parts: Parts) -> tuple[float, float] | None:
     """(rho, offset) of a composition of divergence offset + rho * order, rounded up; None for any other.
 
-    >>> rho, offset = concentration(((losses.GaussianLoss(1.0), 4), (losses.ConcentratedLoss(0.5), 2)))
+    >>> from dpcheck.accounting.losses import ConcentratedLoss, GaussianLoss
+    >>> rho, offset = concentration(((GaussianLoss(1.0), 4), (ConcentratedLoss(0.5), 2)))
     >>> round(rho, 9), offset
     (3.0, 0.0)
     """
     rho = offset = 0.0
     for loss, times in parts:
-        if type(loss) is losses.GaussianLoss:
-            rho += times * loss.mu * loss.mu / 2  # ** raises where this is infinite
-        elif type(loss) is losses.ConcentratedLoss:
-            rho, offset = rho + times * loss.rho, offset + times * loss.offset
-        else:
+        if (linear := loss.linear_renyi()) is None:
             return None
+        rho, offset = rho + times * linear[0], offset + times * linear[1]
     rho, offset = (total * (1 + 1e-14 * (2 + len(parts))) for total in (rho, offset))
     if rho < LEAST_DIVERGENCE and any(loss.largest()[1] > 0 for loss, _ in parts):
         rho = LEAST_DIVERGENCE

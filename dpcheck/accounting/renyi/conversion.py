@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 
-from dpcheck.accounting.renyi.majorant import Growing, Majorant, best_majorant, majorant
-from dpcheck.accounting.renyi.moments import Floats
-from dpcheck.accounting.renyi.proof import (
+from dpcheck.accounting.certify.conversion import (
     classic_epsilon,
     improved_delta,
     improved_epsilon,
     optimal_epsilon,
 )
+from dpcheck.accounting.renyi.majorant import Growing, Majorant, best_majorant, majorant
+from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.accounting.renyi.search import LOG_ORDERS, Point, lowest_near
 
 Curve = Callable[[Floats], Floats]
@@ -136,6 +136,11 @@ def rdp_epsilon(
     >>> round(rdp_epsilon(lambda a: a / 2, 1e-5).value, 4)  # one Gaussian, mu = 1; exact 4.3772
     4.7284
     """
+    return _proved(likely_order(curve, delta, conversion), delta, conversion)
+
+
+def likely_order(curve: Curve, delta: float, conversion: Conversion) -> Converted:
+    """The order, and the u of the majorant, that are likely to prove the least; nothing is proved yet."""
     known = math.inf
 
     def enough(divergence: float) -> bool:
@@ -152,7 +157,7 @@ def rdp_epsilon(
     best = best_order(divergences, lambda a, d: np.maximum(formula(a, d, delta), 0.0), enough)
     if not math.isfinite(best.value):
         return best
-    return _proved(best.order, best.divergence, _growing(curve), delta, conversion)
+    return _likely(best.order, best.divergence, _growing(curve), delta, conversion)
 
 
 # Between two orders so close, as a share of order - 1, a divergence is straight.
@@ -173,19 +178,29 @@ def _growing(curve: Curve) -> Growing:
     return at
 
 
-def _proved(
+def _likely(
     order: float, divergence: float, curve: Growing, delta: float, conversion: Conversion
 ) -> Converted:
-    """The epsilon of one order, or of the best majorant at its own if that is less, in ball arithmetic."""
-    if conversion is Conversion.CLASSIC:
-        return Converted(classic_epsilon(order, divergence, delta), order, divergence)
-    value = improved_epsilon(order, divergence, delta)
+    """One order, or that of the best majorant if that is likely to prove less."""
+    value = max(_improved(order, divergence, delta), 0.0)
     if conversion is Conversion.OPTIMAL and _worthwhile(order, divergence, value):
         best = best_majorant(curve, order, delta)
-        found = optimal_epsilon(best.order, best.divergence, delta, best.u)
-        if found < value:
-            return Converted(found, best.order, best.divergence, best.u)
+        if best.epsilon < value:
+            return Converted(best.epsilon, best.order, best.divergence, best.u)
     return Converted(value, order, divergence)
+
+
+def _proved(found: Converted, delta: float, conversion: Conversion) -> Converted:
+    """The same with an epsilon that is proved, in ball arithmetic."""
+    if not math.isfinite(found.value):
+        return found
+    if conversion is Conversion.CLASSIC:
+        value = classic_epsilon(found.order, found.divergence, delta)
+    elif math.isfinite(found.u):
+        value = optimal_epsilon(found.order, found.divergence, delta, found.u)
+    else:
+        value = improved_epsilon(found.order, found.divergence, delta)
+    return replace(found, value=value)
 
 
 def linear_rdp_epsilon(
@@ -198,11 +213,19 @@ def linear_rdp_epsilon(
     >>> round(linear_rdp_epsilon(0.5, 0.0, 1e-5, Conversion.IMPROVED).value, 4)
     4.7284
     """
+    found = likely_linear_order(rho, offset, delta, conversion)
+    return None if found is None else _proved(found, delta, conversion)
+
+
+def likely_linear_order(
+    rho: float, offset: float, delta: float, conversion: Conversion
+) -> Converted | None:
+    """`likely_order` for these divergences."""
     order = _linear_order(rho, delta, conversion)
     if order == 1 or not math.isfinite(order):
         return None
     curve = _linear(rho, offset)
-    return _proved(order, curve(order)[0], curve, delta, conversion)
+    return _likely(order, curve(order)[0], curve, delta, conversion)
 
 
 def linear_majorant(
@@ -274,14 +297,19 @@ def rdp_delta(curve: Curve, epsilon: float) -> Converted:
 
     Reference: [Canonne2020] Proposition 12, solved for delta.
     """
+    best = likely_delta_order(curve, epsilon)
+    if not math.isfinite(best.value):
+        return Converted(1.0, best.order, best.divergence)
+    value = improved_delta(best.order, best.divergence, epsilon)
+    return Converted(min(1.0, value), best.order, best.divergence)
+
+
+def likely_delta_order(curve: Curve, epsilon: float) -> Converted:
+    """The order that proves the least delta, with about its logarithm."""
 
     def log_delta(orders: Floats, d: Floats) -> Floats:
         with np.errstate(over="ignore"):  # below all floats is what it is
             return (orders - 1) * (d - epsilon + np.log1p(-1 / orders)) - np.log(orders)
 
     # Once D exceeds epsilon by log 2 the exponent grows with the order.
-    best = best_order(curve, log_delta, lambda d: math.isfinite(d) and d > epsilon + 0.7)
-    if not math.isfinite(best.value):
-        return Converted(1.0, best.order, best.divergence)
-    value = improved_delta(best.order, best.divergence, epsilon)
-    return Converted(min(1.0, value), best.order, best.divergence)
+    return best_order(curve, log_delta, lambda d: math.isfinite(d) and d > epsilon + 0.7)

@@ -17,8 +17,8 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from scipy.special import ndtri
 
-from dpcheck.accounting import losses
-from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_epsilon
+from dpcheck.accounting.accountants.gaussian import gdp_epsilon
+from dpcheck.accounting.certify.gaussian import gdp_delta
 from dpcheck.accounting.losses import Loss
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import InvalidParameter, UnknownName
@@ -259,8 +259,8 @@ class GaussianFilter:
         return np.array([self._mu_squared(loss)])
 
     def _mu_squared(self, loss: Loss) -> float:
-        if isinstance(loss, losses.GaussianLoss):
-            return loss.mu**2 * (1 + 1e-14)
+        if loss.normal_shift is not None:
+            return loss.normal_shift**2 * (1 + 1e-14)
         epsilon = loss.largest()[1]
         if math.isinf(epsilon):
             return math.inf

@@ -21,7 +21,7 @@ from itertools import zip_longest
 from dpcheck.accounting.accountants.optimal import OPTIMAL_COMPOSITION_LIMIT, optimal_composition
 from dpcheck.accounting.api import epsilon_upper
 from dpcheck.accounting.compose import Profile, profiles
-from dpcheck.accounting.losses import GaussianLoss, ResponseLoss
+from dpcheck.accounting.losses import ResponseLoss
 from dpcheck.accounting.pairs.pair import composed_largest_loss
 from dpcheck.core.errors import CannotCertify
 from dpcheck.core.events.event import Event, Grouped, Parallel, Repeated, Sequential
@@ -121,9 +121,8 @@ def _mu_squared(found: tuple[Profile, ...]) -> Fraction | None:
     if len(found) != 1 or len(found[0]) != 1:
         return None
     (bounds, times), *_ = found[0]
-    if not isinstance(bounds.upper, GaussianLoss) or bounds.failure or bounds.upper.mu <= 0:
-        return None
-    return Fraction(bounds.upper.mu) ** 2 * times
+    mu = bounds.upper.normal_shift
+    return Fraction(mu) ** 2 * times if mu and not bounds.failure else None
 
 
 @lru_cache(maxsize=4096)
@@ -149,9 +148,10 @@ def pure_uses(event: Event, view: View) -> tuple[float, int] | None:
         return None
     ((bounds, times),) = found[0]
     loss = bounds.upper
-    if not isinstance(loss, ResponseLoss) or bounds.failure or loss.delta or loss.neutral:
+    epsilon = loss.two_losses()
+    if epsilon is None or bounds.failure or loss.largest() != (epsilon, epsilon):
         return None
-    return loss.epsilon, times
+    return epsilon, times
 
 
 def renyi_epsilon(event: Event, view: View, times: int, delta: float) -> float:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from dpcheck.accounting.losses import FiniteLoss, GaussianLoss, LaplaceLoss
 from dpcheck.replay.losses.parts import Part
 
 Array = NDArray[np.float64]
@@ -21,23 +20,11 @@ def drawn_losses(
     """`size` losses of the release on D (on D' where `backwards`); none where a part has no such law."""
     total = np.zeros(size)
     for part in parts:
-        loss = part.loss
-        if isinstance(loss, GaussianLoss):
-            total += loss.mu**2 / 2 + loss.mu * rng.standard_normal(size)
-        elif isinstance(loss, LaplaceLoss):
-            noise = rng.laplace(size=size)
-            total += np.abs(noise + loss.ratio) - np.abs(noise)
-        elif isinstance(loss, FiniteLoss):
-            p, q = (loss.q, loss.p) if backwards else (loss.p, loss.q)
-            ratios = np.array(
-                [
-                    math.inf if b == 0 else math.log(a / b) if a > 0 else 0.0
-                    for a, b in zip(p, q, strict=True)
-                ]
-            )
-            total += ratios[rng.choice(len(p), size, p=np.array(p) / math.fsum(p))]
-        else:
+        loss = part.loss.reversed() if part.loss and backwards else part.loss
+        found = None if loss is None else loss.drawn(size, rng)
+        if found is None:
             return np.zeros(0)
+        total += found
     return total
 
 
@@ -48,11 +35,13 @@ def exact_deltas(parts: Sequence[Part], epsilons: Sequence[float]) -> list[float
     eps/mu) - e^eps Phi(-mu/2 - eps/mu). One Laplace part of ratio r has 1 - e^((eps - r)/2) up to r.
     """
     losses = [part.loss for part in parts]
-    if all(isinstance(loss, GaussianLoss) for loss in losses):
-        mu = math.hypot(*(loss.mu for loss in losses if isinstance(loss, GaussianLoss)))
+    shifts = [loss.normal_shift for loss in losses if loss]
+    known = [shift for shift in shifts if shift is not None]
+    if len(known) == len(losses):
+        mu = math.hypot(*known)
         return [_normal_delta(mu, epsilon) for epsilon in epsilons]
-    if len(losses) == 1 and isinstance(losses[0], LaplaceLoss):
-        ratio = losses[0].ratio
+    alone = losses[0] if len(losses) == 1 else None
+    if alone and (ratio := alone.laplace_ratio) is not None:
         return [max(0.0, -math.expm1((epsilon - ratio) / 2)) for epsilon in epsilons]
     return None
 

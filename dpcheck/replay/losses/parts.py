@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpcheck.accounting.accountants.best import epsilon_lower
-from dpcheck.accounting.losses import FiniteLoss, GaussianLoss, LaplaceLoss, Loss
+from dpcheck.accounting.losses import FiniteLoss, Loss
 from dpcheck.accounting.sides import OneSide
 
 # Losses are proved in real arithmetic; floats of the audited code move them by less than this share.
@@ -78,8 +78,8 @@ def epsilon_of(parts: Sequence[Part], delta: float) -> float:
     counts: Counter[Loss] = Counter(_kept(parts))
     if not counts:
         return 0.0
-    for way in (_forward_mass, _backward_mass):
-        safe = math.prod((1 - way(loss)) ** times for loss, times in counts.items())
+    for way in (counts.items(), [(loss.reversed(), times) for loss, times in counts.items()]):
+        safe = math.prod((1 - loss.revealed) ** times for loss, times in way)
         if (1 - safe) * (1 - RELATIVE) > delta:
             return math.inf  # more than delta falls on outcomes the other side never has
     return _lowered(epsilon_lower(OneSide(tuple(counts.items()), Fraction(0), 0.0), delta))
@@ -90,9 +90,10 @@ _MOST = 24  # different losses that are composed; the others are dropped, a garb
 
 def _kept(parts: Sequence[Part]) -> list[Loss]:
     """Losses to compose: all normal ones, and of the others the few different ones that tell most."""
-    found = [(_shrunk(part.loss), part) for part in parts if part.loss is not None]
-    normal = [loss for loss, _ in found if isinstance(loss, GaussianLoss)]
-    others = [item for item in found if not isinstance(item[0], GaussianLoss)]
+    # A little less than the losses, so that rounding in the audited code cannot convict.
+    found = [(part.loss.shrunk(RELATIVE), part) for part in parts if part.loss is not None]
+    normal = [loss for loss, _ in found if loss.normal_shift is not None]
+    others = [item for item in found if item[0].normal_shift is None]
     others.sort(key=lambda item: -max(item[1].forward, item[1].backward))
     different = list(dict.fromkeys(loss for loss, _ in others))[:_MOST]
     return [*normal, *(loss for loss, _ in others if loss in different)]
@@ -100,56 +101,6 @@ def _kept(parts: Sequence[Part]) -> list[Loss]:
 
 def _lowered(epsilon: float) -> float:
     return max(0.0, epsilon * (1 - RELATIVE) - RELATIVE)
-
-
-def _forward_mass(loss: Loss) -> float:
-    if not isinstance(loss, FiniteLoss):
-        return 0.0
-    return min(1.0, math.fsum(a for a, b in zip(loss.p, loss.q, strict=True) if b == 0))
-
-
-def _backward_mass(loss: Loss) -> float:
-    return _forward_mass(FiniteLoss(loss.q, loss.p)) if isinstance(loss, FiniteLoss) else 0.0
-
-
-def _shrunk(loss: Loss) -> Loss:
-    """A little less than the loss, so that rounding in the audited code cannot convict."""
-    if isinstance(loss, GaussianLoss):
-        return GaussianLoss(float(f"{loss.mu * (1 - RELATIVE):.12g}") * (1 - RELATIVE))
-    if isinstance(loss, LaplaceLoss):
-        return LaplaceLoss(float(f"{loss.ratio * (1 - RELATIVE):.12g}") * (1 - RELATIVE))
-    return _narrowed(loss) if isinstance(loss, FiniteLoss) else loss
-
-
-def _narrowed(loss: FiniteLoss) -> FiniteLoss:
-    """A pair that every pair of tables contains whose masses are those of `loss` within RELATIVE.
-
-    Outcomes likelier under P keep their least p and their most q, those likelier under Q the other way
-    around, and what is left is one outcome of equal mass on both sides. The larger of the two excesses
-    is lowered to the smaller one, so that this is possible. For every epsilon >= 0 and in both
-    directions the sum of (p - e^epsilon q)+ is then at most the true one, term by term, so that the
-    pair is a garbling of the true one (Blackwell).
-    """
-    less, more = 1 - RELATIVE, 1 + RELATIVE
-    ahead = [
-        (a * less, b * more) for a, b in zip(loss.p, loss.q, strict=True) if a * less > b * more
-    ]
-    behind = [
-        (a * more, b * less) for a, b in zip(loss.p, loss.q, strict=True) if b * less > a * more
-    ]
-    gained, lost = math.fsum(a - b for a, b in ahead), math.fsum(b - a for a, b in behind)
-    excess = min(gained, lost)
-    if excess <= 0:
-        return FiniteLoss((1.0,), (1.0,))
-    ahead = [(b + (a - b) * (excess / gained), b) for a, b in ahead]
-    behind = [(a, a + (b - a) * (excess / lost)) for a, b in behind]
-    kept = [*ahead, *behind]
-    # Multiplied by less than 1, a garbling too, where rounding outward left more than 1.
-    total = max(math.fsum(a for a, _ in kept), math.fsum(b for _, b in kept), less)
-    shrink = less / total
-    kept = [(a * shrink, b * shrink) for a, b in kept]
-    rest = max(0.0, 1 - max(math.fsum(a for a, _ in kept), math.fsum(b for _, b in kept)))
-    return FiniteLoss((*(a for a, _ in kept), rest), (*(b for _, b in kept), rest))
 
 
 __all__ = ["NOTHING", "Part", "epsilon_of", "finite_part", "revealed"]

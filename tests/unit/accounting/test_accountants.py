@@ -11,6 +11,7 @@ from dpcheck.accounting.accountants import best
 from dpcheck.accounting.accountants.best import ACCOUNTANTS, METHODS, accountants
 from dpcheck.accounting.accountants.interface import AccountingMethod
 from dpcheck.accounting.calibrate import calibrate, calibrate_epochs, calibrate_noise
+from dpcheck.accounting.certify.bound import Plan
 from dpcheck.core.errors import InvalidParameter, UnknownName
 
 ROOT = Path(dpcheck.__file__).parent
@@ -49,8 +50,8 @@ def test_what_is_not_supported_is_not_answered():
 def test_other_packages_use_the_two_doors_of_the_pld():
     strangers = []
     for path in ROOT.rglob("*.py"):
-        # Pairs say what lattices are built from.
-        if not {"pld", "pairs"}.isdisjoint(path.relative_to(ROOT).parts):
+        # Pairs say what lattices are built from, and rules prove by them.
+        if not {"pld", "pairs", "certify"}.isdisjoint(path.relative_to(ROOT).parts):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
@@ -78,8 +79,8 @@ def test_a_distribution_that_says_nothing_does_not_end_the_search(monkeypatch):
     """Found by the fuzz: an infinite answer was taken for one close to the lower bound."""
     from dpcheck.accounting.accountants.distribution import DistributionAccountant
 
-    monkeypatch.setattr(DistributionAccountant, "epsilon", lambda *_: math.inf)
-    monkeypatch.setattr(DistributionAccountant, "epsilon_lower", lambda *_: 0.0)
+    monkeypatch.setattr(DistributionAccountant, "plan_above", lambda *_: Plan())
+    monkeypatch.setattr(DistributionAccountant, "plan_below", lambda *_: Plan())
     bound = dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.1) * 10, delta=1e-5)
     assert math.isfinite(bound.upper)
     assert bound.method.startswith("rdp")

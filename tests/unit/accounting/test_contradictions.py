@@ -7,17 +7,24 @@ import pytest
 
 import dpcheck
 from dpcheck.accounting import tradeoff
-from dpcheck.accounting.accountants import variation
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
 from dpcheck.accounting.accountants.pure import PureAccountant
+from dpcheck.accounting.certify import closed
+from dpcheck.accounting.certify.bound import Plan
+from dpcheck.accounting.certify.theorem import Curve, Spends
 from dpcheck.accounting.pairs.pair import rounded_sum
 from dpcheck.core.errors import ProofsContradict
 from dpcheck.numerics.side import Side
 
 
+def reaching(epsilon):
+    """A plan with a theorem that says so."""
+    return lambda _, parts, delta: Plan(Spends(parts, Side.LOWER, epsilon, delta, both=True))
+
+
 def test_a_lower_side_above_the_upper_one_is_refused(monkeypatch):
     true = dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.01) * 100, delta=1e-5)
-    monkeypatch.setattr(DistributionAccountant, "epsilon_lower", lambda *_: true.upper * (1 + 1e-6))
+    monkeypatch.setattr(DistributionAccountant, "plan_below", reaching(true.upper * (1 + 1e-6)))
     with pytest.raises(ProofsContradict, match=r"contradict each other.*by pld.*report"):
         dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.01) * 100, delta=1e-5)
 
@@ -30,7 +37,7 @@ def test_an_answer_of_nothing_is_held_against_a_lower_bound_too(monkeypatch):
     def forgetful(parts):
         return rounded_sum(loss.variation() for loss, _ in parts)
 
-    monkeypatch.setattr(variation, "composed_variation", forgetful)
+    monkeypatch.setattr(closed, "composed_variation", forgetful)
     with pytest.raises(ProofsContradict, match="by pld, at most 0 by variation"):
         dpcheck.epsilon(event, delta=1e-5)
 
@@ -38,13 +45,20 @@ def test_an_answer_of_nothing_is_held_against_a_lower_bound_too(monkeypatch):
 def test_a_delta_of_nothing_is_too(monkeypatch):
     event = dpcheck.Laplace(1.0) * 3
     assert dpcheck.delta(event, epsilon=2.0).lower > 0
-    monkeypatch.setattr(PureAccountant, "delta", lambda *_: 0.0)
+    monkeypatch.setattr(
+        PureAccountant,
+        "curve_above",
+        lambda _, parts, epsilons: Plan(Spends(parts, Side.UPPER, 0.0, 0.0, both=True)),
+    )
     with pytest.raises(ProofsContradict, match="by pld, at most 0 by pure"):
         dpcheck.delta(event, epsilon=2.0)
 
 
 def test_the_same_of_a_delta(monkeypatch):
-    monkeypatch.setattr(DistributionAccountant, "deltas_lower", lambda *_: np.array([0.9]))
+    def wrong(_, parts, epsilons):
+        return Plan(Curve(parts, Side.LOWER, epsilons, np.array([0.9]), both=True))
+
+    monkeypatch.setattr(DistributionAccountant, "curve_below", wrong)
     with pytest.raises(ProofsContradict, match=r"contradict each other: at least 0\.9"):
         dpcheck.delta(dpcheck.SampledGaussian(1.0, 0.01), epsilon=1.0)
 
@@ -59,6 +73,6 @@ def test_the_same_of_a_trade_off(monkeypatch):
 
 def test_sides_that_cross_by_their_last_digits_are_one_number(monkeypatch):
     exact = dpcheck.epsilon(dpcheck.PureDP(0.5) * 3).upper
-    monkeypatch.setattr(DistributionAccountant, "epsilon_lower", lambda *_: exact * (1 + 1e-12))
+    monkeypatch.setattr(DistributionAccountant, "plan_below", reaching(exact * (1 + 1e-12)))
     found = dpcheck.epsilon(dpcheck.PureDP(0.5) * 3, delta=1e-300)
     assert found.lower <= found.upper

@@ -114,8 +114,8 @@ def test_a_curve_of_rare_jumps():
 
 def test_neighbouring_epsilons_share_their_lattices(monkeypatch):
     event, made = dpcheck.SampledGaussian(1.1, 0.013) * 777, []
-    original = composed.spectrum
-    monkeypatch.setattr(composed, "spectrum", lambda *a: made.append(1) or original(*a))
+    original = composed.transformed
+    monkeypatch.setattr(composed, "transformed", lambda *a: made.append(1) or original(*a))
     for k in range(20):
         dpcheck.delta(event, epsilon=1.0 + 0.01 * k)
     assert len(made) <= 8
@@ -123,8 +123,8 @@ def test_neighbouring_epsilons_share_their_lattices(monkeypatch):
 
 def test_a_curve_takes_few_lattices(monkeypatch):
     event, made = dpcheck.SampledGaussian(1.1, 0.014) * 777, []
-    original = composed.spectrum
-    monkeypatch.setattr(composed, "spectrum", lambda *a: made.append(1) or original(*a))
+    original = composed.transformed
+    monkeypatch.setattr(composed, "transformed", lambda *a: made.append(1) or original(*a))
     dpcheck.delta(event, epsilon=EPSILONS)
     assert len(made) <= 5
 
@@ -168,14 +168,14 @@ def test_many_thousand_epsilons():
 def test_a_window_that_cannot_be_had_costs_its_own_points_only(monkeypatch):
     event = dpcheck.SampledGaussian(1.1, 0.015) * 777
     alone = dpcheck.delta(event, epsilon=0.5)
-    original = composed.ComposedLoss._spectrum
+    original = composed.ComposedLoss._transformed
 
     def refusing(self, cumulants, tilt, spare=0.0):
         if tilt > 8:
             raise CannotCertify("no memory for this")
         return original(self, cumulants, tilt, spare)
 
-    monkeypatch.setattr(composed.ComposedLoss, "_spectrum", refusing)
+    monkeypatch.setattr(composed.ComposedLoss, "_transformed", refusing)
     near, far = dpcheck.delta(event, epsilon=[0.5, 7.0])
     assert near.upper == pytest.approx(alone.upper, rel=0.01)
     assert far.upper < 1e-6
@@ -185,13 +185,13 @@ def test_a_lower_lattice_of_large_losses_is_not_made_finer_without_end(monkeypat
     """28 million points, 1.4 gigabytes, before."""
     tiny = dpcheck.ExponentialMechanism(4.893929082372211e-07) * 105_794
     event, lengths = dpcheck.DiscreteGaussian(0.03932585564700985, norm_bound=7) * 4 + tiny, []
-    original = composed.spectrum
+    original = composed.transformed
 
-    def counted(parts, window):
-        lengths.extend(len(loss.masses) for loss, _ in parts)
-        return original(parts, window)
+    def counted(lattices, counts, window):
+        lengths.extend(len(loss.masses) for loss in lattices.measures)
+        return original(lattices, counts, window)
 
-    monkeypatch.setattr(composed, "spectrum", counted)
+    monkeypatch.setattr(composed, "transformed", counted)
     assert dpcheck.delta(event, epsilon=95_571.0, adjacency="zero-out").upper < 1e-300
     assert 0 < max(lengths) <= MAX_POINTS
 

@@ -11,8 +11,9 @@ from scipy.stats import laplace as scipy_laplace
 from scipy.stats import norm
 
 import dpcheck
-from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_epsilon
+from dpcheck.accounting.accountants.gaussian import gdp_epsilon
 from dpcheck.accounting.accountants.optimal import optimal_composition
+from dpcheck.accounting.certify.gaussian import gdp_delta
 from dpcheck.accounting.ties import exact_epsilon
 from dpcheck.core import errors
 from dpcheck.core.adjacency import Adjacency

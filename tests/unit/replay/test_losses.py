@@ -15,7 +15,7 @@ from dpcheck.core.budget import Budget
 from dpcheck.replay import FindingKind, examine
 from dpcheck.replay.draws import Atom, Family
 from dpcheck.replay.losses.families import ABOVE, BELOW, between
-from dpcheck.replay.losses.parts import RELATIVE, Part, _narrowed, epsilon_of, finite_part
+from dpcheck.replay.losses.parts import RELATIVE, Part, epsilon_of, finite_part
 from dpcheck.replay.losses.shifts import shifted
 from dpcheck.replay.losses.stars import probability
 from dpcheck.replay.recorder import Constraint
@@ -306,7 +306,7 @@ def test_a_narrowed_table_is_below_every_table_around_it(number):
     if p.sum() == 0 or q.sum() == 0:
         return
     p, q = p / p.sum(), q / q.sum()
-    narrow = _narrowed(FiniteLoss(tuple(p), tuple(q)))
+    narrow = FiniteLoss(tuple(p), tuple(q)).shrunk(RELATIVE)
     assert math.fsum(narrow.p) == pytest.approx(1, abs=1e-15)
     assert math.fsum(narrow.q) == pytest.approx(1, abs=1e-15)
     for _ in range(20):

@@ -6,11 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from flint import arb
 
 from dpcheck.accounting.pairs.pair import Loss, rounded_sum
 from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.pairs.coin import CoinPair
 from dpcheck.accounting.pld.pairs.pair import LossPair
+from dpcheck.accounting.pld.verify.curves import CoinCurve, Curve, curve_of
 from dpcheck.accounting.renyi.moments import Floats, log_sum_exp
 from dpcheck.numerics.side import Side
 
@@ -46,6 +48,10 @@ class CoinLoss(Loss):
     def lattice(self, side: Side) -> LossPair:
         """The mean of the lattices."""
         return CoinPair([(share, build(option, side)) for share, option in self.options if share])
+
+    def ball_curve(self, side: Side) -> Curve:
+        """The weighted sum."""
+        return CoinCurve([(arb(share), curve_of(option, side)) for share, option in self.options])
 
     def renyi(self, orders: Floats) -> Floats:
         """The mean of the moments."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,15 +17,70 @@ from dpcheck.accounting.renyi.conversion import best_order
 from dpcheck.accounting.renyi.divergence import ROUND_UP, composed_renyi, log_expected_runs
 from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.numerics.enclose import enclose
+from dpcheck.numerics.rounding import UNIT
+
+# Exponents beyond this leave the range of floats.
+STEEPEST = 600.0
+
+
+class Number(NamedTuple):
+    """The number of runs: P(any) and log m from below; fall(x) = log m - log f'(1 - x), its derivative and
+    inverse.
+    """
+
+    any: float
+    log_mean: float
+    fall: Callable[[float], float]
+    slope: Callable[[float], float]
+    inverse: Callable[[float], float]
 
 
 @dataclass(frozen=True, slots=True)
-class SelectedLoss(Loss):
-    """The best of K runs of a composition, K truncated negative binomial(shape, stop)."""
+class SelectingLoss(Loss):
+    """The best of a random number of runs of a composition."""
 
     inner: Parts
+
+    @property
+    def selection(self) -> SelectingLoss:
+        """Itself."""
+        return self
+
+    @property
+    def binomial(self) -> SelectedLoss | None:
+        """Itself, where the number of runs is truncated negative binomial."""
+        return None
+
+    @abstractmethod
+    def number(self) -> Number | None:
+        """The number of runs; None where there are more than floats tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedLoss(SelectingLoss):
+    """The best of K runs of a composition, K truncated negative binomial(shape, stop)."""
+
     shape: float
     stop: float
+
+    @property
+    def binomial(self) -> SelectedLoss:
+        """Itself."""
+        return self
+
+    def number(self) -> Number | None:
+        """f'(1 - x) is proportional to (1 + odds x)^-power."""
+        power, odds = 1 + self.shape, (1 - self.stop) / self.stop
+        log_mean = log_expected_runs(self.shape, self.stop)  # rounded up, from 320 bits
+        if not log_mean < STEEPEST or not odds < 1e300:
+            return None
+        return Number(
+            1.0,
+            log_mean * (1 - 8 * UNIT),
+            lambda x: power * math.log1p(odds * x),
+            lambda x: power * odds / (1 + odds * x),
+            lambda fall: math.expm1(min(fall / power, STEEPEST)) / odds,
+        )
 
     def largest(self) -> tuple[float, float]:
         """(2 + shape) eps [Papernot2022, Corollary 3], or [Liu2019]'s 3 eps for geometric stopping."""
@@ -43,11 +101,19 @@ class SelectedLoss(Loss):
 
 
 @dataclass(frozen=True, slots=True)
-class PoissonSelectedLoss(Loss):
+class PoissonSelectedLoss(SelectingLoss):
     """The best of K runs of a composition, K Poisson; nothing where K is 0."""
 
-    inner: Parts
     mean: float
+
+    def number(self) -> Number | None:
+        """fall is linear."""
+        mean = self.mean
+        if mean > 1e15:
+            return None
+        log_mean = math.log(mean) - 8 * UNIT * abs(math.log(mean))
+        any_ = -math.expm1(-mean) * (1 - 8 * UNIT)
+        return Number(any_, log_mean, lambda x: mean * x, lambda _: mean, lambda fall: fall / mean)
 
     def largest(self) -> tuple[float, float]:
         """f'(F_P)/f'(F_Q) = e^{mean (F_P - F_Q)} beside the ratio of one run (see `selected`), and F_P - F_Q

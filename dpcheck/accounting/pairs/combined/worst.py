@@ -10,6 +10,7 @@ from dpcheck.accounting.pairs.pair import Loss, Parts, composed_largest_loss, re
 from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.measures import group_pair, measure
 from dpcheck.accounting.pld.pairs.pair import LossPair
+from dpcheck.accounting.pld.verify.curves import Curve, WorstCurve, curve_of
 from dpcheck.accounting.renyi.divergence import composed_renyi
 from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.numerics.side import Side
@@ -41,6 +42,16 @@ class WorstLoss(Loss):
         """
         options = [[(build(part, side), times) for part, times in way] for way in self.options]
         return group_pair([measure(option, side) for option in options if option], 1)
+
+    def choices(self) -> tuple[Parts, ...]:
+        """The options."""
+        return self.options
+
+    def ball_curve(self, side: Side) -> Curve | None:
+        """The largest, where each option is one pair."""
+        if any(len(way) != 1 or way[0][1] != 1 for way in self.options):
+            return None
+        return WorstCurve([curve_of(way[0][0], side) for way in self.options])
 
     def renyi(self, orders: Floats) -> Floats:
         """The largest of all."""

@@ -10,6 +10,7 @@ import numpy as np
 from dpcheck.accounting.pairs.known.response import ResponseLoss
 from dpcheck.accounting.pairs.pair import Loss, numbers_at_most
 from dpcheck.accounting.pld.pairs.pair import LossPair
+from dpcheck.accounting.pld.verify.curves import Outcomes
 from dpcheck.accounting.renyi.moments import Floats, half_square
 from dpcheck.core.data import Plain
 from dpcheck.numerics.side import Side
@@ -35,6 +36,14 @@ class BoundedLoss(Loss):
     def on_lattice(self, side: Side) -> bool:
         """From above: dominated by randomized response."""
         return side is Side.UPPER
+
+    def by_largest_alone(self) -> bool:
+        """All that is known of it."""
+        return True
+
+    def outcomes(self) -> Outcomes:
+        """Those of randomized response."""
+        return ResponseLoss(self.epsilon).outcomes()
 
     def lattice(self, side: Side) -> LossPair:
         """That of randomized response."""

@@ -18,11 +18,16 @@ class ConcentratedLoss(Loss):
 
     rho: float
     offset: float = 0.0
+    moments_checked: ClassVar[bool] = True
     by_curve: ClassVar[bool] = True
 
     def concentration(self) -> float:
         """rho, where nothing is added to it."""
         return self.rho if not self.offset else math.inf
+
+    def linear_renyi(self) -> tuple[float, float]:
+        """By definition."""
+        return self.rho, self.offset
 
     def no_worse(self, other: Loss) -> bool:
         """Smaller divergences at every order."""

@@ -13,10 +13,11 @@ from dpcheck.accounting.pairs.pair import ENDLESS, Loss
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms, common_span
 from dpcheck.accounting.pld.pairs.pair import LossPair
+from dpcheck.accounting.pld.verify.curves import Outcomes
 from dpcheck.accounting.renyi.discrete import finite_moment
 from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.numerics.balls import above, below, precision
-from dpcheck.numerics.rounding import UNIT
+from dpcheck.numerics.rounding import UNIT, Array
 from dpcheck.numerics.side import Side
 
 
@@ -63,6 +64,60 @@ class FiniteLoss(Loss):
         rest = lack if lack > 4 * len(p) * UNIT else 0.0
         atoms = Atoms(p, q, 4 * UNIT)
         return AtomicPair(atoms, rest, common_span(atoms.losses()))
+
+    def outcomes(self) -> Outcomes:
+        """Those of the table; what P alone has is certain, what it lacks is a rest."""
+        seen = [(arb(a), arb(b)) for a, b in zip(self.p, self.q, strict=True) if a > 0]
+        certain = sum((a for a, b in seen if b == 0), arb(0))
+        known = [(a, b) for a, b in seen if b != 0]
+        lack = 1.0 - math.fsum(self.p)
+        # Tables that add up to 1 but for the rounding of their entries are whole.
+        rest = lack if lack > 4 * len(self.p) * UNIT else 0.0
+        return Outcomes([a for a, _ in known], [b for _, b in known], certain, rest)
+
+    def drawn(self, size: int, rng: np.random.Generator) -> Array:
+        """By the table."""
+        ratios = [
+            math.inf if b == 0 else math.log(a / b) if a > 0 else 0.0
+            for a, b in zip(self.p, self.q, strict=True)
+        ]
+        chances = np.array(self.p) / math.fsum(self.p)
+        return np.array(ratios)[rng.choice(len(self.p), size, p=chances)]
+
+    @property
+    def revealed(self) -> float:
+        """Outcomes of the table that Q has never."""
+        return min(1.0, math.fsum(a for a, b in zip(self.p, self.q, strict=True) if b == 0))
+
+    def shrunk(self, share: float) -> FiniteLoss:
+        """A pair that every pair of tables contains whose masses are these within a relative `share`.
+
+        Outcomes likelier under P keep their least p and their most q, those likelier under Q the other way
+        around, and what is left is one outcome of equal mass on both sides. The larger of the two excesses
+        is lowered to the smaller one, so that this is possible. For every epsilon >= 0 and in both
+        directions the sum of (p - e^epsilon q)+ is then at most the true one, term by term, so that the
+        pair is a garbling of the true one (Blackwell).
+        """
+        less, more = 1 - share, 1 + share
+        ahead = [
+            (a * less, b * more) for a, b in zip(self.p, self.q, strict=True) if a * less > b * more
+        ]
+        behind = [
+            (a * more, b * less) for a, b in zip(self.p, self.q, strict=True) if b * less > a * more
+        ]
+        gained, lost = math.fsum(a - b for a, b in ahead), math.fsum(b - a for a, b in behind)
+        excess = min(gained, lost)
+        if excess <= 0:
+            return FiniteLoss((1.0,), (1.0,))
+        ahead = [(b + (a - b) * (excess / gained), b) for a, b in ahead]
+        behind = [(a, a + (b - a) * (excess / lost)) for a, b in behind]
+        kept = [*ahead, *behind]
+        # Multiplied by less than 1, a garbling too, where rounding outward left more than 1.
+        total = max(math.fsum(a for a, _ in kept), math.fsum(b for _, b in kept), less)
+        shrink = less / total
+        kept = [(a * shrink, b * shrink) for a, b in kept]
+        rest = max(0.0, 1 - max(math.fsum(a for a, _ in kept), math.fsum(b for _, b in kept)))
+        return FiniteLoss((*(a for a, _ in kept), rest), (*(b for _, b in kept), rest))
 
     def renyi(self, orders: Floats) -> Floats:
         """Summed outcome by outcome."""

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from flint import arb
 
 from dpcheck.accounting.pairs.pair import ENDLESS, Loss
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.accounting.pld.pairs.pair import LossPair
+from dpcheck.accounting.pld.verify.curves import Outcomes
 from dpcheck.accounting.renyi.divergence import ROUND_DOWN, ROUND_UP
 from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.core.data import Plain
@@ -32,6 +34,7 @@ class ResponseLoss(Loss):
     epsilon: float
     delta: float = 0.0
     neutral: float = 0.0
+    moments_checked: ClassVar[bool] = True
     sideless: ClassVar[bool] = True
     few_outcomes: ClassVar[bool] = True
 
@@ -76,6 +79,14 @@ class ResponseLoss(Loss):
         known = np.array([math.inf, self.epsilon, -self.epsilon, 0.0])
         # 1 + e^-x errs by 5 units, e^-x by 8, and up to 5 roundings follow: at most 18.
         return AtomicPair(Atoms(p, q, 24 * UNIT, known), span=span)
+
+    def outcomes(self) -> Outcomes:
+        """Those that tell, those that say nothing, and the leak."""
+        leak, neutral, step = arb(self.delta), arb(self.neutral), arb(self.epsilon)
+        telling = (1 - leak) * (1 - neutral)
+        more, less = telling / (1 + (-step).exp()), telling / (1 + step.exp())
+        nothing = [(1 - leak) * neutral] if self.neutral else []
+        return Outcomes([more, less, *nothing], [less, more, *nothing], leak)
 
     def parameters(self) -> tuple[float, ...]:
         """epsilon, of answers that neither leak nor say nothing."""

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from flint import arb
 
 from dpcheck.accounting.pairs.noise.discrete_laplace import MAX_ATOMS
 from dpcheck.accounting.pairs.pair import ENDLESS, Loss
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.accounting.pld.pairs.pair import LossPair
+from dpcheck.accounting.pld.verify.curves import Outcomes
+from dpcheck.accounting.pld.verify.refusals import too_much
 from dpcheck.accounting.renyi.discrete import discrete_gaussian_divergence
 from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.core.data import Plain
@@ -27,6 +30,7 @@ class DiscreteGaussianLoss(Loss):
 
     scale: float
     shift: int
+    moments_checked: ClassVar[bool] = True
     sideless: ClassVar[bool] = True
     listed: ClassVar[bool] = True
 
@@ -69,6 +73,21 @@ class DiscreteGaussianLoss(Loss):
         # scales are below 1e-313.
         atoms = Atoms(other / total, weight / total, 4096 * UNIT, known)
         return AtomicPair(atoms, 1e-300, shift / scale**2)
+
+    def outcomes(self) -> Outcomes:
+        """Values within 40 scales of both centres; beyond lies less than e^-800."""
+        scale, shift = self.scale, abs(self.shift)
+        reach = math.ceil(40 * scale) + 2
+        if 2 * reach + shift > 200_000:
+            raise too_much(f"discrete Gaussian noise of scale {scale:g} has too many values")
+        wide = 2 * arb(scale) ** 2
+        weight = [(-arb(x * x) / wide).exp() for x in range(reach + shift + 1)]
+        # The sum beyond `reach` is at most twice the integral from there on, below 3 scales e^-800.
+        total = 2 * sum(weight[1 : reach + 1], arb(0)) + 1
+        total = total.union(total + 3 * arb(scale) * (-arb(800)).exp())
+        places = range(-reach, reach + shift + 1)
+        p, q = ([weight[abs(x - at)] / total for x in places] for at in (shift, 0))
+        return Outcomes(p, q, rest=1e-300)
 
     def stated(self) -> dict[str, Plain]:
         """Scale and shift."""

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from flint import arb
 
 from dpcheck.accounting.pairs.pair import Loss
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.accounting.pld.pairs.pair import LossPair
+from dpcheck.accounting.pld.verify.curves import Outcomes
 from dpcheck.accounting.renyi.discrete import discrete_laplace_moment
 from dpcheck.accounting.renyi.divergence import ROUND_UP
 from dpcheck.accounting.renyi.moments import Floats
@@ -31,6 +33,7 @@ class DiscreteLaplaceLoss(Loss):
 
     scale: float
     shift: int
+    moments_checked: ClassVar[bool] = True
     sideless: ClassVar[bool] = True
     few_outcomes: ClassVar[bool] = True
     listed: ClassVar[bool] = True
@@ -72,6 +75,17 @@ class DiscreteLaplaceLoss(Loss):
         if shift == 0:
             p, q, known = np.ones(1), np.ones(1), np.zeros(1)
         return AtomicPair(Atoms(p, q, (48 + 4 * shift / scale) * UNIT, known), span=2 / scale)
+
+    def outcomes(self) -> Outcomes:
+        """Below 0 and above the shift the ratio is constant: one outcome each."""
+        scale, shift = arb(self.scale), abs(self.shift)
+        if shift == 0:
+            return Outcomes([arb(1)], [arb(1)])
+        ratio = (-1 / scale).exp()
+        centre, end = (1 - ratio) / (1 + ratio), 1 / (1 + ratio)
+        far = end * ratio**shift
+        inner = [centre * ratio**k for k in range(1, shift)]
+        return Outcomes([end, *inner, far], [far, *inner[::-1], end])
 
     def stated(self) -> dict[str, Plain]:
         """Scale and shift."""

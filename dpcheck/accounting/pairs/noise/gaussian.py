@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from dpcheck.accounting.pairs.pair import ENDLESS, Loss, numbers_at_most
 from dpcheck.accounting.pld.pairs.mixtures import Mixture, NormalPair
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.renyi.divergence import ROUND_DOWN, ROUND_UP
 from dpcheck.accounting.renyi.moments import Floats, half_square
 from dpcheck.core.data import Plain
+from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.side import Side
 
 # 1/sqrt(2 pi), the largest density of the normal law, rounded up.
@@ -22,6 +25,7 @@ class GaussianLoss(Loss):
     """P = N(mu, 1), Q = N(0, 1)."""
 
     mu: float
+    moments_checked: ClassVar[bool] = True
     sideless: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     normal: ClassVar[bool] = True
@@ -30,6 +34,11 @@ class GaussianLoss(Loss):
         """Tails without end."""
         return ENDLESS
 
+    @property
+    def normal_shift(self) -> float:
+        """mu."""
+        return self.mu
+
     def variation(self) -> float:
         """P(|Z| <= mu/2) <= mu / sqrt(2 pi)."""
         return min(NORMAL_PEAK * self.mu, 1.0)
@@ -37,6 +46,10 @@ class GaussianLoss(Loss):
     def concentration(self) -> float:
         """mu^2/2."""
         return self.mu**2 / 2
+
+    def linear_renyi(self) -> tuple[float, float]:
+        """mu^2/2 * order; in a product, since a power raises where this is infinite."""
+        return self.mu * self.mu / 2, 0.0
 
     @property
     def steepness(self) -> float:
@@ -58,6 +71,14 @@ class GaussianLoss(Loss):
     def stated(self) -> dict[str, Plain]:
         """A Gaussian that is always drawn."""
         return {"kind": "gaussian", "shift": self.mu, "rate": 1.0}
+
+    def drawn(self, size: int, rng: np.random.Generator) -> Array:
+        """Normal themselves."""
+        return np.asarray(self.mu**2 / 2 + self.mu * rng.standard_normal(size))
+
+    def shrunk(self, share: float) -> Loss:
+        """A smaller shift, of a few digits."""
+        return GaussianLoss(float(f"{self.mu * (1 - share):.12g}") * (1 - share))
 
     def renyi(self, orders: Floats) -> Floats:
         """order mu^2 / 2."""

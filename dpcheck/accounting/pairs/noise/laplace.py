@@ -14,6 +14,7 @@ from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.renyi.divergence import ROUND_DOWN, ROUND_UP
 from dpcheck.accounting.renyi.moments import Floats, exp_beyond_first
 from dpcheck.core.data import Plain
+from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.side import Side
 
 
@@ -22,6 +23,7 @@ class LaplaceLoss(Loss):
     """P = Laplace(ratio, 1), Q = Laplace(0, 1); ratio is sensitivity over scale."""
 
     ratio: float
+    moments_checked: ClassVar[bool] = True
     sideless: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     normal: ClassVar[bool] = False
@@ -29,6 +31,11 @@ class LaplaceLoss(Loss):
     def largest(self) -> tuple[float, float]:
         """Attained beyond the two centres."""
         return self.ratio, self.ratio
+
+    @property
+    def laplace_ratio(self) -> float:
+        """ratio."""
+        return self.ratio
 
     @property
     def steepness(self) -> float:
@@ -58,6 +65,15 @@ class LaplaceLoss(Loss):
     def stated(self) -> dict[str, Plain]:
         """Laplace noise on what is always drawn."""
         return {"kind": "laplace", "shift": self.ratio, "rate": 1.0}
+
+    def drawn(self, size: int, rng: np.random.Generator) -> Array:
+        """Differences of two distances."""
+        noise = rng.laplace(size=size)
+        return np.asarray(np.abs(noise + self.ratio) - np.abs(noise))
+
+    def shrunk(self, share: float) -> Loss:
+        """A smaller ratio, of a few digits."""
+        return LaplaceLoss(float(f"{self.ratio * (1 - share):.12g}") * (1 - share))
 
     def renyi(self, orders: Floats) -> Floats:
         """The closed form."""

@@ -37,9 +37,9 @@ class SphericalLoss(Loss):
 
     def table(self, side: Side) -> FiniteLoss:
         """A table that bounds its losses from that side."""
-        from dpcheck.accounting.pld.pairs.spherical import table
+        from dpcheck.accounting.pld.pairs.spherical import contained, dominating
 
-        return table(self, side)
+        return dominating(self) if side is Side.UPPER else contained(self)
 
     def renyi(self, orders: Floats) -> Floats:
         """That of its table."""
@@ -88,9 +88,9 @@ class ObjectiveLoss(Loss):
 
     def table(self, side: Side) -> FiniteLoss:
         """A table that bounds its losses from that side."""
-        from dpcheck.accounting.pld.pairs.spherical import table
+        from dpcheck.accounting.pld.pairs.spherical import dominating_replaced
 
-        return table(self, side)
+        return dominating_replaced(self) if side is Side.UPPER else self.flipped.table(side)
 
     def renyi(self, orders: Floats) -> Floats:
         """That of its table."""

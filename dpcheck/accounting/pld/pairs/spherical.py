@@ -39,7 +39,6 @@ from scipy.special import betainc, betaincinv, gammainc, gammaincc, gammainccinv
 from dpcheck.accounting.losses import FiniteLoss, ObjectiveLoss, SphericalLoss
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import Array
-from dpcheck.numerics.side import Side
 
 # Cells of the radius, and knots of a table; more of them narrow the bounds, none of them moves a side.
 CELLS, KNOTS = 8192, 129
@@ -145,19 +144,28 @@ def _less(loss: SphericalLoss, levels: Array, cells: int) -> tuple[Array, Array]
 
 
 @lru_cache(maxsize=64)
-def table(loss: SphericalLoss | ObjectiveLoss, side: Side) -> FiniteLoss:
-    """Two tables of masses that dominate the loss, or that it dominates; each the other backwards.
+def contained(loss: SphericalLoss) -> FiniteLoss:
+    """Two tables of masses that the loss dominates, each the other backwards.
 
-    Guarantee: on the upper side no test of the loss beats the table's, on the lower side none of the
-    table beats the loss's.
+    Guarantee: no test of the table beats the loss's.
     """
-    if side is Side.LOWER:
-        pair = loss if isinstance(loss, SphericalLoss) else loss.flipped
-        power, _, _, level = _tests(pair, _knots(pair.ratio)[:-1])
-        return _from_tests(power, level)
-    if isinstance(loss, SphericalLoss):
-        levels = _knots(loss.ratio)
-        return _from_curve(levels, deltas(loss, levels)[1])
+    power, _, _, level = _tests(loss, _knots(loss.ratio)[:-1])
+    return _from_tests(power, level)
+
+
+@lru_cache(maxsize=64)
+def dominating(loss: SphericalLoss) -> FiniteLoss:
+    """Two tables of masses that dominate the loss, each the other backwards.
+
+    Guarantee: no test of the loss beats the table's.
+    """
+    levels = _knots(loss.ratio)
+    return _from_curve(levels, deltas(loss, levels)[1])
+
+
+@lru_cache(maxsize=64)
+def dominating_replaced(loss: ObjectiveLoss) -> FiniteLoss:
+    """The same of objective perturbation."""
     levels = _knots(loss.epsilon)
     return _from_curve(levels, _replaced(loss, levels))
 

@@ -10,29 +10,30 @@ import bisect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb
 
-from dpcheck.accounting.losses import (
-    BoundedLoss,
-    CoinLoss,
-    DiscreteGaussianLoss,
-    DiscreteLaplaceLoss,
-    FiniteLoss,
-    Loss,
-    ResponseLoss,
-    SumLoss,
-    WithoutReplacementLoss,
-    WorstLoss,
-)
+from dpcheck.accounting.pairs.pair import Loss
 from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.pairs.mixtures import LaplacePair, Mixture, MixturePair
 from dpcheck.accounting.pld.verify.refusals import too_much
-from dpcheck.numerics.rounding import UNIT
 from dpcheck.numerics.side import Side
 
+_NOTHING = arb(0)
 Line = tuple[arb, arb]
+
+
+class Outcomes(NamedTuple):
+    """Listed outcomes: their masses, the P-mass that Q does not have, a bound on the P-mass left out."""
+
+    p: list[arb]
+    q: list[arb]
+    certain: arb = _NOTHING
+    rest: float = 0.0
+
+
 # Where in a cell thresholds are tried, the likeliest first.
 _SHARES = (0.5, 0.25, 0.75, 0.05, 0.95, 0.4, 0.6, 0.1, 0.9, 0.0, 1.0, 0.01, 0.99)
 _NEWTON_STEPS = 6
@@ -55,22 +56,10 @@ class Curve(ABC):
 
 def curve_of(loss: Loss, side: Side) -> Curve:
     """The curve of a loss; CannotCertify where none is written down here."""
-    if isinstance(loss, CoinLoss):
-        return CoinCurve([(arb(share), curve_of(option, side)) for share, option in loss.options])
-    if isinstance(loss, WorstLoss) and all(len(way) == 1 == way[0][1] for way in loss.options):
-        return WorstCurve([curve_of(way[0][0], side) for way in loss.options])
-    if isinstance(
-        loss,
-        ResponseLoss
-        | BoundedLoss
-        | FiniteLoss
-        | DiscreteLaplaceLoss
-        | DiscreteGaussianLoss
-        | SumLoss,
-    ):
-        return AtomCurve(*outcomes(loss))
-    if isinstance(loss, WithoutReplacementLoss):
-        return FixedBatchCurve(loss.mu, loss.rate)
+    if (known := loss.ball_curve(side)) is not None:
+        return known
+    if (listed := loss.outcomes()) is not None:
+        return AtomCurve(*listed)
     pair = build(loss, side)
     if not isinstance(pair, MixturePair):
         raise too_much(f"no curve is written down in balls for {type(loss).__name__}")
@@ -306,69 +295,3 @@ class WorstCurve(Curve):
     def lines(self, low: float, high: float, slope: arb) -> Iterator[Line]:  # noqa: ARG002
         """None is needed from above."""
         return iter(())
-
-
-def outcomes(loss: Loss) -> tuple[list[arb], list[arb], arb, float]:
-    """(p, q, P-mass that Q does not have, bound on the P-mass left out) from the definition."""
-    if isinstance(loss, SumLoss):
-        return _combinations(loss)
-    if isinstance(loss, BoundedLoss):
-        loss = ResponseLoss(loss.epsilon)
-    if isinstance(loss, ResponseLoss):
-        leak, neutral, step = arb(loss.delta), arb(loss.neutral), arb(loss.epsilon)
-        telling = (1 - leak) * (1 - neutral)
-        more, less = telling / (1 + (-step).exp()), telling / (1 + step.exp())
-        nothing = [(1 - leak) * neutral] if loss.neutral else []
-        return [more, less, *nothing], [less, more, *nothing], leak, 0.0
-    if isinstance(loss, FiniteLoss):
-        seen = [(arb(a), arb(b)) for a, b in zip(loss.p, loss.q, strict=True) if a > 0]
-        certain = sum((a for a, b in seen if b == 0), arb(0))
-        known = [(a, b) for a, b in seen if b != 0]
-        lack = 1.0 - math.fsum(loss.p)
-        # Tables that add up to 1 but for the rounding of their entries are whole.
-        rest = lack if lack > 4 * len(loss.p) * UNIT else 0.0
-        return [a for a, _ in known], [b for _, b in known], certain, rest
-    if isinstance(loss, DiscreteLaplaceLoss):
-        return _integer_laplace(arb(loss.scale), abs(loss.shift))
-    assert isinstance(loss, DiscreteGaussianLoss)
-    return _integer_gaussian(loss.scale, abs(loss.shift))
-
-
-def _combinations(loss: SumLoss) -> tuple[list[arb], list[arb], arb, float]:
-    """Every combination of outcomes, each of which both sides have."""
-    p, q = [arb(1)], [arb(1)]
-    for part, count in loss.inner:
-        part_p, part_q, certain, rest = outcomes(part)
-        if rest or not certain == 0:
-            raise too_much("outcomes that one side does not have, taken together with others")
-        for _ in range(count):
-            p, q = (
-                [a * b for a in known for b in new] for known, new in ((p, part_p), (q, part_q))
-            )
-    return p, q, arb(0), 0.0
-
-
-def _integer_laplace(scale: arb, shift: int) -> tuple[list[arb], list[arb], arb, float]:
-    """Below 0 and above the shift the ratio is constant: one outcome each."""
-    if shift == 0:
-        return [arb(1)], [arb(1)], arb(0), 0.0
-    ratio = (-1 / scale).exp()
-    centre, end = (1 - ratio) / (1 + ratio), 1 / (1 + ratio)
-    far = end * ratio**shift
-    inner = [centre * ratio**k for k in range(1, shift)]
-    return [end, *inner, far], [far, *inner[::-1], end], arb(0), 0.0
-
-
-def _integer_gaussian(scale: float, shift: int) -> tuple[list[arb], list[arb], arb, float]:
-    """Values within 40 scales of both centres; beyond lies less than e^-800."""
-    reach = math.ceil(40 * scale) + 2
-    if 2 * reach + shift > 200_000:
-        raise too_much(f"discrete Gaussian noise of scale {scale:g} has too many values")
-    wide = 2 * arb(scale) ** 2
-    weight = [(-arb(x * x) / wide).exp() for x in range(reach + shift + 1)]
-    # The sum beyond `reach` is at most twice the integral from there on, below 3 scales e^-800.
-    total = 2 * sum(weight[1 : reach + 1], arb(0)) + 1
-    total = total.union(total + 3 * arb(scale) * (-arb(800)).exp())
-    places = range(-reach, reach + shift + 1)
-    p, q = ([weight[abs(x - at)] / total for x in places] for at in (shift, 0))
-    return p, q, arb(0), 1e-300

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from flint import arb
 
+from dpcheck.accounting.certify.bound import between
 from dpcheck.accounting.losses import Loss
 from dpcheck.accounting.pld.composed import ComposedLoss
 from dpcheck.accounting.pld.distribution import compose
@@ -46,7 +47,7 @@ def pld_verify(parts: Sequence[tuple[Loss, int]], delta: float) -> Bound:
     True
     """
     lower, upper = (verified_epsilon(parts, delta, side) for side in (Side.LOWER, Side.UPPER))
-    return Bound(lower, upper, METHOD)
+    return between(lower, upper, METHOD)
 
 
 def verified_epsilon(parts: Sequence[tuple[Loss, int]], delta: float, side: Side) -> float:

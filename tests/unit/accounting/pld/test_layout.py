@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dpcheck
+from dpcheck.accounting.certify.bound import Plan, Question, certify
 from dpcheck.accounting.losses import FiniteLoss, GaussianMixtureLoss, SampledLaplaceLoss
 from dpcheck.accounting.pld import distribution, layout
 from dpcheck.accounting.pld.distribution import ComposedLoss, worse_epsilon
@@ -61,7 +62,7 @@ def test_wide_cells_cost_next_to_nothing(event, monkeypatch) -> None:
     graded = dpcheck.epsilon(event, delta=1e-8).upper
     SPECTRA.clear()
     distribution._composed.cache_clear()
-    distribution._opposite_epsilon.cache_clear()
+    distribution._opposite.cache_clear()
     distribution._more_steps.cache_clear()
     monkeypatch.setattr(layout, "graded", lambda *_: None)
     plain = dpcheck.epsilon(event, delta=1e-8).upper
@@ -72,10 +73,9 @@ def test_wide_cells_cost_next_to_nothing(event, monkeypatch) -> None:
 
 def test_few_uses_are_laid_evenly():
     """Nothing averages over their cells."""
-    losses, window = layout.laid_out(
-        Side.UPPER, Cumulants([(NormalPair(Mixture((1.0,), (0.01,)), Mixture()), 50)]), 5.0
-    )
-    assert (losses[0][0].masses > 0).mean() > 0.99
+    pair = NormalPair(Mixture((1.0,), (0.01,)), Mixture())
+    laid, _, window = layout.laid_out([FORWARD], Side.UPPER, Cumulants([(pair, 50)]), 5.0)
+    assert (laid.measures[0].masses > 0).mean() > 0.99
     assert window.size > 0
 
 
@@ -90,7 +90,7 @@ def test_few_uses_are_laid_evenly():
 )
 def test_the_opposite_direction_is_proved_by_moments(noise, rate, steps, delta) -> None:
     one = ComposedLoss([(GaussianMixtureLoss((1 / noise,), (rate,)), steps)], Side.UPPER)
-    proved = one.opposite_epsilon(delta)
+    proved = one.opposite(delta).epsilon
     reverse = [(GaussianMixtureLoss((1 / noise,), (rate,), backwards=True), steps)]
     truth = ComposedLoss(reverse, Side.LOWER).epsilon(delta)
     assert truth <= proved <= 1.35 * truth
@@ -98,14 +98,14 @@ def test_the_opposite_direction_is_proved_by_moments(noise, rate, steps, delta) 
 
 
 def test_too_many_uses_for_a_delta_prove_nothing():
-    assert ComposedLoss([(FORWARD, 10**7)], Side.UPPER).opposite_epsilon(1e-12) == np.inf
+    assert ComposedLoss([(FORWARD, 10**7)], Side.UPPER).opposite(1e-12) is None
 
 
 def test_the_other_direction_needs_no_lattice_of_its_own(monkeypatch) -> None:
     asked = []
-    rough = ComposedLoss.rough_epsilon
+    rough = ComposedLoss.rough
     monkeypatch.setattr(
-        ComposedLoss, "rough_epsilon", lambda one, *more: asked.append(one) or rough(one, *more)
+        ComposedLoss, "rough", lambda one, *more: asked.append(one) or rough(one, *more)
     )
     ways = [((FORWARD, 1003),), ((BACKWARD, 1003),)]
     distribution._more_steps.cache_clear()
@@ -116,7 +116,8 @@ def test_the_other_direction_needs_no_lattice_of_its_own(monkeypatch) -> None:
     close = [((SampledLaplaceLoss(1.0, 0.01, way), 1000),) for way in (False, True)]
     found = worse_epsilon(close, 1e-5, Side.UPPER)
     assert asked
-    assert found == max(ComposedLoss(way, Side.UPPER).epsilon(1e-5) for way in close)
+    worst = certify(Plan(*found), Question(close[0], Side.UPPER, 1e-5), "pld").upper
+    assert worst == max(ComposedLoss(way, Side.UPPER).epsilon(1e-5) for way in close)
 
 
 def test_the_lead_is_that_of_the_worse_direction():

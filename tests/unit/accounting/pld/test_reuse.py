@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dpcheck
+from dpcheck.accounting.certify.bound import Plan, Question, certify
 from dpcheck.accounting.losses import GaussianMixtureLoss
 from dpcheck.accounting.pld import distribution
 from dpcheck.accounting.pld.distribution import ComposedLoss, worse_epsilon
@@ -43,7 +44,7 @@ def test_a_shared_plan_costs_no_accuracy(side):
     composed = ComposedLoss([(LOSS, 1000)], side)
     shared = composed.solve(1e-5)
     own = composed._solution(
-        composed._spectrum(composed.everything, composed.everything.tilt_for_delta(1e-5)), 1e-5
+        composed._transformed(composed.everything, composed.everything.tilt_for_delta(1e-5)), 1e-5
     )
     assert shared.value == pytest.approx(own.value, rel=3e-4)
 
@@ -55,17 +56,19 @@ def test_counts_are_planned_within_the_band():
 
 
 def test_the_worse_direction_is_the_worse_of_both():
-    ways = [[(LOSS, 500)], [(GaussianMixtureLoss((1.0,), (0.01,), True), 500)]]
+    ways = [((LOSS, 500),), ((GaussianMixtureLoss((1.0,), (0.01,), True), 500),)]
     for side in Side:
         each = [ComposedLoss(way, side).epsilon(1e-5) for way in ways]
-        assert worse_epsilon(ways, 1e-5, side) == max(each)
-        assert worse_epsilon(ways[::-1], 1e-5, side) == max(each)
+        plan = Plan(*worse_epsilon(ways, 1e-5, side))
+        assert plan == Plan(*worse_epsilon(ways[::-1], 1e-5, side))
+        found = certify(plan, Question(ways[0], side, 1e-5), "pld")
+        assert (found.upper if side is Side.UPPER else found.lower) == max(each)
 
 
 def test_the_shelf_keeps_within_its_limit():
     shelf = Shelf()
     composed = ComposedLoss([(LOSS, 1000)], Side.UPPER)
-    made = composed._spectrum(composed.everything, composed.everything.tilt_for_delta(1e-5))
+    made = composed._transformed(composed.everything, composed.everything.tilt_for_delta(1e-5))
     for key in range(2000):
         assert shelf.get(key, lambda: made) is made
     assert 0 < shelf._bytes <= KEPT
@@ -79,7 +82,7 @@ def test_a_loop_gets_the_answers_of_fresh_questions():
     for question, answer in looped.items():
         SPECTRA.clear()
         distribution._more_steps.cache_clear()
-        distribution._opposite_epsilon.cache_clear()
+        distribution._opposite.cache_clear()
         distribution._composed.cache_clear()
         assert _asked(*question) == answer
 

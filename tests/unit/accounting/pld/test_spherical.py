@@ -15,7 +15,6 @@ from dpcheck.accounting.pld.pairs.spherical import (
     _tests,
     deltas,
     exceeds,
-    table,
 )
 from dpcheck.mechanisms import PLR, Labelled, exact_loss, flip
 from dpcheck.mechanisms.output.noise import spherical_noise
@@ -95,7 +94,7 @@ def curve(pair: FiniteLoss, epsilon):
 
 @pytest.mark.parametrize("loss", [SphericalLoss(1.0, 3), SphericalLoss(6.0, 30)])
 def test_tables_are_on_their_sides(loss):
-    upper, lower = table(loss, Side.UPPER), table(loss, Side.LOWER)
+    upper, lower = loss.table(Side.UPPER), loss.table(Side.LOWER)
     for epsilon in np.linspace(-1.0, 1.0, 41) * loss.ratio:
         low, high = (float(side[0]) for side in deltas(loss, np.array([epsilon])))
         assert curve(upper, epsilon) >= low - 1e-13

@@ -12,8 +12,11 @@ import pytest
 import dpcheck
 from dpcheck.accounting.accountants import accuracy as refinement
 from dpcheck.accounting.accountants.distribution import FinerAccountant
+from dpcheck.accounting.certify.bound import Plan
+from dpcheck.accounting.certify.theorem import Spends
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import CannotCertify, InvalidParameter, NotOneNumber, ProofsContradict
+from dpcheck.numerics.side import Side
 
 
 def laplace_epsilon(ratio: float, delta: float) -> mpmath.mpf:
@@ -85,7 +88,10 @@ def test_a_choice_is_refined_where_it_may_be_the_worst():
 
 
 def test_finer_sides_that_cross_are_refused(monkeypatch):
-    monkeypatch.setattr(FinerAccountant, "epsilon_lower", lambda *_: 2.5)
+    def wrong(_, parts, delta):
+        return Plan(Spends(parts, Side.LOWER, 2.5, delta, both=False))
+
+    monkeypatch.setattr(FinerAccountant, "plan_below", wrong)
     with pytest.raises(ProofsContradict):
         dpcheck.epsilon(dpcheck.SampledGaussian(1.0, 0.01) * 1000, delta=1e-5, accuracy=1e-6)
 

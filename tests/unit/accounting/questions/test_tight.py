@@ -12,8 +12,8 @@ from mpmath import mp
 from scipy.stats import binom, norm
 
 import dpcheck
-from dpcheck.accounting.accountants import many
 from dpcheck.accounting.accountants.optimal import optimal_composition
+from dpcheck.accounting.certify import many
 from dpcheck.accounting.losses import GaussianLoss, ResponseLoss
 from dpcheck.accounting.pld.pairs.single import sampled_epsilon
 from dpcheck.numerics.side import Side

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import dpcheck
 from dpcheck.accounting.accountants.distribution import DistributionAccountant
-from dpcheck.accounting.accountants.gaussian import gdp_delta, gdp_deltas
 from dpcheck.accounting.accountants.renyi import RenyiOptimal
 from dpcheck.accounting.accountants.selected import SelectionAccountant, curve_above
+from dpcheck.accounting.certify.gaussian import gdp_delta, gdp_deltas
 from dpcheck.accounting.losses import (
     ConcentratedLoss,
     FiniteLoss,

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import dpcheck
-from dpcheck.accounting.accountants.selected_below import number_of_runs, selected_epsilon
+from dpcheck.accounting.accountants.selected_below import selected_epsilon
 from dpcheck.accounting.accountants.selected_runs import Better
 from dpcheck.accounting.losses import (
     GaussianLoss,
@@ -196,7 +196,7 @@ def test_the_gain_is_that_of_the_worst_class_in_its_range(base, far):
         SelectedLoss((), -0.5, 0.3),
         PoissonSelectedLoss((), 9.0),
     ):
-        number = number_of_runs(runs)
+        number = runs.number()
         p = np.linspace(better.least, better.most, 20_001)
         q = np.maximum(base + 1.6 * p, 0.0)
         worst = min(

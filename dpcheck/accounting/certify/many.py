@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from flint import arb
 
-from dpcheck.accounting.losses import GaussianLoss, Loss, Parts, ResponseLoss
+from dpcheck.accounting.losses import GaussianLoss, Loss, Parts
 from dpcheck.numerics.balls import above, precision
 from dpcheck.numerics.enclose import enclose_root
 
@@ -53,12 +53,13 @@ class Within(NamedTuple):
 
 def is_many(loss: Loss, times: int) -> bool:
     """Whether these are pure guarantees that may be put together."""
-    return (
-        times >= MANY
-        and isinstance(loss, ResponseLoss)
-        and 0 < loss.epsilon <= LARGEST
-        and loss.delta == loss.neutral == 0
-    )
+    return times >= MANY and 0 < _response(loss) <= LARGEST
+
+
+def _response(loss: Loss) -> float:
+    """epsilon, where the losses are exactly it and -epsilon; 0 elsewhere."""
+    epsilon = loss.two_losses()
+    return epsilon if epsilon is not None and loss.largest() == (epsilon, epsilon) else 0.0
 
 
 def dominated(parts: Parts) -> Parts:
@@ -71,10 +72,10 @@ def shown(parts: Parts) -> tuple[Parts, float]:
     found: list[tuple[Loss, int]] = []
     hidden = 0.0
     for loss, times in parts:
-        if isinstance(loss, GaussianLoss):
+        if loss.normal_shift is not None:
             found.append((loss, times))
-        elif isinstance(loss, ResponseLoss) and is_many(loss, times):
-            block, count = _block_below(loss.epsilon), times // BLOCK_BELOW
+        elif is_many(loss, times):
+            block, count = _block_below(_response(loss)), times // BLOCK_BELOW
             if block.mu > 0:
                 found.append((GaussianLoss(_scaled(block.mu, count)[0]), 1))
                 hidden += count * block.hidden * (1 + 1e-12)
@@ -82,8 +83,7 @@ def shown(parts: Parts) -> tuple[Parts, float]:
 
 
 def _above(loss: Loss, times: int) -> tuple[Loss, int]:
-    assert isinstance(loss, ResponseLoss)
-    mu = _scaled(_block_above(loss.epsilon), -(-times // BLOCK_ABOVE))[1]
+    mu = _scaled(_block_above(_response(loss)), -(-times // BLOCK_ABOVE))[1]
     return GaussianLoss(mu), 1
 
 
