@@ -266,7 +266,7 @@ class _Hunt:
 
 
 def _key(candidate: Candidate) -> str:
-    return repr((candidate.shared, candidate.first, candidate.second))
+    return repr((candidate.shared, candidate.first, candidate.second, candidate.before))
 
 
 def followed_batch(
