@@ -21,6 +21,7 @@ from dpcheck.auditing.signatures import fitted
 from dpcheck.core.data import Data, Output, Plain
 from dpcheck.core.errors import InvalidParameter, NothingToAudit
 from dpcheck.core.records import Records
+from dpcheck.core.relation import Relation
 from dpcheck.core.validate import count
 
 Array = NDArray[np.float64]
@@ -110,7 +111,7 @@ class Declaration:
     """What `@audited` recorded: the claim as given, its adjacency, neighbours or canaries."""
 
     claim: Plain
-    adjacency: str
+    adjacency: str | Relation
     neighbours: tuple[Pair, ...]
     canaries: int | None = None
     guesses: int | None = None
@@ -129,7 +130,7 @@ def batched(function: F) -> F:
 def audited(
     *,
     claim: Plain,
-    adjacency: str,
+    adjacency: str | Relation,
     neighbours: Sequence[Data] = (),
     records: Records | Data | None = None,
     form: str | None = None,
@@ -178,7 +179,15 @@ def audited(
     def mark(function: F) -> F:
         shape = None if form is None else as_form(form)
         declared = Declaration(
-            claim, str(adjacency), pairs, canaries, guesses, trainings, scores, described, shape
+            claim,
+            adjacency if isinstance(adjacency, Relation) else str(adjacency),
+            pairs,
+            canaries,
+            guesses,
+            trainings,
+            scores,
+            described,
+            shape,
         )
         try:
             setattr(function, _AUDITED, declared)
