@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.guard import guarded
+from dpcheck.auditing.guard import OUTSIDE, guarded
 from dpcheck.auditing.outputs.encode import plain_rows
 from dpcheck.auditing.outputs.kinds.containers import settled
 from dpcheck.auditing.outputs.tables import Encoded
@@ -70,7 +70,7 @@ class Mechanism:
     @property
     def is_outside(self) -> bool:
         """Whether its runs are made by another process, where nothing can be followed."""
-        return hasattr(self.function, "runs")
+        return hasattr(self.function, OUTSIDE)
 
     def observe(self, data: Data, size: int, rng: np.random.Generator) -> Encoded:
         """`size` outputs of any kind, read."""
