@@ -90,6 +90,7 @@ _DEFINED_IN = {
         "WithReplacementGaussian",
     ),
     "dpcheck.core.records": ("number", "one_of", "records", "text"),
+    "dpcheck.core.relation": ("relation",),
     "dpcheck.core.verdict": ("Verdict",),
     "dpcheck.ledger.ledger": ("Ledger",),
     "dpcheck.session.assertion": ("assert_private",),
@@ -183,6 +184,7 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.records import one_of as one_of
     from dpcheck.core.records import records as records
     from dpcheck.core.records import text as text
+    from dpcheck.core.relation import relation as relation
     from dpcheck.core.verdict import Verdict as Verdict
     from dpcheck.ledger.ledger import Ledger as Ledger
     from dpcheck.program.lowering.clipping import clip_norm as clip_norm

@@ -20,11 +20,12 @@ sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 from records import append, missing, read, stamp  # noqa: E402
 
 import dpcheck  # noqa: E402
-from tests.power.kinds import CORPUS  # noqa: E402
+from tests.power.kinds import CORPUS, FURTHER  # noqa: E402
 from tests.power.kinds.base import Kinds  # noqa: E402
 
 FILE = "kinds.jsonl"
 SIDES = ("broken", "right")
+ALL = CORPUS | {f"further, {name}": row for name, row in FURTHER.items()}
 
 
 def measure(row: Kinds, name: str, side: str, seed: int, most: int) -> dict[str, object]:
@@ -80,9 +81,9 @@ def main() -> None:
     if options.summary:
         summary()
         return
-    cases = [(name, side, options.seed) for name in CORPUS for side in SIDES]
+    cases = [(name, side, options.seed) for name in ALL for side in SIDES]
     for name, side, seed in missing(FILE, cases, ("case", "side", "seed")):
-        line = measure(CORPUS[name], name, side, seed, options.max_runs)
+        line = measure(ALL[name], name, side, seed, options.max_runs)
         append(FILE, line)
         print(
             f"{name} ({side}): {line['verdict']}, {line['epsilon']:.3f}, {line['cpu']} s",

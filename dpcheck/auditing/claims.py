@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.claim import Claim
 from dpcheck.core.events.event import Event
+from dpcheck.core.relation import Relation
 from dpcheck.core.validate import non_negative, probability
 
 
@@ -23,7 +24,7 @@ class AuditedClaim:
 
     epsilon: float
     delta: float
-    adjacency: Adjacency
+    adjacency: Adjacency | Relation
     source: str = ""
     lines: tuple[tuple[float, float], ...] | None = None
 
@@ -46,7 +47,7 @@ class AuditedClaim:
 
 def audited_claim(claim: Claim) -> AuditedClaim:
     """The claim as half-planes; an event's whole curve through the accountant's certified delta."""
-    lines = None if claim.event is None else _lines(claim.event, claim.adjacency)
+    lines = None if claim.event is None else _lines(claim.event, as_adjacency(claim.adjacency))
     budget = claim.budget
     return AuditedClaim(budget.epsilon, budget.delta, claim.adjacency, claim.source, lines)
 

@@ -18,6 +18,10 @@ from dpcheck.execution.facts import forget_entropy, watched
 from dpcheck.execution.interrupts import Interrupted, interruptible, standing_by, time_limited
 from dpcheck.execution.randomness import Seeded, seeded
 
+OUTSIDE = (
+    "__dpcheck_runs__"  # of a program outside: many runs at once. A name nobody's own class has
+)
+
 
 def guarded(
     function: Callable[..., Output],
@@ -42,7 +46,7 @@ def guarded(
             if batched:
                 with time_limited(timeout, deadline=deadline):
                     outputs = encode_batch(function(own, size, rng), size)
-            elif (many := getattr(function, "runs", None)) is not None:  # a program outside
+            elif (many := getattr(function, OUTSIDE, None)) is not None:
                 outputs = encode_runs([_taken(one) for one in many(own, size, rng, timeout)])
             else:
                 with standing_by():

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.guard import guarded
+from dpcheck.auditing.guard import OUTSIDE, guarded
 from dpcheck.auditing.outputs.encode import plain_rows
 from dpcheck.auditing.outputs.kinds.containers import settled
 from dpcheck.auditing.outputs.tables import Encoded
@@ -21,6 +21,7 @@ from dpcheck.auditing.signatures import fitted
 from dpcheck.core.data import Data, Output, Plain
 from dpcheck.core.errors import InvalidParameter, NothingToAudit
 from dpcheck.core.records import Records
+from dpcheck.core.relation import Relation
 from dpcheck.core.validate import count
 
 Array = NDArray[np.float64]
@@ -69,7 +70,7 @@ class Mechanism:
     @property
     def is_outside(self) -> bool:
         """Whether its runs are made by another process, where nothing can be followed."""
-        return hasattr(self.function, "runs")
+        return hasattr(self.function, OUTSIDE)
 
     def observe(self, data: Data, size: int, rng: np.random.Generator) -> Encoded:
         """`size` outputs of any kind, read."""
@@ -110,7 +111,7 @@ class Declaration:
     """What `@audited` recorded: the claim as given, its adjacency, neighbours or canaries."""
 
     claim: Plain
-    adjacency: str
+    adjacency: str | Relation
     neighbours: tuple[Pair, ...]
     canaries: int | None = None
     guesses: int | None = None
@@ -129,7 +130,7 @@ def batched(function: F) -> F:
 def audited(
     *,
     claim: Plain,
-    adjacency: str,
+    adjacency: str | Relation,
     neighbours: Sequence[Data] = (),
     records: Records | Data | None = None,
     form: str | None = None,
@@ -178,7 +179,15 @@ def audited(
     def mark(function: F) -> F:
         shape = None if form is None else as_form(form)
         declared = Declaration(
-            claim, str(adjacency), pairs, canaries, guesses, trainings, scores, described, shape
+            claim,
+            adjacency if isinstance(adjacency, Relation) else str(adjacency),
+            pairs,
+            canaries,
+            guesses,
+            trainings,
+            scores,
+            described,
+            shape,
         )
         try:
             setattr(function, _AUDITED, declared)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpcheck.auditing.claims import AuditedClaim, audited_claim
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.pairs.search import PairSearch
+from dpcheck.core.adjacency import as_adjacency
 from dpcheck.core.audit_result import Observed, Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
@@ -154,7 +155,8 @@ def certified(model: Describes, part: str, claim: Claim, data: Data, *assumes: s
     from dpcheck.accounting.api import epsilon
 
     delta = claim.budget.delta
-    bound = epsilon(model.release_event(part, data), delta=delta, adjacency=claim.adjacency)
+    event = model.release_event(part, data)
+    bound = epsilon(event, delta=delta, adjacency=as_adjacency(claim.adjacency))
     return Proved(bound.upper, delta, bound.method, (*bound.assumes, *assumes))
 
 

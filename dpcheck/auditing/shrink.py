@@ -17,6 +17,7 @@ from dpcheck.auditing.pairs.forms import rows_of
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.data import Data
 from dpcheck.core.records import Records
+from dpcheck.core.relation import Relation
 
 _ATTEMPTS = 12
 _KEPT = 0.9
@@ -31,7 +32,7 @@ def kept_loss(strongest: float, claim: float) -> float:
     return claim + _KEPT * (strongest - claim)
 
 
-def has_public_rows(adjacency: Adjacency, description: Records | None) -> bool:
+def has_public_rows(adjacency: Adjacency | Relation, description: Records | None) -> bool:
     """Whether the number of records is part of what everybody may know.
 
     A description says so itself. Of pairs that were given, replace-one and zero-out keep the number, and

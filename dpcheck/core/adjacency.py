@@ -13,7 +13,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from enum import StrEnum
 
-from dpcheck.core.errors import UnknownName
+from dpcheck.core.errors import UnknownName, UnsupportedAdjacency
+from dpcheck.core.relation import Relation
 
 
 class Adjacency(StrEnum):
@@ -29,12 +30,22 @@ class Adjacency(StrEnum):
         return 2 if self is Adjacency.REPLACE_ONE else 1
 
 
-def as_adjacency(value: Adjacency | str) -> Adjacency:
+def as_neighbours(value: Adjacency | Relation | str) -> Adjacency | Relation:
+    """What an audit may be given: an adjacency, by name too, or a relation."""
+    return value if isinstance(value, Relation) else as_adjacency(value)
+
+
+def as_adjacency(value: Adjacency | Relation | str) -> Adjacency:
     """Read an adjacency by name.
 
     >>> as_adjacency("add-remove").moves
     1
     """
+    if isinstance(value, Relation):
+        raise UnsupportedAdjacency(
+            f"neighbours by {value} can be audited and not priced: accountants, ledgers, budgets and proofs "
+            f"need to know what one record changes. Use one of {', '.join(Adjacency)}."
+        )
     try:
         return Adjacency(value)
     except ValueError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpcheck.accounting.api import epsilon
-from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.audit_result import AuditEntry, BudgetEntry, Voucher
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import DpcheckError, InvalidProject
@@ -20,18 +20,19 @@ def claimed_event(claim: Claim, adjacency: Adjacency) -> Event:
     The curve of a claimed event is used where the relation is the claim's own; under another one
     only the guarantee is, which the accountant turns into the other relation or refuses.
     """
-    if claim.event is not None and claim.adjacency is adjacency:
+    stated = as_adjacency(claim.adjacency)
+    if claim.event is not None and stated is adjacency:
         return claim.event
     if claim.budget.delta == 0:
-        return PureDP(claim.budget.epsilon, claim.adjacency)
-    return ApproxDP(claim.budget.epsilon, claim.budget.delta, claim.adjacency)
+        return PureDP(claim.budget.epsilon, stated)
+    return ApproxDP(claim.budget.epsilon, claim.budget.delta, stated)
 
 
 def _proved(spec: BudgetSpec, entry: AuditEntry) -> Event:
     """What a proof of the code found, stated under the claim's relation."""
     assert entry.event is not None
     try:
-        return Under(entry.claim.adjacency, entry.event)
+        return Under(as_adjacency(entry.claim.adjacency), entry.event)
     except DpcheckError as error:
         raise InvalidProject(f"budgets.{spec.dataset}: {entry.part}: {error.message}") from None
 

@@ -26,7 +26,7 @@ _ACCOUNTANTS = {
     "selection": "the curve of one run plus the cost of selecting",
 }
 # What an attacker wants to know about one person.
-_ONE_PERSON = {
+_ONE_PERSON: dict[object, str] = {
     Adjacency.REPLACE_ONE: "which of two records belongs to a person",
     Adjacency.ADD_REMOVE: "whether a person is in the data",
     Adjacency.ZERO_OUT: "whether a person's record was blanked out",

@@ -11,6 +11,7 @@ from textwrap import indent
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Pair, as_mechanism, as_pairs, as_records, none_given
 from dpcheck.auditing.pairs.forms import as_form
+from dpcheck.auditing.pairs.graphs import usual_graphs
 from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
@@ -19,6 +20,7 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import InvalidParameter, Undecided
 from dpcheck.core.records import Records
+from dpcheck.core.relation import Relation
 from dpcheck.core.validate import open_probability, positive
 from dpcheck.core.verdict import Verdict
 from dpcheck.execution.parallel import Workers
@@ -36,7 +38,7 @@ def audit_function(
     neighbours: Sequence[Data] = (),
     records: Records | Data | None = None,
     form: str | None = None,
-    adjacency: Adjacency | str,
+    adjacency: Adjacency | Relation | str,
     confidence: float = 0.999,
     seed: int = 0,
     max_runs: int | None = None,
@@ -51,7 +53,7 @@ def audit_function(
     target = as_mechanism(mechanism, timeout)
     stated = read_claim(claim, adjacency, "stated by the caller")
     label = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
-    pairs, described = _pairs(neighbours, records)
+    pairs, described = _pairs(neighbours, records, stated.adjacency)
     shape = None if form is None else as_form(form)
     found = pairs_of(pairs, described, shape, stated.adjacency)
     plan = PartPlan(label, "as given", stated, target, pairs, **found)
@@ -67,9 +69,13 @@ def audit_function(
 
 
 def _pairs(
-    neighbours: Sequence[Data], records: Records | Data | None
+    neighbours: Sequence[Data],
+    records: Records | Data | None,
+    relation: Adjacency | Relation,
 ) -> tuple[list[Pair], Records | None]:
     if records is None:
+        if isinstance(relation, Relation) and relation.kind != "answers" and none_given(neighbours):
+            return usual_graphs(relation), None
         return as_pairs(neighbours), None
     if not none_given(neighbours):
         raise InvalidParameter("give neighbours or records, not both.", name="records")
@@ -85,7 +91,7 @@ def assert_private(
     neighbours: Sequence[Data] = (),
     records: Records | Data | None = None,
     form: str | None = None,
-    adjacency: Adjacency | str,
+    adjacency: Adjacency | Relation | str,
     confidence: float = 0.999,
     seed: int = 0,
     max_runs: int | None = None,

@@ -12,6 +12,7 @@ from dpcheck.core.audit_result import AuditReport
 from dpcheck.core.data import Data, Output, Plain
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.records import Records
+from dpcheck.core.relation import Relation
 from dpcheck.execution.parallel import Workers
 from dpcheck.session import registry
 from dpcheck.session.assertion import audit_function, one_claim
@@ -32,7 +33,7 @@ def audit(
     neighbours: Sequence[Data] = (),
     records: Records | Data | None = None,
     form: str | None = None,
-    adjacency: Adjacency | str | None = None,
+    adjacency: Adjacency | Relation | str | None = None,
     variant: str | None = None,
     settings: Settings = (),
     confidence: float = 0.999,
@@ -49,7 +50,8 @@ def audit(
     A model of `dpcheck.mechanisms` is audited as it was set up, on data of the shape `settings` say
     (rows, features). A function needs an `adjacency`, epsilon (with delta) or `claim`, and
     `neighbours` or `records`, a description of a record among which they are searched; one that is
-    decorated with `dpcheck.audited` says all of it itself.
+    decorated with `dpcheck.audited` says all of it itself. A claim about query answers or graphs has
+    adjacency=dpcheck.relation(...).
 
     Guarantee: something that keeps its claim is violated with probability at most 1 - confidence.
     """

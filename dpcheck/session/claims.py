@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from dpcheck.core.adjacency import Adjacency, as_adjacency
+from dpcheck.core.adjacency import Adjacency, as_adjacency, as_neighbours
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
@@ -14,11 +14,12 @@ from dpcheck.core.errors import InvalidParameter, NothingToAudit
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.guarantee import ApproxDP, PureDP
 from dpcheck.core.evidence import Points
+from dpcheck.core.relation import Relation
 
 
-def read_claim(value: Any, adjacency: Adjacency | str, source: str) -> Claim:
+def read_claim(value: Any, adjacency: Adjacency | Relation | str, source: str) -> Claim:
     """The claim a user wrote down."""
-    relation = as_adjacency(adjacency)
+    relation = as_neighbours(adjacency)
     if isinstance(value, Claim):
         return value
     if isinstance(value, Budget):
@@ -28,7 +29,7 @@ def read_claim(value: Any, adjacency: Adjacency | str, source: str) -> Claim:
     if isinstance(value, ApproxDP):
         return Claim(Budget(value.epsilon, value.delta), relation, source)
     if isinstance(value, Event):
-        return Claim(_one_point(value, relation), relation, source, event=value)
+        return Claim(_one_point(value, as_adjacency(relation)), relation, source, event=value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Claim(Budget(float(value)), relation, source)
     if value is None:
@@ -78,7 +79,9 @@ def claimed_curve(claim: Claim) -> tuple[Points, str]:
     if claim.event is not None:
         from dpcheck.accounting.api import tradeoff
 
-        found = [tradeoff(claim.event, rate, adjacency=claim.adjacency) for rate in _RATES]
+        found = [
+            tradeoff(claim.event, rate, adjacency=as_adjacency(claim.adjacency)) for rate in _RATES
+        ]
         points = tuple(zip(_RATES, (bound.lower for bound in found), strict=True))
         return (*points, (1.0, 0.0)), f"trade-off function of {claim.event} ({found[0].method})"
     epsilon, kept = claim.budget.epsilon, 1 - claim.budget.delta

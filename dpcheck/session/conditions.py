@@ -23,6 +23,10 @@ def conditions_of(plan: PartPlan) -> tuple[str, ...]:
     if plan.claim.adjacency is Adjacency.REPLACE_ONE:
         rows = "" if described is None or described.rows is None else f", {described.rows:,},"
         found.append(f"The number of rows{rows} is public.")
+    if str(plan.claim.adjacency).startswith("answers"):
+        found.append(
+            "Nobody said which records move answers that far: this has no price in a budget."
+        )
     return tuple(found)
 
 

@@ -215,10 +215,16 @@ def with_proof(
 ) -> PartPlan:
     """The plan with what a trace of the code proves; with a note of why nothing, if it is that."""
     target = remote.load()
-    if plan.mechanism is None or plan.mechanism.batched or not callable(target):
+    adjacency = plan.claim.recorded
+    if (
+        adjacency is None
+        or plan.mechanism is None
+        or plan.mechanism.batched
+        or not callable(target)
+    ):
         return plan
     try:
-        proof = prove_declared(target, declared, plan.claim.adjacency, min(timeout, _LONGEST))
+        proof = prove_declared(target, declared, adjacency, min(timeout, _LONGEST))
     except ProofsContradict:
         raise  # a mistake of ours, never a verdict
     except NotProvable as refused:
@@ -242,7 +248,7 @@ def with_proof(
         plan,
         proved=Proved(shown, delta, f"code, {bound.method}", bound.assumes),
         code_proof=CodeProof(proof.event, epsilon_at, _how(proof)),
-        many_runs=many_runs(plan.mechanism, remote, declared, plan.claim.adjacency),
+        many_runs=many_runs(plan.mechanism, remote, declared, adjacency),
         notes=notes,
     )
 
@@ -277,6 +283,6 @@ def within(proof: Proof, claim: Claim) -> bool:
         return True
     return all(
         proof.epsilon(delta=delta).upper
-        <= epsilon(claim.event, delta=delta, adjacency=claim.adjacency).upper * (1 + _ROUNDING)
+        <= epsilon(claim.event, delta=delta, adjacency=claim.recorded).upper * (1 + _ROUNDING)
         for delta in (claim.budget.delta, *_DELTAS)
     )

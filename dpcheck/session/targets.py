@@ -31,6 +31,7 @@ from dpcheck.core.claim import Claim
 from dpcheck.core.data import fingerprint
 from dpcheck.core.errors import UnsupportedAdjacency
 from dpcheck.core.records import Records, in_one_line
+from dpcheck.core.relation import Relation
 from dpcheck.execution import code
 from dpcheck.execution.imports import load
 from dpcheck.execution.references import Reference, parse
@@ -81,15 +82,23 @@ def plan_target(
 
 
 def pairs_of(
-    neighbours: Sequence[Pair], records: Records | None, form: Form | None, adjacency: Adjacency
+    neighbours: Sequence[Pair],
+    records: Records | None,
+    form: Form | None,
+    adjacency: Adjacency | Relation,
 ) -> dict[str, Any]:
     """How a plan gets its pairs: checked if they are given, searched if records are described."""
     if records is None:
         return {"notes": check_pairs(neighbours, adjacency)}
     return {
-        "pair_search": PairSearch(records, adjacency, form or default_form()),
+        "pair_search": PairSearch(records, adjacency, form or _usual_form(adjacency)),
         "notes": (f"neighbours were searched among {in_one_line(records)}",),
     }
+
+
+def _usual_form(adjacency: Adjacency | Relation) -> Form:
+    """Answers are an array, records what the audited code seems to use."""
+    return Form.ARRAY if isinstance(adjacency, Relation) else default_form()
 
 
 def _one_run(

@@ -161,7 +161,7 @@ class Replay:
         assert plan.mechanism is not None
         run, claim = SingleCall(plan.mechanism), plan.claim
         return _limited(
-            plan.mechanism, lambda: examine(run, pair, claim.budget, claim.adjacency, seed)
+            plan.mechanism, lambda: examine(run, pair, claim.budget, claim.recorded, seed)
         )
 
 

@@ -23,18 +23,23 @@ _LARGE = (1e3, 1e6, 1e12, 1e300)
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Rows all share, the rows of the one person in D, and those in D' (none: removed)."""
+    """Rows all share, the rows of the one person in D, and those in D' (none: removed).
+
+    `before` of the shared rows stand before the person's; all of them where it is None.
+    """
 
     shared: tuple[Row, ...]
     first: tuple[Row, ...]
     second: tuple[Row, ...]
     label: str
+    before: int | None = None
 
     def pair(self, description: Records, form: Form) -> Pair:
-        """The two datasets; what changes stands last."""
+        """The two datasets; what changes stands in one place."""
+        ahead, behind = self.shared[: self.before], self.shared[len(self.shared[: self.before]) :]
         return Pair(
-            build([*self.shared, *self.first], description, form),
-            build([*self.shared, *self.second], description, form),
+            build([*ahead, *self.first, *behind], description, form),
+            build([*ahead, *self.second, *behind], description, form),
             self.label,
             description.rows_per_person,
         )

@@ -5,21 +5,35 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.auditing.pairs.forms import rows_of
+from dpcheck.auditing.pairs.graphs import problem_of
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import NotNeighbours
+from dpcheck.core.relation import Relation
 
 _SHOWN = 4  # differing rows in a message
 
 
-def check_pairs(pairs: Sequence[Pair], adjacency: Adjacency) -> tuple[str, ...]:
+def check_pairs(pairs: Sequence[Pair], adjacency: Adjacency | Relation) -> tuple[str, ...]:
     """Raise NotNeighbours unless every pair differs as it should; notes where nobody can tell.
 
-    Rows are compared as a multiset: their order is no part of who is in the data.
+    Rows are compared as a multiset: their order is no part of who is in the data. Answers are compared
+    one by one.
     """
+    if isinstance(adjacency, Relation):
+        for pair in pairs:
+            answers = adjacency.kind == "answers"
+            problem = (_of_answers if answers else problem_of)(pair.first, pair.second, adjacency)
+            if problem is not None:
+                raise NotNeighbours(
+                    f"{pair.label} is no pair of neighbours by {adjacency}: {problem}.",
+                    label=pair.label,
+                )
+        return ()
     notes = []
     for pair in pairs:
         one, two = rows_of(pair.first), rows_of(pair.second)
@@ -32,6 +46,29 @@ def check_pairs(pairs: Sequence[Pair], adjacency: Adjacency) -> tuple[str, ...]:
         else:
             _check(pair, one, two, adjacency)
     return tuple(notes)
+
+
+def _of_answers(first: Any, second: Any, relation: Relation) -> str | None:
+    """Why two lists of answers are no neighbours; None where they are."""
+    one, two = rows_of(first), rows_of(second)
+    sides = [side if side is None else _flat(side) for side in (one, two)]
+    if any(
+        side is None or not all(isinstance(x, Real) and math.isfinite(x) for x in side)
+        for side in sides
+    ):
+        return "answers are a list or an array of finite numbers"
+    left, right = sides
+    assert left is not None
+    assert right is not None
+    if len(left) != len(right):
+        return f"{len(left)} answers on one side and {len(right)} on the other"
+    if left == right:
+        return "both sides have the same answers"
+    return "they are further apart" if relation.exceeded(left, right) else None
+
+
+def _flat(rows: Sequence[Any]) -> list[Any]:
+    return [x for row in rows for x in (_flat(row) if isinstance(row, list) else [row])]
 
 
 def differing(one: Sequence[Any], two: Sequence[Any]) -> tuple[list[str], list[str]]:
@@ -58,7 +95,9 @@ def _check(pair: Pair, one: list[Any], two: list[Any], adjacency: Adjacency) -> 
         raise NotNeighbours(
             f"{pair.label} is no pair of {adjacency} neighbours: {problem}. "
             f"Only in the first: {_shown(gone)}; only in the second: {_shown(came)}. If one person "
-            "owns several rows, say how many: rows_per_person=... of audited.",
+            "owns several rows, say how many: rows_per_person=... of audited. If these are answers to "
+            'queries and no records, say how far apart they may be: adjacency=dpcheck.relation("answers", '
+            'norm="inf", bound=1).',
             label=pair.label,
             first=gone,
             second=came,

@@ -13,7 +13,7 @@ _FUNCTIONS = 64  # that are looked through
 
 
 def constants_of(function: Value) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    """(numbers, texts) in the code of a function and of the functions beside it that it names.
+    """(numbers, texts) in the code of a function and of the functions beside it that it names or holds.
 
     >>> constants_of(lambda data: "many" if len(data) > 77 else "few")
     ((77.0,), ('many', 'few'))
@@ -39,15 +39,24 @@ def _values(function: Value) -> Iterator[Value]:
             continue
         seen.add(id(current.__code__))
         yield from _in_code(current.__code__, current.__doc__)
-        yield from _plain(current.__defaults__ or ())
-        yield from _plain(tuple((current.__kwdefaults__ or {}).values()))
-        yield from _plain(tuple(_cells(current)))
+        held = (
+            *(current.__defaults__ or ()),
+            *(current.__kwdefaults__ or {}).values(),
+            *_cells(current),
+        )
+        yield from _plain(held)
+        waiting += [_python(each) for each in held if callable(each) and _is_near(each, current)]
         for name in _names(current.__code__):
             found = current.__globals__.get(name)
             if isinstance(found, int | float | str | tuple | list):
                 yield from _plain((found,))
-            elif getattr(found, "__module__", None) == current.__module__:
+            elif _is_near(found, current):
                 waiting.append(_python(found))
+
+
+def _is_near(found: Value, current: FunctionType) -> bool:
+    """Whether something was written in the same file, so its numbers may be thresholds."""
+    return getattr(found, "__module__", None) == current.__module__
 
 
 def _python(value: Value) -> FunctionType | None:

@@ -2,7 +2,7 @@
 
 What an order statistic, a vote, a threshold on a count or a ratio hides shows only where others are
 divided: half of them at one end, one against many, as many as a rule asks for. A crowd is a list of kinds,
-each with the number of people of it; searching means trying other kinds, numbers and persons.
+each with the number of people of it; searching means trying other kinds, numbers, persons and places.
 """
 
 from __future__ import annotations
@@ -32,15 +32,21 @@ _SIZES = (0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 16, 20, 30)
 _LARGEST = 120  # people that a number in the code may ask for
 _KINDS = (0.15, 0.6, 0.25)  # chances of one, two and three kinds of people
 _TINY = 1e-3  # of a column's width: beside a value
+_LAST, _MIXED = 0.6, 0.2  # chances that the person comes last, that kinds take turns
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Kinds of people with their numbers, and what the one person is on both sides (None: not there)."""
+    """Kinds of people with their numbers, and what the one person is on both sides (None: not there).
+
+    People come kind by kind, or the kinds take turns; a share `ahead` of them comes before the one.
+    """
 
     groups: tuple[tuple[Row, int], ...]
     first: Row
     second: Row | None
+    ahead: float = 1.0
+    turns: bool = False
 
     @property
     def others(self) -> int:
@@ -49,21 +55,31 @@ class Crowd:
 
     def candidate(self, description: Records) -> Candidate:
         """The rows of both sides."""
-        places = iter(range(self.others))
-        shared = tuple(
-            as_other(description, row, next(places)) for row, n in self.groups for _ in range(n)
-        )
+        rows = [(turn, row) for row, n in self.groups for turn in range(n)]
+        if self.turns:
+            rows.sort(key=lambda one: one[0])
+        shared = tuple(as_other(description, row, place) for place, (_, row) in enumerate(rows))
         second = () if self.second is None else person_of(description, self.second)
         return Candidate(
-            shared, person_of(description, self.first), second, self._label(description)
+            shared,
+            person_of(description, self.first),
+            second,
+            self._label(description),
+            None if self.ahead == 1.0 else self._before,
         )
+
+    @property
+    def _before(self) -> int:
+        return int(self.ahead * self.others)
 
     def _label(self, description: Records) -> str:
         crowd = " and ".join(f"{n} x {_shown(row, description)}" for row, n in self.groups if n)
         change = _shown(self.first, description)
         if self.second is not None:
             change = f"{change} or {_shown(self.second, description)}"
-        return f"{change}, among {crowd or 'nobody'}"
+        order = " taking turns" if self.turns and len(self.groups) > 1 else ""
+        place = f", after {self._before} of them" if self._before < self.others else ""
+        return f"{change}, among {crowd or 'nobody'}{order}{place}"
 
 
 def _shown(row: Row, description: Records) -> str:
@@ -104,11 +120,19 @@ class Breeder:
         number = int(self.rng.choice(3, p=_KINDS)) + 1
         kinds = [self._kind() for _ in range(number)]
         groups = tuple(zip(kinds, self._split(self._pick(self.sizes), number), strict=True))
-        return self._settled(Crowd(groups, self._person(kinds), self._person(kinds)))
+        persons = self._person(kinds), self._person(kinds)
+        turns = number > 1 and self.rng.random() < _MIXED
+        return self._settled(Crowd(groups, *persons, self._place(), turns))
+
+    def _place(self) -> float:
+        """Where the person stands: mostly last, else first, in the middle or anywhere."""
+        if self.rng.random() < _LAST:
+            return 1.0
+        return float(self._pick((0.0, 0.5, self.rng.random())))
 
     def near(self, crowd: Crowd) -> Crowd:
         """The crowd with one thing changed."""
-        step = int(self.rng.integers(6))
+        step = int(self.rng.integers(7))
         groups = list(crowd.groups)
         if step == 0 and groups:
             place = int(self.rng.integers(len(groups)))
@@ -122,6 +146,9 @@ class Breeder:
             return self._settled(replace(crowd, first=self._touched(crowd.first)))
         elif step == 4 and crowd.second is not None:
             return self._settled(replace(crowd, second=self._touched(crowd.second)))
+        elif step == 5:
+            turns = crowd.turns if self.rng.random() < 0.5 else not crowd.turns
+            return self._settled(replace(crowd, ahead=self._place(), turns=turns))
         else:
             number = max(1, len(groups))
             split = self._split(self._pick(self.sizes), number)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from dpcheck.auditing.mechanism import Mechanism, Pair, SingleCall
 from dpcheck.auditing.outputs.reader import learn_reader
 from dpcheck.auditing.outputs.summaries import separation
 from dpcheck.auditing.outputs.tables import Encoded
+from dpcheck.auditing.pairs.answers import AnswerBreeder, Answers, plain_answers
 from dpcheck.auditing.pairs.candidates import Candidate, candidates
 from dpcheck.auditing.pairs.constants import constants_of
 from dpcheck.auditing.pairs.coupling import coupled_batch
@@ -24,6 +26,7 @@ from dpcheck.auditing.pairs.forms import Form
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import MechanismFailed, RunTimedOut, TimeLimitReached
 from dpcheck.core.records import Records
+from dpcheck.core.relation import Relation
 from dpcheck.execution.interrupts import interruptible, time_limited
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
@@ -63,7 +66,7 @@ class PairSearch:
     """
 
     description: Records
-    adjacency: Adjacency
+    adjacency: Adjacency | Relation
     form: Form
     most: int = 64
     rounds: int = 24
@@ -93,8 +96,21 @@ class PairSearch:
 
     def unsearched(self) -> FoundPairs:
         """The first plain pairs, for when there is no time at all."""
-        listed = candidates(self.description, self.adjacency, _UNRATED)
+        listed = self.plain(_UNRATED)
         return FoundPairs([self.pair(one) for one in listed], len(listed), late=True)
+
+    def plain(self, most: int) -> list[Candidate]:
+        """At most so many plain pairs."""
+        if isinstance(self.adjacency, Relation):
+            return plain_answers(self.description, self.adjacency, most)
+        return candidates(self.description, self.adjacency, most)
+
+    def breeder(self, function: object, rng: np.random.Generator) -> Breeder | AnswerBreeder:
+        """What makes others, with the numbers and words of the code."""
+        numbers, texts = constants_of(function)
+        if isinstance(self.adjacency, Relation):
+            return AnswerBreeder(self.description, self.adjacency, numbers, rng)
+        return Breeder(self.description, self.adjacency, numbers, texts, rng)
 
     def within(self, max_runs: int | None) -> PairSearch:
         """The search for an audit of at most so many runs."""
@@ -116,7 +132,7 @@ class _Rated:
     """A candidate and what is known of it: its exact loss (-1: not followed), how far draws are moved."""
 
     candidate: Candidate
-    crowd: Crowd | None = None
+    crowd: Crowd | Answers | None = None
     loss: float = -1.0
     moved: float = -1.0
 
@@ -137,7 +153,7 @@ class _Hunt:
 
     def plain(self) -> None:
         """The plain pairs, each followed where that is possible."""
-        listed = candidates(self.search.description, self.search.adjacency, self.search.most)
+        listed = self.search.plain(self.search.most)
         rated = [_Rated(each) for each in listed]
         for each in rated:
             self.tried[_key(each.candidate)] = each
@@ -149,11 +165,8 @@ class _Hunt:
 
     def crowds(self) -> None:
         """People of several kinds: at random first, then bred from the best."""
-        numbers, texts = constants_of(self.mechanism.function)
         seed = self.runner.seeds("crowds", 0)
-        breeder = Breeder(
-            self.search.description, self.search.adjacency, numbers, texts, generator(seed)
-        )
+        breeder = self.search.breeder(self.mechanism.function, generator(seed))
         for number in range(self.search.rounds):
             if self._is_enough() or number >= self.search.rounds_for(self.quickest):
                 return
@@ -164,7 +177,7 @@ class _Hunt:
             likely = sorted(fresh, key=lambda one: -one.moved)[:_FOLLOWED]
             self._follow([one for one in likely if one.moved > 0])
 
-    def _bred(self, breeder: Breeder, share: float) -> list[_Rated]:
+    def _bred(self, breeder: Any, share: float) -> list[_Rated]:
         """A round of crowds that were not tried yet, so many of them from the best."""
         parents = [one.crowd for one in self._ranked() if one.crowd is not None][:_PARENTS]
         fresh: list[_Rated] = []
@@ -266,7 +279,7 @@ class _Hunt:
 
 
 def _key(candidate: Candidate) -> str:
-    return repr((candidate.shared, candidate.first, candidate.second))
+    return repr((candidate.shared, candidate.first, candidate.second, candidate.before))
 
 
 def followed_batch(

@@ -20,6 +20,7 @@ from dpcheck.auditing.mechanism import Mechanism, Pair, SingleCall
 from dpcheck.auditing.plan import LossLaw, NoiseShift, PartPlan, ShowsItsPair
 from dpcheck.auditing.pld.bands import bernstein, gains, plain_band
 from dpcheck.auditing.pld.tilted import NotTilted, Tilt, TiltedGenerator, saddle
+from dpcheck.core.adjacency import as_adjacency
 from dpcheck.core.errors import NothingToAudit
 from dpcheck.core.evidence import SHOWN, CurvePoint, LossCurve, RunEvidence, Source
 from dpcheck.execution.runner import Runner
@@ -230,7 +231,7 @@ def _followed(plan: PartPlan, pair: Pair, seed: int) -> ReplayFinding | None:
     if plan.mechanism.is_outside:
         return None
     finding = examine(
-        SingleCall(plan.mechanism), pair, plan.claim.budget, plan.claim.adjacency, seed
+        SingleCall(plan.mechanism), pair, plan.claim.budget, plan.claim.recorded, seed
     )
     if finding.kind is not FindingKind.EXACT or not finding.parts:
         return None
@@ -312,5 +313,5 @@ def _proved(plan: PartPlan, epsilons: Sequence[float]) -> list[tuple[float, floa
         return [None] * len(epsilons)
     from dpcheck.accounting.api import delta
 
-    bounds = delta(event, epsilon=list(epsilons), adjacency=plan.claim.adjacency)
+    bounds = delta(event, epsilon=list(epsilons), adjacency=as_adjacency(plan.claim.adjacency))
     return [(bound.lower, bound.upper) for bound in bounds]

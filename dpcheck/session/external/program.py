@@ -48,7 +48,7 @@ class Program:
         """The outputs of a batched function."""
         return decode(self._outputs(self._ask(data, size, rng, 0, None), None))
 
-    def runs(
+    def __dpcheck_runs__(
         self, data: Data, size: int, rng: np.random.Generator, timeout: float | None
     ) -> list[Output]:
         """One output a run; an error the program reports is an output as well."""

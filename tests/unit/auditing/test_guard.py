@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpcheck.auditing.guard import guarded
+from dpcheck.auditing.mechanism import Mechanism
 from dpcheck.auditing.outputs.encode import plain_rows
 from dpcheck.core.errors import BadOutput, InputMutated, MechanismFailed, RunTimedOut
 
@@ -80,3 +81,19 @@ def test_in_a_thread_one_that_took_too_long_is_reported_when_it_returns():
         with pytest.raises(RunTimedOut, match=r"within 0\.01 s"):
             pool.submit(run, slow, timeout=0.01).result()
         assert pool.submit(run, slow, timeout=60.0).result().rows.shape == (4, 1)
+
+
+class CountsItsRuns:
+    """An object of somebody's, with a name that once meant a program outside."""
+
+    runs = 0
+
+    def __call__(self, data, rng):
+        self.runs += 1
+        return data + rng.normal()
+
+
+def test_an_attribute_called_runs_means_nothing():
+    mine = Mechanism(CountsItsRuns())
+    assert not mine.is_outside
+    assert mine.sample(0.0, 5, np.random.default_rng(0)).shape == (5, 1)

@@ -13,7 +13,7 @@ from dpcheck.auditing.pairs.candidates import fits
 from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.constants import constants_of
 from dpcheck.auditing.pairs.coupling import coupled_batch
-from dpcheck.auditing.pairs.crowds import Breeder
+from dpcheck.auditing.pairs.crowds import Breeder, Crowd
 from dpcheck.auditing.pairs.forms import Form
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.core.adjacency import Adjacency
@@ -91,6 +91,14 @@ def test_constants_of_functions_beside_it_defaults_and_globals():
     assert constants_of(len) == ((), ())
 
 
+def test_constants_of_functions_that_are_held():
+    def noisy(statistic, other=None):
+        return lambda data, rng, also=other: statistic(data) + also(data) + rng.laplace()
+
+    found = constants_of(noisy(lambda data: len(data) > 41, lambda data: len(data) > 42))
+    assert {41.0, 42.0} <= set(found[0])
+
+
 def scores(function, *pairs):
     found = coupled_batch(
         Mechanism(function), [Pair(a, b) for a, b in pairs], np.random.SeedSequence(1)
@@ -133,6 +141,32 @@ def test_a_median_is_tried_between_two_halves():
     first, second = found.pairs[0].first, found.pairs[0].second
     assert abs(np.median(first) - np.median(second)) == 1.0
     assert found.tried > 64
+
+
+def first_of_all(x, rng):
+    return x[0] + rng.laplace(scale=0.1)
+
+
+def steps(x, rng):
+    return np.abs(np.diff(x)).sum() + rng.laplace(scale=1.0)
+
+
+@pytest.mark.parametrize(("function", "loss"), [(first_of_all, 9.9), (steps, 1.9)])
+def test_who_differs_need_not_stand_last(function, loss):
+    """What came first, or stands between two others, moves only there."""
+    found = find(function, SIX, claim=loss)
+    first, second = found.pairs[0].first, found.pairs[0].second
+    assert first[-1] == second[-1]
+    assert "of them" in found.pairs[0].label
+    assert abs(np.diff(first)).sum() != abs(np.diff(second)).sum() or first[0] != second[0]
+
+
+def test_a_crowd_says_where_the_person_stands():
+    groups = (((0.0,), 2), ((1.0,), 2))
+    crowd = Crowd(groups, (0.5,), None, ahead=0.5, turns=True)
+    pair = crowd.candidate(SIX).pair(SIX, Form.VALUES)
+    assert (pair.first, pair.second) == ([0.0, 1.0, 0.5, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0])
+    assert pair.label == "0.5, among 2 x 0 and 2 x 1 taking turns, after 2 of them"
 
 
 def test_few_runs_and_slow_calls_are_tried_less():
