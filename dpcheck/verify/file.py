@@ -9,9 +9,11 @@ from pathlib import Path
 from dpcheck.verify.bound import SCHEMA as BOUND
 from dpcheck.verify.bound import check_bound
 from dpcheck.verify.events import Json
+from dpcheck.verify.program.check import SCHEMA as PROVED
+from dpcheck.verify.program.check import check_proved
 from dpcheck.verify.result import Accepted, Refused
 
-CHECKERS: dict[str, Callable[[Json], Accepted]] = {BOUND: check_bound}
+CHECKERS: dict[str, Callable[[Json], Accepted]] = {BOUND: check_bound, PROVED: check_proved}
 
 
 class Unreadable(Exception):
