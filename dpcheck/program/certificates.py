@@ -113,7 +113,10 @@ def _program(program: Program, adjacency: str, rows_per_person: int) -> dict[str
             assert isinstance(node.fact, Rows)
             names.setdefault(id(node.fact.rows), -1)
             count = node.fact.rows.count
-        nodes.append(_node(node, names))
+        path = graph.when.get(node.id)
+        told = path and not isinstance(node.fact, Public)
+        when = {"when": [[test.id, answer] for test, answer in path]} if told else {}
+        nodes.append(_node(node, names) | when)
     return {
         "adjacency": adjacency,
         "rows": count,
@@ -138,6 +141,7 @@ def _needed(graph: Graph, outputs: list[int]) -> set[int]:
         one = waiting.pop()
         if one not in found:
             found.add(one)
+            waiting.extend(test.id for test, _ in graph.when.get(one, ()))
             if not isinstance(graph.nodes[one].fact, Public):
                 waiting.extend(arg.id for arg in graph.nodes[one].args)
     return found

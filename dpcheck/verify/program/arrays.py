@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpcheck.verify.program.boxes import Box, Entries, fitted
+from dpcheck.verify.program.boxes import Box, Entries, fitted, pair
 from dpcheck.verify.program.common import (
     MOST_ENTRIES,
     NoCertificate,
@@ -367,6 +367,7 @@ def concatenate(state: State, node: Node) -> Fact:
     state.open(*args)
     boxes = [arg.fact.box for arg in args]
     lo, hi = (_joined([(getattr(b, side), s) for b, s in zip(boxes, shapes, strict=True)], axis) for side in ("lo", "hi"))
+    lo, hi = pair(lo, hi)
     found, fits = fitted(Box(lo, hi, any(b.nan for b in boxes), all(b.plain for b in boxes)), node.dtype)
     if only_released(args):
         return Released(box=found)
@@ -474,6 +475,7 @@ def _side_by_side(node: Node, axis: int) -> Rows:
     lo, hi = (
         _joined([(getattr(f.box, side), s) for f, s in zip(facts, shapes, strict=True)], axis) for side in ("lo", "hi")
     )
+    lo, hi = pair(lo, hi)
     found, fits = fitted(Box(lo, hi, any(f.box.nan for f in facts), all(f.box.plain for f in facts)), node.dtype)
     alike = all(f.sampling == first.sampling for f in facts)
     predicate = first.predicate if all(f.predicate == first.predicate for f in facts) else {}
@@ -502,7 +504,7 @@ def _random_together(state: State, node: Node, axis: int) -> Fact:
     if any(fact.location for fact in drawn):
         return spent(state, node)
     places = _joined(order, axis)
-    return replace(drawn[0], ids=tuple(ids[int(i)] for i in places), scale=scale, box=Box(lo, hi))
+    return replace(drawn[0], ids=tuple(ids[int(i)] for i in places), scale=scale, box=Box(*pair(lo, hi)))
 
 
 @rule("put")

@@ -34,6 +34,7 @@ from dpcheck.verify.result import Accepted, Refused
 
 SCHEMA = "dpcheck.proved/1"
 Json = Mapping[str, Any]
+Cost = tuple[tuple[tuple[int, bool], ...], str, int]  # branches, event, how often
 _ADJACENCIES = ("add-remove", "zero-out", "replace-one")
 TRUSTED = (
     "that the program is what the source says: its digest names the source, the reader wrote it down",
@@ -100,6 +101,8 @@ def check_outputs(steps: Steps, program: Json) -> None:
             steps.state.spend(found)
         elif not isinstance(found.fact, Public | Released):
             found.refuse("a private value is returned")
+        if found.when:
+            found.refuse("what only one branch computes is returned")
         steps.state.open(found)
     for key, release in steps.state.releases.items():
         if key not in steps.state.chosen:
@@ -109,10 +112,30 @@ def check_outputs(steps: Steps, program: Json) -> None:
     mark_shared(steps.state)
 
 
+def along(spent: list[Cost], depth: int) -> Counter[str]:
+    """What is spent from a branch on.
+
+    Lemma. A released value decides between two sides: where one spends all that the other does it is enough,
+    because a release that nobody asked for could have been made and dropped. Else both count.
+    """
+    found: Counter[str] = Counter()
+    for path, key, many in spent:
+        if len(path) == depth:
+            found[key] += many
+    deeper = [each for each in spent if len(each[0]) > depth]
+    for test in dict.fromkeys(path[depth][0] for path, _, _ in deeper):
+        yes, no = (
+            along([each for each in deeper if each[0][depth] == (test, answer)], depth + 1)
+            for answer in (True, False)
+        )
+        found += yes | no if yes <= no or no <= yes else yes + no
+    return found
+
+
 def releases(steps: Steps, listed: list[Json]) -> Counter[str]:
     """What all releases cost together, each by the event that is stated for it."""
     left, groups = dict(steps.state.releases), {}  # type: ignore[var-annotated]
-    total: Counter[str] = Counter()
+    total: list[Cost] = []
     for entry in listed:
         release = left.pop(entry.get("node"), None)  # type: ignore[call-overload]
         if release is None:
@@ -124,14 +147,15 @@ def releases(steps: Steps, listed: list[Json]) -> Counter[str]:
         if entry.get("group") is not None:
             groups.setdefault(entry["group"], []).append((release, event, many))
         elif event is not None:
-            total[key_of(event)] += many * release.times
+            total.append((release.node.when, key_of(event), many * release.times))
     if left:
         next(iter(left.values())).node.refuse("this release is missing from the list")
     for group in groups.values():
         check_group(group)
         # A record is behind one of them, on one side; exchanged, it leaves one and enters another.
-        total[key_of(group[0][1])] += min(len(group), 1 if steps.state.adjacency == "add-remove" else 2)
-    return total
+        many = min(len(group), 1 if steps.state.adjacency == "add-remove" else 2)
+        total.append((group[0][0].node.when, key_of(group[0][1]), many))
+    return along(total, 0)
 
 
 def _check_total(event: Json, spent: Counter[str], rows_per_person: int) -> None:

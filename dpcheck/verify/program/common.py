@@ -19,6 +19,7 @@ from dpcheck.verify.program.facts import (
     Places,
     Predicate,
     Public,
+    Region,
     Released,
     Rows,
     RowSet,
@@ -40,7 +41,11 @@ class NoCertificate(Refused):
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One value: `primitive` of `args` with public `params`; `fact` is what was checked of it."""
+    """One value: `primitive` of `args` with public `params`; `fact` is what was checked of it.
+
+    `given`: the fact is true of records that fulfil all of this only. `when`: the released values that decide
+    whether it is computed at all.
+    """
 
     id: int
     primitive: str
@@ -50,6 +55,8 @@ class Node:
     dtype: str
     line: str
     fact: Fact
+    given: frozenset[tuple[int, Region]] = frozenset()
+    when: tuple[tuple[int, bool], ...] = ()
 
     @property
     def ndim(self) -> int:

@@ -177,6 +177,7 @@ def check_group(group: list[tuple[Release, Json | None, int]]) -> None:
     first = group[0]
     for i, (release, event, many) in enumerate(group):
         alike = event is not None and first[1] is not None and key_of(event) == key_of(first[1])
+        alike = alike and release.node.when == first[0].node.when
         if not alike or many != 1 or release.times != 1 or release.sampling is not None or not release.predicate:
             release.node.refuse("it does not belong to this group of releases")
         for other, _, _ in group[:i]:

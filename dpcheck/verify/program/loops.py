@@ -99,6 +99,8 @@ def _check_handed_on(steps: Steps, one: _Carried, carried: list[_Carried], many:
         raise Refused("a loop hands on values that are released, of the same shape")
     if following.dtype != one.node.dtype:
         raise Refused("a loop hands on values of the same type")
+    if following.when or one.node.when:
+        raise Refused("what only one branch computes is handed on")
     steps.state.open(following)
     if not any(each.grow for each in carried):
         if not one.first.holds(following.fact.box):

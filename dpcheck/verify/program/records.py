@@ -49,7 +49,7 @@ from dpcheck.verify.program.facts import (
 )
 from dpcheck.verify.program.numbers import INF, ONE, ZERO, Number, finite, read
 from dpcheck.verify.program.randomness import anything, one_coin_a_row, spent
-from dpcheck.verify.program.relations import where_known
+from dpcheck.verify.program.relations import region_of, where_known
 from dpcheck.verify.program.sizes import ONE_ENTRY, UNKNOWN, Size, where_it_differs
 
 
@@ -356,15 +356,22 @@ def fill(state: State, node: Node) -> Fact:
 
 @rule("assume")
 def assume(state: State, node: Node) -> Fact:
-    """the value itself: what a comparison says of it is not used"""
+    """the value itself, for records of which a comparison is true: whoever uses it selects by that comparison"""
     a = node.args[0]
     fact = a.fact
     expect(node, a.shape)
-    if isinstance(fact, Rows):
-        return replace(fact, multiple=fact.multiple or (a.id, ONE))
     if isinstance(fact, Aggregate | Public):
         return fact
-    return node.no_certificate("a value within one side of a comparison")
+    if not isinstance(fact, Rows):
+        return node.no_certificate("a value within one side of a comparison")
+    multiple = fact.multiple or (a.id, ONE)
+    answer, limit = node.params.get("answer") is True, read(node.params.get("limit"), "limit")
+    where = region_of(str(node.params.get("comparison")), limit, answer)
+    if where is None or math.prod(element(a)) != 1 or (fact.box.nan and not answer):
+        return replace(fact, multiple=multiple)
+    node.given = frozenset({(a.id, where)})
+    found = fact.box.within(where.low, where.high)
+    return replace(fact, multiple=multiple, box=Box(found.lo, found.hi, False, found.plain))
 
 
 # What is released ---------------------------------------------------------------------------------------

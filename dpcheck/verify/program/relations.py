@@ -288,6 +288,13 @@ def _compared(node: Node) -> dict[str, Any]:
     }
 
 
+def region_of(name: str, value: Number, answer: bool) -> Region | None:
+    """Where a comparison of size with a public number has that answer."""
+    if name not in _ORDERING or not finite(value):
+        return None
+    return _range(name if answer else _OPPOSITE[name], value)
+
+
 def _key(value: Number) -> object:
     return int(value) if not isinstance(value, float) and value.denominator == 1 else float(value)
 

@@ -15,6 +15,7 @@ from dpcheck.verify.program.common import (
     Node,
     State,
     element,
+    holds_where,
     numbers,
 )
 from dpcheck.verify.program.facts import (
@@ -25,6 +26,7 @@ from dpcheck.verify.program.facts import (
     Fact,
     Places,
     Public,
+    Region,
     Released,
     Rows,
     RowSet,
@@ -64,9 +66,31 @@ class Steps:
     def add(self, data: Json) -> Node:
         """One node more, checked."""
         node = self.read(data)
-        node.fact = self.settle(node, self._found(node))
+        node.when = self._when(node, data.get("when", []))
+        found = self._found(node)
+        node.given |= _conditions(node)
+        if node.given and not isinstance(found, Rows):
+            node.refuse("what is known on one side of a comparison only is used on both")
+        node.fact = self.settle(node, found)
         self.nodes[node.id] = node
         return node
+
+    def _when(self, node: Node, value: object) -> tuple[tuple[int, bool], ...]:
+        """The released values that decide whether it is computed; what it uses is computed then, too."""
+        found: list[tuple[int, bool]] = []
+        for each in value if isinstance(value, list) else [value]:
+            test = each[0] if isinstance(each, list) and len(each) == 2 and type(each[1]) is bool else None
+            decides = self.nodes.get(test) if type(test) is int else None
+            if decides is None or not isinstance(decides.fact, Released | Public) or decides.when != tuple(found):
+                node.refuse("a branch is decided by a released value that is known before")
+            self.state.open(decides)
+            found.append((decides.id, each[1]))
+        path = tuple(found)
+        for i, arg in enumerate(node.args):
+            one = (*path, (node.args[0].id, i == 1)) if node.primitive in ("select", "either") and i else path
+            if arg.when not in (path[: len(arg.when)], one):
+                node.refuse("it uses what another branch computes")
+        return path
 
     def _found(self, node: Node) -> Fact:
         if node.primitive == "data":
@@ -112,6 +136,19 @@ class Steps:
         if type(value) is not int or value < 0:
             raise Refused(f"{value!r} is no length")
         return value
+
+
+def _conditions(node: Node) -> frozenset[tuple[int, Region]]:
+    """What the facts of its operands are true under, without what a select makes sure of.
+
+    Lemma. select(c, x, y) takes x for records of which c is true only, so a fact of x that is true of these is
+    enough; y likewise.
+    """
+    if node.primitive != "select":
+        return frozenset().union(*(arg.given for arg in node.args))
+    test, x, y = node.args
+    sides = [frozenset(holds_where(test, answer).items()) for answer in (True, False)]
+    return test.given | (x.given - sides[0]) | (y.given - sides[1])
 
 
 def rule_name(primitive: str) -> str:
