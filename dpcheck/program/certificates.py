@@ -24,6 +24,7 @@ from dpcheck.core.events.serialize import to_dict
 from dpcheck.program.facts.kinds import Public, Rows
 from dpcheck.program.facts.rowsets import RowSet
 from dpcheck.program.graph import Graph, Node
+from dpcheck.program.repeats import shorter
 from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series
 from dpcheck.verify.program import check
 from dpcheck.verify.program.boxes import Box
@@ -56,31 +57,44 @@ def certificate(
 ) -> dict[str, Plain]:
     """The certificate that `program` spends `event`, as plain data; CannotCertify where the kernel has no lemma."""
     graph = program.graph
-    written = _program(program, adjacency, rows_per_person)
-    kept = {entry["id"] for entry in _entries(written)}
     made = [node for node in graph.nodes if node.primitive in _RELEASING]
     if len(made) != len(graph.releases):
         raise CannotCertify("no certificate can be written for this proof yet: a release of another kind.")
+    rest: dict[str, Any] = {
+        "schema": SCHEMA,
+        "kind": "program",
+        "claim": {"event": to_dict(event), "adjacency": adjacency},
+        "source": _sources(program.reader.files),
+        "assumes": list(assumes),
+        **({} if bound is None else {"bound": dict(bound)}),
+    }
+    released = list(zip(made, graph.releases, strict=True))
+    whole = _program(program, adjacency, rows_per_person)
+    for written in shorter(whole, graph):
+        try:
+            return _certified(written, rest, graph, released)
+        except Refused:
+            continue  # node by node, then
     try:
-        steps = _Steps()
-        found = check.run(written, steps.settle)
-        check_outputs(found, written)
-        data: dict[str, Any] = {
-            "schema": SCHEMA,
-            "kind": "program",
-            "claim": {"event": to_dict(event), "adjacency": adjacency},
-            "source": _sources(program.reader.files),
-            "digest": digest(written),
-            "program": written,
-            "steps": steps.stated,
-            "releases": _releases(graph, [(n, r) for n, r in zip(made, graph.releases, strict=True) if n.id in kept]),
-            "assumes": list(assumes),
-        }
-        if bound is not None:
-            data["bound"] = dict(bound)
-        check_proved(data)
+        return _certified(whole, rest, graph, released)
     except Refused as reason:
         raise CannotCertify(f"no certificate can be written for this proof yet: {reason}.") from None
+
+
+def _certified(
+    written: dict[str, Any], rest: dict[str, Any], graph: Graph, released: list[tuple[Node, Release]]
+) -> dict[str, Plain]:
+    """The certificate of a program as it is written; Refused if the kernel does."""
+    steps = _Steps()
+    check_outputs(check.run(written, steps.settle), written)
+    kept = {entry["id"] for entry in _entries(written)}
+    data = rest | {
+        "digest": digest(written),
+        "program": written,
+        "steps": steps.stated,
+        "releases": _releases(graph, [(node, made) for node, made in released if node.id in kept]),
+    }
+    check_proved(data)
     return data
 
 
