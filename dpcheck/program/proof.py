@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from dpcheck.accounting.api import epsilon as account
@@ -67,17 +68,19 @@ class Proof:
     def certificate(self, delta: float | None = None) -> dict[str, Plain]:
         """The proof as plain data that `dpcheck verify` checks from a file of it alone.
 
-        With `delta` it has the accountant's certificate of epsilon at that delta, too. CannotCertify where
-        the kernel has no lemma for something in the program.
+        With `delta` it has the accountant's certificate of epsilon there too, if one can be written.
+        CannotCertify where the kernel has no lemma for something in the program.
         """
         if self.program is None:
             raise CannotCertify("only the proof that prove() returns has a certificate.")
         from dpcheck.program.certificates import certificate
 
-        bound = None if delta is None else self.epsilon(delta).certificate()
-        return certificate(
-            self.program, self.event, str(self.adjacency), self.assumes, self.rows_per_person, bound
-        )
+        bound = None
+        if delta:
+            with suppress(CannotCertify):
+                bound = self.epsilon(delta).certificate()
+        event, adjacency = self.event, str(self.adjacency)
+        return certificate(self.program, event, adjacency, self.assumes, self.rows_per_person, bound)
 
     def epsilon(self, delta: float = 0.0) -> Bound:
         """What it spends at `delta`, by the accountant."""

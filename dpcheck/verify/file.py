@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from dpcheck.verify.bound import SCHEMA as BOUND
 from dpcheck.verify.bound import check_bound
@@ -22,13 +23,20 @@ class Unreadable(Exception):
 
 def check_file(path: Path) -> Accepted:
     """Check the certificate in a file: `Accepted`, or `Refused` with the step that failed."""
+    return check_data(read_file(path))
+
+
+def read_file(path: Path) -> Mapping[str, Any]:
+    """What a file holds, without looking at it yet."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise Unreadable(f"cannot read {path}: {error}") from None
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"{path} is not JSON: {error}") from None
-    return check_data(data)
+    if not isinstance(data, Mapping):
+        raise Unreadable('a certificate is an object with a "schema"')
+    return data
 
 
 def check_data(data: object) -> Accepted:
@@ -40,6 +48,6 @@ def check_data(data: object) -> Accepted:
         raise Unreadable(f"unknown schema {schema!r}; known are {', '.join(sorted(CHECKERS))}")
     try:
         return CHECKERS[schema](data)
-    except (ArithmeticError, RecursionError) as error:
+    except (ArithmeticError, RecursionError, MemoryError) as error:
         # Out of range somewhere: nothing was proved.
         raise Refused(f"a step could not be computed: {type(error).__name__}: {error}") from None
