@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.audit_result import Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
-from dpcheck.core.errors import DpcheckError, NothingToAudit, NotProvable, ProofsContradict
+from dpcheck.core.errors import CannotCertify, DpcheckError, NothingToAudit, NotProvable, ProofsContradict
 from dpcheck.execution.facts import watched
 from dpcheck.execution.imports import load
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
@@ -154,11 +155,19 @@ def with_proof(
         notes = (*notes, f"the proof is above the claim: {cost(proof, delta)}")
     return replace(
         plan,
-        proved=Proved(shown, delta, f"code, {bound.method}", bound.assumes),
+        proved=Proved(shown, delta, f"code, {bound.method}", bound.assumes, _certificate(proof)),
         code_proof=CodeProof(proof.event, epsilon_at, _how(proof)),
         many_runs=many_runs(plan.mechanism, remote, declared, plan.claim.adjacency),
         notes=notes,
     )
+
+
+def _certificate(proof: Proof) -> str | None:
+    """The proof for `dpcheck verify`, where the kernel has a lemma for all of it."""
+    try:
+        return json.dumps(proof.certificate())
+    except CannotCertify:
+        return None
 
 
 def _how(proof: Proof) -> str:

@@ -14,6 +14,7 @@ from dpcheck.verify.program.check import SCHEMA as PROVED
 from dpcheck.verify.program.check import check_proved
 from dpcheck.verify.result import Accepted, Refused
 
+REPORT = "dpcheck.report/1"
 CHECKERS: dict[str, Callable[[Json], Accepted]] = {BOUND: check_bound, PROVED: check_proved}
 
 
@@ -44,6 +45,8 @@ def check_data(data: object) -> Accepted:
     schema = data.get("schema") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(schema, str):
         raise Unreadable('a certificate is an object with a "schema"')
+    if schema == REPORT:
+        return _check_report(data)
     if schema not in CHECKERS:
         raise Unreadable(f"unknown schema {schema!r}; known are {', '.join(sorted(CHECKERS))}")
     try:
@@ -51,3 +54,19 @@ def check_data(data: object) -> Accepted:
     except (ArithmeticError, RecursionError, MemoryError) as error:
         # Out of range somewhere: nothing was proved.
         raise Refused(f"a step could not be computed: {type(error).__name__}: {error}") from None
+
+
+def _check_report(data: Mapping[str, Any]) -> Accepted:
+    """Every certificate that a report keeps: all must hold."""
+    found = []
+    for audit in data.get("audits") or []:
+        proved = audit.get("proved") if isinstance(audit, Mapping) else None
+        kept = proved.get("certificate") if isinstance(proved, Mapping) else None
+        if kept is not None:
+            found.append((str(audit.get("name")), check_data(kept)))
+    if not found:
+        raise Unreadable("the report keeps no certificate")
+    words = tuple(f"{name}: {each.statement}" for name, each in found)
+    words += tuple(dict.fromkeys(word for _, each in found for word in each.words))
+    many = f"{len(found)} certificate{'' if len(found) == 1 else 's'} of the report hold"
+    return Accepted(many + ("s" if len(found) == 1 else ""), {}, sum(each.steps for _, each in found), words)
