@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -30,7 +31,14 @@ if TYPE_CHECKING:
 )
 @click.option("--delta", type=float, help="The delta at which epsilon is printed.")
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text")
-def command(target: str, adjacency: str | None, delta: float | None, style: str) -> None:
+@click.option(
+    "--certificate",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the proof into this file, for 'dpcheck verify'.",
+)
+def command(
+    target: str, adjacency: str | None, delta: float | None, style: str, certificate: Path | None
+) -> None:
     """Prove what TARGET, file.py:function or package.module:function, spends.
 
     The function's source is read, not run; its data are described by @dpcheck.audited, by
@@ -54,6 +62,10 @@ def command(target: str, adjacency: str | None, delta: float | None, style: str)
     at = delta if delta is not None else (claim.budget.delta if claim is not None else 0.0)
     answer = _answer(proof, claim, at)
     click.echo(json.dumps(answer, indent=1) if style == "json" else _text(proof, answer))
+    if certificate is not None:
+        written = proof.certificate(at)
+        certificate.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+        click.echo(f"certificate written to {certificate}; check it with 'dpcheck verify'", err=True)
     sys.exit(ExitCode.OK if answer["within_claim"] in (True, None) else ExitCode.UNDECIDED)
 
 

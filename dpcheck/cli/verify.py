@@ -10,14 +10,16 @@ import click
 from dpcheck.cli.terminal.exit_codes import ExitCode
 from dpcheck.core.errors import UsageError
 from dpcheck.report.sealing import Signature, check_signature, is_unchanged, signature_path
-from dpcheck.verify.file import Unreadable, check_file
+from dpcheck.verify.alone import single_file
+from dpcheck.verify.answer import check_source, lines
+from dpcheck.verify.file import Unreadable, check_data, read_file
 from dpcheck.verify.result import Refused
 
 SCHEMA = "dpcheck.verified/1"
 
 
 @click.command(name="verify")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
 @click.option(
     "--signers",
@@ -27,21 +29,50 @@ SCHEMA = "dpcheck.verified/1"
 @click.option(
     "--signer", help="Whose signature a report must have; anybody on the list by default."
 )
-def command(file: Path, layout: str, signers: Path | None, signer: str | None) -> ExitCode:
+@click.option(
+    "--source",
+    "files",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="A file that a proof was read from: is it this one? May be given several times.",
+)
+@click.option(
+    "--kernel",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the checker as one file, which runs with nothing installed: python -I FILE CERTIFICATE.",
+)
+def command(
+    file: Path | None,
+    layout: str,
+    signers: Path | None,
+    signer: str | None,
+    files: tuple[Path, ...],
+    kernel: Path | None,
+) -> ExitCode:
     """Check the certificate or the report in FILE, from that file alone.
 
     Of an HTML report it checks that nothing was changed since dpcheck wrote it and, if FILE.sig is there, who
     signed it.
 
-    Certificates come from 'dpcheck account ... --certificate FILE' and Bound.certificate(). Nothing of what
-    wrote them is used: the check has its own arithmetic. Exit code 0 if every step holds, 1 if one does not.
+    Certificates come from 'dpcheck account ... --certificate FILE' and 'dpcheck prove ... --certificate FILE'.
+    Nothing of what wrote them is used: the check has its own arithmetic. Exit code 0 if every step holds, 1 if one
+    does not.
 
-    Example: dpcheck verify bound.json
+    Example: dpcheck verify proof.json --source train.py
     """
+    if kernel is not None:
+        kernel.write_text(single_file(), encoding="utf-8")
+        click.echo(f"written: {kernel}. It needs Python alone: python -I {kernel} CERTIFICATE")
+        if file is None:
+            return ExitCode.OK
+    if file is None:
+        raise UsageError("name the certificate to check, or --kernel FILE.")
     if file.suffix.lower() in (".html", ".htm"):
         return _report(file, layout, signers, signer)
     try:
-        found = check_file(file)
+        data = read_file(file)
+        found = check_data(data)
+        read = [check_source(data, each) for each in files]
     except Unreadable as reason:
         raise UsageError(f"{reason}.") from None
     except Refused as reason:
@@ -51,15 +82,16 @@ def command(file: Path, layout: str, signers: Path | None, signer: str | None) -
             click.echo(f"refused: {reason}.")
         return ExitCode.VIOLATED
     if layout == "json":
-        data = {
+        shown = {
             "schema": SCHEMA,
             "accepted": True,
             "claim": dict(found.claim),
             "steps": found.steps,
+            "words": [*found.words, *read],
         }
-        click.echo(json.dumps(data, indent=2))
+        click.echo(json.dumps(shown, indent=2))
     else:
-        click.echo(f"accepted: {found.statement}. {found.steps:,} steps checked.")
+        click.echo("\n".join([*lines(found), *read]))
     return ExitCode.OK
 
 

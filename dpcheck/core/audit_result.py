@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum, StrEnum
@@ -40,6 +41,7 @@ class Proved:
     delta: float
     method: str
     assumes: tuple[str, ...] = ()
+    certificate: str | None = field(default=None, repr=False, compare=False)  # JSON, for `dpcheck verify`
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,9 @@ class AuditEntry(Displayed):
                 "delta": number(self.proved.delta),
                 "method": self.proved.method,
                 "assumes": list(self.proved.assumes),
+                "certificate": None
+                if self.proved.certificate is None
+                else json.loads(self.proved.certificate),
             }
         observed = {
             "epsilon": number(self.observed.epsilon),

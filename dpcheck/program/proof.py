@@ -5,11 +5,14 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from dpcheck.accounting.api import epsilon as account
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
+from dpcheck.core.data import Plain
+from dpcheck.core.errors import CannotCertify
 from dpcheck.core.events.event import Event, Grouped, Sequential
 from dpcheck.core.records import Records
 from dpcheck.program import releases
@@ -59,6 +62,25 @@ class Proof:
     releases: tuple[ProvedRelease, ...]
     adjacency: Adjacency
     assumes: tuple[str, ...]
+    program: Program | None = field(default=None, repr=False, compare=False)
+    rows_per_person: int = 1
+
+    def certificate(self, delta: float | None = None) -> dict[str, Plain]:
+        """The proof as plain data that `dpcheck verify` checks from a file of it alone.
+
+        With `delta` it has the accountant's certificate of epsilon there too, if one can be written.
+        CannotCertify where the kernel has no lemma for something in the program.
+        """
+        if self.program is None:
+            raise CannotCertify("only the proof that prove() returns has a certificate.")
+        from dpcheck.program.certificates import certificate
+
+        bound = None
+        if delta:
+            with suppress(CannotCertify):
+                bound = self.epsilon(delta).certificate()
+        event, adjacency = self.event, str(self.adjacency)
+        return certificate(self.program, event, adjacency, self.assumes, self.rows_per_person, bound)
 
     def epsilon(self, delta: float = 0.0) -> Bound:
         """What it spends at `delta`, by the accountant."""
@@ -129,13 +151,16 @@ def proof_of(program: Program, data: object) -> Proof:
         found[_shown(each)] += each.times
     listed = tuple(replace(each, times=times) for each, times in found.items())
     event = composed(graph.releases, graph.adjacency)
+    rows_per_person = 1
     if isinstance(data, Records) and data.person is not None and data.rows_per_person > 1:
-        event = Grouped(event, data.rows_per_person)
+        rows_per_person = data.rows_per_person
+        event = Grouped(event, rows_per_person)
     assumes = list(ASSUMES)
     if not graph.public_rows:
         assumes.append("there are fewer than 2^40 records")
     assumes += [f"{name} is public" for name in program.reader.constants]
-    return Proof(event, listed, graph.adjacency, (*graph.assumes, *assumes))
+    named = (*graph.assumes, *assumes)
+    return Proof(event, listed, graph.adjacency, named, program, rows_per_person)
 
 
 def composed(made: Sequence[Release], adjacency: Adjacency) -> Event:

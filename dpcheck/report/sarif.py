@@ -118,6 +118,8 @@ def _audit(entry: AuditEntry) -> dict[str, Plain]:
         for key, value in entry.to_dict().items()
         if key in ("claim", "proved", "observed", "witness", "origin")
     }
+    if result["properties"]["proved"] is not None:
+        del result["properties"]["proved"]["certificate"]  # long, and in the JSON report
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,10 +18,11 @@ from dpcheck.core.audit_result import Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
 from dpcheck.core.errors import (
+    CannotCertify,
     DpcheckError,
     MissingExtra,
-    NothingToAudit,
     NotProvable,
+    NothingToAudit,
     ProofsContradict,
 )
 from dpcheck.execution.facts import watched
@@ -246,11 +248,19 @@ def with_proof(
         notes = (*notes, f"the proof is above the claim: {cost(proof, delta)}")
     return replace(
         plan,
-        proved=Proved(shown, delta, f"code, {bound.method}", bound.assumes),
+        proved=Proved(shown, delta, f"code, {bound.method}", bound.assumes, _certificate(proof)),
         code_proof=CodeProof(proof.event, epsilon_at, _how(proof)),
         many_runs=many_runs(plan.mechanism, remote, declared, adjacency),
         notes=notes,
     )
+
+
+def _certificate(proof: Proof) -> str | None:
+    """The proof for `dpcheck verify`, where the kernel has a lemma for all of it."""
+    try:
+        return json.dumps(proof.certificate())
+    except CannotCertify:
+        return None
 
 
 def _how(proof: Proof) -> str:

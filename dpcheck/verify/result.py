@@ -9,11 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Every step holds: what is proved, in words and as the file states it, and the number of steps."""
+    """Every step holds: what is proved, in words and as the file states it, how many steps, and what is trusted."""
 
     statement: str
     claim: Mapping[str, Any]
     steps: int
+    words: tuple[str, ...] = ()
 
 
 class Refused(Exception):

@@ -46,6 +46,7 @@ class Reader:
         self.constants: dict[str, None] = {}  # large constants that were used
         self.source = "rng"  # the generator that is being drawn from
         self.mapped: list[object] = []  # loops over records that are being read
+        self.files: dict[str, dict[str, None]] = {}  # what was read, and which functions of it
 
     # Where we are -------------------------------------------------------------------------------
 
@@ -230,6 +231,7 @@ class Reader:
             tree = definition(real)
         except NoSource as why:
             self.refuse("no-source", why.message, why.remedy)
+        self.files.setdefault(real.__code__.co_filename, {})[real.__qualname__] = None
         scope = None
         if real.__closure__:
             cells = {}

@@ -1,0 +1,105 @@
+"""The moments a private value is released: noise added to it, or its answers randomized."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from dpcheck.verify.program.boxes import Box, is_whole, minus, plus
+from dpcheck.verify.program.common import (
+    Node,
+    Release,
+    State,
+    broadcast_shape,
+    expect,
+    plain,
+    rule,
+    spread_box,
+)
+from dpcheck.verify.program.elementwise import widened
+from dpcheck.verify.program.facts import Aggregate, Coins, Drawn, Fact, Released, Rows, same
+from dpcheck.verify.program.numbers import Number
+from dpcheck.verify.program.randomness import BLOCK, DISCRETE, SYMMETRIC, one_coin_a_row
+from dpcheck.verify.program.sizes import UNKNOWN
+
+NOISES = (*SYMMETRIC, "gumbel", "exponential")
+
+
+@rule("release")
+def release(state: State, node: Node) -> Fact:
+    """an aggregate plus fresh noise, number by number: an event, and public from then on"""
+    private, noise = node.args
+    fact, drawn = private.fact, noise.fact
+    if not isinstance(fact, Aggregate) or not isinstance(drawn, Drawn):
+        return node.refuse("it is no private value plus noise")
+    if drawn.family not in NOISES:
+        node.refuse(f"{drawn.family} noise protects nothing")
+    flip = node.params.get("flip") is True
+    if node.params.get("sign") != 1 and not flip and drawn.family not in SYMMETRIC:
+        node.refuse(f"{drawn.family} noise is subtracted")
+    if drawn.family in DISCRETE and not is_whole(private.dtype):
+        node.refuse("whole-number noise is added to numbers that are not whole")
+    if any(not isinstance(n, int) for n in noise.shape) or not all(each > 0 for each in drawn.scale):
+        node.refuse("the noise has a private length, or a scale of 0")
+    shape = broadcast_shape(node, [plain(private), plain(noise)])
+    expect(node, shape)
+    count = math.prod(shape)
+    if count != math.prod(plain(noise)) or len(drawn.ids) != (1 if drawn.block else count):
+        node.refuse("a drawn number is added to several numbers")
+    if not fact.box.finite:
+        node.refuse("values that may be infinite or NaN are released")
+    state.protect(node, [each for ids in drawn.ids for each in ids])
+    change = widened(private, fact.size, shape)
+    added = None if fact.added is None else widened(private, fact.added, shape)
+    sampling = fact.sampling if added is not None else None
+    coins = fact.coins | (sampling.ids if sampling else frozenset())
+    state.releases[node.id] = Release(
+        node, drawn.family, drawn.scale, change, count, added, sampling, coins, fact.predicate, fact.rising,
+    )  # fmt: skip
+    base = spread_box(minus(fact.box) if flip else fact.box, plain(private), shape)
+    return Released(box=plus(base, Box(drawn.box.lo, drawn.box.hi)), release=node.id)
+
+
+@rule("respond")
+def respond(state: State, node: Node) -> Fact:
+    """each record's answer is kept by its own coin, else a random one: randomized response"""
+    coins, truth, other = node.args
+    fact, coin = truth.fact, coins.fact
+    if not isinstance(fact, Rows) or not isinstance(coin, Coins) or truth.ndim != 1 or coins.ndim != 1:
+        return node.refuse("it is no column of answers with a coin for each")
+    rows = fact.rows
+    if state.adjacency == "add-remove" or rows.count is None or not rows.all_in:
+        node.refuse("as many answers are given as there are records, which is private")
+    expect(node, (rows.count,))
+    if not is_whole(truth.dtype) or not fact.box.finite or not one_coin_a_row(coins, rows):
+        node.refuse("randomized response needs whole numbers and a coin for each record")
+    extra, kinds = _random_answer(state, node, truth, other)
+    noise = (1 - coin.rate) * extra
+    if not 0 < noise <= 1:
+        node.refuse("the answers are reported as they are")
+    state.protect(node, [each for ids in coin.ids for each in ids])
+    state.releases[node.id] = Release(
+        node, "randomized response", (), UNKNOWN, rows.count or 0, coins=fact.coins, response=(noise, kinds)
+    )
+    state.seen.add(node.id)
+    return Released(box=fact.box.hull())
+
+
+def _random_answer(state: State, node: Node, truth: Node, other: Node) -> tuple[Number, int]:
+    """The share of the lies that is a uniform answer, and how many answers there are."""
+    fact, lie = truth.fact, other.fact
+    assert isinstance(fact, Rows)
+    low, high = fact.box.least, fact.box.most
+    if isinstance(lie, Rows) and lie.complement == truth.id and (low, high) == (0, 1):
+        return Fraction(2), 2  # the opposite answer: twice a uniform one
+    if isinstance(lie, Coins) and lie.rate == Fraction(1, 2) and 0 <= low and high <= 1:
+        if one_coin_a_row(other, fact.rows) and other.ndim == 1:
+            state.protect(node, [each for ids in lie.ids for each in ids])
+            return Fraction(1), 2
+    if isinstance(lie, Drawn) and lie.family == "uniform integers" and len(lie.scale) == 1 and other.ndim == 1:
+        many = lie.scale[0]
+        alone = (lie.block and (fact.rows.count or 0) > BLOCK) or len(lie.ids) == fact.rows.count
+        if same(other.shape[0], fact.rows) and alone and lie.location <= low and high < lie.location + many:
+            state.protect(node, [each for ids in lie.ids for each in ids])
+            return Fraction(1), int(many)
+    return node.refuse("the answer that replaces the true one is not uniform over the possible answers")
