@@ -100,8 +100,8 @@ def command(
         )
     if start.file in written:
         click.echo(
-            f"next: correct the guesses in {start.file.as_posix()}, add confirmed=True to the columns you "
-            "are sure of"
+            f"next: correct the guesses in {start.file.as_posix()}, and confirm the columns you are sure of: "
+            "confirmed=True"
         )
     click.echo(f"next: dpcheck audit {start.file.as_posix()}:{start.function}")
 

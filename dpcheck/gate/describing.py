@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A guess, with a remark for every column, and what it was made from."""
+    """A guess, how many rows there are, a remark for every column, and what it was made from."""
 
     records: Records
+    rows: int
     notes: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
 
@@ -70,7 +71,8 @@ def described_by(data: str, reading: Reading | None = None) -> Described:
             f"{data} has no rows below its header; there is nothing to guess from."
         )
     return Described(
-        Records(tuple((guess.name, guess.guess) for guess in guesses)),
+        Records(tuple((each.name, replace(each.guess, confirmed=False)) for each in guesses)),
+        guesses[0].rows,
         {guess.name: guess.note for guess in guesses},
         "every row of " + Path(data).name.translate(_UNQUOTED),
     )

@@ -66,8 +66,10 @@ def prove(
     return proof
 
 
-def prove_target(text: str, adjacency: str | None = None) -> tuple[Proof, Claim | None]:
-    """The proof of a user's target and its claim, which there is none of under another adjacency."""
+def prove_target(
+    text: str, adjacency: str | None = None
+) -> tuple[Proof, Claim | None, tuple[str, ...]]:
+    """The proof of a user's target; its claim under the declared adjacency; the columns it guesses."""
     reference = parse(text)
     load(reference.location)
     target = reference.load()
@@ -76,7 +78,7 @@ def prove_target(text: str, adjacency: str | None = None) -> tuple[Proof, Claim 
     claim = None
     if relation is as_adjacency(declared.adjacency) and declared.claim is not None:
         claim = read_claim(declared.claim, declared.adjacency, f"declared by {reference.attribute}")
-    return prove_declared(target, declared, relation), claim
+    return prove_declared(target, declared, relation), claim, guessed_in(declared)
 
 
 def prove_declared(
@@ -155,10 +157,15 @@ def with_proof(
     return replace(
         plan,
         proved=Proved(shown, delta, f"code, {bound.method}", bound.assumes),
-        code_proof=CodeProof(proof.event, epsilon_at, _how(proof)),
+        code_proof=CodeProof(proof.event, epsilon_at, _how(proof), guessed_in(declared)),
         many_runs=many_runs(plan.mechanism, remote, declared, plan.claim.adjacency),
         notes=notes,
     )
+
+
+def guessed_in(declared: Declaration) -> tuple[str, ...]:
+    """The columns whose description is a guess: what is proved with it waits for a confirmation."""
+    return () if declared.records is None else declared.records.guessed
 
 
 def _how(proof: Proof) -> str:
