@@ -105,7 +105,9 @@ def audit_part(
         budget.book(findings[-1].spent)
     seen = _observations(findings)
     if not seen:
-        raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
+        raise NothingToAudit(
+            f"{plan.name} cannot be audited: it cannot run on neighbours, and its density is not known."
+        )
     observed, best = max(seen, key=lambda one: _weight(one[0], plan))
     detectable = min(each.detectable for each, _ in seen)
     allowed = plan.tested.at(observed.delta)

@@ -137,7 +137,7 @@ class ColumnGuess:
     def _categories(self) -> OneOf:
         if len(self.different) > _MOST_CATEGORIES:
             raise InvalidRecords(
-                f"{self.name} has more than {_MOST_CATEGORIES:,} different values, so it is no category."
+                f"{self.name} has more than {_MOST_CATEGORIES:,} different values, too many for a category."
             )
         none = [None] if self.missing else []
         if "boolean" in self.kinds:

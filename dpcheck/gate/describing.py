@@ -54,7 +54,7 @@ def described_by(data: str, reading: Reading | None = None) -> Described:
         guesses = _from_code(data, told)
     else:
         raise UsageError(
-            f"--data names a file ({', '.join(_TEXT_FILES[:3])}, also .gz) or file.py:table, not {data!r}."
+            f"--data takes a file ({', '.join(_TEXT_FILES[:3])}, also .gz) or file.py:table, not {data!r}."
         )
     unknown = sorted(set(told.categories) - {guess.name for guess in guesses})
     if unknown:
@@ -64,7 +64,7 @@ def described_by(data: str, reading: Reading | None = None) -> Described:
     if clash:
         raise InvalidRecords(
             f"a column is called {min(clash)!r}, which dpcheck.records() uses for something else; "
-            "rename it in a copy of the data."
+            "rename the column in a copy of the data."
         )
     if not guesses or guesses[0].rows == 0:
         raise InvalidRecords(
@@ -93,7 +93,7 @@ def _from_file(path: Path, told: Reading) -> list[ColumnGuess]:
     if guesses[0].rows and not told.header and all(guess.is_text for guess in guesses):
         raise InvalidRecords(
             f"every column of {path} holds text, so its first line could be somebody's row. If it holds "
-            "the names of the columns, say so with --header; otherwise add a line with names."
+            "the names of the columns, add --header; otherwise add a line with names."
         )
     return guesses
 

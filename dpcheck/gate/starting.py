@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import UsageError
+from dpcheck.core.errors import UsageError, reason
 from dpcheck.core.records import as_code
 from dpcheck.gate.describing import Described, Reading, described_by
 from dpcheck.gate.workflow import workflow
@@ -138,7 +138,7 @@ def _check_defined(path: Path, name: str) -> None:
     try:
         tree = ast.parse(path.read_bytes(), filename=str(path))
     except (OSError, SyntaxError, ValueError) as error:
-        raise UsageError(f"cannot read {path} as Python: {error}.") from None
+        raise UsageError(f"cannot read {path} as Python: {reason(error)}.") from None
     functions = [
         node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
@@ -169,7 +169,7 @@ def write(found: dict[Path, str]) -> tuple[list[Path], list[Path]]:
             with path.open("x", encoding="utf-8") as stream:  # never over another's file
                 stream.write(text)
         except OSError as error:
-            raise UsageError(f"cannot write {path}: {error}.") from None
+            raise UsageError(f"cannot write {path}: {reason(error)}.") from None
         written.append(path)
     return written, kept
 

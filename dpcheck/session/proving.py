@@ -110,7 +110,7 @@ def prove_declared(
 def _read(function: Data, declared: Declaration, adjacency: Adjacency) -> Proof:
     if declared.canaries is not None:
         raise NothingToAudit(
-            "a training with canaries has no data to describe; prove it by records=."
+            "a training with canaries describes no data. Give records= to prove it."
         )
     if declared.records is not None:
         form = declared.form or default_form()  # as an audit hands the data over
