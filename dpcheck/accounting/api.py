@@ -96,9 +96,7 @@ def epsilon(
     relation, chosen = _resolve(event, adjacency), best.accountants(method)
     within = None if accuracy is None else positive("accuracy", accuracy)
     if within is not None and method != best.BEST:
-        raise InvalidParameter(
-            "one accountant alone has no lower side to come close to: leave out method."
-        )
+        raise InvalidParameter("accuracy= needs all accountants: leave out method=.")
     options = list(profiles(event, relation))
 
     def answer(target: float) -> Bound:

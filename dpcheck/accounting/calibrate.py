@@ -202,7 +202,7 @@ def calibrate_steps(
         low, high = high, high * 2
         if high > _MOST_STEPS:
             raise CannotCalibrate(
-                f"more than {_MOST_STEPS:g} steps fit {budget}; the event costs next to nothing.",
+                f"more than {_MOST_STEPS:g} steps fit {budget}; the event costs almost nothing.",
                 budget=budget,
             )
     while high - low > 1:

@@ -161,9 +161,7 @@ def _least_extra(epsilon: float, rows: int, lam: float, q: float) -> float:
 def _last_true(fits: Callable[[float], bool], low: float, high: float) -> float:
     """The right end of the true part of [low, high], to 1 in 1e13; fits(low), not fits(high)."""
     if not fits(low):
-        raise CannotCalibrate(
-            "this budget is too small to be met in floating point; raise epsilon."
-        )
+        raise CannotCalibrate("floating point cannot meet so small a budget. Raise epsilon.")
     for _ in range(200):
         middle = (low + high) / 2
         if not low < middle < high or high - low <= 1e-13 * max(abs(low), abs(high)):

@@ -55,7 +55,7 @@ def worst_case(event: Event, adjacency: Adjacency, group: int = 1) -> LossBounds
 
     Guarantee: `upper` dominates every pair of outputs of every mechanism the event describes.
     """
-    raise InvalidEvent(f"{type(event).__name__} is not something that can be accounted.")
+    raise InvalidEvent(f"{type(event).__name__} is no event that dpcheck can account for.")
 
 
 def stated_under(event: Event, stated: Adjacency) -> Event:

@@ -98,7 +98,7 @@ def _against_itself(
     if failed:
         raise NotProvable(
             "not provable: the function fails on data that fit its description; "
-            "describe the data more closely, or run it on such data yourself.",
+            "describe the data more closely, or try it on such data yourself.",
             kind="failed",
             remedy="describe the data more closely, or run it on such data yourself",
         )
@@ -123,7 +123,7 @@ def _inside(releases: Sequence[EvaluatedRelease], data: Data) -> None:
         inside = (each.value >= each.low - room) & (each.value <= each.high + room)
         if not inside.all():
             raise _contradiction(
-                f"{each.line}: {_short(each.value)} lies outside of what was proved, "
+                f"{each.line}: {_short(each.value)} lies outside what was proved, "
                 f"{_short(each.low)} to {_short(each.high)}",
                 (data,),
             )

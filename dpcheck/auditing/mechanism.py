@@ -218,6 +218,8 @@ def declaration(function: object) -> Declaration:
     """What `@audited` said about a target."""
     found = getattr(function, _AUDITED, None)
     if not isinstance(found, Declaration):
+        if not callable(function):
+            raise NothingToAudit(f"this is no function: it is of type {type(function).__name__}.")
         raise NothingToAudit(
             "this function has no claim yet. Let `dpcheck init FILE.py:FUNCTION` write one, or decorate "
             "the function with @dpcheck.audited(claim=..., adjacency=..., records=...)."
@@ -268,7 +270,7 @@ def as_pairs(neighbours: Sequence[Data], rows_per_person: int = 1) -> list[Pair]
     """Pairs of datasets, checked."""
     if isinstance(neighbours, Records):
         raise InvalidParameter(
-            "neighbours are pairs of datasets; a description of a record is given as records=.",
+            "neighbours= takes pairs of datasets. Give a description as records=.",
             name="neighbours",
         )
     tabular = isinstance(neighbours, str | bytes | Mapping) or hasattr(neighbours, "shape")
@@ -282,7 +284,7 @@ def as_pairs(neighbours: Sequence[Data], rows_per_person: int = 1) -> list[Pair]
     if not given:
         raise NothingToAudit(
             "no neighbouring datasets were given; pass neighbours=[(D, D2)], or "
-            "records=dpcheck.records(...) to have them searched."
+            "records=dpcheck.records(...) to let dpcheck search for them."
         )
     pairs = []
     for index, item in enumerate(given):

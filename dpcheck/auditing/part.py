@@ -26,7 +26,7 @@ from dpcheck.auditing.evidence import (
     gather,
 )
 from dpcheck.auditing.limits import Early, Limits, Pace
-from dpcheck.auditing.pairs.search import PairSearch
+from dpcheck.auditing.pairs.search import PairSearch, is_attained
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.auditing.verdicts import Evidence, decide, good_enough, named_pairs
 from dpcheck.core.audit_result import AuditEntry, Observed
@@ -82,7 +82,7 @@ def audit_part(
         auditors = standard_auditors(limits, at_once=many is not plan)
     for auditor in auditors:
         given = many if isinstance(auditor, Likelihood | Distinguisher) else plan
-        if late or not auditor.applies(given, findings):
+        if late or _attained(plan, findings) or not auditor.applies(given, findings):
             continue
         share = budget.give(auditor.fraction)
         try:
@@ -105,7 +105,9 @@ def audit_part(
         budget.book(findings[-1].spent)
     seen = _observations(findings)
     if not seen:
-        raise NothingToAudit(f"{plan.name} has neither runs on neighbours nor a known density.")
+        raise NothingToAudit(
+            f"{plan.name} cannot be audited: it cannot run on neighbours, and its density is not known."
+        )
     observed, best = max(seen, key=lambda one: _weight(one[0], plan))
     detectable, tested = _power([each for each, _ in seen], plan, limits.tolerance)
     allowed = plan.tested.at(observed.delta)
@@ -121,6 +123,7 @@ def audit_part(
         tolerance=limits.tolerance,
         suspected=plan.suspected,
         pairs=looked_at,
+        guessed=() if plan.code_proof is None else plan.code_proof.guessed,
     )
     decision = decide(evidence)
     spent = sum(each.runs + each.learning_runs for each, _ in seen)
@@ -206,6 +209,16 @@ def _proved(plan: PartPlan, delta: float) -> float | None:
     return None if plan.proved is None else plan.proved.epsilon
 
 
+def _attained(plan: PartPlan, findings: Sequence[Finding]) -> bool:
+    """Whether an attack reached what is proved of the code within the claim: no test finds more."""
+    if plan.code_proof is None:
+        return False
+    seen = [finding.observed for finding in findings if finding.observed is not None]
+    return any(is_attained(one.epsilon, _proved(plan, one.delta)) for one in seen) and (
+        plan.code_proof.epsilon_at(plan.tested.delta) <= plan.tested.epsilon
+    )
+
+
 def _tied(plan: PartPlan, findings: Sequence[Finding]) -> bool:
     """Whether the bound is one of the code: proved of it, or tested; no test may say otherwise."""
     if plan.code_proof is not None:
@@ -224,11 +237,17 @@ def _with_pairs(plan: PartPlan, search: PairSearch, limits: Limits, runner: Runn
     hunt = search.within(limits.max_runs)
     try:
         with until(ends):
-            found = hunt.find(mechanism, runner, delta, plan.tested.at(delta))
+            found = hunt.find(
+                mechanism, runner, delta, plan.tested.at(delta), _proved_of_code(plan, delta)
+            )
     except TimeLimitReached:
         found = search.unsearched()
     late = ("the search for neighbours was ended by the time limit",) if found.late else ()
     return replace(plan, pairs=found.pairs, tried=found.tried, notes=(*plan.notes, *late))
+
+
+def _proved_of_code(plan: PartPlan, delta: float) -> float:
+    return math.inf if plan.code_proof is None else plan.code_proof.epsilon_at(delta)
 
 
 def _observations(findings: Sequence[Finding]) -> list[tuple[Observed, Finding]]:

@@ -116,6 +116,7 @@ class CodeProof:
     event: Event
     epsilon_at: Callable[[float], float]
     how: str
+    guessed: tuple[str, ...] = ()  # columns it rests on whose description nobody has confirmed
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ class Evidence:
     the tests would have caught with power 0.9, and infinite where nothing was told apart; `tested` is what
     the claim allows at the delta of those tests, where that is not `epsilon`. `suspected` is a
     loss that was seen and not proved (its noise was not followed to the end), 0 where there is none.
-    `pairs` says on which pairs all this was looked at.
+    `pairs` says on which pairs all this was looked at, `guessed` which columns the proof knows by a guess.
     """
 
     epsilon: float
@@ -30,6 +30,7 @@ class Evidence:
     suspected: float = 0.0
     pairs: str = "the given pairs"
     tested: float | None = None
+    guessed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,9 @@ def decide(evidence: Evidence) -> Decision:
     """The verdict; certified numbers are compared without slack.
 
     Guarantee: violated only if a proved lower bound exceeds the claim; holds only if a certified
-    upper bound is within it and the code was tied to the bounded event; consistent only if nothing that
-    is known points above the claim: no proof that ends above it, no suspected loss that the tests
-    could have missed.
+    upper bound is within it, rests on no guess, and the code was tied to the bounded event; consistent
+    only if nothing that is known points above the claim: no proof that ends above it, no suspected loss
+    that the tests could have missed.
 
     >>> decide(Evidence(epsilon=1.0, observed=0.9, detectable=1.1, proved=1.0, tied=True)).verdict.value
     'holds'
@@ -59,6 +60,9 @@ def decide(evidence: Evidence) -> Decision:
         return Decision(Verdict.VIOLATED, f"epsilon is at least {a}, and the claim allows {b}")
     if proved is not None and proved <= claim and evidence.tied:
         a, b = apart(proved, claim)
+        if evidence.guessed:
+            why = f"an attack reached {seen:.6g} on {evidence.pairs}. At most {a} is proved if "
+            return Decision(Verdict.CONSISTENT, why + _right(evidence.guessed))
         return Decision(
             Verdict.HOLDS, f"at most {a} is proved of the code, and the claim allows {b}"
         )
@@ -85,6 +89,11 @@ def decide(evidence: Evidence) -> Decision:
         return Decision(Verdict.UNDECIDED, f"on {evidence.pairs} only {power}")
     why = f"nothing above the claim was found on {evidence.pairs}, where {power} nine times out of ten"
     return Decision(Verdict.CONSISTENT, why)
+
+
+def _right(guessed: tuple[str, ...]) -> str:
+    columns = ", ".join(guessed[:5]) + (f" and {len(guessed) - 5} more" if len(guessed) > 5 else "")
+    return f"the guesses about {columns} are right: correct them, then say confirmed=True"
 
 
 def named_pairs(given: int, searched: int | None) -> str:

@@ -56,7 +56,7 @@ _LABELS = {
     epilog=f"MECHANISM is one of {', '.join(KINDS)}, dpda, g_dpda, or a .json file with an event.",
 )
 @mechanism_options
-@click.option("--steps", type=int, help="How often the step is taken.")
+@click.option("--steps", type=int, help="How many steps are taken.")
 @click.option("--epochs", type=int, help="Passes over the data (sampled mechanisms).")
 @click.option("--delta", type=Number(), default=0.0, help="The delta to account at.")
 @click.option(
@@ -70,19 +70,19 @@ _LABELS = {
     is_flag=True,
     help="Say which method proved it, what drives it, and how it changes.",
 )
-@click.option("--claim", type=Number(), help="An epsilon to compare the bounds with.")
+@click.option("--claim", type=Number(), help="An epsilon to compare with the bounds.")
 @click.option(
     "--accuracy",
     type=Number(),
-    help="Refine both sides until they are within this share of epsilon, 1e-6 say.",
+    help="Refine both bounds until they differ by at most this share of epsilon, such as 1e-6.",
 )
-@click.option("--verify", is_flag=True, help="Prove the PLD's answer again in ball arithmetic.")
+@click.option("--verify", is_flag=True, help="Check the answer again in ball arithmetic.")
 @click.option(
     "--certificate",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the proof of the upper bound into this file, for 'dpcheck verify'.",
 )
-@click.option("--risk", is_flag=True, help="Also say what an attacker can gain.")
+@click.option("--risk", is_flag=True, help="Also show what an attacker can gain.")
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
 def command(
     mechanism: str,
@@ -119,11 +119,8 @@ def command(
     event = step if times == 1 else step * times
     relation = adjacency_or_natural(adjacency, event)
     answer = epsilon(event, delta=delta, adjacency=relation, accuracy=accuracy)
-    if delta == 0 and math.isinf(answer.upper) and not isinstance(step, NotPrivate):
-        raise UsageError(
-            "this mechanism has no finite epsilon at delta 0; say which delta you allow, for example "
-            "--delta 1e-5.",
-        )
+    if math.isinf(answer.upper) and not isinstance(step, NotPrivate):
+        _ask_for_more(options, delta)
     rows = _rows(step, times, delta, answer)
     gains = attack_risk(event, adjacency=relation) if risk else None
     why = explain_epsilon(event, delta, relation) if explain else None
@@ -160,6 +157,16 @@ def command(
     if plot is not None:
         _draw(event, answer, (delta, claim), why, _title(step, times), plot)
         click.echo(f"{'explanation' if why else 'curve'} written to {plot}", err=True)
+
+
+def _ask_for_more(options: dict[str, Flag], delta: float) -> None:
+    """Name the flag without which no epsilon is finite, if there is one."""
+    if options.get("noise") is not None and options["noise"] == 0:
+        raise UsageError("nothing is private without noise: --noise must be above 0.")
+    if delta == 0:
+        raise UsageError(
+            "this mechanism has no finite epsilon at delta 0. Add the delta you allow, such as --delta 1e-5."
+        )
 
 
 def _rows(step: Event, times: int, delta: float, answer: Bound) -> list[tuple[str, float, str]]:

@@ -23,7 +23,7 @@ from dpcheck.cli.terminal.colour import verdicts
 from dpcheck.cli.terminal.completion import targets
 from dpcheck.cli.terminal.exit_codes import ExitCode, exit_code
 from dpcheck.core.audit_result import AuditReport
-from dpcheck.core.errors import CannotReplay
+from dpcheck.core.errors import CannotReplay, reason
 from dpcheck.core.verdict import Verdict
 from dpcheck.core.witness import Witness, WitnessKind
 
@@ -44,16 +44,16 @@ PROVES = {
     "--eps",
     type=float,
     envvar="DPCHECK_EPS",
-    help="The epsilon to give the algorithm; 1 by default.",
+    help="Epsilon for the algorithm; 1 by default.",
 )
 @click.option(
-    "--delta", type=float, envvar="DPCHECK_DELTA", help="The delta to give it; 0 by default."
+    "--delta", type=float, envvar="DPCHECK_DELTA", help="Delta for the algorithm; 0 by default."
 )
 @click.option("--variant", help="A variant that `dpcheck list` shows; the first by default.")
 @click.option(
     "--adjacency",
     type=click.Choice(["replace-one", "add-remove", "zero-out"]),
-    help="What neighbours are; the claim's own by default.",
+    help="What makes two datasets neighbours; by default what the claim says.",
 )
 @audit_options
 @click.option("--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True)
@@ -119,7 +119,7 @@ def command(**options: Flag) -> None:
     if options["replay"] is not None:
         sys.exit(_replay(Path(options["replay"])))
     if options["target"] is None and options["command"] is None:
-        raise click.UsageError("Name a TARGET; 'dpcheck list' shows what is registered.")
+        raise click.UsageError("audit needs a TARGET. 'dpcheck list' shows those you can name.")
     if options["region"]:
         sys.exit(_region(str(options["target"]), options["style"], options["seed"]))
     from dpcheck.execution.progress import Progress
@@ -212,7 +212,7 @@ def _claimed(options: Flags) -> tuple[float | None, float | None]:
     except ValueError:
         numbers = []
     if len(numbers) not in (1, 2):
-        raise click.UsageError(f"--claim wants EPS or EPS,DELTA, got {options['claim']!r}.")
+        raise click.UsageError(f"--claim takes EPS or EPS,DELTA, not {options['claim']!r}.")
     return numbers[0], numbers[1] if len(numbers) == 2 else None
 
 
@@ -242,7 +242,7 @@ def _save_program(report: AuditReport, path: Path) -> None:
     try:
         path.write_text(found, encoding="utf-8")
     except OSError as error:
-        raise click.UsageError(f"cannot write {path}: {error}.") from None
+        raise click.UsageError(f"cannot write {path}: {reason(error)}.") from None
     click.echo(f"witness saved; run it with: dpcheck audit --replay {path}", err=True)
 
 
@@ -279,7 +279,7 @@ def _replay(path: Path) -> ExitCode:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CannotReplay(f"cannot read the witness {path}: {error}.") from None
+        raise CannotReplay(f"cannot read the witness {path}: {reason(error)}.") from None
     witness = Witness.from_json(content)
     loss = witness.replay()
     claimed = float(witness["claim"])

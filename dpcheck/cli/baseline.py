@@ -35,7 +35,7 @@ def _today() -> date:
 def command(
     context: click.Context, project: Project, store: Path | None, file: Path | None
 ) -> None:
-    """Accept findings for a while; `dpcheck check` fails on expired and on stale entries."""
+    """Accept findings until a date; `dpcheck check` fails on entries that expired or no longer apply."""
     from dpcheck.gate import baseline
 
     options = project.options
@@ -56,18 +56,18 @@ def _last(folder: Path) -> list[GateFinding]:
     finally:
         results.close()
     if found is None:
-        raise InvalidBaseline("there is no check to take findings from; run 'dpcheck check' first.")
+        raise InvalidBaseline("no check has run yet. Run 'dpcheck check' first.")
     return [decode(GateFinding, item) for item in found]
 
 
 @command.command("add")
 @click.argument("finding")
-@click.option("--reason", required=True, help="Why you accept it, for whoever reads this later.")
+@click.option("--reason", required=True, help="Why you accept it, for people who read this later.")
 @click.option(
     "--expires",
     required=True,
     metavar="YYYY-MM-DD|90d",
-    help="The last day on which it is accepted.",
+    help="The last day on which you accept it.",
 )
 @click.option("--up-to", type=float, help="Largest epsilon accepted; 10% above today's.")
 @click.pass_obj
@@ -94,7 +94,7 @@ def add(obj: Opened, finding: str, reason: str, expires: str, up_to: float | Non
 @command.command("list")
 @click.pass_obj
 def show(obj: Opened) -> None:
-    """What is accepted, what is not, and what would fail the next check."""
+    """List what is accepted, and what would fail the next check."""
     from dpcheck.gate import baseline
     from dpcheck.report.text import table
     from dpcheck.report.words import figure
@@ -130,7 +130,7 @@ def show(obj: Opened) -> None:
 @click.argument("finding")
 @click.pass_obj
 def remove(obj: Opened, finding: str) -> None:
-    """No longer accept FINDING."""
+    """Stop accepting FINDING."""
     from dpcheck.gate import baseline
 
     path, entries, _ = obj
@@ -145,7 +145,7 @@ def remove(obj: Opened, finding: str) -> None:
 @command.command("prune")
 @click.pass_obj
 def prune(obj: Opened) -> None:
-    """Remove the entries that the last check no longer found, and the expired ones."""
+    """Remove entries that expired or that the last check did not find."""
     from dpcheck.gate import baseline
 
     path, entries, folder = obj

@@ -87,7 +87,7 @@ def command(
         event, label = event_for(found.value), f"noise {found.value:.6g}"
     else:
         if steps is not None or epochs is not None:
-            raise UsageError(f"--steps and --epochs are what 'calibrate {what}' finds; drop them.")
+            raise UsageError(f"leave out --steps and --epochs: 'calibrate {what}' finds them.")
         step = read_event(mechanism, options)
         relation = adjacency_or_natural(adjacency, step)
         if what == "epochs":

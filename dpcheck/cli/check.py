@@ -25,6 +25,7 @@ from dpcheck.cli.project import (
 from dpcheck.cli.terminal.colour import verdicts
 from dpcheck.cli.terminal.exit_codes import exit_code
 from dpcheck.core.audit_result import AuditReport
+from dpcheck.core.errors import reason
 
 if TYPE_CHECKING:
     from dpcheck.gate.project import Project
@@ -49,7 +50,7 @@ PATIENCE = 120.0  # seconds for one call or import, unless --timeout says otherw
     envvar="DPCHECK_BASELINE",
     help="File of accepted findings; dpcheck-baseline.json by default.",
 )
-@click.option("--no-cache", is_flag=True, help="Also audit what has not changed.")
+@click.option("--no-cache", is_flag=True, help="Audit everything, even what has not changed.")
 @click.option(
     "--nightly",
     "--continue",
@@ -64,7 +65,7 @@ PATIENCE = 120.0  # seconds for one call or import, unless --timeout says otherw
 def command(context: click.Context, /, **options: Flag) -> None:
     """Run every audit and budget in the project file, with one error rate for all.
 
-    A call or an import may take two minutes unless --timeout says otherwise.
+    Every call and every import gets two minutes; --timeout changes that.
 
     Exit codes: 0 holds or consistent, 1 violated or overspent, 2 failed or the
     baseline is out of date, 3 undecided.
@@ -133,4 +134,4 @@ def _summarise(report: AuditReport) -> None:
         with open(path, "a", encoding="utf-8") as stream:
             stream.write(f"## dpcheck\n\n{render(report)}\n")
     except OSError as error:
-        raise click.ClickException(f"cannot write GITHUB_STEP_SUMMARY: {error}.") from None
+        raise click.ClickException(f"cannot write GITHUB_STEP_SUMMARY: {reason(error)}.") from None

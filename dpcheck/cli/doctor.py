@@ -26,6 +26,7 @@ EXTRAS = {
     "lightning": (("lightning",), "guards of Lightning"),
     "flower": (("flwr",), "guards of Flower"),
     "nvflare": (("nvflare",), "guards of NVFlare"),
+    "postgresql": (("psycopg",), "ledgers that several machines share"),
     "dask": (("distributed",), "audits on a dask cluster"),
     "deep": (("jax",), "audits of DPDA and G-DPDA"),
     "ftl": (("phe", "gmpy2", "cryptography"), "encrypted federated transfer learning"),
@@ -46,7 +47,7 @@ _DISTRIBUTIONS = {
 
 @click.command(name="doctor")
 def command() -> int:
-    """Say what is installed, which extra is missing for what, and what this machine has.
+    """Show what is installed, what is missing, and what this machine can do.
 
     Exits with 2 if something that every command needs is missing or older than dpcheck supports, or if
     the Fourier transform is less accurate than certified bounds assume.

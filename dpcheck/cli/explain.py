@@ -27,7 +27,7 @@ def error_kinds(base: type[DpcheckError] = DpcheckError) -> dict[str, type[Dpche
 def command(word: tuple[str, ...]) -> None:
     """Explain a verdict, an adjacency, another word of the reports, or an error code.
 
-    Without a WORD, list what can be explained.
+    Without a WORD, list everything that can be explained.
 
     Example: dpcheck explain consistent
     """
@@ -55,6 +55,8 @@ def explained(wanted: str) -> str:
         return f"{kind.code} {kind.__name__}: {meaning}\ncause: {cause}\ncure: {cure}"
     if wanted in GLOSSARY:
         return f"{wanted}: {GLOSSARY[wanted]}"
-    close = get_close_matches(wanted, [*GLOSSARY, *(code.lower() for code in kinds)], n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "'dpcheck explain' lists what is there."
-    raise UnknownName(f"nothing is known about {wanted!r}; {hint}", value=wanted)
+    if wanted.startswith("dpc"):
+        raise UnknownName(f"there is no error code {wanted.upper()}; 'dpcheck explain' lists all.")
+    close = get_close_matches(wanted, GLOSSARY, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "'dpcheck explain' lists all words."
+    raise UnknownName(f"there is no explanation of {wanted!r}; {hint}", value=wanted)

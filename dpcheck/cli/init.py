@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 import click
 
@@ -17,7 +18,9 @@ ADJACENCIES = ["add-remove", "replace-one", "zero-out"]
 @click.argument("target", required=False, shell_complete=targets)
 @click.option("--eps", type=float, help="Epsilon the function claims.")
 @click.option("--delta", type=float, default=0.0, show_default=True, help="Delta it claims.")
-@click.option("--adjacency", type=click.Choice(ADJACENCIES), help="What a neighbour is.")
+@click.option(
+    "--adjacency", type=click.Choice(ADJACENCIES), help="What makes two datasets neighbours."
+)
 @click.option("--data", help="A .csv, .tsv or .txt file, or file.py:table, to guess from.")
 @click.option("--delimiter", help="What separates the cells of the file, if it is unclear.")
 @click.option("--encoding", help="The encoding of the file, if it is not UTF-8.")
@@ -29,8 +32,13 @@ ADJACENCIES = ["add-remove", "replace-one", "zero-out"]
     metavar="COLUMN",
     help="The values of this column are public: list them in the description. Repeat as needed.",
 )
-@click.option("--dataset", default="people", show_default=True, help="What to call the data.")
-@click.option("--no-ci", is_flag=True, help="Write no workflow.")
+@click.option(
+    "--dataset",
+    default="people",
+    show_default=True,
+    help="The name of the dataset in the project file.",
+)
+@click.option("--no-ci", is_flag=True, help="Do not write a CI workflow.")
 def command(
     target: str | None,
     eps: float | None,
@@ -58,7 +66,7 @@ def command(
     left = starting.missing(given)
     if left and not sys.stdin.isatty():
         raise UsageError(
-            f"add {', '.join(left)}; for example: dpcheck init mean.py:mean_age --eps 1 "
+            f"init needs {', '.join(left)}. For example: dpcheck init mean.py:mean_age --eps 1 "
             "--adjacency replace-one --data people.csv",
         )
     target = starting.checked_target(target or click.prompt("Function, as file.py:function"))
@@ -100,8 +108,13 @@ def command(
         )
     if start.file in written:
         click.echo(
-            f"next: correct the guesses in {start.file.as_posix()}, add confirmed=True to the columns you "
-            "are sure of"
+            f"next: correct the guesses in {start.file.as_posix()}, and confirm the columns you are sure of: "
+            "confirmed=True"
+        )
+    if start.file in written and find_spec("pandas") is None:
+        click.echo(
+            f"next: pip install pandas, or change form= in {start.file.as_posix()}: audits hand over "
+            "DataFrames"
         )
     click.echo(f"next: dpcheck audit {start.file.as_posix()}:{start.function}")
 

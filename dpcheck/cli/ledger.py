@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from dpcheck.core.errors import UsageError
+from dpcheck.core.errors import UsageError, reason
 from dpcheck.ledger.ledger import Ledger
 from dpcheck.ledger.statements.written import FOR_OTHERS
 from dpcheck.ledger.storage.entries import to_fields
@@ -19,14 +19,14 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.group("ledger")
 def command() -> None:
-    """What was spent of a budget: show it, list its history, report and export it."""
+    """Show what was spent of a budget: totals, history, a report, a statement."""
 
 
 @command.command("show")
 @click.argument("place", metavar="LEDGER")
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
 def show(place: str, layout: str) -> None:
-    """What the people of each dataset have spent, and what is left."""
+    """Show what was spent from each dataset, and what is left."""
     with Ledger.open(place) as ledger:
         if layout == "json":
             click.echo(as_json(ledger))
@@ -43,7 +43,7 @@ def show(place: str, layout: str) -> None:
 @click.option("--plot", type=_FILE, help="Draw spending over time into this .svg, .png or .pdf.")
 @click.option("--head", help="A head that a statement printed: exit 1 if the history never had it.")
 def history(place: str, layout: str, plot: Path | None, head: str | None) -> None:
-    """Every entry, oldest first; releases counted ahead and given back are entries too."""
+    """List all entries, oldest first."""
     with Ledger.open(place) as ledger:
         entries, terms = ledger.history(), ledger.terms
         at = None if head is None else ledger.stood_at(head)
@@ -76,7 +76,7 @@ def history(place: str, layout: str, plot: Path | None, head: str | None) -> Non
 @click.argument("place", metavar="LEDGER")
 @click.option("--output", "-o", type=_FILE, default=Path("ledger.html"), show_default=True)
 def report(place: str, output: Path) -> None:
-    """One HTML page: budgets, burn-down over time, who spent, what still fits."""
+    """Write one HTML page: budgets over time, who spent, what still fits."""
     from dpcheck.ledger.statements.page import page
 
     with Ledger.open(place) as ledger:
@@ -99,7 +99,7 @@ def export(
     questions: bool,
     output: Path | None,
 ) -> None:
-    """The privacy statement of a ledger, for people, programs, registries (registry, nist)."""
+    """Write the privacy statement of a ledger."""
     if questions:
         from dpcheck.ledger.statements import registry
 
@@ -132,7 +132,7 @@ def _written(text: str, output: Path | None) -> None:
     try:
         output.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot write {output}: {error}.") from None
+        raise UsageError(f"cannot write {output}: {reason(error)}.") from None
     click.echo(f"written to {output}", err=True)
 
 
@@ -140,7 +140,7 @@ def _written(text: str, output: Path | None) -> None:
 @click.argument("old", type=_FILE)
 @click.argument("new", type=str)
 def convert(old: Path, new: str) -> None:
-    """Write a ledger of an earlier format anew, as a file or postgresql://...; OLD is only read."""
+    """Convert a ledger of an earlier format; OLD is only read."""
     from dpcheck.ledger.storage.conversion import convert as carry_over
 
     number = carry_over(old, new)

@@ -14,14 +14,14 @@ FORMATS = ("text", "json", "csv")
 
 @click.command("pld")
 @click.argument("target")
-@click.option("--eps", type=float, help="Epsilon the algorithm gets (1).")
-@click.option("--delta", type=float, help="Delta it gets (0).")
+@click.option("--eps", type=float, help="Epsilon for the algorithm; 1 by default.")
+@click.option("--delta", type=float, help="Delta for the algorithm; 0 by default.")
 @click.option("--variant", help="As `dpcheck list` names them; the default comes first.")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the audit."
 )
 @click.option(
-    "--runs", type=int, default=10_000, show_default=True, help="Runs a pair and direction."
+    "--runs", type=int, default=10_000, show_default=True, help="Runs for each pair and direction."
 )
 @click.option("--confidence", type=float, default=0.999, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -43,9 +43,9 @@ def command(
     style: str,
     plot: Path | None,
 ) -> None:
-    """The privacy-loss distribution of TARGET on bad pairs of datasets, in both directions.
+    """Show the privacy-loss distribution of TARGET on its worst pairs of datasets.
 
-    TARGET is a registered name, path/file.py:object, or package.module:object. Nothing is judged:
+    TARGET is a registered name, path/file.py:object, or package.module:object. There is no verdict:
     `dpcheck audit` does that.
     """
     from dpcheck.execution.progress import Progress

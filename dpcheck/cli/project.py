@@ -102,7 +102,7 @@ _AUDIT_OPTIONS = (
         default=0.999,
         envvar="DPCHECK_CONFIDENCE",
         show_default=True,
-        help="How sure a violation has to be: one minus the rate of false alarms.",
+        help="How sure to be of a violation: one minus the rate of false alarms.",
     ),
     click.option(
         "--max-runs",
@@ -120,7 +120,7 @@ _AUDIT_OPTIONS = (
         help="Number of processes; all cores by default.",
     ),
     click.option(
-        "--timeout", type=float, envvar="DPCHECK_TIMEOUT", help="Seconds that one run can take."
+        "--timeout", type=float, envvar="DPCHECK_TIMEOUT", help="Seconds that one run may take."
     ),
     click.option(
         "--time-limit",
@@ -134,13 +134,13 @@ _AUDIT_OPTIONS = (
         default=0.25,
         envvar="DPCHECK_TOLERANCE",
         show_default=True,
-        help="How large a leak may go unnoticed: 0.25 is a quarter above the claim.",
+        help="The largest leak that may go unnoticed: 0.25 is a quarter above the claim.",
     ),
     click.option(
         "--no-data",
         is_flag=True,
         envvar="DPCHECK_NO_DATA",
-        help="Show no data, not even the records that convict.",
+        help="Show no data, not even the counterexample.",
     ),
     click.option(
         "--allow-undecided",

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -44,15 +45,15 @@ def command(
     The function's source is read, not run; its data are described by @dpcheck.audited, by
     neighbours=[(D, D2)] of which only shapes and types are read, or by records=dpcheck.records(...).
 
-    Exit codes: 0 proved (within the claim, if there is one), 2 failed, 3 not proved: either
-    nothing is, or the proved bound is above the claim. A bound is no violation: `dpcheck audit` looks for
-    data that attain it.
+    Exit codes: 0 proved (within the claim, if there is one), 2 failed, 3 not proved: nothing is, the
+    proved bound is above the claim, or the description is a guess. A bound is no violation: `dpcheck
+    audit` looks for data that attain it.
     """
     from dpcheck.session.proving import prove_target
 
     try:
         with own_stdout():
-            proof, claim = prove_target(target, adjacency)
+            proof, claim, guessed = prove_target(target, adjacency)
     except NotProvable as refused:
         if style == "json":
             click.echo(json.dumps(_refusal(refused), indent=1))
@@ -60,13 +61,14 @@ def command(
             click.echo(refused.message)
         sys.exit(ExitCode.UNDECIDED)
     at = delta if delta is not None else (claim.budget.delta if claim is not None else 0.0)
-    answer = _answer(proof, claim, at)
+    answer = _answer(proof, claim, at, guessed)
     click.echo(json.dumps(answer, indent=1) if style == "json" else _text(proof, answer))
     if certificate is not None:
         written = proof.certificate(at)
         certificate.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
         click.echo(f"certificate written to {certificate}; check it with 'dpcheck verify'", err=True)
-    sys.exit(ExitCode.OK if answer["within_claim"] in (True, None) else ExitCode.UNDECIDED)
+    waits = bool(guessed) or answer["within_claim"] is False
+    sys.exit(ExitCode.UNDECIDED if waits else ExitCode.OK)
 
 
 def _refusal(refused: NotProvable) -> dict[str, Plain]:
@@ -81,7 +83,9 @@ def _refusal(refused: NotProvable) -> dict[str, Plain]:
     }
 
 
-def _answer(proof: Proof, claim: Claim | None, delta: float) -> dict[str, Plain]:
+def _answer(
+    proof: Proof, claim: Claim | None, delta: float, guessed: Sequence[str]
+) -> dict[str, Plain]:
     from dpcheck.session.proving import within
 
     bound = proof.epsilon(delta=delta)
@@ -108,6 +112,7 @@ def _answer(proof: Proof, claim: Claim | None, delta: float) -> dict[str, Plain]
             for each in proof.releases
         ],
         "assumes": list(bound.assumes),
+        "guessed": list(guessed),
     }
 
 
@@ -132,6 +137,11 @@ def _text(proof: Proof, answer: dict[str, Plain]) -> str:
             if answer["within_claim"]
             else f"  the claim is {stated}: whether more is spent is not known. Run dpcheck audit to "
             "search for data that attain more"
+        )
+    if answer["guessed"]:
+        lines.append(
+            f"guessed: {', '.join(answer['guessed'])}. The proof is only as good as these guesses: correct "
+            "them, then turn confirmed=False into confirmed=True"
         )
     lines.append("assumes:")
     lines += [f"  - {each}" for each in answer["assumes"]]

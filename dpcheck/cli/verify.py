@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from dpcheck.cli.terminal.exit_codes import ExitCode
-from dpcheck.core.errors import UsageError
+from dpcheck.core.errors import UsageError, reason
 from dpcheck.report.sealing import Signature, check_signature, is_unchanged, signature_path
 from dpcheck.verify.alone import single_file
 from dpcheck.verify.answer import check_source, lines
@@ -100,9 +100,9 @@ def _report(file: Path, layout: str, signers: Path | None, signer: str | None) -
     try:
         unchanged = is_unchanged(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {file}: {error}.") from None
+        raise UsageError(f"cannot read {file}: {reason(error)}.") from None
     if unchanged is None:
-        raise UsageError(f"{file} is no report of dpcheck's: it has no digest of itself.")
+        raise UsageError(f"{file} is no report of dpcheck: it has no digest of itself.")
     signature = check_signature(file, signers, signer)
     if (signers is not None or signer is not None) and signature is None:
         raise UsageError(f"{file} has no signature: there is no {signature_path(file).name}.")

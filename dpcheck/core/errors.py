@@ -91,6 +91,17 @@ class BudgetExceeded(DpcheckError):
     code = "DPC301"
 
 
+def reason(error: Exception) -> str:
+    """Why something failed, as a person would say it: without the number and the path that Python adds.
+
+    >>> reason(FileNotFoundError(2, "No such file or directory", "people.csv"))
+    'no such file or directory'
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[:1].lower() + error.strerror[1:]
+    return str(error)
+
+
 class LedgerBroken(DpcheckError):
     """A ledger file that cannot be trusted."""
 

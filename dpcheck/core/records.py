@@ -1,7 +1,8 @@
 """What one record may hold: the description that proofs, pair searches and generators share.
 
 A declared bound is an assumption about the data. Whoever uses it says so. `confirmed=True` says that
-somebody who knows how the data are collected stands behind it; `dpcheck init` guesses and never writes it.
+somebody who knows how the data are collected stands behind it. `confirmed=False` marks a guess, as
+`dpcheck init` writes it: nothing holds because of a guess. Without either, a bound is as stated.
 
 >>> people = records(age=number(0, 120, integer=True), city=one_of("A", "B"), rows=100)
 >>> people.column("age").high, people.rows
@@ -28,7 +29,7 @@ class Number:
     high: float = math.inf
     integer: bool = False
     missing: bool = False
-    confirmed: bool = False
+    confirmed: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
@@ -40,7 +41,7 @@ class Number:
             raise InvalidParameter(f"low {self.low:g} is above high {self.high:g}.", name="low")
         if self.integer and self.missing:
             raise InvalidParameter("a whole number cannot be missing (NaN).", name="missing")
-        truth("confirmed", self.confirmed)
+        _said("confirmed", self.confirmed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,12 @@ class OneOf:
     """One of a public list of values."""
 
     values: tuple[Hashable, ...]
-    confirmed: bool = False
+    confirmed: bool | None = None
 
     def __post_init__(self) -> None:
         if not self.values or len(set(self.values)) != len(self.values):
             raise InvalidParameter("one_of needs different values, at least one.", name="values")
-        truth("confirmed", self.confirmed)
+        _said("confirmed", self.confirmed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,16 @@ class Text:
     """Any text of at most `longest` characters."""
 
     longest: int = 1000
-    confirmed: bool = False
+    confirmed: bool | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "longest", count("longest", self.longest))
-        truth("confirmed", self.confirmed)
+        _said("confirmed", self.confirmed)
+
+
+def _said(name: str, value: bool | None) -> None:
+    if value is not None:
+        truth(name, value)
 
 
 Field: TypeAlias = Number | OneOf | Text
@@ -108,13 +114,13 @@ class Records:
         return tuple(name for name, _ in self.fields)
 
     @property
-    def unconfirmed(self) -> tuple[str, ...]:
-        """The columns whose description nobody has confirmed.
+    def guessed(self) -> tuple[str, ...]:
+        """The columns whose description is a guess that nobody has confirmed.
 
-        >>> records(age=number(0, 120, confirmed=True), income=number(0, 1e6)).unconfirmed
+        >>> records(age=number(0, 120), income=number(0, 1e6, confirmed=False)).guessed
         ('income',)
         """
-        return tuple(name for name, field in self.fields if not field.confirmed)
+        return tuple(name for name, field in self.fields if field.confirmed is False)
 
     def column(self, name: str) -> Field:
         """What a column holds."""
@@ -133,18 +139,21 @@ def number(
     *,
     integer: bool = False,
     missing: bool = False,
-    confirmed: bool = False,
+    confirmed: bool | None = None,
 ) -> Number:
-    """A column of numbers between `low` and `high`; `confirmed` if you know that none is outside."""
+    """A column of numbers between `low` and `high`.
+
+    `confirmed=True` if you know that none is outside, False for a guess, on which nothing holds.
+    """
     return Number(low, high, integer, missing, confirmed)
 
 
-def one_of(*values: Hashable, confirmed: bool = False) -> OneOf:
-    """A column whose values are on a public list; `confirmed` if you know that none is missing from it."""
+def one_of(*values: Hashable, confirmed: bool | None = None) -> OneOf:
+    """A column whose values are on a public list; `confirmed` as for a number."""
     return OneOf(tuple(values), confirmed)
 
 
-def text(longest: int = 1000, *, confirmed: bool = False) -> Text:
+def text(longest: int = 1000, *, confirmed: bool | None = None) -> Text:
     """A column of free text."""
     return Text(longest, confirmed)
 
@@ -172,7 +181,7 @@ def as_code(description: Records, notes: Mapping[str, str] | None = None) -> str
         },
     )
     """
-    said = {name: f"  # {note}" for name, note in (notes or {}).items()}
+    said = {name: f"  # {note}" for name, note in (notes or {}).items() if note}
     lines = [f"{name}={_typed(field)},{said.get(name, '')}" for name, field in _plain(description)]
     if _quoted(description):
         lines += ["**{"]
@@ -216,7 +225,7 @@ def _settings(description: Records) -> list[str]:
 
 
 def _typed(field: Field) -> str:
-    confirmed = ["confirmed=True"] if field.confirmed else []
+    confirmed = [] if field.confirmed is None else [f"confirmed={field.confirmed}"]
     if isinstance(field, OneOf):
         return f"dpcheck.one_of({', '.join([*map(repr, field.values), *confirmed])})"
     if isinstance(field, Text):

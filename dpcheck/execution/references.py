@@ -61,8 +61,10 @@ def parse(text: str) -> Reference:
     """`path/file.py:object` or `package.module:object`."""
     location, sign, attribute = text.rpartition(":")
     if not sign or not location or not attribute:
+        if text.endswith(".py"):
+            raise NothingToAudit(f"{text} is a file. Name the function in it, as {text}:FUNCTION.")
         raise NothingToAudit(
-            f"{text!r} is not of the form file.py:object or package.module:object."
+            f"name the function as file.py:function or package.module:function, not {text!r}."
         )
     if location.endswith(".py"):
         location = str(Path(location).resolve())

@@ -48,7 +48,7 @@ class Accepted:
             raise InvalidBaseline("an entry needs the name of its finding.")
         if len(self.reason.strip()) < 8:
             raise InvalidBaseline(
-                f"{self.finding}: give a reason somebody else can judge, not {self.reason!r}."
+                f"{self.finding}: give a reason that others can understand, not {self.reason!r}."
             )
         if not self.up_to > 0:
             raise InvalidBaseline(f"{self.finding}: up_to must be above 0, got {self.up_to}.")

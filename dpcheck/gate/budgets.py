@@ -64,7 +64,7 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
         )
     if not events:
         raise InvalidProject(
-            f"budgets.{spec.dataset}: nothing is released from it; give it events, or an audit "
+            f"budgets.{spec.dataset}: nothing is released from it. Give it events, or an audit "
             f'with dataset = "{spec.dataset}".'
         )
     try:
@@ -75,7 +75,7 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
         raise InvalidProject(f"budgets.{spec.dataset}: {error.message}") from None
     except (MemoryError, OverflowError):
         raise InvalidProject(
-            f"budgets.{spec.dataset}: these releases are too many to account for."
+            f"budgets.{spec.dataset}: there are too many releases to account for."
         ) from None
     return BudgetEntry(
         spec.dataset,

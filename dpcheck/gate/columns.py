@@ -124,19 +124,20 @@ class ColumnGuess:
         if self.category:
             return self._categories()
         if "number" in self.kinds:
-            low, high = outwards(self.low, -1), outwards(self.high, 1)
+            low = outwards(self.low, -1, max(self.low, self.high))
+            high = outwards(self.high, 1, min(self.low, self.high))
             if self.low == self.high:  # one value is no range
                 low, high = min(low, 0.0), max(high, 1.0 if high == 0 else 0.0)
             whole = self.whole and not self.missing and math.isfinite(self.low + self.high)
             return Number(low, high, whole, missing=self.missing > 0)
         if "boolean" in self.kinds:
             return OneOf((False, True, *([None] if self.missing else [])))
-        return Text(max(1000, int(outwards(float(self.longest), 1))))
+        return Text(max(1000, int(outwards(float(self.longest), 1, 0.0))))
 
     def _categories(self) -> OneOf:
         if len(self.different) > _MOST_CATEGORIES:
             raise InvalidRecords(
-                f"{self.name} has more than {_MOST_CATEGORIES:,} different values, so it is no category."
+                f"{self.name} has more than {_MOST_CATEGORIES:,} different values, too many for a category."
             )
         none = [None] if self.missing else []
         if "boolean" in self.kinds:
@@ -158,24 +159,24 @@ class ColumnGuess:
         if "number" in self.kinds:
             return self._number_note()
         if "boolean" in self.kinds:
-            return "guess"
+            return ""
         if "date" in self.kinds:
-            return "guess: dates, described as text"
+            return "dates, described as text"
         if "comma" in self.kinds:
-            return "guess: numbers with commas; are they decimals or thousands?"
+            return "numbers with commas: are they decimals or thousands?"
         if len(self.different) <= _FEW:
             return (
-                f"guess: {len(self.different)} different texts; if the list is public, write "
+                f"{len(self.different)} different texts: if the list is public, write "
                 "dpcheck.one_of(...)"
             )
-        return "guess"
+        return ""
 
     def _number_note(self) -> str:
         if self.low == self.high:
-            return "guess: every row has the same number"
+            return "every row has the same number"
         if self.whole and self.all_different and _IDENTIFIER.search(self.name):
-            return f"guess: an identifier? If it says whose row it is, add person={self.name!r}"
-        return "guess"
+            return f"an identifier? If it says whose row it is, add person={self.name!r}"
+        return ""
 
 
 def as_numbers(cells: Sequence[str], *, decimal_comma: bool) -> list[float]:
@@ -193,14 +194,16 @@ def as_numbers(cells: Sequence[str], *, decimal_comma: bool) -> list[float]:
     return list(map(float, cells))
 
 
-def outwards(value: float, sign: int) -> float:
-    """The next round number outwards: one digit, and 0 stays 0.
+def outwards(value: float, sign: int, other: float) -> float:
+    """The next round number outwards, of one digit; an end small beside the `other` end becomes 0.
 
-    >>> outwards(61_300.0, 1), outwards(27_000.0, -1)
-    (70000.0, 20000.0)
+    >>> outwards(61_300.0, 1, 27_000.0), outwards(27_000.0, -1, 61_300.0), outwards(8.0, -1, 61_300.0)
+    (70000.0, 20000.0, 0.0)
     """
     if value == 0 or not math.isfinite(value):
         return value
+    if value * sign < 0 and 10 * abs(value) <= abs(other):
+        return 0.0
     unit = 10.0 ** math.floor(math.log10(abs(value)))
     step = math.ceil if sign > 0 else math.floor
     return step(value / unit) * unit

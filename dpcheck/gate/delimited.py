@@ -18,7 +18,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TextIO, cast
 
-from dpcheck.core.errors import InvalidRecords
+from dpcheck.core.errors import InvalidRecords, reason
 
 DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -69,14 +69,14 @@ def open_table(
             yield _table(path, stream, delimiter, trusted_header)
     except UnicodeDecodeError as error:
         raise InvalidRecords(
-            f"{path} is not {error.encoding} text; say what it is, for example --encoding cp1252."
+            f"{path} is not {error.encoding} text. Add its encoding, for example --encoding cp1252."
         ) from None
     except LookupError:
         raise InvalidRecords(
             f"there is no encoding {encoding!r}; common ones are utf-8, cp1252 and utf-16."
         ) from None
     except (OSError, EOFError) as error:
-        raise InvalidRecords(f"cannot read {path}: {error}.") from None
+        raise InvalidRecords(f"cannot read {path}: {reason(error)}.") from None
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -113,7 +113,7 @@ def _table(path: Path, stream: TextIO, delimiter: str | None, trusted_header: bo
     lines = _lines(path, stream)
     sample = list(islice(lines, _SAMPLE))
     if not any(line.strip() for line in sample):
-        raise InvalidRecords(f"{path} is empty; give a table with a header and rows.")
+        raise InvalidRecords(f"{path} is empty. Give a table with a header and rows.")
     chosen = delimiter or chosen_delimiter(path, sample)
     reader = csv.reader(chain(sample, lines), delimiter=chosen)
     names = _header(path, reader, trusted_header)
@@ -134,7 +134,7 @@ def chosen_delimiter(path: Path, sample: Sequence[str]) -> str:
     found = " and ".join(f"the {_NAMES[each]}" for each in fits) or "none of the usual ones"
     raise InvalidRecords(
         f"what separates the cells of {path}? In its first lines {found} would give every row the same "
-        "number of cells. Say it, for example --delimiter ';' (or tab)."
+        "number of cells. Add it, for example --delimiter ';' (or tab)."
     )
 
 
@@ -159,7 +159,7 @@ def _header(path: Path, reader: Iterator[list[str]], trusted: bool) -> tuple[str
             # The cell is not shown: it may be somebody's.
             raise InvalidRecords(
                 f"the first line of {path} looks like data (column {place}), not like the names of "
-                "columns. Add a line with their names, or say --header if these are the names."
+                "columns. Add a line with their names, or add --header if these are the names."
             )
     return names
 
@@ -169,7 +169,7 @@ def _next(path: Path, reader: Iterator[list[str]]) -> list[str] | None:
     try:
         return next((row for row in reader if row), None)
     except csv.Error as error:
-        raise InvalidRecords(f"cannot read {path} as a table: {error}.") from None
+        raise InvalidRecords(f"cannot read {path} as a table: {reason(error)}.") from None
 
 
 def _blocks(
@@ -191,6 +191,6 @@ def _blocks(
                     f"{_NAMES.get(delimiter, delimiter)}."
                 )
     except csv.Error as error:
-        raise InvalidRecords(f"cannot read {path} as a table: {error}.") from None
+        raise InvalidRecords(f"cannot read {path} as a table: {reason(error)}.") from None
     if block:
         yield block

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A guess, with a remark for every column, and what it was made from."""
+    """A guess, how many rows there are, a remark for every column, and what it was made from."""
 
     records: Records
+    rows: int
     notes: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
 
@@ -53,7 +54,7 @@ def described_by(data: str, reading: Reading | None = None) -> Described:
         guesses = _from_code(data, told)
     else:
         raise UsageError(
-            f"--data names a file ({', '.join(_TEXT_FILES[:3])}, also .gz) or file.py:table, not {data!r}."
+            f"--data takes a file ({', '.join(_TEXT_FILES[:3])}, also .gz) or file.py:table, not {data!r}."
         )
     unknown = sorted(set(told.categories) - {guess.name for guess in guesses})
     if unknown:
@@ -63,14 +64,15 @@ def described_by(data: str, reading: Reading | None = None) -> Described:
     if clash:
         raise InvalidRecords(
             f"a column is called {min(clash)!r}, which dpcheck.records() uses for something else; "
-            "rename it in a copy of the data."
+            "rename the column in a copy of the data."
         )
     if not guesses or guesses[0].rows == 0:
         raise InvalidRecords(
             f"{data} has no rows below its header; there is nothing to guess from."
         )
     return Described(
-        Records(tuple((guess.name, guess.guess) for guess in guesses)),
+        Records(tuple((each.name, replace(each.guess, confirmed=False)) for each in guesses)),
+        guesses[0].rows,
         {guess.name: guess.note for guess in guesses},
         "every row of " + Path(data).name.translate(_UNQUOTED),
     )
@@ -91,7 +93,7 @@ def _from_file(path: Path, told: Reading) -> list[ColumnGuess]:
     if guesses[0].rows and not told.header and all(guess.is_text for guess in guesses):
         raise InvalidRecords(
             f"every column of {path} holds text, so its first line could be somebody's row. If it holds "
-            "the names of the columns, say so with --header; otherwise add a line with names."
+            "the names of the columns, add --header; otherwise add a line with names."
         )
     return guesses
 

@@ -28,7 +28,7 @@ def read_text(path: Path, kind: type[DpcheckError] = InvalidProject) -> str:
     except OSError as error:
         raise kind(f"{path} cannot be read: {error.strerror}.") from None
     if len(content) > MOST_BYTES:
-        raise kind(f"{path} is larger than {MOST_BYTES // 1024} KiB; this cannot be meant.")
+        raise kind(f"{path} is larger than {MOST_BYTES // 1024} KiB. That must be a mistake.")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -75,7 +75,7 @@ def inside(root: Path, text: str, what: str) -> Path:
     try:
         path = (base / text).resolve()
     except (OSError, RuntimeError) as error:  # loops of links
-        raise InvalidProject(f"{what} {text!r} cannot be followed: {error}.") from None
+        raise InvalidProject(f"{what} {text!r} cannot be resolved: {error}.") from None
     if not path.is_relative_to(base):
         raise InvalidProject(
             f"{what} {text!r} lies outside the project {base.name!r}; a project file may only "

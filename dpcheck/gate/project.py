@@ -206,7 +206,7 @@ def _audit(root: Path, index: int, data: object) -> AuditSpec:
         raise InvalidProject(f"{where} needs a target: a registered name or file.py:object.")
     target = found["target"]
     if "claim" in found and ("epsilon" in found or "delta" in found):
-        raise InvalidProject(f"{where} gives both claim and epsilon or delta; give one.")
+        raise InvalidProject(f"{where} has a claim, and epsilon or delta as well. Keep one.")
     if "delta" in found and "epsilon" not in found:
         raise InvalidProject(f"{where} gives delta without epsilon.")
     if "claim" in found and ":" not in target:
@@ -260,7 +260,7 @@ def _check_names(audits: tuple[AuditSpec, ...], budgets: tuple[BudgetSpec, ...])
     for audit in audits:
         if audit.name in seen:
             raise InvalidProject(
-                f"two audits are called {audit.name!r}; give each a name of its own."
+                f"two audits are called {audit.name!r}. Give them different names."
             )
         seen.add(audit.name)
         for dataset in audit.datasets.values():

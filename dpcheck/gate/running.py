@@ -72,7 +72,9 @@ def prepare(
     plans, _ = session.plan(replace(request, floating_point=False))
     if spec.claim is not None:
         if any(plan.training is not None for plan in plans):
-            raise InvalidProject("canaries are planned for the declared claim; change it there.")
+            raise InvalidProject(
+                "the canaries were planned for the declared claim. Change that one."
+            )
         stated = [read_claim(spec.claim, p.claim.adjacency, "the project file") for p in plans]
         plans = [
             replace(p, claim=replace(c, part=p.claim.part))

@@ -5,19 +5,20 @@ from __future__ import annotations
 import ast
 import keyword
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import UsageError
+from dpcheck.core.errors import UsageError, reason
 from dpcheck.core.records import as_code
 from dpcheck.gate.describing import Described, Reading, described_by
 from dpcheck.gate.workflow import workflow
 
 WORKFLOW = Path(".github/workflows/privacy.yml")
 PROJECT = Path("dpcheck.toml")
+_MADE_UP = 10_000  # rows up to which audits make up as many
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +65,28 @@ def declaration(start: Start, described: Described) -> str:
     claim = f"{start.claim.epsilon:g}"
     if start.claim.delta:
         claim = f"dpcheck.Budget({claim}, {start.claim.delta:g})"
-    code = as_code(described.records, described.notes)
+    records, slow = described.records, ""
+    if start.adjacency is Adjacency.REPLACE_ONE:
+        if described.rows <= _MADE_UP:
+            records = replace(records, rows=described.rows)
+        else:
+            slow = (
+                "\n# Under replace-one the number of rows is public. A proof needs it, so add rows=N. An\n"
+                f"# audit then makes up data of N rows, which takes long for all {described.rows:,}."
+            )
+    code = as_code(records, described.notes)
     return f'''"""What {start.function} claims, and what one record may hold: yours to correct.
 
 The bounds below are guesses: dpcheck read {described.source} and rounded outwards.
 Nobody has confirmed them, and a proof is only as good as they are. For every column:
 
 - write what may occur, not what occurred (a bound taken from private data is itself a release);
-- then add confirmed=True, for example dpcheck.number(0, 120, integer=True, confirmed=True).
+- then turn confirmed=False into confirmed=True. Until then the claim can be consistent, but never holds.
 """
 
 import dpcheck
 from {start.module} import {start.function}
-
+{slow}
 RECORDS = {code}
 
 {start.function} = dpcheck.audited(
@@ -128,7 +138,7 @@ def _check_defined(path: Path, name: str) -> None:
     try:
         tree = ast.parse(path.read_bytes(), filename=str(path))
     except (OSError, SyntaxError, ValueError) as error:
-        raise UsageError(f"cannot read {path} as Python: {error}.") from None
+        raise UsageError(f"cannot read {path} as Python: {reason(error)}.") from None
     functions = [
         node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
@@ -159,7 +169,7 @@ def write(found: dict[Path, str]) -> tuple[list[Path], list[Path]]:
             with path.open("x", encoding="utf-8") as stream:  # never over another's file
                 stream.write(text)
         except OSError as error:
-            raise UsageError(f"cannot write {path}: {error}.") from None
+            raise UsageError(f"cannot write {path}: {reason(error)}.") from None
         written.append(path)
     return written, kept
 

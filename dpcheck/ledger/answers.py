@@ -98,6 +98,7 @@ class Answering:
 
         def ask(reader: Reader) -> str:
             units = {n: (s.unit, s.max_rows_per_unit) for n, s in reader.state.specs.items()}
+            units |= dict.fromkeys(reader.state.populations, ("account", 1))
             return written(format, reader.report(), units, answers, audits)
 
         return self._read(None, ask)
@@ -159,7 +160,7 @@ class Answering:
     def _path(self, dataset: object) -> str:
         if not isinstance(dataset, Dataset) or dataset.ledger is not self:
             raise LedgerMisuse(
-                f"{brief(dataset)} is not a dataset of this ledger; make one with ledger.dataset()."
+                f"{brief(dataset)} is not a dataset of this ledger; get one from ledger.dataset()."
             )
         return dataset.name
 

@@ -14,7 +14,7 @@ def declare_dataset(transaction: Transaction, spec: DatasetSpec) -> None:
     """A dataset, unless it is known; LedgerMisuse if it is known as something else."""
     known = transaction.state.specs.get(spec.name)
     if spec.name in transaction.state.populations:
-        raise LedgerMisuse(f"{spec.name!r} is a population; give the dataset another name.")
+        raise LedgerMisuse(f"{spec.name!r} is a population. Give the dataset another name.")
     if known is not None and known != spec:
         raise LedgerMisuse(f"dataset {spec.name!r} was declared before, as {known}.")
     if known is None:
@@ -42,7 +42,7 @@ def declare_overlap(transaction: Transaction, names: tuple[str, ...]) -> None:
         used = [root.path for root in account.roots if state.released(root)]
         if used:
             raise LedgerMisuse(
-                f"{used[0]!r} has releases already; declare overlaps before the first one.",
+                f"{used[0]!r} has releases already. Declare overlaps before the first release.",
                 dataset=used[0],
             )
         if not account.accepts(account.total(), None):

@@ -95,7 +95,7 @@ def _labels(parts: int | Sequence[str]) -> list[str]:
     if isinstance(parts, Sequence) and not isinstance(parts, str):
         labels = [checked_name("part", part) for part in parts]
         if not labels or len(set(labels)) != len(labels):
-            raise InvalidParameter("the parts must have different names, and be at least one.")
+            raise InvalidParameter("give at least one part, each with a name of its own.")
         return labels
     return [str(i) for i in range(count("parts", parts))]
 

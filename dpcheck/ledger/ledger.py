@@ -149,7 +149,7 @@ class Ledger(WithPopulations):
     def _root_name(self, dataset: object) -> str:
         path = self._path(dataset)
         if "/" in path:
-            raise LedgerMisuse(f"{path!r} is a part; overlaps are declared of whole datasets.")
+            raise LedgerMisuse(f"{path!r} is a part of a dataset. Only whole datasets can overlap.")
         return path
 
     def split(
@@ -214,7 +214,7 @@ class Ledger(WithPopulations):
                     active = self.charge(dataset, event, times, who, request_id)
                     return active if request_id is None else Receipt(self, request_id, dataset.name)
                 if who is not None:
-                    raise InvalidParameter("who is for populations; a dataset's people all pay.")
+                    raise InvalidParameter("who= is for populations. In a dataset everybody pays.")
                 if request_id is None and isinstance(dataset, Dataset) and dataset.ledger is self:
                     prepaid = dataset.prepaid.get(key)
                     if prepaid is not None and prepaid.left >= times:

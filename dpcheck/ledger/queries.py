@@ -157,7 +157,7 @@ class Reader:
         """What is left to `node`, by default to the dataset with the least."""
         if node is None:
             if not self.state.specs:
-                raise LedgerMisuse("this ledger has no dataset; make one with ledger.dataset().")
+                raise LedgerMisuse("this ledger has no dataset; get one from ledger.dataset().")
             found = [self.remaining(self.state.nodes[name]) for name in self.state.specs]
             return min(found, key=lambda left: (left.epsilon, -left.spent))
         answers = [self._remaining(node, account) for account in self.state.accounts_of(node.root)]

@@ -65,6 +65,18 @@ class AccountReport:
     loop: tuple[Event, int, int] | None
     planned: Budget | None
 
+    @property
+    def spent_of(self) -> str:
+        """What was spent of the budget, or that it is kept."""
+        if not self.odometer:
+            return f"epsilon at most {self.budget.epsilon:g}"
+        return f"epsilon {self.spent.upper:.6g} of {self.budget.epsilon:g}"
+
+    @property
+    def odometer(self) -> bool:
+        """Whether `spent` is what was spent by now; of populations only the promise is known."""
+        return self.spent.method != "population-filter"
+
 
 @dataclass(frozen=True, slots=True)
 class Report(Displayed):
@@ -82,9 +94,8 @@ class Report(Displayed):
         out = [f"ledger under {self.adjacency}; adaptive releases by the {self.theorem}"]
         for account in self.accounts:
             out.append(
-                f"  {account.name} (per {account.unit}): epsilon {account.spent.upper:.6g} of "
-                f"{account.budget.epsilon:g} at delta {account.budget.delta:g} "
-                f"[{account.spent.method}]"
+                f"  {account.name} (per {account.unit}): {account.spent_of} at delta "
+                f"{account.budget.delta:g} [{account.spent.method}]"
             )
             if account.pure < float("inf"):
                 out.append(f"    sum of pure epsilons {account.pure:.6g}")
@@ -110,7 +121,9 @@ class Report(Displayed):
                 Meter(
                     f"{number(account.spent.upper)} of {number(account.budget.epsilon)}",
                     account.spent.upper / account.budget.epsilon if account.budget.epsilon else 1.0,
-                ),
+                )
+                if account.odometer
+                else f"at most {number(account.budget.epsilon)}",
                 f"{account.budget.delta:g}",
                 account.spent.method,
             ]
@@ -136,8 +149,12 @@ def statement(report: Report, units: dict[str, tuple[str, int]]) -> str:
         spent, budget = account.spent, account.budget
         out.append(
             f"- {account.name}: {budget}-differential privacy per {account.unit}, whenever "
-            f"spending stops; so far epsilon {spent.upper:.4g} at delta {budget.delta:g} is spent "
-            f"({spent.method})."
+            "spending stops"
+            + (
+                f"; so far epsilon {spent.upper:.4g} at delta {budget.delta:g} is spent ({spent.method})."
+                if account.odometer
+                else f" ({spent.method})."
+            )
         )
     out.append("Neighbours:")
     for name, (unit, rows) in units.items():

@@ -63,8 +63,8 @@ def is_reserved(transaction: Transaction, request: str, path: str, what: str, ti
         return False
     if kept != Kept(request, path, what, times, kept.released):
         raise LedgerMisuse(
-            f"request {request!r} was {kept.times} x {kept.event[:80]} from {kept.path!r}; an id "
-            "stands for one spend, so give this one another.",
+            f"request {request!r} already stands for another spend: {kept.times} x {kept.event[:80]} from "
+            f"{kept.path!r}. Give this one an id of its own.",
             request_id=request,
         )
     if kept.released:
@@ -76,7 +76,7 @@ def show(transaction: Transaction, path: str, request: str) -> None:
     """Use up an id."""
     kept = transaction.storage.kept(request)
     if kept is None:
-        raise LedgerMisuse(f"nothing was reserved as {request!r} in this ledger.")
+        raise LedgerMisuse(f"this ledger has no request {request!r}; spend with request_id= first.")
     if kept.released:
         raise _used_up(request)
     transaction.write(ReleaseShown(path, request))
@@ -84,7 +84,6 @@ def show(transaction: Transaction, path: str, request: str) -> None:
 
 def _used_up(request: str) -> AlreadyReleased:
     return AlreadyReleased(
-        f"what was asked for as {request!r} was released already; to release again, spend again under "
-        "another id.",
+        f"request {request!r} was released already. To release again, spend again under another id.",
         request_id=request,
     )

@@ -121,7 +121,7 @@ def _fitting(reader: Reader, description: Records, form: str | None) -> object:
     graph = reader.graph
     if description.rows is None and graph.public_rows:
         raise InvalidRecords(
-            f"under {graph.adjacency} the number of rows is public: say it, "
+            f"under {graph.adjacency} the number of rows is public: add it, "
             "dpcheck.records(..., rows=1000).",
         )
     rows = RowSet(description.rows if graph.public_rows else None)
@@ -134,7 +134,7 @@ def _fitting(reader: Reader, description: Records, form: str | None) -> object:
     if form in ("array", "values"):
         return _table_of_numbers(reader, description, rows, form)
     if form not in ("pandas", "columns"):
-        raise InvalidRecords(f"a proof needs form 'array', 'pandas' or 'columns', not {form!r}.")
+        raise InvalidRecords(f"a proof takes form 'array', 'pandas' or 'columns', not {form!r}.")
     columns: dict[object, Array] = {}
     for name, field in description.fields:
         kind, box, listed = _typed(reader, field)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcheck.core.audit_result import AuditReport
-from dpcheck.core.errors import UsageError
+from dpcheck.core.errors import UsageError, reason
 from dpcheck.report.formats import check_installed, named, render
 from dpcheck.report.sealing import sign
 
@@ -47,7 +47,7 @@ def check_writable(files: Sequence[ReportFile]) -> None:
         try:
             file.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"cannot write the report {file.path}: {error}.") from None
+            raise UsageError(f"cannot write the report {file.path}: {reason(error)}.") from None
         if file.path.is_dir() or not os.access(file.path.parent, os.W_OK):
             raise UsageError(f"cannot write the report {file.path}: choose another path.")
 
@@ -70,7 +70,7 @@ def write_whole(path: Path, text: str) -> None:
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error}.") from None
+        raise UsageError(f"cannot write {path}: {reason(error)}.") from None
     finally:
         Path(temporary).unlink(missing_ok=True)
 

@@ -120,7 +120,7 @@ def audit(
             form = form or (None if said.form is None else str(said.form))
     if adjacency is None:
         raise InvalidParameter(
-            "say under which adjacency the datasets are neighbours.", name="adjacency"
+            "add adjacency=: replace-one, add-remove or zero-out.", name="adjacency"
         )
     entry = audit_function(
         target,

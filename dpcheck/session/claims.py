@@ -50,7 +50,7 @@ def _one_point(event: Event, adjacency: Adjacency) -> Budget:
         return Budget(pure)
     upper = epsilon(event, delta=1e-5, adjacency=adjacency).upper
     if not math.isfinite(upper):
-        raise NothingToAudit("this event guarantees nothing, so there is no claim to test.")
+        raise NothingToAudit("this event guarantees nothing, so it makes no claim to test.")
     return Budget(upper, 1e-5)
 
 

@@ -9,6 +9,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.records import Field, Number, OneOf, Records
 
 _MOST = 8  # columns that are named one by one
+_SAID = {None: "as stated", False: "a guess", True: "confirmed"}
 
 
 def conditions_of(plan: PartPlan) -> tuple[str, ...]:
@@ -31,19 +32,14 @@ def conditions_of(plan: PartPlan) -> tuple[str, ...]:
 
 
 def _of_records(described: Records) -> list[str]:
-    guessed = set(described.unconfirmed)
-    told = [
-        f"{name} {_may(field)} ({'not confirmed' if name in guessed else 'confirmed'})"
-        for name, field in described.fields
-    ]
+    guessed = described.guessed
+    told = [f"{name} {_may(field)} ({_SAID[field.confirmed]})" for name, field in described.fields]
     more = f"; {len(told) - _MOST} more columns" if len(told) > _MOST else ""
     lines = [f"Every record fits this description: {'; '.join(told[:_MOST])}{more}."]
     if guessed:
-        lines.append(
-            "Nobody has confirmed "
-            + ("this description" if len(guessed) == len(told) else ", ".join(sorted(guessed)))
-            + " (confirmed=True says so)."
-        )
+        which = "This description" if len(guessed) == len(told) else ", ".join(sorted(guessed))
+        be = "is a guess" if len(guessed) in (1, len(told)) else "are guesses"
+        lines.append(f"{which} {be} that nobody has confirmed.")
     return lines
 
 

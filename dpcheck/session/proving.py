@@ -154,8 +154,10 @@ def prove_training(
     )
 
 
-def prove_target(text: str, adjacency: str | None = None) -> tuple[Proof, Claim | None]:
-    """The proof of a user's target and its claim, which there is none of under another adjacency."""
+def prove_target(
+    text: str, adjacency: str | None = None
+) -> tuple[Proof, Claim | None, tuple[str, ...]]:
+    """The proof of a user's target; its claim under the declared adjacency; the columns it guesses."""
     reference = parse(text)
     load(reference.location)
     target = reference.load()
@@ -164,7 +166,7 @@ def prove_target(text: str, adjacency: str | None = None) -> tuple[Proof, Claim 
     claim = None
     if relation is as_adjacency(declared.adjacency) and declared.claim is not None:
         claim = read_claim(declared.claim, declared.adjacency, f"declared by {reference.attribute}")
-    return prove_declared(target, declared, relation), claim
+    return prove_declared(target, declared, relation), claim, guessed_in(declared)
 
 
 def prove_declared(
@@ -196,7 +198,7 @@ def prove_declared(
 def _read(function: Data, declared: Declaration, adjacency: Adjacency) -> Proof:
     if declared.canaries is not None:
         raise NothingToAudit(
-            "a training with canaries has no data to describe; prove it by records=."
+            "a training with canaries describes no data. Give records= to prove it."
         )
     if declared.records is not None:
         form = declared.form or default_form()  # as an audit hands the data over
@@ -249,7 +251,7 @@ def with_proof(
     return replace(
         plan,
         proved=Proved(shown, delta, f"code, {bound.method}", bound.assumes, _certificate(proof)),
-        code_proof=CodeProof(proof.event, epsilon_at, _how(proof)),
+        code_proof=CodeProof(proof.event, epsilon_at, _how(proof), guessed_in(declared)),
         many_runs=many_runs(plan.mechanism, remote, declared, adjacency),
         notes=notes,
     )
@@ -261,6 +263,11 @@ def _certificate(proof: Proof) -> str | None:
         return json.dumps(proof.certificate())
     except CannotCertify:
         return None
+
+
+def guessed_in(declared: Declaration) -> tuple[str, ...]:
+    """The columns whose description is a guess: what is proved with it waits for a confirmation."""
+    return () if declared.records is None else declared.records.guessed
 
 
 def _how(proof: Proof) -> str:

@@ -118,7 +118,7 @@ class Region:
         """The status of a point; a face of two pieces has that of the worse."""
         found = {piece.status for piece in self.pieces if piece.contains(point)}
         if not found:
-            raise InvalidParameter("the point lies outside of the hypotheses.", name="point")
+            raise InvalidParameter("the point lies outside the hypotheses.", name="point")
         return next(s for s in (Status.FAILS, Status.OPEN, Status.HOLDS) if s in found)
 
     def to_dict(self) -> dict[str, object]:

@@ -119,10 +119,12 @@ def get(name: str) -> Audit:
     wanted = name.replace("-", "_")
     if wanted not in names():
         close = get_close_matches(wanted, names(), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else "see 'dpcheck list'."
+        hint = f"did you mean {close[0]!r}?" if close else "'dpcheck list' shows all."
+        if name.endswith(".py"):
+            raise UnknownName(f"{name} is a file. Name the function in it, as {name}:FUNCTION.")
         raise UnknownName(
-            f"no audit is called {name!r}; {hint} Your own code is given as file.py:object or "
-            "package.module:object."
+            f"no audit is called {name!r}; {hint} To audit your own function, name it as file.py:function "
+            "or package.module:function."
         )
     audit = import_module(f"dpcheck.audits.{wanted}").AUDIT
     assert isinstance(audit, Audit)

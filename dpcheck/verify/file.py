@@ -32,11 +32,14 @@ def read_file(path: Path) -> Mapping[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise Unreadable(f"cannot read {path}: {error}") from None
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise Unreadable(f"cannot read {path}: {why[:1].lower()}{why[1:]}") from None
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"{path} is not JSON: {error}") from None
+        raise Unreadable(
+            f"{path} is neither a certificate nor a report of dpcheck: it is not JSON ({error})"
+        ) from None
     if not isinstance(data, Mapping):
-        raise Unreadable('a certificate is an object with a "schema"')
+        raise Unreadable('this is no certificate: it has no "schema"')
     return data
 
 
@@ -44,11 +47,11 @@ def check_data(data: object) -> Accepted:
     """Check a certificate that was read already."""
     schema = data.get("schema") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(schema, str):
-        raise Unreadable('a certificate is an object with a "schema"')
+        raise Unreadable('this is no certificate: it has no "schema"')
     if schema == REPORT:
         return _check_report(data)
     if schema not in CHECKERS:
-        raise Unreadable(f"unknown schema {schema!r}; known are {', '.join(sorted(CHECKERS))}")
+        raise Unreadable(f"schema {schema!r} is unknown; known are {', '.join(sorted(CHECKERS))}")
     try:
         return CHECKERS[schema](data)
     except (ArithmeticError, RecursionError, MemoryError) as error:

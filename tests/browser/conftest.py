@@ -9,9 +9,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from click.testing import CliRunner
 from devtools import Browser
 
 import dpcheck
+from dpcheck.cli.ledger import report as report_command
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditReport, BudgetEntry, Scope
 from dpcheck.core.budget import Budget
@@ -95,6 +97,24 @@ def reports(tmp_path_factory):
         files[name] = folder / f"{name}.html"
         files[name].write_text(html.render(report), encoding="utf-8")
     return files
+
+
+@pytest.fixture(scope="session")
+def ledger_page(tmp_path_factory):
+    """What `dpcheck ledger report` writes."""
+    folder = tmp_path_factory.mktemp("ledger")
+    with dpcheck.Ledger.open(
+        folder / "b.ledger", Budget(3.0, 1e-5), "add-remove", block=1
+    ) as ledger:
+        people, visits = ledger.dataset("people"), ledger.dataset("visits", budget=Budget(1.0))
+        for _ in range(5):
+            ledger.spend(people, dpcheck.Gaussian(20.0))
+            ledger.spend(visits, dpcheck.PureDP(0.15))
+        ledger.spend(ledger.population("sites", size=1000), dpcheck.PureDP(0.25), who=[1, 2, 3])
+    path = folder / "ledger.html"
+    done = CliRunner().invoke(report_command, [str(folder / "b.ledger"), "-o", str(path)])
+    assert done.exit_code == 0, done.output
+    return path
 
 
 @pytest.fixture(scope="session")

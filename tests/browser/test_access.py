@@ -88,6 +88,17 @@ def test_reports_meet_wcag_aa(browser, reports, axe, name, scheme, tmp_path):
         assert violations(page, axe, RULES) == []
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_a_ledger_meets_wcag_aa_and_fits_a_telephone(
+    browser, ledger_page, axe, scheme, width
+):
+    with Page(browser, ledger_page, width, scheme) as page:
+        assert page.complaints() == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert violations(page, axe, RULES) == []
+
+
 def test_axe_can_fail(browser, axe, tmp_path):
     path = tmp_path / "bad.html"
     path.write_text(

@@ -96,7 +96,7 @@ def candidates(description: Records, adjacency: Adjacency, most: int = 64) -> li
     """
     found = list(islice(_distinct(_all(description, adjacency)), most))
     if not found:
-        raise InvalidRecords("the description allows one record only, so nothing can differ.")
+        raise InvalidRecords("the description allows only one record, so no two can differ.")
     return found
 
 

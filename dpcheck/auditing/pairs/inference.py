@@ -22,7 +22,7 @@ def infer_records(data: Data) -> Records:
     """
     columns = _columns(data)
     if not columns or not any(len(values) for values in columns.values()):
-        raise InvalidRecords("there is nothing to guess from: give a table with rows.")
+        raise InvalidRecords("there is nothing to guess from. Give a table with rows.")
     return Records(tuple((str(name), _field(values)) for name, values in columns.items()))
 
 

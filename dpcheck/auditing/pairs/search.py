@@ -36,6 +36,7 @@ from dpcheck.replay import Scorer
 _FIRST_LOOK = 24  # runs a side on every pair that is compared by runs
 _LAST_MEASURE = 192  # and on those that are left
 _BY_RUNS = 12  # pairs that are compared by runs
+_LIKELY = 8  # plain pairs that are looked at one by one where something is proved
 _KEPT = 2  # pairs that are audited
 _UNRATED = 12  # and where there was no time to rate any
 _ROUND = 64  # crowds a round
@@ -44,6 +45,7 @@ _FOLLOWED = 6  # of a round, whose noise is followed
 _FEWEST = 2  # rounds
 _RUNS_A_ROUND = 400  # that an audit must be allowed
 _WORTH = 120.0  # seconds that rounds of slow calls may take together
+_ATTAINED = 0.99  # of what is proved of the code
 _HARMLESS = 1e-3  # a loss not worth a look
 _INFINITE, _TAIL = 1e6, 1e-6  # infinite losses are compared at this delta
 _SECONDS = 10.0  # in which both sides of a pair must be followed
@@ -77,12 +79,14 @@ class PairSearch:
         runner: Runner,
         delta: float = 0.0,
         claim: float = math.inf,
+        proved: float = math.inf,
     ) -> FoundPairs:
         """The most promising pairs, shrunk; it ends where one has an exact loss above `claim` at `delta`.
 
-        At a time limit the best pairs so far are given.
+        It also ends where a loss attains what is `proved` of the code. At a time limit the best pairs so
+        far are given.
         """
-        hunt = _Hunt(self, mechanism, runner.within("pairs"), delta, claim)
+        hunt = _Hunt(self, mechanism, runner.within("pairs"), delta, claim, proved)
         late = False
         try:
             hunt.plain()
@@ -146,6 +150,7 @@ class _Hunt:
     runner: Runner
     delta: float
     claim: float
+    proved: float
     tried: dict[str, _Rated] = field(default_factory=dict)
     chosen: list[Candidate] = field(default_factory=list)
     quickest: float = 0.0  # seconds of a call; what a busy machine adds to others is not their own
@@ -155,13 +160,24 @@ class _Hunt:
         """The plain pairs, each followed where that is possible."""
         listed = self.search.plain(self.search.most)
         rated = [_Rated(each) for each in listed]
+        if not self.mechanism.is_outside and self._attained(rated):
+            return
         for each in rated:
             self.tried[_key(each.candidate)] = each
         if self.mechanism.is_outside:
             return
-        self._follow(rated)
+        self._follow([one for one in rated if one.loss < 0])
         if not self._is_enough():
             self._couple(rated)
+
+    def _attained(self, rated: Sequence[_Rated]) -> bool:
+        """Whether one of the first pairs attains what is proved of the code; then it alone was tried."""
+        for one in rated[:_LIKELY] if math.isfinite(self.proved) else ():
+            self._follow([one])
+            self.tried[_key(one.candidate)] = one
+            if is_attained(one.loss, self.proved):
+                return True
+        return False
 
     def crowds(self) -> None:
         """People of several kinds: at random first, then bred from the best."""
@@ -203,7 +219,8 @@ class _Hunt:
         return sorted(self.tried.values(), key=lambda one: (-one.loss, -one.moved))
 
     def _is_enough(self) -> bool:
-        return any(one.loss > self.claim for one in self.tried.values())
+        losses = [one.loss for one in self.tried.values()]
+        return any(loss > self.claim or is_attained(loss, self.proved) for loss in losses)
 
     def choose(self) -> None:
         """The pairs to audit: of exact losses the largest; of the others the best by runs."""
@@ -276,6 +293,15 @@ class _Hunt:
         self._stages += 1
         (batch,) = self.runner.batches(stage, range(1), measure, self.mechanism, *arguments)
         return batch
+
+
+def is_attained(loss: float, proved: float | None) -> bool:
+    """Whether a loss is so close to a bound that no search can find much more.
+
+    >>> is_attained(0.995, 1.0), is_attained(0.9, 1.0), is_attained(1.0, math.inf)
+    (True, False, False)
+    """
+    return proved is not None and math.isfinite(proved) and 0 < _ATTAINED * proved <= loss
 
 
 def _key(candidate: Candidate) -> str:

@@ -68,7 +68,7 @@ class Situation:
             rng = TiltedGenerator(tilt, count, one)
             outputs = np.asarray(self.mechanism.function(first, count, rng))
             if not rng.finished:
-                raise NotTilted("the code draws less noise than it describes.")
+                raise NotTilted("the code draws less noise than its event says.")
             losses.append(exact_losses(self.mechanism, first, second, outputs))
             weights.append(np.exp(rng.log_weights))
         return np.concatenate(losses), np.concatenate(weights)

@@ -125,7 +125,7 @@ class TiltedGenerator(np.random.Generator):
             raise NotTilted("the noise is not drawn block by block.")
         shift, block = self._tilt.shifts[self._at], self._tilt.blocks[self._at]
         if size != (self._size, shift.width) or dtype is not np.float64:
-            raise NotTilted("the noise has another shape than it describes.")
+            raise NotTilted("the noise does not have the shape its event says.")
         around = super().standard_normal(size)
         if block is None or shift.direction is None:
             self._radii = super().gamma(shift.width, 1.0, self._size)
@@ -150,9 +150,9 @@ class TiltedGenerator(np.random.Generator):
         if self._radii is None or self._at >= len(self._tilt.shifts):
             raise NotTilted("the noise is not drawn block by block.")
         if shape != self._tilt.shifts[self._at].width or np.ndim(scale):
-            raise NotTilted("the length of the noise has another law than it describes.")
+            raise NotTilted("the length of the noise does not follow its event.")
         if size not in (self._size, (self._size,), (self._size, 1)):
-            raise NotTilted("the noise has another shape than it describes.")
+            raise NotTilted("the noise does not have the shape its event says.")
         found, self._radii = self._radii * scale, None
         self._at += 1
         return found.reshape(size)

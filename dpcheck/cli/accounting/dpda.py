@@ -42,7 +42,7 @@ def account(name: str, given: Flags, delta: float, layout: str) -> None:
     if noise is None or batch is None or rows is None:
         raise UsageError(f"{name} needs --noise, --batch, --rows and --epochs.")
     if given.get("adjacency") not in (None, "add-remove"):
-        raise UsageError(f"{name} is claimed, and accounted here, under add-remove.")
+        raise UsageError(f"{name} claims add-remove, and is accounted under it here.")
     open_probability("delta", delta)
     sampling = rate("batch / rows", count("batch", batch) / count("rows", rows))
     steps, epochs = given.get("steps"), given.get("epochs")

@@ -16,7 +16,7 @@ from dpcheck.accounting.calibrate import steps_in
 from dpcheck.cli.flags import Flag, Flags
 from dpcheck.cli.terminal.completion import mechanisms
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.errors import InvalidEvent, InvalidParameter, UnknownName, UsageError
+from dpcheck.core.errors import InvalidEvent, InvalidParameter, UnknownName, UsageError, reason
 from dpcheck.core.events import guarantee as guarantee_events
 from dpcheck.core.events import noise as noise_events
 from dpcheck.core.events import selection as selection_events
@@ -142,7 +142,7 @@ def read_event(mechanism: str, options: Mapping[str, Flag]) -> Event:
         try:
             text = Path(mechanism).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InvalidEvent(f"cannot read {mechanism}: {error}.") from None
+            raise InvalidEvent(f"cannot read {mechanism}: {reason(error)}.") from None
         return from_json(text)
     kind, values = event_fields(mechanism, options)
     return build(kind, values, mechanism)

@@ -14,7 +14,7 @@ from dpcheck.accounting.api import epsilon
 from dpcheck.accounting.explain import FACTORS, Explanation
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import UsageError
+from dpcheck.core.errors import UsageError, reason
 from dpcheck.core.events.event import Event
 from dpcheck.core.extras import need
 from dpcheck.ledger.timeline import Point
@@ -159,4 +159,4 @@ def _save(figure: Figure, path: Path) -> None:
     try:
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error}.") from None
+        raise UsageError(f"cannot write {path}: {reason(error)}.") from None

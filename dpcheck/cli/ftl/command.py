@@ -25,7 +25,7 @@ HERE = "127.0.0.1:7071"
 
 @click.group(name="ftl", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Train one model on two parties' data, encrypted [Liu2018].
+    """Train one model on the encrypted data of two parties [Liu2018].
 
     Party A has features and labels, party B other features of some of the same people. What they
     exchange is encrypted; the model's gradients are not private: see 'dpcheck audit ftl'.
@@ -45,7 +45,7 @@ def command() -> None:
 @click.argument("directory", type=FOLDER)
 @click.option("--days", default=365, show_default=True, help="How long they are valid.")
 def certificates(directory: Path, days: int) -> None:
-    """Make DIRECTORY/a and DIRECTORY/b, each with a certificate and key for one party.
+    """Make certificates and keys for both parties.
 
     Hand each party its folder. The authority that signed both is forgotten, so there is never a
     third.
@@ -59,10 +59,10 @@ def certificates(directory: Path, days: int) -> None:
 @command.command()
 @click.argument("directory", type=FOLDER)
 @click.option("--rows", default=60, show_default=True, help="Rows of each party.")
-@click.option("--common", default=30, show_default=True, help="People both have.")
+@click.option("--common", default=30, show_default=True, help="People that both parties have.")
 @click.option("--seed", default=0, show_default=True)
 def example(directory: Path, rows: int, common: int, seed: int) -> None:
-    """Write made-up data of two parties to DIRECTORY: a.csv, b.csv, common.txt."""
+    """Write made-up data of two parties to DIRECTORY."""
     for path in write_example(directory, rows, common, seed):
         click.echo(str(path))
 
@@ -139,7 +139,7 @@ def train(
     retries: int,
     **options: Flag,
 ) -> None:
-    """Train with party B, predict its rows, and tell it their labels.
+    """Train with party B and predict labels for its rows.
 
     \b
     dpcheck ftl train --party a --connect 127.0.0.1:7071 --data demo/a.csv \\
@@ -199,7 +199,9 @@ def train(
 @click.option("--party", type=click.Choice(["a", "b"]), required=True, help="Which side this is.")
 @click.option("--connect", default=HERE, show_default=True, help="A: HOST:PORT of party B.")
 @click.option("--listen", default=HERE, show_default=True, help="B: HOST:PORT to listen on.")
-@click.option("--network", type=FILE, required=True, help="The own network, as --out wrote it.")
+@click.option(
+    "--network", type=FILE, required=True, help="This party's network, as --out wrote it."
+)
 @click.option("--data", type=FILE, default=None, help="B: CSV of the new rows: id, features.")
 @click.option("--labels", type=OUT, default=None, help="B: write the labels here (CSV).")
 @click.option("--scores", type=OUT, default=None, help="A: write the scores here (CSV).")

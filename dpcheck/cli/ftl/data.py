@@ -41,7 +41,9 @@ def read_table(path: Path, *, labelled: bool) -> Table:
     ids, values, labels = [], [], []
     for line, row in enumerate(rows[1:], start=2):
         if len(row) != len(header):
-            raise UsageError(f"{path}, line {line}: {len(row)} cells where {len(header)} are due.")
+            raise UsageError(
+                f"{path}, line {line}: {len(row)} cells instead of {len(header)} are due."
+            )
         ids.append(row[at_id].strip())
         values.append([_number(path, line, row[i]) for i in chosen])
         if labelled:

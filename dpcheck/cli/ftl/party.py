@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from dpcheck.cli.flags import Flags
-from dpcheck.core.errors import DpcheckError, UsageError
+from dpcheck.core.errors import DpcheckError, UsageError, reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -140,7 +140,7 @@ def write_networks(
     try:
         np.savez(path, **arrays, **(more or {}))  # type: ignore[arg-type]  # arrays by name
     except OSError as error:
-        raise DpcheckError(f"{path} cannot be written: {error}.") from None
+        raise DpcheckError(f"{path} cannot be written: {reason(error)}.") from None
 
 
 def read_network(path: Path, needed: str) -> tuple[Network, dict[str, Array]]:

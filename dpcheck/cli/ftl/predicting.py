@@ -65,7 +65,7 @@ def predict_as_b(options: Flags) -> None:
     from dpcheck.mechanisms.federated.service import run as service
 
     if options["data"] is None:
-        raise UsageError("party B names its new rows: --data FILE.")
+        raise UsageError("party B needs --data FILE, its new rows.")
     if options["scores"] is not None:
         raise UsageError("--scores belongs to party A, which learns them.")
     network, saved = read_network(options["network"], "center")

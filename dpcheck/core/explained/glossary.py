@@ -84,7 +84,8 @@ GLOSSARY: dict[str, str] = {
     ),
     "description": (
         "What a record may hold: dpcheck.records(age=dpcheck.number(0, 120)). A proof covers the data "
-        "that fit it. Bounds are guesses until somebody confirms them with confirmed=True."
+        "that fit it. The bounds that `dpcheck init` writes are guesses: nothing holds until "
+        "you turn their confirmed=False into confirmed=True."
     ),
     "certificate": (
         "A file from which `dpcheck verify` checks a bound or a proof again, without trusting the code "

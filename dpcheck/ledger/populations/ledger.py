@@ -94,7 +94,7 @@ class WithPopulations(Answering):
             checked_name("request_id", request)
             if spec.private:
                 raise LedgerMisuse(
-                    "private accounts have no receipts: who takes part is told once, to one step."
+                    "private accounts have no receipts, because only one step may learn who takes part."
                 )
         release = frozen(event)
 

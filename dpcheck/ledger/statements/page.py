@@ -18,6 +18,7 @@ _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3rem .6rem;"
     "border-bottom:1px solid #ddd;vertical-align:top}meter{width:8rem}code{word-break:break-word}"
+    "div{overflow-x:auto}svg text{fill:currentColor}"
     "@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}td,th{border-color:#444}}"
 )
 
@@ -93,10 +94,11 @@ def page(seen: Overview) -> str:
 def _account(account: AccountReport) -> tuple[str, ...]:
     whole, spent = account.budget.epsilon, account.spent.upper
     used = min(1.0, spent / whole) if whole else 1.0
-    meter = f'<meter min="0" max="1" high="0.9" value="{used:.4f}">{used:.0%}</meter>'
+    name = escape(account.name, quote=True)
+    meter = f'<meter aria-label="{name}" min="0" max="1" high="0.9" value="{used:.4f}">{used:.0%}</meter>'
     return (
         f"{escape(account.name)} (per {escape(account.unit)})",
-        f"{meter} {spent:.4g}",
+        f"{meter} {spent:.4g}" if account.odometer else f"at most {spent:.4g}",
         f"{whole:g}",
         f"{account.budget.delta:g}",
         escape(account.spent.method),
@@ -108,7 +110,8 @@ def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
         return "<p>Nothing yet.</p>"
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div tabindex="0" role="region" aria-label="{escape(names[0])}">{table}</div>'
 
 
 def _list(lines: Sequence[str]) -> str:
@@ -150,12 +153,12 @@ def burn_down(points: Sequence[Point], accounts: Sequence[AccountReport]) -> str
     for share in (0.0, 0.5, 1.0):
         drawn.append(
             f'<path d="M{_LEFT} {y(share):.1f}H{_WIDTH - 10}" stroke="#999" stroke-width=".5"/>'
-            f'<text x="4" y="{y(share) + 5:.1f}" font-size="13" fill="currentColor">{share:.0%} left</text>'
+            f'<text x="4" y="{y(share) + 5:.1f}" font-size="13">{share:.0%} left</text>'
         )
     for moment, anchor in ((start, "start"), (end, "end")):
         drawn.append(
-            f'<text x="{x(moment):.1f}" y="{_HEIGHT - 12}" font-size="13" text-anchor="{anchor}" '
-            f'fill="currentColor">{_moment(moment)}</text>'
+            f'<text x="{x(moment):.1f}" y="{_HEIGHT - 12}" font-size="13" text-anchor="{anchor}">'
+            f"{_moment(moment)}</text>"
         )
     for number, name in enumerate(shown):
         colour = _COLOURS[number % len(_COLOURS)]
@@ -163,7 +166,8 @@ def burn_down(points: Sequence[Point], accounts: Sequence[AccountReport]) -> str
         steps += [f"H{x(moment):.1f}V{y(left):.1f}" for moment, left in curves[name]]
         drawn.append(
             f'<path d="{"".join(steps)}H{_WIDTH - 10}" fill="none" stroke="{colour}" stroke-width="2"/>'
-            f'<text x="{_LEFT}" y="{_HEIGHT + 16 + 22 * number}" font-size="14" fill="{colour}">'
+            f'<path d="M{_LEFT} {_HEIGHT + 11 + 22 * number}h24" stroke="{colour}" stroke-width="4"/>'
+            f'<text x="{_LEFT + 32}" y="{_HEIGHT + 16 + 22 * number}" font-size="14">'
             f"{escape(name)}: {curves[name][-1][1]:.0%} left</text>"
         )
     return "".join([*drawn, "</svg>"])

@@ -186,8 +186,8 @@ def _spent(account: AccountReport) -> str:
     said = f"{spent:.6g}" if math.isfinite(spent) else "not bounded"
     return (
         f"{account.name}: at most epsilon {account.budget.epsilon:g} at delta "
-        f"{account.budget.delta:g} per {account.unit}, enforced before each release; so far epsilon "
-        f"{said} is proved to be spent."
+        f"{account.budget.delta:g} per {account.unit}, enforced before each release"
+        + (f"; so far epsilon {said} is proved to be spent." if account.odometer else ".")
     )
 
 

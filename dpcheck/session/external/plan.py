@@ -62,8 +62,7 @@ def _plan_command(
     command = _words(outside.command)
     if claim is None or adjacency is None or outside.neighbours is None:
         raise NothingToAudit(
-            "a program states nothing of itself: give its claim, the adjacency and a file of "
-            "neighbours.",
+            "a program cannot state a claim: give --claim, --adjacency and --neighbours.",
             name="claim",
         )
     pairs = as_pairs(read_pairs(outside.neighbours))
@@ -98,7 +97,9 @@ def _plan_python(
     wanted: Any = claim if claim is not None else _claim(declared.get("claim"))
     relation = adjacency if adjacency is not None else declared.get("adjacency")
     if relation is None:
-        raise NothingToAudit(f"{attribute} declares no adjacency; state one.", name="adjacency")
+        raise NothingToAudit(
+            f"{attribute} declares no adjacency. Add --adjacency.", name="adjacency"
+        )
     stated = read_claim(wanted, relation, f"declared by {attribute}")
     given = (
         read_pairs(outside.neighbours)

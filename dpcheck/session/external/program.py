@@ -130,5 +130,5 @@ class Program:
         """What a function in another interpreter declares of itself."""
         answer = self._process().ask({"version": VERSION, "describe": True}, timeout)
         if "error" in answer:
-            raise BadOutput(f"the target cannot be loaded there: {answer['error']}")
+            raise BadOutput(f"the other interpreter cannot load the target: {answer['error']}")
         return answer

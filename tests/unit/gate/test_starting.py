@@ -85,8 +85,8 @@ def test_targets_that_cannot_be_imported_are_refused(folder, init, target):
 
 def test_records_are_guessed_from_a_csv(folder):
     described = described_by("people.csv").records
-    assert described.column("age") == Number(20, 60, integer=True)
-    assert described.column("city") == Text()
+    assert described.column("age") == Number(20, 60, integer=True, confirmed=False)
+    assert described.column("city") == Text(confirmed=False)
 
 
 @pytest.mark.parametrize("text", ["", "age\n", "a,a\n1,2\n", "rows\n1\n2\n"])
@@ -124,10 +124,10 @@ def test_no_value_of_a_text_is_written_and_no_guess_is_confirmed(folder, init):
     claim = (folder / "dpcheck_mean_age.py").read_text()
     assert code == 0
     assert not [city for city in CITIES if city in written + claim + out]
-    assert "confirmed" not in claim.partition("RECORDS")[2]
+    assert claim.partition("RECORDS")[2].count("confirmed=False") == 3
     assert "Nobody has confirmed them" in claim
     plans, _ = plan(AuditRequest("dpcheck_mean_age.py:mean_age"))
-    assert plans[0].pair_search.description.unconfirmed == ("age", "city", "zip code")
+    assert plans[0].pair_search.description.guessed == ("age", "city", "zip code")
 
 
 def test_the_workflow_installs_the_dpcheck_that_wrote_it(folder, init, monkeypatch):

@@ -32,15 +32,19 @@ def conditions(tmp_path, monkeypatch, age, income):
 def test_guessed_bounds_are_told_from_confirmed_ones(tmp_path, monkeypatch):
     told = conditions(tmp_path, monkeypatch, True, False)
     assert "age is a whole number from 0 up to 120 (confirmed)" in told
-    assert "income is a number from 0, or missing (not confirmed)" in told
+    assert "income is a number from 0, or missing (a guess)" in told
     assert "city is one of 2 values (confirmed)" in told
-    assert "Nobody has confirmed income" in told
+    assert "income is a guess that nobody has confirmed" in told
     assert "The number of rows, 50, is public." in told
     assert "Oslo" not in told
 
 
 def test_what_is_confirmed_is_not_called_a_guess(tmp_path, monkeypatch):
-    assert "Nobody" not in conditions(tmp_path, monkeypatch, True, True)
+    assert "nobody" not in conditions(tmp_path, monkeypatch, True, True)
+
+
+def test_what_nobody_called_a_guess_is_as_stated(tmp_path, monkeypatch):
+    assert "(as stated)" in conditions(tmp_path, monkeypatch, True, None)
 
 
 @pytest.mark.parametrize("style", ["markdown", "html", "json"])

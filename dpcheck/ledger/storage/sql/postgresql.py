@@ -56,8 +56,8 @@ class PostgresqlStorage(SqlStorage):
             if not self._there():
                 if terms is None:
                     raise LedgerMisuse(
-                        f"there is no ledger in {self.place}; give budget= and adjacency= to start "
-                        "one."
+                        f"there is no ledger in {self.place}. Ledger.open starts one with budget= and "
+                        "adjacency=."
                     )
                 self._create(terms)
             with self.transaction(writing=False):

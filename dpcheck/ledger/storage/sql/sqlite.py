@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dpcheck.core.errors import InvalidParameter, LedgerMisuse, LedgerOutdated
+from dpcheck.core.errors import InvalidParameter, LedgerBroken, LedgerMisuse, LedgerOutdated
 from dpcheck.ledger.storage.seals import Fields
 from dpcheck.ledger.storage.sql.places import network_file_system
 from dpcheck.ledger.storage.sql.reading import slices
@@ -51,7 +51,7 @@ class SqliteStorage(SqlStorage):
         if not _exists(path):
             if terms is None:
                 raise LedgerMisuse(
-                    f"there is no ledger at {path}; give budget= and adjacency= to start one.",
+                    f"there is no ledger at {path}. Ledger.open starts one with budget= and adjacency=.",
                     path=str(path),
                 )
             create(path, terms)
@@ -86,7 +86,10 @@ class SqliteStorage(SqlStorage):
         if not start:
             raise self.broken("it is empty")
         if not sqlite or application != APPLICATION:
-            raise self.broken("it is not a ledger")
+            raise LedgerBroken(
+                f"{self.path} is not a ledger. If it was one, restore it from a backup.",
+                path=self.place,
+            )
 
     def execute(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """One statement."""
