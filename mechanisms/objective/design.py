@@ -65,6 +65,25 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Distinct:
+    """The rows of a block: each once and how often it occurs, where most of them are equal."""
+
+    X: Floats
+    y: Floats
+    counts: Floats | None
+
+
+def distinct(block: Block, data: Data) -> Distinct:
+    """What a block sees. Bad data have few different rows: counting them saves all of the work."""
+    people = part_of(data, block.part)
+    X, y = people.X[block.rows], people.y[block.rows]
+    rows, counts = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
+    if 2 * len(rows) > len(X):
+        return Distinct(X, y, None)
+    return Distinct(rows[:, :-1], rows[:, -1], counts.astype(float))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ReleaseDesign:
     """All blocks of a release, in the order they are trained and concatenated."""
 
@@ -126,21 +145,27 @@ class ReleaseDesign:
 
     def objective(self, block: Block, data: Data, released: Mapping[str, Floats]) -> Objective:
         """The block's objective given the blocks before it."""
-        people = part_of(data, block.part)
-        seen = self.features(block, people.X[block.rows], released)
+        return self._objective(block, distinct(block, data), released)
+
+    def _objective(
+        self, block: Block, people: Distinct, released: Mapping[str, Floats]
+    ) -> Objective:
+        seen = self.features(block, people.X, released)
         regularizer = block.regularizer or Ridge()
         if block.center is not None:
             regularizer = Ridge(block.center_scale * released[block.center])
-        return Objective(Rows(seen * people.y[block.rows, None]), block.event, regularizer)
+        rows = Rows(seen * people.y[:, None], people.counts)
+        return Objective(rows, block.event, regularizer)
 
     def sample(self, data: Data, size: int, rng: np.random.Generator, tolerance: float) -> Floats:
         """`size` releases, shape (size, width)."""
         releases = np.empty((size, self.width))
         slices = self.slices()
-        for which in self._pieces(size):
+        people = {block.name: distinct(block, data) for block in self.blocks}
+        for which in self._pieces(size, people):
             released: dict[str, Floats] = {}
             for block in self.blocks:
-                objective = self.objective(block, data, released)
+                objective = self._objective(block, people[block.name], released)
                 weights = _draw(block, objective, which.stop - which.start, rng, tolerance)
                 released[block.name] = releases[which, slices[block.name]] = weights
         return releases
@@ -154,16 +179,19 @@ class ReleaseDesign:
             )
         total = np.empty(len(releases))
         slices = self.slices()
-        for which in self._pieces(len(releases)):
+        people = {block.name: distinct(block, data) for block in self.blocks}
+        for which in self._pieces(len(releases), people):
             released = {name: releases[which, place] for name, place in slices.items()}
             total[which] = sum(
-                _log_density(self.objective(block, data, released), released[block.name])
+                _log_density(
+                    self._objective(block, people[block.name], released), released[block.name]
+                )
                 for block in self.blocks
             )
         return total
 
-    def _pieces(self, size: int) -> list[slice]:
-        stacked = [len(block.rows) * block.width for block in self.blocks if block.stacks]
+    def _pieces(self, size: int, people: Mapping[str, Distinct]) -> list[slice]:
+        stacked = [len(people[block.name].X) * block.width for block in self.blocks if block.stacks]
         step = max(1, _CELLS // max(stacked, default=1))
         return [slice(start, min(size, start + step)) for start in range(0, size, step)]
 

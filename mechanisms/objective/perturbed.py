@@ -28,9 +28,13 @@ from dpcheck.mechanisms.common.regularizers import Floats, Regularizer, Ridge
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows times labels, shared by all releases (n, d) or one set per release (size, n, d)."""
+    """Rows times labels, shared by all releases (n, d) or one set per release (size, n, d).
+
+    `counts` says how often each row occurs; without it each occurs once.
+    """
 
     signed: Floats
+    counts: Floats | None = None
 
     @property
     def shared(self) -> bool:
@@ -51,8 +55,17 @@ class Rows:
     @cached_property
     def spectrum(self) -> tuple[Floats, Floats]:
         """Eigenvalues and eigenvectors of sum_i x_i x_i^T of shared rows."""
-        values, vectors = np.linalg.eigh(self.signed.T @ self.signed)
+        values, vectors = np.linalg.eigh(self._weighted(self.signed.T) @ self.signed)
         return values, vectors
+
+    def _weighted(self, factors: Floats) -> Floats:
+        """Factors of each row, times how often it occurs."""
+        return factors if self.counts is None else np.asarray(factors * self.counts)
+
+    def mean(self, values: Floats) -> Floats:
+        """The mean over the rows for each release."""
+        many = self.signed.shape[-2] if self.counts is None else self.counts.sum()
+        return np.asarray(self._weighted(values).sum(axis=1) / many)
 
     def margins(self, weights: Floats) -> Floats:
         """w.x~ for each release and row, shape (size, n)."""
@@ -62,12 +75,14 @@ class Rows:
 
     def weighted_sum(self, factors: Floats) -> Floats:
         """sum_i factors_i x~_i for each release."""
+        factors = self._weighted(factors)
         if self.shared:
             return np.asarray(factors @ self.signed)
         return np.asarray((factors[:, None, :] @ self.signed)[:, 0, :])
 
     def weighted_square(self, factors: Floats) -> Floats:
         """sum_i factors_i x_i x_i^T for each release."""
+        factors = self._weighted(factors)
         if not self.shared:
             return np.asarray(np.swapaxes(self.signed * factors[:, :, None], 1, 2) @ self.signed)
         d = self.signed.shape[1]
@@ -103,7 +118,9 @@ class Objective:
         """The objective of some of the releases."""
         if self.uniform:
             return self
-        rows = self.rows if self.rows.shared else Rows(self.rows.signed[which])
+        rows = self.rows
+        if not rows.shared:
+            rows = Rows(rows.signed[which], rows.counts)
         regularizer = self.regularizer
         if isinstance(regularizer, Ridge) and self._own_centers:
             regularizer = Ridge(np.asarray(regularizer.center)[which])
@@ -138,7 +155,7 @@ class Objective:
         One eigendecomposition then serves all releases: a step costs two small products.
         """
         e, (values, vectors) = self.event, self.rows.spectrum
-        mean = np.einsum("si,si->s", pulls, 1 - pulls) / pulls.shape[1]
+        mean = self.rows.mean(pulls * (1 - pulls))
         modulus = e.rows * (e.regularization + e.extra_regularization)
         return np.asarray((gradient @ vectors) / (modulus + mean[:, None] * values) @ vectors.T)
 

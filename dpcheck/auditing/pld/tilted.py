@@ -106,38 +106,52 @@ class Tilt:
 
 
 class TiltedGenerator(np.random.Generator):
-    """Answers one `standard_normal` and one `gamma` a block, in order; anything else is refused."""
+    """Answers one `standard_normal` and one `gamma` a block, in order; anything else is refused.
+
+    The runs may be made in pieces: all blocks of some runs, then all blocks of the next ones.
+    """
 
     def __init__(self, tilt: Tilt, size: int, seed: np.random.SeedSequence) -> None:
         super().__init__(np.random.PCG64(seed))
         self._tilt, self._size, self._at = tilt, size, 0
+        self._done, self._piece = 0, 0  # runs that have all their noise, runs of this piece
         self._radii: Array | None = None
         self.log_weights = np.zeros(size)
 
     @property
     def finished(self) -> bool:
-        """Whether every block was drawn."""
-        return self._at == len(self._tilt.shifts) and self._radii is None
+        """Whether every block of every run was drawn."""
+        return self._done == self._size
+
+    def _begin(self, size: object, width: int) -> int:
+        """How many runs the next block is drawn for."""
+        if not isinstance(size, tuple) or len(size) != 2 or size[1] != width:
+            raise NotTilted("the noise does not have the shape its event says.")
+        if self._at == 0:
+            self._piece = int(size[0])
+        if size[0] != self._piece or not 0 < self._piece <= self._size - self._done:
+            raise NotTilted("the noise does not have the shape its event says.")
+        return self._piece
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         """Directions of the next block."""
-        if self._at >= len(self._tilt.shifts) or self._radii is not None or out is not None:
+        if self.finished or self._radii is not None or out is not None or dtype is not np.float64:
             raise NotTilted("the noise is not drawn block by block.")
         shift, block = self._tilt.shifts[self._at], self._tilt.blocks[self._at]
-        if size != (self._size, shift.width) or dtype is not np.float64:
-            raise NotTilted("the noise does not have the shape its event says.")
+        many = self._begin(size, shift.width)
         around = super().standard_normal(size)
         if block is None or shift.direction is None:
-            self._radii = super().gamma(shift.width, 1.0, self._size)
+            self._radii = super().gamma(shift.width, 1.0, many)
             return around
-        cell = super().choice(block.chance.size, self._size, p=block.chance.ravel())
+        cell = super().choice(block.chance.size, many, p=block.chance.ravel())
         row, column = np.unravel_index(cell, block.chance.shape)
-        self.log_weights += block.log_total - self._tilt.amount * block.worst[row, column]
-        share = _inside(block.lengths, row, super().random(self._size))
+        weights = block.log_total - self._tilt.amount * block.worst[row, column]
+        self.log_weights[self._done : self._done + many] += weights
+        share = _inside(block.lengths, row, super().random(many))
         self._radii = np.asarray(gammaincinv(shift.width, share))
         if shift.width == 1:
             return np.where(column == 0, 1.0, -1.0)[:, None] * shift.direction
-        beyond = _inside(block.cosines, column, super().random(self._size))
+        beyond = _inside(block.cosines, column, super().random(many))
         half = (shift.width - 1) / 2
         cosine = 1 - 2 * np.asarray(betaincinv(half, half, beyond))
         around -= (around @ shift.direction)[:, None] * shift.direction
@@ -147,14 +161,16 @@ class TiltedGenerator(np.random.Generator):
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
         """Lengths of the block whose directions were drawn, in the scale that is asked for."""
-        if self._radii is None or self._at >= len(self._tilt.shifts):
+        if self._radii is None:
             raise NotTilted("the noise is not drawn block by block.")
         if shape != self._tilt.shifts[self._at].width or np.ndim(scale):
             raise NotTilted("the length of the noise does not follow its event.")
-        if size not in (self._size, (self._size,), (self._size, 1)):
+        if size not in (self._piece, (self._piece,), (self._piece, 1)):
             raise NotTilted("the noise does not have the shape its event says.")
         found, self._radii = self._radii * scale, None
         self._at += 1
+        if self._at == len(self._tilt.shifts):
+            self._at, self._done = 0, self._done + self._piece
         return found.reshape(size)
 
 

@@ -70,12 +70,17 @@ def misses(found):
     )
 
 
-def test_weights_are_a_change_of_measure():
+@pytest.mark.parametrize("pieces", [(40_000,), (25_000, 15_000)])
+def test_weights_are_a_change_of_measure(pieces):
     shifts = [NoiseShift(WIDTH, np.eye(WIDTH)[2], 1.0), NoiseShift(3, None, 0.0)]
     tilt = Tilt(shifts, 6.0)
     rng = TiltedGenerator(tilt, 40_000, np.random.SeedSequence(0))
-    first = spherical_noise(0.5, WIDTH, 40_000, rng)
-    spherical_noise(2.0, 3, 40_000, rng)
+    drawn = []
+    for size in pieces:
+        assert not rng.finished
+        drawn.append(spherical_noise(0.5, WIDTH, size, rng))
+        spherical_noise(2.0, 3, size, rng)
+    first = np.concatenate(drawn)
     assert rng.finished
     weights = np.exp(rng.log_weights)
     # Mean 1, and the moments of the law that was asked for: lengths Gamma(40, 2), cosines symmetric.
@@ -94,9 +99,19 @@ def test_code_that_draws_otherwise_is_not_tilted():
         rng.gamma(2, 1.0, 5)
     with pytest.raises(NotTilted):
         rng.standard_normal((5, 3))
+    with pytest.raises(NotTilted):
+        rng.standard_normal((6, 2))  # more runs than there are
     rng.standard_normal((5, 2))
     with pytest.raises(NotTilted):
         rng.gamma(3, 1.0, 5)
+
+
+def test_a_block_is_drawn_for_the_runs_of_its_piece():
+    tilt = Tilt([NoiseShift(2, None, 0.0), NoiseShift(3, None, 0.0)], 1.0)
+    rng = TiltedGenerator(tilt, 5, np.random.SeedSequence(0))
+    spherical_noise(1.0, 2, 3, rng)
+    with pytest.raises(NotTilted):
+        rng.standard_normal((2, 3))
 
 
 def test_bands_cover_as_often_as_they_say():
