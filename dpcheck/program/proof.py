@@ -13,6 +13,7 @@ from dpcheck.core.bound import Bound
 from dpcheck.core.events.event import Event, Grouped, Sequential
 from dpcheck.core.records import Records
 from dpcheck.program import releases
+from dpcheck.program.alternatives import larger
 from dpcheck.program.described import described
 from dpcheck.program.facts.rowsets import disjoint
 from dpcheck.program.graph import Graph
@@ -148,21 +149,23 @@ def composed(made: Sequence[Release], adjacency: Adjacency) -> Event:
 def _along(made: Sequence[Release], depth: int, adjacency: Adjacency) -> Counter[Event]:
     """What is spent from this branch on.
 
-    A released value decides between two sides: where one spends all that the other does it counts, else
-    both do, because a release that nobody asked for could have been made and dropped.
+    A released value decides between two sides: see `alternatives` for what covers both.
     """
-    found = _together([each for each in made if len(each.path) == depth], adjacency)
-    deeper = [each for each in made if len(each.path) > depth]
-    for test in dict.fromkeys(each.path[depth][0] for each in deeper):
-        sides = [
-            _along([r for r in deeper if r.path[depth] == (test, answer)], depth + 1, adjacency)
-            for answer in (True, False)
-        ]
-        found += (
-            sides[0] | sides[1]
-            if sides[0] <= sides[1] or sides[1] <= sides[0]
-            else sides[0] + sides[1]
-        )
+    found: Counter[Event] = Counter()
+    while made:
+        found += _together([each for each in made if len(each.path) == depth], adjacency)
+        made = [each for each in made if len(each.path) > depth]
+        tests = dict.fromkeys(each.path[depth][0] for each in made)
+        if len(tests) == 1 and len({each.path[depth] for each in made}) == 1:
+            depth += 1  # one way only: a loop that may be left early gets this deep
+            continue
+        for test in tests:
+            sides = [
+                _along([r for r in made if r.path[depth] == (test, answer)], depth + 1, adjacency)
+                for answer in (True, False)
+            ]
+            found += larger(sides[0], sides[1], adjacency)
+        break
     return found
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcheck.program.facts.rowsets import RowSet, Shape
 from dpcheck.program.graph import PRIMITIVES, Graph, Node
-from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series, Value
+from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series, Undecided, Value
 
 if TYPE_CHECKING:
     from dpcheck.program.proof import Program
@@ -211,6 +211,11 @@ def _column(series: object) -> np.ndarray:
 
 def materialised(graph: Graph, value: object, of: Callable[[Node], object]) -> object:
     """A value of the reader as Python would have it."""
+    if isinstance(value, Undecided):
+        test, first = value.options[0]
+        taken = test is not None and bool(of(test[0])) == test[1]
+        rest = first if taken or len(value.options) == 1 else Undecided(value.options[1:])
+        return materialised(graph, rest, of)
     if isinstance(value, Series):
         import pandas as pd
 

@@ -19,6 +19,7 @@ from dpcheck.program.reading.public import public_call, released_call
 from dpcheck.program.reading.values import (
     Array,
     Generator,
+    Growing,
     KnownGenerator,
     Opaque,
     Scalar,
@@ -106,6 +107,12 @@ def method(
         if name.startswith("_") or name in ("bit_generator", "spawn") or reader.guarded:
             reader.unknown(f"{name} of a generator")
         return public_call(reader, getattr(real, name), args, named)
+    if isinstance(owner, Growing):
+        from dpcheck.program.lowering import growing
+
+        handler = growing.METHODS.get((owner.kind, name))
+        if handler is not None:
+            return lowered_call(reader, handler, (owner, *args), named)
     if isinstance(owner, Opaque):
         if name.startswith("_") or name in _CHANGING:
             reader.unknown(f"{name} of a released value")
@@ -211,6 +218,7 @@ def _plain_method(
     """Methods of lists, dicts, text: those that only arrange what they hold may hold symbols."""
     from dpcheck.program.lowering.python import CONTAINERS
 
+    reader.alive(owner)
     handler = CONTAINERS.get((type(owner), name))
     if handler is not None:
         return lowered_call(reader, handler, (owner, *args), named)

@@ -49,6 +49,7 @@ def len_(reader: Reader, value: object) -> object:
         return released_call(reader, len, (value,))
     if isinstance(value, Value):
         reader.unknown(f"len() of {reader.describe(value)}")
+    reader.alive(value)
     return reader.attempt(lambda: len(value))  # type: ignore[arg-type]
 
 

@@ -8,10 +8,12 @@ import numpy as np
 
 from dpcheck.program.facts.kinds import Coins, Drawn, Places, Public, Released, Rows
 from dpcheck.program.graph import Node
+from dpcheck.program.reading import writes
 from dpcheck.program.reading.values import (
     Array,
     Counted,
     Grouped,
+    Growing,
     Locator,
     Opaque,
     Scalar,
@@ -43,6 +45,7 @@ def get_item(reader: Reader, owner: object, key: object) -> object:
         reader.unknown(f"an index into {reader.describe(owner)}")
     if type(owner) not in (list, tuple, dict, str, range):
         reader.unknown(f"an index into a {type(owner).__name__}")
+    reader.alive(owner)
     if reader.is_public(key):
         place = reader.plain(key)
         return reader.attempt(lambda: owner[place])  # type: ignore[index]
@@ -218,6 +221,11 @@ def set_item(reader: Reader, owner: object, key: object, value: object) -> None:
     if isinstance(owner, Array):
         _write_item(reader, owner, key, value)
         return
+    if isinstance(owner, Growing):
+        from dpcheck.program.lowering import growing
+
+        growing.set_item(reader, owner, key, value)
+        return
     if isinstance(owner, Value) or type(owner) not in (list, dict):
         reader.unknown(f"a write into {reader.describe(owner)}")
     changed(reader, owner)
@@ -243,12 +251,20 @@ def changed(reader: Reader, container: object) -> None:
             "something that outlives the call is changed, and keeps private values",
             "use a variable of the function, and return it",
         )
-    if reader.guarded:
+    reader.alive(container)
+    if id(container) in reader.frozen:
+        reader.refuse(
+            "aliases",
+            "a list or dict is changed that something else remembers, on some path",
+            "copy it first: list(...) or dict(...)",
+        )
+    if reader.mapped and reader.guarded:
         reader.refuse(
             "released-path",
-            "a list or dict is changed where a released value, or a record, decides whether",
+            "a list or dict is changed where a record decides whether",
             "change it on every path",
         )
+    writes.note(reader, container)
 
 
 def _write_item(reader: Reader, owner: Array, key: object, value: object) -> None:
@@ -320,12 +336,13 @@ def write(reader: Reader, owner: Array, found: Node) -> None:
         reader.refuse(
             "outlives", f"an array is written, but {owner.storage.locked}", "copy it first"
         )
-    if reader.guarded:
+    if reader.mapped and reader.guarded:
         reader.refuse(
             "released-path",
-            "an array is written where a released value, or a record, decides whether",
+            "an array is written where a record decides whether",
             "use np.where",
         )
+    writes.note(reader, owner.storage)
     nodes = [owner.storage.node]
     for name, params in owner.steps:
         nodes.append(reader.graph.add(name, nodes[-1], **params))
@@ -350,6 +367,10 @@ def in_place(reader: Reader, name: str, old: object, new: object) -> object:
     """old op= new: arrays are written, all else is computed anew."""
     from dpcheck.program.reading.operators import binary
 
+    if isinstance(old, Growing) and name == "add":
+        from dpcheck.program.lowering import growing
+
+        return growing.extend(reader, old, new)
     if type(old) is list and name == "add":
         from dpcheck.program.reading.expressions import iterated
 

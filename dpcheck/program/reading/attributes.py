@@ -10,6 +10,7 @@ import numpy as np
 from dpcheck.program.facts.kinds import Rows
 from dpcheck.program.facts.rowsets import RowSet, number
 from dpcheck.program.graph import Node
+from dpcheck.program.reading import branches
 from dpcheck.program.reading.values import (
     Array,
     Bound,
@@ -23,6 +24,7 @@ from dpcheck.program.reading.values import (
     Scalar,
     Series,
     Table,
+    Undecided,
     Value,
 )
 
@@ -104,7 +106,10 @@ def _of_array(reader: Reader, owner: Array | Scalar, name: str) -> object:
 
 def _of_instance(reader: Reader, owner: Instance, name: str) -> object:
     if name in owner.attributes:
-        return owner.attributes[name]
+        value = owner.attributes[name]
+        if isinstance(value, Undecided):
+            owner.attributes[name] = value = branches.decided(reader, value)
+        return value
     found = next((vars(kind)[name] for kind in owner.kind.__mro__ if name in vars(kind)), None)
     if isinstance(found, types.FunctionType):
         return Bound(reader.function(found), (owner,))

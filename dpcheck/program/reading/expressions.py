@@ -21,11 +21,15 @@ from dpcheck.program.reading.public import released_call
 from dpcheck.program.reading.reader import Reader
 from dpcheck.program.reading.values import (
     Array,
+    Function,
+    Generator,
+    Instance,
     Opaque,
     Scalar,
     Scope,
     Series,
     Table,
+    Undecided,
     Value,
 )
 
@@ -42,7 +46,10 @@ def evaluate(reader: Reader, tree: ast.expr, scope: Scope) -> object:
             f"`{ast.unparse(tree)[:60]}` ({type(tree).__name__}) is not read",
             "write it without",
         )
-    return handler(reader, tree, scope)
+    found = handler(reader, tree, scope)
+    if isinstance(found, Array | list | tuple | dict | Instance):
+        reader.temporaries.append(found)
+    return found
 
 
 def _constant(reader: Reader, tree: ast.Constant, scope: Scope) -> object:
@@ -53,7 +60,11 @@ def _name(reader: Reader, tree: ast.Name, scope: Scope) -> object:
     place: Scope | None = scope
     while place is not None:
         if tree.id in place.names:
-            return place.names[tree.id]
+            found = place.names[tree.id]
+            if isinstance(found, Undecided):
+                place.names[tree.id] = found = branches.decided(reader, found)
+            reader.alive(found)
+            return found
         if tree.id in place.local and tree.id not in place.nonlocals and place is scope:
             reader.refuse(
                 "failed", f"{tree.id} has no value here, or only on some paths", "set it before"
@@ -94,6 +105,9 @@ def negated(reader: Reader, value: object) -> object:
 
 def truth(reader: Reader, value: object) -> bool:
     """Which way a public value decides."""
+    value = branches.settled(reader, value)
+    if isinstance(value, Generator | Function):
+        return True
     if isinstance(value, Value):
         found = reader.public_value(value)
         if found is not None:
@@ -109,20 +123,27 @@ def _bool(reader: Reader, tree: ast.BoolOp, scope: Scope) -> object:
     conjunction = isinstance(tree.op, ast.And)
     value = evaluate(reader, tree.values[0], scope)
     for later in tree.values[1:]:
+        value = branches.settled(reader, value)
         if branches.decides(reader, value):
-            other = evaluate(reader, later, scope)
-            if not branches.is_truth(reader, value) or not branches.is_truth(reader, other):
-                reader.refuse(
-                    "released-path",
-                    "`and` and `or` of released or private values that are no truth values",
-                    "compare them first",
-                )
-            value = binary(reader, "bitwise_and" if conjunction else "bitwise_or", value, other)
+            value = _connected(reader, value, later, conjunction, scope)
             continue
         if truth(reader, value) != conjunction:
             return value
         value = evaluate(reader, later, scope)
     return value
+
+
+def _connected(
+    reader: Reader, value: object, later: ast.expr, conjunction: bool, scope: Scope
+) -> object:
+    """value and later, where the first of them is released or private."""
+    if branches.is_released_truth(reader, value):
+        return branches.connected(
+            reader, value, conjunction, scope, lambda: evaluate(reader, later, scope)
+        )
+    other = evaluate(reader, later, scope)
+    branches.check_truths(reader, value, other)
+    return binary(reader, "bitwise_and" if conjunction else "bitwise_or", value, other)
 
 
 def _compare(reader: Reader, tree: ast.Compare, scope: Scope) -> object:
@@ -145,14 +166,19 @@ def _compare(reader: Reader, tree: ast.Compare, scope: Scope) -> object:
 def _compared(reader: Reader, op: ast.cmpop, left: object, right: object) -> object:
     if isinstance(op, ast.Is | ast.IsNot):
         same = _identical(reader, left, right)
-        return same if isinstance(op, ast.Is) else not same
+        return same if isinstance(op, ast.Is) else negated(reader, same)
     if isinstance(op, ast.In | ast.NotIn):
         inside = _contains(reader, left, right)
         return inside if isinstance(op, ast.In) else negated(reader, inside)
     return binary(reader, COMPARE[type(op)], left, right)
 
 
-def _identical(reader: Reader, left: object, right: object) -> bool:
+def _identical(reader: Reader, left: object, right: object) -> object:
+    if isinstance(left, Opaque) or isinstance(right, Opaque):
+        other = right if isinstance(left, Opaque) else left
+        if other is None or isinstance(other, bool):
+            return released_call(reader, lambda a, b: a is b, (left, right))
+        reader.unknown("`is` of a released value")
     if isinstance(left, Value) or isinstance(right, Value):
         plain = [each for each in (left, right) if not isinstance(each, Value)]
         if plain and (plain[0] is None or isinstance(plain[0], type)):
@@ -290,9 +316,15 @@ def _dict(reader: Reader, tree: ast.Dict, scope: Scope) -> object:
 
 
 def _conditional(reader: Reader, tree: ast.IfExp, scope: Scope) -> object:
-    test = evaluate(reader, tree.test, scope)
+    test = branches.settled(reader, evaluate(reader, tree.test, scope))
     if branches.decides(reader, test):
-        return branches.chosen(reader, test, tree, scope)
+        return branches.chosen(
+            reader,
+            test,
+            scope,
+            lambda: evaluate(reader, tree.body, scope),
+            lambda: evaluate(reader, tree.orelse, scope),
+        )
     return evaluate(reader, tree.body if truth(reader, test) else tree.orelse, scope)
 
 
@@ -372,6 +404,7 @@ def _starred(reader: Reader, tree: ast.Starred, scope: Scope) -> object:
 
 def iterated(reader: Reader, value: object) -> list[object]:
     """The items of something that has a public number of them."""
+    reader.alive(value)
     if isinstance(value, Array):
         node = value.node(reader.graph)
         if not node.ndim:

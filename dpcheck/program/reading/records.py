@@ -136,6 +136,7 @@ def loop(
     reader: Reader, target: ast.expr, over: object, body: list[ast.stmt], scope: Scope
 ) -> None:
     """for target in records: body."""
+    from dpcheck.program.reading import branches
     from dpcheck.program.reading.statements import Left, bind, block
 
     if reader.mapped:
@@ -144,8 +145,6 @@ def loop(
             "records are looped over inside of such a loop",
             "aggregate over them first",
         )
-    if reader.guarded:
-        reader.unknown("a loop over records here")
     column = _first_column(reader, over)
     assert isinstance(column.fact, Rows)
     stored, carried = _names(reader, target, body)
@@ -154,22 +153,25 @@ def loop(
         scope.names.pop(name, None)
     now = Loop(column.fact.rows, column, frozenset(carried))
     reader.mapped.append(now)
-    reader.guarded += 1
-    releases, draws = len(reader.graph.releases), reader.graph._next_draw
+    guarded, exits = reader.guarded, reader.exits
+    reader.guarded, reader.exits = guarded + 1, []
+    before_body = branches.made(reader)
     try:
         bind(reader, target, _bound(reader, now, over), scope)
         block(reader, body, scope)
     except Left as left:
-        if left.how != "continue":
-            reader.refuse(
-                "private-control",
-                "a loop over records is left early, which tells of a record",
-                "let the loop run to its end",
-            )
+        branches.register(reader, left, scope)
     finally:
-        reader.guarded -= 1
+        left_by = [each.how for each in reader.exits]
+        reader.guarded, reader.exits = guarded, exits
         reader.mapped.pop()
-    if (len(reader.graph.releases), reader.graph._next_draw) != (releases, draws):
+    if any(how != "continue" for how in left_by):
+        reader.refuse(
+            "private-control",
+            "a loop over records is left early, which tells of a record",
+            "let the loop run to its end",
+        )
+    if branches.made(reader) != before_body:
         reader.refuse(
             "private-length",
             "something is drawn or released for every record, and their number is private",

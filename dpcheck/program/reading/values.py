@@ -31,10 +31,11 @@ class Scalar(Value):
 
 @dataclass(slots=True, eq=False)
 class Storage:
-    """Memory: what it holds now, and why it must not be written, if so."""
+    """Memory: what it holds now, and why it must not be written or even read, if so."""
 
     node: Node
     locked: str | None = None
+    stale: str | None = None
 
 
 Step = tuple[str, Mapping[str, object]]
@@ -50,6 +51,8 @@ class Array(Value):
 
     def node(self, graph: Graph) -> Node:
         """What it holds now."""
+        if self.storage.stale is not None:
+            graph.refuse("released-path", self.storage.stale, "make it on every path")
         found = self.storage.node
         for name, params in self.steps:
             found = graph.add(name, found, **params)
@@ -61,6 +64,20 @@ class Opaque(Value):
     """Something computed from released values, of any type: to be returned, or computed with."""
 
     node: Node
+
+
+@dataclass(slots=True, eq=False)
+class Growing(Opaque):
+    """A list or dict of released values, whose length a released value decides; it may be written."""
+
+    kind: type = list
+
+
+@dataclass(slots=True, eq=False)
+class Undecided(Value):
+    """A variable that is one of several values: the first one whose test is true, else the last."""
+
+    options: tuple[tuple[tuple[Node, bool] | None, object], ...]
 
 
 @dataclass(slots=True, eq=False)

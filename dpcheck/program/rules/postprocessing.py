@@ -41,6 +41,19 @@ def either(graph: Graph, test: Node, first: Node, second: Node) -> Made:
     return released((), ANYTHING, boxes.WHOLE)
 
 
+def _truth(value: object) -> object:
+    return bool(value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value)
+
+
+@primitive("truth", "whether something released counts as true", _truth)
+def truth(graph: Graph, a: Node) -> Made:
+    """bool(), of whatever type."""
+    del graph
+    assert isinstance(a.fact, Released)
+    opened((a,))
+    return released((), np.dtype(bool), boxes.box(0.0, 1.0))
+
+
 def _check_whole(graph: Graph, a: Node, kind: type) -> None:
     """int() raises for NaN and infinities, and has no end where numpy's whole numbers wrap around."""
     box = a.fact.box
