@@ -17,6 +17,7 @@ from dpcheck.program.alternatives import larger
 from dpcheck.program.described import described
 from dpcheck.program.facts.rowsets import disjoint
 from dpcheck.program.graph import Graph
+from dpcheck.program.joints import settle
 from dpcheck.program.lowering import library
 from dpcheck.program.outputs import check_output
 from dpcheck.program.reading.calls import call
@@ -115,6 +116,7 @@ def arguments_for(
 def proof_of(program: Program, data: object) -> Proof:
     """What the releases of a program spend together."""
     graph = program.graph
+    settle(graph)
     _share_samples(graph.releases, graph.used)
     found: Counter[ProvedRelease] = Counter()
     for each in graph.releases:

@@ -18,6 +18,7 @@ from dpcheck.program.facts.rowsets import Predicate, RowSet, Sampling
 from dpcheck.program.facts.sizes import Size
 
 if TYPE_CHECKING:
+    from dpcheck.program.joints import Beats, Bit, Gap, Peek, Running
     from dpcheck.program.releases import Release
 
 Ids = NDArray[np.int64]
@@ -134,7 +135,7 @@ class Released(Fact):
     of all its numbers.
     """
 
-    release: Release | None = None
+    release: Release | Bit | Gap | Beats | Running | Peek | None = None
 
 
 SECRET = (Rows, Aggregate, Drawn, Coins, Places)

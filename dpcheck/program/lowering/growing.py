@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
 
 
-def _change(
-    reader: Reader, owner: Growing, change: Callable[..., object], *values: object
-) -> None:
+def _change(reader: Reader, owner: Growing, change: Callable[..., object], *values: object) -> None:
     if reader.mapped and reader.guarded:
         reader.refuse(
             "released-path", "a list is changed in a loop over records", "change it after the loop"

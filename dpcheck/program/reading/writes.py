@@ -84,7 +84,11 @@ def replaced(reader: Reader, old: object, new: object) -> None:
             return new
         if type(value) is tuple:
             parts = [within(each) for each in value]
-            return tuple(parts) if any(a is not b for a, b in zip(parts, value, strict=True)) else value
+            return (
+                tuple(parts)
+                if any(a is not b for a, b in zip(parts, value, strict=True))
+                else value
+            )
         if id(value) in seen:
             return value
         seen.add(id(value))

@@ -15,7 +15,7 @@ from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import Box, DType
 from dpcheck.program.facts.kinds import RANDOM, Aggregate, Public, Rows
 from dpcheck.program.graph import Graph, Made, Node, primitive
-from dpcheck.program.rules import moved, relations
+from dpcheck.program.rules import comparing, moved, relations
 from dpcheck.program.rules.common import (
     UNBOUNDED,
     aggregate,
@@ -60,6 +60,9 @@ def rule(name: str, graph: Graph, *args: Node) -> Made:
             graph.refuse("failed", f"numpy refuses this ({error})", "mend the code")
         found = np.asarray(value)
         return Made(found.shape, found.dtype, Public(box=boxes.point(found), value=value))
+    held = comparing.compared(graph, name, args)
+    if held is not None:
+        return held
     dtype = result_dtype(graph, function.compute, args)
     _check_power(graph, name, args, dtype)
     if any(isinstance(arg.fact, RANDOM) for arg in args):
