@@ -107,6 +107,9 @@ class Graph:
         self.one_of: dict[
             frozenset[int], tuple[frozenset[int], ...]
         ] = {}  # draws, one of which it is
+        self.in_order: dict[
+            int, object
+        ] = {}  # draws made one by one for each record, by their loop
         self.line = UNKNOWN
         self._next_draw = 0
         self._known: dict[object, Node] = {}

@@ -82,8 +82,11 @@ def read(
     reader = Reader(graph, frozenset(public))
     symbol = described(reader, data, form)
     args, named = arguments_for(function, symbol, Generator("rng"))
-    output = call(reader, unwrapped(function), args, named)
-    check_output(reader, output)
+    try:
+        output = call(reader, unwrapped(function), args, named)
+        check_output(reader, output)
+    except RecursionError:
+        reader.refuse("too-long", "the program nests too deeply", "use fewer rounds of its loops")
     return Program(graph, output, reader)
 
 

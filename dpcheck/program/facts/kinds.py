@@ -111,6 +111,19 @@ class Drawn(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfUniform(Fact):
+    """A function of one uniform number u in [-1/2, 1/2]: (a log(b + c |u|) + d), times the sign of u if
+    `signed`; without the logarithm if a is 0: (b + c |u|) + d."""
+
+    ids: Ids
+    a: float
+    b: float
+    c: float
+    d: float = 0.0
+    signed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coins(Fact):
     """Independent coins that fall on heads with a public probability."""
 
@@ -138,6 +151,6 @@ class Released(Fact):
     release: Release | Bit | Gap | Beats | Running | Peek | None = None
 
 
-SECRET = (Rows, Aggregate, Drawn, Coins, Places)
-RANDOM = (Drawn, Coins, Places)
+SECRET = (Rows, Aggregate, Drawn, OfUniform, Coins, Places)
+RANDOM = (Drawn, OfUniform, Coins, Places)
 Facts = Mapping[int, Fact]

@@ -23,6 +23,7 @@ from dpcheck.program.reading.values import (
     KnownGenerator,
     Opaque,
     Scalar,
+    Tally,
     Value,
 )
 
@@ -42,6 +43,8 @@ FILES = (
     "drawing",
     "tables",
     "clipping",
+    "sources",
+    "tallies",
 )
 
 
@@ -123,6 +126,10 @@ def method(
             return getattr(it, name)(*values[:many], **dict(zip(keys, values[many:], strict=True)))
 
         return released_call(reader, on, (owner, *args, *named.values()))
+    if isinstance(owner, Tally) and name == "get" and not named:
+        from dpcheck.program.lowering.tallies import counted
+
+        return lowered_call(reader, counted, (owner, *args), named)
     if isinstance(owner, Array | Scalar):
         handler = METHODS.get(name)
         if handler is not None:
@@ -146,6 +153,11 @@ def _ufunc_method(
         np.multiply: np.prod,
     }
     handler = lowered(reduced.get(owner))
+    if name in ("accumulate", "outer", "reduce") and reader.is_released(list(args)):
+        if reader.is_public(list(args)) and reader.is_public(named):
+            return public_call(reader, getattr(owner, name), args, named)
+        if not named:
+            return released_call(reader, getattr(owner, name), args)
     if name != "reduce" or handler is None:
         reader.unknown(f"np.{owner.__name__}.{name}")
     return lowered_call(reader, handler, args, {"axis": 0, **named} if len(args) == 1 else named)
@@ -217,6 +229,11 @@ def _plain_method(
 ) -> object:
     """Methods of lists, dicts, text: those that only arrange what they hold may hold symbols."""
     from dpcheck.program.lowering.python import CONTAINERS
+    from dpcheck.program.lowering.sources import law_of
+
+    law = law_of(owner, name)
+    if law is not None:
+        return lowered_call(reader, law, args, named)
 
     reader.alive(owner)
     handler = CONTAINERS.get((type(owner), name))

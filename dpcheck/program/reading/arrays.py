@@ -20,6 +20,7 @@ from dpcheck.program.reading.values import (
     Series,
     Storage,
     Table,
+    Tally,
     Value,
 )
 
@@ -39,6 +40,10 @@ def get_item(reader: Reader, owner: object, key: object) -> object:
         return tables.get_item(reader, owner, key)
     if isinstance(owner, Array | Scalar):
         return _of_array(reader, owner, key)
+    if isinstance(owner, Tally):
+        from dpcheck.program.lowering.tallies import counted
+
+        return counted(reader, owner, key)
     if isinstance(owner, Opaque):
         return released_call(reader, lambda o, k: o[k], (owner, key))
     if isinstance(owner, Value):
@@ -71,7 +76,7 @@ def _of_array(reader: Reader, owner: Array | Scalar, key: object) -> object:
     parts = _keys(reader, key)
     if any(isinstance(part, Value) and type(part).__name__ == "Places" for part in parts):
         return _of_this_record(reader, owner, parts)
-    if isinstance(owner, Array) and owner.form is list:
+    if isinstance(owner, Array) and owner.form is list and not reader.is_released(owner):
         reader.unknown("an index into a list of records")
     if all(reader.is_public(part) for part in parts):
         places = tuple(_place(reader.plain(part)) for part in parts)

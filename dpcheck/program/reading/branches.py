@@ -252,7 +252,9 @@ def _side(reader: Reader, test: Test, scope: Scope, what: Callable[[], object]) 
     reader.exits, scope.names = [], dict(before)
     reader.noted.append({})
     go_on(reader, test)
+    sides = reader.sides
     if _private(test):
+        reader.sides += 1
         assumed(reader, test[0], scope.names, test[1])
     counts = made(reader)
     value, alive = None, True
@@ -266,7 +268,7 @@ def _side(reader: Reader, test: Test, scope: Scope, what: Callable[[], object]) 
     writes.take_back(reader.noted[-1])
     writes.end(reader)
     place.back(reader)
-    reader.exits, scope.names = outer, before
+    reader.exits, scope.names, reader.sides = outer, before, sides
     if _private(test) and side.made:
         reader.refuse(
             "private-control",
@@ -375,7 +377,9 @@ def _names(
         elif _unchanged(before.get(name), first[name], second[name]):
             found[name] = before[name]
         else:
-            found[name] = Undecided(((test, first[name]), (None, second[name])))
+            last = second[name]
+            rest = last.options if isinstance(last, Undecided) else ((None, last),)
+            found[name] = Undecided(((test, first[name]), *rest))
     return found
 
 
@@ -719,6 +723,8 @@ def assumed(reader: Reader, test: Node, names: dict[str, object], answer: bool) 
         return
     left, right = test.args
     for mine, other in ((left, right), (right, left)):
+        if mine.id in reader.drawn:
+            continue  # a number that is drawn for each record
         if isinstance(other.fact, Public) and not other.ndim and not isinstance(mine.fact, Public):
             name = test.primitive if mine is left else _MIRRORED[test.primitive]
             value = float(np.asarray(other.fact.value))

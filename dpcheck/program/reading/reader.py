@@ -52,6 +52,8 @@ class Reader:
         self.frozen: dict[int, object] = {}  # containers that something else remembers
         self.dead: dict[int, object] = {}  # containers whose content nobody knows any more
         self.temporaries: list[object] = []  # values of the expressions that are being read
+        self.drawn: set[int] = set()  # nodes that are one of them
+        self.sides = 0  # sides of branches that the record looped over decides
         self.own_draws = 0  # numbers drawn for each record by itself
         self.foreign: dict[int, object] = {}  # containers that outlive the call
         self.constants: dict[str, None] = {}  # large constants that were used

@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.program.batching import batched, for_every_record
+from dpcheck.program.batching import batched, depends, for_every_record
 from dpcheck.program.facts.kinds import Aggregate, Public, Released, Rows
 from dpcheck.program.facts.rowsets import RowSet
 from dpcheck.program.graph import Node
 from dpcheck.program.reading.values import (
     Array,
+    Counted,
     Scalar,
     Scope,
     Series,
     Storage,
     Table,
+    Tally,
     Value,
 )
 from dpcheck.program.rules.common import UNBOUNDED, plain
@@ -58,6 +60,7 @@ class Sum:
     value: object
     tests: tuple[tuple[Node, bool], ...]
     place: object = None  # of the entry, for arrays and dicts
+    owner: Tally | dict[object, object] | None = None
 
 
 @dataclass(slots=True)
@@ -71,6 +74,7 @@ class Loop:
     tests: list[tuple[Node, bool]] = field(default_factory=list)
     sums: list[Sum] = field(default_factory=list)
     lists: dict[int, list[object]] = field(default_factory=dict)  # values appended, by list
+    drawn: int = 0  # numbers that are drawn for each record
 
 
 def column_of(reader: Reader, value: object) -> Node | None:
@@ -251,6 +255,8 @@ def adds_to_entry(
         return False
     if not isinstance(tree.target.value, ast.Name) or not isinstance(tree.op, ast.Add):
         return False
+    if isinstance(owner, Tally) or type(owner) is dict:
+        return _adds_to_item(reader, tree.target.value.id, owner, key, new)
     if not isinstance(owner, Array) or isinstance(owner.node(reader.graph).fact, Rows):
         return False
     now = reader.mapped[-1]
@@ -259,13 +265,76 @@ def adds_to_entry(
     return True
 
 
+def _adds_to_item(
+    reader: Reader, name: str, owner: Tally | dict[object, object], key: object, new: object
+) -> bool:
+    """counts[category of a record] += value."""
+    now = reader.mapped[-1]
+    assert isinstance(now, Loop)
+    column = now.known.get(key.node.id) if isinstance(key, Scalar) else None
+    if column is None or not isinstance(column.fact, Rows):
+        return False
+    if isinstance(owner, dict):
+        known = column.fact.values
+        if known is None or not all(each in owner for each in known):
+            reader.refuse(
+                "private-control",
+                "an item is chosen that may not exist, and an error would tell of the record",
+                "list all categories in the dict, and describe the column by dpcheck.one_of(...)",
+            )
+        if id(owner) in reader.foreign or id(owner) in reader.frozen:
+            return False
+    elif owner.counted is not None:
+        return False
+    now.sums.append(Sum(name, 1.0, new, tuple(now.tests), key, owner))
+    return True
+
+
+def _into_items(reader: Reader, now: Loop, each: Sum, column: Node) -> None:
+    """One category a record."""
+    from dpcheck.program.reading import writes
+    from dpcheck.program.reading.operators import binary
+
+    assert isinstance(each.place, Scalar)
+    key = now.known[each.place.node.id]
+    one = _is_one(column)
+    if isinstance(each.owner, Tally):
+        if not one:
+            reader.unknown("a Counter of something else than records")
+        each.owner.counted = Counted((key,), None, "size")
+        return
+    assert isinstance(each.owner, dict)
+    assert isinstance(key.fact, Rows)
+    assert key.fact.values is not None
+    writes.note(reader, each.owner)
+    for value in key.fact.values:
+        if key.dtype.kind == "O":
+            mask = reader.graph.add("is_value", key, public=value)
+        else:
+            mask = reader.graph.add("equal", key, reader.graph.constant(value))
+        total = _within(reader, mask, column)
+        each.owner[value] = binary(reader, "add", each.owner[value], total)
+
+
+def _within(reader: Reader, mask: Node, column: Node) -> object:
+    """The sum of a column over the records of a mask."""
+    from dpcheck.program.lowering.functions import where
+    from dpcheck.program.lowering.reductions import summed
+    from dpcheck.program.rules.reductions import sum_dtype
+
+    zero = reader.graph.constant(np.zeros((), dtype=column.dtype)[()])
+    kept = where(reader, mask, column, zero)
+    return reader.array(summed(reader, kept, (0,), sum_dtype(kept)))
+
+
 def appended(reader: Reader, owner: list[object], value: object) -> bool:
     """out.append(value), inside a loop over records."""
     if not reader.mapped:
         return False
     now = reader.mapped[-1]
     assert isinstance(now, Loop)
-    if owner or id(owner) in now.lists or now.tests or id(owner) in reader.foreign:
+    some = len(now.tests) != reader.sides  # the two sides of a branch are put together after it
+    if owner or id(owner) in now.lists or some or id(owner) in reader.foreign:
         reader.refuse(
             "private-length",
             "a list that is not empty, or only some records, are appended to",
@@ -280,7 +349,10 @@ def _column(reader: Reader, now: Loop, value: object, tests: tuple[tuple[Node, b
     from dpcheck.program.lowering.functions import where
 
     node = reader.node(value)
+    dependent = depends(node, now.known)
     found = batched(reader, node, now.known, now.rows)
+    if dependent and isinstance(found.fact, Released) and not tests:
+        return found  # an answer of every record, told at once
     if not isinstance(found.fact, Rows) or found.fact.rows is not now.rows:
         if not isinstance(found.fact, Public | Released):
             reader.refuse(
@@ -305,11 +377,14 @@ def _column(reader: Reader, now: Loop, value: object, tests: tuple[tuple[Node, b
 def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) -> None:
     """Sums over the records, added to what was there before."""
     from dpcheck.program.lowering.reductions import summed
-    from dpcheck.program.reading.operators import binary
+    from dpcheck.program.reading.arrays import in_place
     from dpcheck.program.rules.reductions import sum_dtype
 
     for each in now.sums:
         column = _column(reader, now, each.value, each.tests)
+        if each.owner is not None:
+            _into_items(reader, now, each, column)
+            continue
         if each.place is not None:
             _into_entries(reader, now, each, column, scope)
             continue
@@ -317,7 +392,8 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
             reader.refuse("failed", f"{each.name} has no value before the loop", "set it before")
         total = reader.array(summed(reader, column, (0,), sum_dtype(column)))
         name = "add" if each.sign > 0 else "subtract"
-        scope.names[each.name] = binary(reader, name, scope.names[each.name], total)
+        # An array is written, under all its names; a number is another one from now on.
+        scope.names[each.name] = in_place(reader, name, scope.names[each.name], total)
     for owner, value in now.lists.values():
         column = _column(reader, now, value, ())
         made = Array(Storage(column, "it is a list of values of records"), form=list)
@@ -339,7 +415,7 @@ class Poison(Value):
 def _into_entries(reader: Reader, now: Loop, each: Sum, column: Node, scope: Scope) -> None:
     """counts[bin of a record] += value: one bin a record."""
     from dpcheck.program.lowering.counting import binned
-    from dpcheck.program.reading.operators import binary
+    from dpcheck.program.reading.arrays import in_place
 
     owner = scope.names.get(each.name)
     if not isinstance(owner, Array):
@@ -367,7 +443,7 @@ def _into_entries(reader: Reader, now: Loop, each: Sum, column: Node, scope: Sco
         counts = (
             binned(reader, places, bins[0]) if _is_one(column) else reader.unknown("whole numbers")
         )
-    scope.names[each.name] = binary(reader, "add", owner, reader.array(counts))
+    in_place(reader, "add", owner, reader.array(counts))
 
 
 def _is_one(column: Node) -> bool:
@@ -394,11 +470,12 @@ def comprehension(
     assert isinstance(column.fact, Rows)
     now = Loop(column.fact.rows, column, frozenset())
     inner = Scope({}, scope, scope.globals, _targets(tree), scope.path)
+    from dpcheck.program.reading import branches
     from dpcheck.program.reading.statements import bind
 
     reader.mapped.append(now)
     reader.guarded += 1
-    draws = reader.graph._next_draw
+    before = branches.made(reader)
     try:
         bind(reader, first.target, _bound(reader, now, over), inner)
         tests = [evaluate(reader, test, inner) for test in first.ifs]
@@ -406,7 +483,7 @@ def comprehension(
     finally:
         reader.guarded -= 1
         reader.mapped.pop()
-    if reader.graph._next_draw != draws:
+    if branches.made(reader) != before:
         reader.refuse(
             "private-length",
             "something is drawn for every record, and their number is private",

@@ -82,9 +82,10 @@ class Undecided(Value):
 
 @dataclass(slots=True, eq=False)
 class Generator(Value):
-    """A source of secret random numbers."""
+    """A source of secret random numbers; `methods` if they are not those of a numpy Generator."""
 
     name: str
+    methods: Mapping[str, Callable[..., object]] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -180,6 +181,13 @@ class Counted(Value):
     keys: tuple[Node, ...]
     weight: Node | None
     how: str
+
+
+@dataclass(slots=True, eq=False)
+class Tally(Value):
+    """Counter() or defaultdict(int): which keys it has is decided by the data, what it counts is not."""
+
+    counted: Counted | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -208,7 +208,8 @@ def respond(graph: Graph, coins: Node, truth: Node, other: Node) -> Made:
             "as many answers are given as there are records, which is private",
             "state the claim under replace-one",
         )
-    if truth.dtype.kind not in "biu" or fact.box.nan:
+    whole = fact.values is not None and all(float(v).is_integer() for v in fact.values)  # type: ignore[arg-type]
+    if (truth.dtype.kind not in "biu" and not whole) or fact.box.nan:
         graph.refuse(
             "unbounded",
             "randomized response needs answers from a public list",

@@ -8,9 +8,10 @@ import numpy as np
 
 from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import Box
-from dpcheck.program.facts.kinds import Aggregate, Public, Released
+from dpcheck.program.facts.kinds import RANDOM, Aggregate, Coins, Public, Released
 from dpcheck.program.graph import Graph, Made, Node, primitive
 from dpcheck.program.rules.common import aggregate, opened, released
+from dpcheck.program.rules.random_numbers import spent
 from dpcheck.program.rules.shapes import known_aggregate
 
 ANYTHING = np.dtype(object)
@@ -85,6 +86,11 @@ def number(graph: Graph, a: Node, kind: type) -> Made:
     if isinstance(fact, Released):
         opened((a,))
         return released((), dtype, flat(fact.box))
+    if isinstance(fact, RANDOM) and not a.ndim:
+        whole = a.dtype.kind in "iu" or isinstance(fact, Coins)
+        if kind is float or (kind is int and whole):
+            return Made((), dtype, fact)
+        return spent(graph, (a,), dtype)
     if isinstance(fact, Aggregate):
         _check_whole(graph, a, kind)
         if a.ndim == 0 and (kind is float or a.dtype.kind in "biu") and kind is not bool:
