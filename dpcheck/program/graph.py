@@ -110,6 +110,7 @@ class Graph:
         self.in_order: dict[
             int, object
         ] = {}  # draws made one by one for each record, by their loop
+        self.forms: dict[int, tuple[Node, dict[int, float]] | None] = {}  # see rules/linear.py
         self.line = UNKNOWN
         self._next_draw = 0
         self._known: dict[object, Node] = {}

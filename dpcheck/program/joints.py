@@ -29,8 +29,9 @@ import numpy as np
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.events.guarantee import PureDP
+from dpcheck.program.facts.kinds import Aggregate
 from dpcheck.program.facts.sizes import Size
-from dpcheck.program.releases import LAPLACE, Release, snapped
+from dpcheck.program.releases import GAUSSIAN, LAPLACE, Release, snapped
 from dpcheck.program.tallies import most_hits
 
 if TYPE_CHECKING:
@@ -306,6 +307,93 @@ def _broken(joint: Joint) -> None:
         each.open()
 
 
+@dataclass(slots=True, eq=False)
+class Entries(Joint):
+    """Releases of sums of entries of one vector: see `rules/linear.py` for the lemma."""
+
+    def release(self, graph: Graph) -> Release | None:
+        """One release of the vector, or pure DP."""
+        del graph
+        first = self.members[0]
+        forms = [each.form[1] for each in self.members if each.form is not None]
+        vector = first.form[0].fact if first.form is not None else None
+        assert isinstance(vector, Aggregate)
+        scales = np.asarray([float(each.scale.min()) for each in self.members])
+        places = [next(iter(form)) for form in forms]
+        single = all(len(f) == 1 and set(f.values()) == {1.0} for f in forms)
+        if single and len(set(places)) == len(places):
+            size = vector.diff
+            moved = np.broadcast_to(size.coordinates, first.form[0].shape)[places]  # type: ignore[index, arg-type]
+            bound = Size(moved, size.l1, size.l2, size.linf, size.changed)
+            made = Release(
+                first.line,
+                first.adjacency,
+                first.family,
+                scales,
+                (len(places),),
+                bound.tightened((len(places),)),
+                "up" if all(each.direction == "up" for each in self.members) else "either",
+                opened=True,
+            )
+        else:
+            if first.family != LAPLACE:
+                return None
+            spent: dict[int, float] = {}
+            for form, scale in zip(forms, scales, strict=True):
+                for at, factor in form.items():
+                    spent[at] = spent.get(at, 0.0) + abs(factor) / scale
+            total = max(spent.values()) * vector.diff.l1
+            alone = math.fsum(
+                each.diff.l1 / scale for each, scale in zip(self.members, scales, strict=True)
+            )
+            if not total < alone:
+                return None
+            made = Release(
+                first.line,
+                first.adjacency,
+                LAPLACE,
+                scales,
+                (len(forms),),
+                _together(self.members),
+                opened=True,
+                fixed=PureDP(snapped(total), first.adjacency),
+            )
+        made.path = self.path()
+        return made
+
+
+def _of_one_vector(graph: Graph) -> list[Joint]:
+    """Releases of entries of the same vectors, seen by themselves."""
+    found: dict[tuple[object, ...], Entries] = {}
+    for each in graph.releases:
+        plain = each.fixed is None and each.sampling is None and not each.coins
+        bounded = bool(np.isfinite(each.diff.l1))
+        seen = each.joint is None or each.opened
+        if each.form is None or not seen or each.selected or not plain or not bounded:
+            continue
+        if each.shape or each.family not in (LAPLACE, GAUSSIAN) or each.scale.size != 1:
+            continue
+        vector = (each.form[0].id, each.family)
+        joint = found.setdefault((*vector, _one_way(graph, vector) or each.path), Entries())
+        joint.members.append(each)
+    several = [joint for joint in found.values() if len(joint.members) > 1]
+    for joint in several:
+        for each in joint.members:
+            each.joint = joint
+    return [*several]
+
+
+def _one_way(graph: Graph, vector: tuple[int, str]) -> bool:
+    """Whether none of these releases excludes another: their paths lie on one."""
+    paths = [
+        each.path
+        for each in graph.releases
+        if each.form is not None and (each.form[0].id, each.family) == vector
+    ]
+    longest = max(paths, key=len)
+    return all(longest[: len(path)] == path for path in paths)
+
+
 def settle(graph: Graph) -> None:
     """Decide which releases are paid for together: those of which nothing but comparisons is seen."""
     waiting: Sequence[Joint] = graph.joints
@@ -317,6 +405,15 @@ def settle(graph: Graph) -> None:
             for each in joint.members:
                 each.opened = True
         waiting = [joint for joint in waiting if joint not in seen]
+    _replace(graph, waiting)
+    for joint in graph.joints:
+        if isinstance(joint, Threshold):
+            _told_with_hits(graph, joint)
+    _replace(graph, _of_one_vector(graph))
+
+
+def _replace(graph: Graph, waiting: Sequence[Joint]) -> None:
+    """Their members are one release each."""
     for joint in waiting:
         if isinstance(joint, Largest) and joint.length not in (0, len(joint.members)):
             made = None
@@ -329,9 +426,6 @@ def settle(graph: Graph) -> None:
         at = next(i for i, each in enumerate(graph.releases) if each is joint.members[0])
         graph.releases.insert(at, made)
         graph.releases[:] = [each for each in graph.releases if each.joint is not joint]
-    for joint in graph.joints:
-        if isinstance(joint, Threshold):
-            _told_with_hits(graph, joint)
 
 
 def _told_with_hits(graph: Graph, joint: Threshold) -> None:

@@ -16,6 +16,7 @@ from dpcheck.program.facts.rowsets import RowSet, Shape, number
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import BLOCK, Graph, Made, Node, primitive
 from dpcheck.program.releases import Release, snapped
+from dpcheck.program.rules import linear
 from dpcheck.program.rules.common import numpy_shape, plain, released, result_dtype
 from dpcheck.program.rules.random_numbers import (
     DISCRETE,
@@ -127,6 +128,7 @@ def release(graph: Graph, private: Node, noise: Node, sign: float, flip: bool) -
     _check_bounded(graph, fact, drawn)
     graph.use(drawn.ids, "a release")
     made = releases.of(graph.adjacency, fact, drawn, graph.line, dims)
+    made.form = linear.form_of(graph, private)
     graph.release(made)
     base = Box(-fact.box.hi, -fact.box.lo) if flip else fact.box
     kind = result_dtype(graph, np.add, (private, noise))
