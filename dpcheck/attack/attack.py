@@ -23,6 +23,7 @@ from dpcheck.attack.interface import CannotEvaluate, EvaluatedRelease, Evaluatio
 from dpcheck.auditing.plain import plain, plain_pair
 from dpcheck.core.data import Data
 from dpcheck.core.errors import NotProvable, ProofsContradict
+from dpcheck.execution.randomness import seeded
 from dpcheck.replay import examine
 
 Function = Callable[[Data, np.random.Generator], Data]
@@ -110,8 +111,11 @@ class _Raised:
 
 
 def _called(function: Function, data: Data, seed: int) -> Data:
+    """The function's own output; the global generators are set from the seed, too."""
+    rng = np.random.default_rng(seed)
     try:
-        return function(copy.deepcopy(data), np.random.default_rng(seed))
+        with seeded(None, rng):
+            return function(copy.deepcopy(data), rng)
     except Exception as error:
         return _Raised(type(error).__name__)
 

@@ -33,7 +33,7 @@ def batched(reader: Reader, node: Node, known: dict[int, Node], rows: RowSet) ->
     """The node for all records; `known` holds the columns that single values stand for."""
     if node.id in known:
         return known[node.id]
-    if not any(_depends(arg, known) for arg in node.args):
+    if not any(depends(arg, known) for arg in node.args):
         known[node.id] = node
         return node
     args = [batched(reader, arg, known, rows) for arg in node.args]
@@ -41,11 +41,11 @@ def batched(reader: Reader, node: Node, known: dict[int, Node], rows: RowSet) ->
     return found
 
 
-def _depends(node: Node, known: Mapping[int, Node]) -> bool:
+def depends(node: Node, known: Mapping[int, Node]) -> bool:
     """Whether a node is computed from single records."""
     if node.id in known:
         return known[node.id] is not node
-    return any(_depends(arg, known) for arg in node.args)
+    return any(depends(arg, known) for arg in node.args)
 
 
 def _one(

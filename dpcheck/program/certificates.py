@@ -24,8 +24,8 @@ from dpcheck.core.events.serialize import to_dict
 from dpcheck.program.facts.kinds import Public, Rows
 from dpcheck.program.facts.rowsets import RowSet
 from dpcheck.program.graph import Graph, Node
-from dpcheck.program.repeats import shorter
 from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series
+from dpcheck.program.repeats import shorter
 from dpcheck.verify.program import check
 from dpcheck.verify.program.boxes import Box
 from dpcheck.verify.program.check import SCHEMA, check_outputs, check_proved, digest

@@ -161,8 +161,17 @@ def _table_of_numbers(reader: Reader, description: Records, rows: RowSet, form: 
     rest: tuple[int, ...] = (len(numbers),) if len(numbers) > 1 else ()
     if not rest:
         box = box.mapped(lambda end: end.reshape(1))
-    node = _rows(reader, rows, rest, np.dtype(float), box, "data")
+    values = _few(numbers[0]) if not rest else None
+    node = _rows(reader, rows, rest, np.dtype(float), box, "data", values)
     return Array(Storage(node, DATA), form=list if form == "values" else None)
+
+
+def _few(field: Number) -> tuple[object, ...] | None:
+    """The values of a column of few whole numbers."""
+    low, high = field.low, field.high
+    if not field.integer or field.missing or not 0 <= high - low < 64:
+        return None
+    return tuple(float(v) for v in range(math.ceil(low), math.floor(high) + 1))
 
 
 def _box(reader: Reader, field: Number) -> Box:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from dpcheck.program.facts.kinds import Fact, Ids, Public
 from dpcheck.program.facts.rowsets import Shape
 from dpcheck.program.releases import Release
 from dpcheck.replay.draws import UNKNOWN, Line
+
+if TYPE_CHECKING:
+    from dpcheck.program.joints import Joint
 
 BLOCK = 4096  # draws of more numbers than that are one block, used as a whole
 
@@ -99,6 +102,15 @@ class Graph:
             int, tuple[tuple[Node, bool], ...]
         ] = {}  # nodes that are not always computed
         self.scratch: set[int] = set()  # nodes of single records, which nobody computes
+        self.joints: list[Joint] = []  # releases that are compared before anybody sees them
+        self.drawn_at: dict[int, tuple[tuple[Node, bool], ...]] = {}  # the path of a single draw
+        self.one_of: dict[
+            frozenset[int], tuple[frozenset[int], ...]
+        ] = {}  # draws, one of which it is
+        self.in_order: dict[
+            int, object
+        ] = {}  # draws made one by one for each record, by their loop
+        self.forms: dict[int, tuple[Node, dict[int, float]] | None] = {}  # see rules/linear.py
         self.line = UNKNOWN
         self._next_draw = 0
         self._known: dict[object, Node] = {}
@@ -123,6 +135,9 @@ class Graph:
             len(self.nodes), name, args, params, found.shape, found.dtype, self.line, found.fact
         )
         self.nodes.append(node)
+        seen = getattr(found.fact, "release", None)
+        if seen is not None and hasattr(seen, "node"):
+            seen.node = node
         self._known[(key, path)] = node
         if self.guards:
             self.when[node.id] = tuple(self.guards)
@@ -160,6 +175,7 @@ class Graph:
         many = 1 if count is None or count > BLOCK else count
         first = self._next_draw
         self._next_draw += many
+        self.drawn_at[first] = tuple(self.guards)
         return np.arange(first, first + many, dtype=np.int64)
 
     def use(self, ids: Ids | Sequence[int], what: str) -> None:
@@ -184,6 +200,10 @@ class Graph:
         release.path = tuple((test.id, answer) for test, answer in self.guards)
         self.releases.append(release)
 
+    def join(self, joint: Joint) -> None:
+        """Releases that are compared before anybody sees them."""
+        self.joints.append(joint)
+
     def seen(self, node: Node) -> tuple[object] | None:
         """The value of what is released, at run time; None while a program is only read."""
         del node
@@ -197,7 +217,8 @@ class Graph:
         )
 
 
-IMPURE = frozenset({"draw", "release", "respond", "pick"})  # every use is another one
+# Every use is another one; the same value plus the same drawn number is the same release.
+IMPURE = frozenset({"draw", "respond", "pick"})
 
 
 def _frozen(value: object) -> object:

@@ -12,6 +12,7 @@ import numpy as np
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import InvalidParameter, InvalidRecords
 from dpcheck.core.events.event import Event
+from dpcheck.core.events.guarantee import PureDP
 from dpcheck.core.records import Records
 from dpcheck.program import releases
 from dpcheck.program.described import described, form_of
@@ -19,6 +20,7 @@ from dpcheck.program.facts.boxes import DType
 from dpcheck.program.facts.kinds import Fact, Public, Released
 from dpcheck.program.facts.rowsets import RowSet, Shape
 from dpcheck.program.graph import Graph, Node
+from dpcheck.program.joints import Bit, Gap, Joint, Threshold
 from dpcheck.program.lowering import library
 from dpcheck.program.outputs import check_output
 from dpcheck.program.proof import arguments_for, unwrapped
@@ -27,6 +29,12 @@ from dpcheck.program.reading.reader import Reader
 from dpcheck.program.reading.values import Generator
 from dpcheck.program.releases import Release
 from dpcheck.program.running import inputs_of, materialised, own, shape_of, value_of
+
+TWICE = (
+    "reused-noise",
+    "a noisy number is compared with a noisy threshold, and seen by itself as well",
+    "draw fresh noise for what is returned",
+)
 
 
 class LiveGraph(Graph):
@@ -79,6 +87,43 @@ class LiveGraph(Graph):
                 node.fact.release.open()
             return (own(self.values[node.id]),)
         return None
+
+    def join(self, joint: Joint) -> None:
+        """Answers that share a threshold are paid for before they are seen."""
+        super().join(joint)
+        if isinstance(joint, Threshold):
+            joint.payer = self
+
+    def answered(self, bit: Bit) -> None:
+        """Paid for as a hit, whatever it is.
+
+        Lemma. If what was seen so far is pure DP with epsilon s, and all of it with one answer more with
+        t, then that answer given the others is pure DP with s + t.
+        """
+        joint = bit.joint
+        if joint.broken or bit.member.opened:
+            self.refuse(*TWICE)
+        if bit.seen:
+            return
+        hits = sum(each.seen and self._above(each) for each in joint.bits)
+        total = joint.price(hits + 1, len(joint.draws))
+        if total > joint.paid:
+            self._spend(PureDP(total + joint.paid, self.adjacency))
+            joint.paid = total
+        bit.seen, bit.member.pay = True, self._twice
+
+    def _above(self, bit: Bit) -> bool:
+        assert bit.node is not None
+        return bool(self.values[bit.node.id]) == bit.above
+
+    def told(self, gap: Gap) -> None:
+        """Nothing more to pay where the answer was a hit."""
+        if gap.bit is None or not gap.bit.seen or not self._above(gap.bit):
+            self.refuse(*TWICE)
+
+    def _twice(self, release: Release) -> None:
+        del release
+        self.refuse(*TWICE)
 
     def release(self, release: Release) -> None:
         """Paid for when it is known what is seen of it; at once, if that is all of it."""

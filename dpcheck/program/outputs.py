@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcheck.program.facts.kinds import RANDOM, Public, Released
 from dpcheck.program.facts.rowsets import number
+from dpcheck.program.reading.branches import decided
 from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series, Value
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ def check_output(reader: Reader, value: object, depth: int = 0) -> None:
     """Refuse an output that holds a private value, or something nobody can look into."""
     if depth > _DEEPEST:
         reader.unknown("an output of so many levels")
+    value = decided(reader, value)
+    reader.alive(value)
     if isinstance(value, Series):
         value = value.array
     if isinstance(value, Array | Scalar | Opaque):

@@ -16,9 +16,11 @@ from dpcheck.core.errors import CannotCertify
 from dpcheck.core.events.event import Event, Grouped, Sequential
 from dpcheck.core.records import Records
 from dpcheck.program import releases
+from dpcheck.program.alternatives import larger
 from dpcheck.program.described import described
 from dpcheck.program.facts.rowsets import disjoint
 from dpcheck.program.graph import Graph
+from dpcheck.program.joints import settle
 from dpcheck.program.lowering import library
 from dpcheck.program.outputs import check_output
 from dpcheck.program.reading.calls import call
@@ -102,8 +104,11 @@ def read(
     reader = Reader(graph, frozenset(public))
     symbol = described(reader, data, form)
     args, named = arguments_for(function, symbol, Generator("rng"))
-    output = call(reader, unwrapped(function), args, named)
-    check_output(reader, output)
+    try:
+        output = call(reader, unwrapped(function), args, named)
+        check_output(reader, output)
+    except RecursionError:
+        reader.refuse("too-long", "the program nests too deeply", "use fewer rounds of its loops")
     return Program(graph, output, reader)
 
 
@@ -136,6 +141,7 @@ def arguments_for(
 def proof_of(program: Program, data: object) -> Proof:
     """What the releases of a program spend together."""
     graph = program.graph
+    settle(graph)
     _share_samples(graph.releases, graph.used)
     found: Counter[ProvedRelease] = Counter()
     for each in graph.releases:
@@ -173,21 +179,23 @@ def composed(made: Sequence[Release], adjacency: Adjacency) -> Event:
 def _along(made: Sequence[Release], depth: int, adjacency: Adjacency) -> Counter[Event]:
     """What is spent from this branch on.
 
-    A released value decides between two sides: where one spends all that the other does it counts, else
-    both do, because a release that nobody asked for could have been made and dropped.
+    A released value decides between two sides: see `alternatives` for what covers both.
     """
-    found = _together([each for each in made if len(each.path) == depth], adjacency)
-    deeper = [each for each in made if len(each.path) > depth]
-    for test in dict.fromkeys(each.path[depth][0] for each in deeper):
-        sides = [
-            _along([r for r in deeper if r.path[depth] == (test, answer)], depth + 1, adjacency)
-            for answer in (True, False)
-        ]
-        found += (
-            sides[0] | sides[1]
-            if sides[0] <= sides[1] or sides[1] <= sides[0]
-            else sides[0] + sides[1]
-        )
+    found: Counter[Event] = Counter()
+    while made:
+        found += _together([each for each in made if len(each.path) == depth], adjacency)
+        made = [each for each in made if len(each.path) > depth]
+        tests = dict.fromkeys(each.path[depth][0] for each in made)
+        if len(tests) == 1 and len({each.path[depth] for each in made}) == 1:
+            depth += 1  # one way only: a loop that may be left early gets this deep
+            continue
+        for test in tests:
+            sides = [
+                _along([r for r in made if r.path[depth] == (test, answer)], depth + 1, adjacency)
+                for answer in (True, False)
+            ]
+            found += larger(sides[0], sides[1], adjacency)
+        break
     return found
 
 

@@ -27,6 +27,8 @@ from dpcheck.replay.draws import Line
 
 if TYPE_CHECKING:
     from dpcheck.program.facts.kinds import Aggregate, Drawn
+    from dpcheck.program.graph import Node
+    from dpcheck.program.joints import Joint
 
 # Families, by the names numpy gives them.
 LAPLACE, GAUSSIAN, GUMBEL, EXPONENTIAL = "laplace", "normal", "gumbel", "exponential"
@@ -72,6 +74,8 @@ class Release:
     predicate: Predicate = field(default_factory=dict)  # records behind it fulfil this
     times: int = 1
     path: tuple[tuple[int, bool], ...] = ()  # branches of released values it lies in
+    form: tuple[Node, dict[int, float]] | None = None  # the entries of a vector that it is a sum of
+    joint: Joint | None = None  # with which it is compared, if nobody has seen it
     pay: Callable[[Release], None] | None = None  # at run time: called once, before it is seen
 
     def open(self) -> None:

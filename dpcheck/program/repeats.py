@@ -97,10 +97,7 @@ def _fits(nodes: Sequence[Json], places: Mapping[int, int], made: _Rounds, graph
                 if two < made.start:  # outside
                     if one != two:
                         return False
-                elif two >= begin:  # of this round
-                    if one != two - made.length:
-                        return False
-                elif k > 1:  # of the round before
+                elif two >= begin or k > 1:  # of this round
                     if one != two - made.length:
                         return False
                 else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 
 from dpcheck.program.facts.rowsets import RowSet, Shape
 from dpcheck.program.graph import PRIMITIVES, Graph, Node
-from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series, Value
+from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series, Undecided, Value
 
 if TYPE_CHECKING:
     from dpcheck.program.proof import Program
@@ -51,6 +52,9 @@ def run(program: Program, data: object, rng: np.random.Generator) -> Run:
         ) and all(bool(value(test)) == answer for test, answer in graph.when.get(node.id, ()))
 
     graph = program.graph
+    loops = list(graph.in_order.values())
+    if len({id(loop) for loop in loops}) < len(loops):
+        raise CannotRun("several numbers are drawn for each record, in turns")
     with np.errstate(all="ignore"):
         for node in graph.nodes:
             if node.id in graph.scratch or not reached(node):
@@ -138,7 +142,8 @@ def drawn(node: Node, rng: np.random.Generator, sizes: tuple[int, ...]) -> objec
         if params.get("source") == "np.random":
             source = np.random
         elif params.get("source") == "random":
-            return _python(node)
+            many = [_python(node) for _ in range(math.prod(sizes))]
+            return np.reshape(many, sizes) if sizes else many[0]
         else:
             raise CannotRun("the program makes a generator of its own")
     size = sizes or None
@@ -180,6 +185,9 @@ def _python(node: Node) -> object:
         return random.random()
     if method == "uniform":
         return random.uniform(place, place + scale)
+    if method == "integers":
+        coin = node.params["law"] == "coin"
+        return random.randint(0, 1) if coin else random.randint(int(place), int(place + scale) - 1)
     if method == "normal":
         return random.gauss(0.0, scale)
     return random.expovariate(1 / scale)
@@ -211,6 +219,11 @@ def _column(series: object) -> np.ndarray:
 
 def materialised(graph: Graph, value: object, of: Callable[[Node], object]) -> object:
     """A value of the reader as Python would have it."""
+    if isinstance(value, Undecided):
+        test, first = value.options[0]
+        taken = test is not None and bool(of(test[0])) == test[1]
+        rest = first if taken or len(value.options) == 1 else Undecided(value.options[1:])
+        return materialised(graph, rest, of)
     if isinstance(value, Series):
         import pandas as pd
 

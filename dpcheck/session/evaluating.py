@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.attack.interface import CannotEvaluate, EvaluatedRelease
+from dpcheck.execution.randomness import seeded
 from dpcheck.program.facts.kinds import Aggregate, Released
 from dpcheck.program.graph import Node
 from dpcheck.program.proof import Program, arguments_for
@@ -23,8 +24,10 @@ class ProgramEvaluation:
 
     def evaluate(self, data: object, seed: int) -> tuple[object, Sequence[EvaluatedRelease]]:
         """The output of the program, and every value that was released, before its noise."""
+        rng = np.random.default_rng(seed)
         try:
-            made = run(self.program, data, np.random.default_rng(seed))
+            with seeded(None, rng):
+                made = run(self.program, data, rng)
         except Exception as error:  # whatever it is, it is no statement about the proof
             raise CannotEvaluate from error
         nodes = [n for n in self.program.graph.nodes if n.primitive == "release"]

@@ -82,7 +82,7 @@ def test_a_loop_over_the_records_sees_only_sums():
 
     refused(last, "kept has no value here")
     refused(running, "is read in the loop")
-    refused(early, "a loop is left where")
+    refused(early, "a loop over records is left early")
 
 
 def test_an_error_that_would_tell_is_refused():

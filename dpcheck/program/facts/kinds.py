@@ -18,6 +18,7 @@ from dpcheck.program.facts.rowsets import Predicate, RowSet, Sampling
 from dpcheck.program.facts.sizes import Size
 
 if TYPE_CHECKING:
+    from dpcheck.program.joints import Beats, Bit, Gap, Peek, Running
     from dpcheck.program.releases import Release
 
 Ids = NDArray[np.int64]
@@ -110,6 +111,19 @@ class Drawn(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfUniform(Fact):
+    """A function of one uniform number u in [-1/2, 1/2]: (a log(b + c |u|) + d), times the sign of u if
+    `signed`; without the logarithm if a is 0: (b + c |u|) + d."""
+
+    ids: Ids
+    a: float
+    b: float
+    c: float
+    d: float = 0.0
+    signed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coins(Fact):
     """Independent coins that fall on heads with a public probability."""
 
@@ -134,9 +148,9 @@ class Released(Fact):
     of all its numbers.
     """
 
-    release: Release | None = None
+    release: Release | Bit | Gap | Beats | Running | Peek | None = None
 
 
-SECRET = (Rows, Aggregate, Drawn, Coins, Places)
-RANDOM = (Drawn, Coins, Places)
+SECRET = (Rows, Aggregate, Drawn, OfUniform, Coins, Places)
+RANDOM = (Drawn, OfUniform, Coins, Places)
 Facts = Mapping[int, Fact]

@@ -30,17 +30,15 @@ def draw(
     reader: Reader, owner: Generator, name: str, args: tuple[object, ...], named: dict[str, object]
 ) -> object:
     """rng.name(...)."""
-    method = METHODS.get(name)
+    method = owner.methods.get(name) if owner.methods else METHODS.get(name)
     if method is None:
         _unknown(reader, name)
-    if reader.mapped:
-        reader.refuse(
-            "private-length",
-            "something is drawn for every record, and their number is private",
-            "draw for all records at once, before the loop: rng.random(len(x))",
-        )
     reader.source = owner.name
     try:
+        if reader.mapped:
+            from dpcheck.program.lowering.each_record import drawn_for_each
+
+            return drawn_for_each(reader, method, args, named)
         return method(reader, *args, **named)
     except TypeError as error:
         if "argument" not in str(error):
@@ -378,6 +376,22 @@ def _shaped(name: str) -> Callable[..., object]:
     return handler
 
 
+def _legacy_integers(
+    reader: Reader, low: object, high: object = None, size: object = None
+) -> object:
+    return _integers(reader, low, high, size)
+
+
+def _legacy_shaped(name: str) -> Method:
+    return lambda reader, *shape: METHODS[name](reader, size=tuple(shape) or None)
+
+
+OLD_METHODS: dict[str, Method] = {
+    **{name: METHODS[of] for name, of in _LEGACY.items()},
+    "randint": _legacy_integers,
+    "rand": _legacy_shaped("random"),
+    "randn": _legacy_shaped("standard_normal"),
+}
 lower(np.random.rand)(_shaped("random"))
 lower(np.random.randn)(_shaped("standard_normal"))
 
@@ -409,30 +423,37 @@ def _python(law: str, first: int) -> Callable[..., object]:
         reader.source = "random"
         if len(args) != first or named:
             _unknown(reader, "the random module with these arguments")
-        return _PYTHON[law](reader, *args)
+        return draw(reader, Generator("random", _PYTHON), law, args, named)
 
     return handler
 
 
-def _python_uniform(reader: Reader, low: object, high: object) -> object:
-    return _uniform(reader, low, high)
+def _python_uniform(reader: Reader, low: object, high: object, size: object = None) -> object:
+    return _uniform(reader, low, high, size)
 
 
-def _gauss(reader: Reader, mean: object, scale: object) -> object:
-    return METHODS["normal"](reader, mean, scale)
+def _gauss(reader: Reader, mu: object = 0.0, sigma: object = 1.0, size: object = None) -> object:
+    return METHODS["normal"](reader, mu, sigma, size)
 
 
-def _expovariate(reader: Reader, rate: object) -> object:
-    spread = 1.0 / float(_public(reader, "rate", rate))
-    return METHODS["exponential"](reader, spread)
+def _expovariate(reader: Reader, lambd: object = 1.0, size: object = None) -> object:
+    spread = 1.0 / float(_public(reader, "rate", lambd))
+    return METHODS["exponential"](reader, spread, size)
+
+
+def _randint(reader: Reader, low: object, high: object, size: object = None) -> object:
+    return _integers(reader, low, high, size, endpoint=True)
 
 
 _PYTHON: dict[str, Callable[..., object]] = {
-    "random": lambda reader: _random(reader),
+    "random": _random,
     "uniform": _python_uniform,
     "gauss": _gauss,
+    "normalvariate": _gauss,
     "expovariate": _expovariate,
+    "randint": _randint,
 }
+lower(random.randint)(_python("randint", 2))
 lower(random.random)(_python("random", 0))
 lower(random.uniform)(_python("uniform", 2))
 lower(random.gauss)(_python("gauss", 2))

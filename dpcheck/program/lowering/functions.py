@@ -116,8 +116,12 @@ def _noisy(reader: Reader, name: str, nodes: tuple[Node, ...]) -> Node:
             return graph.add("release", whole(graph, other), drawn, sign=sign, flip=flip)
         if isinstance(drawn.fact, Coins) and name == "multiply" and isinstance(other.fact, Rows):
             return graph.add("sampled", other, drawn)
-        if isinstance(drawn.fact, Coins) and name == "bitwise_xor" and other.dtype.kind == "b":
-            flipped = graph.add("logical_not", other)
+        bits = bool((other.fact.box.lo >= 0).all() and (other.fact.box.hi <= 1).all())
+        if isinstance(drawn.fact, Coins) and name == "bitwise_xor" and bits:
+            if other.dtype.kind == "b":
+                flipped = graph.add("logical_not", other)
+            else:
+                flipped = graph.add("subtract", graph.constant(1), other)
             heads = (
                 drawn if drawn.dtype.kind == "b" else graph.add("equal", drawn, graph.constant(1))
             )

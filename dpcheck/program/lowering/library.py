@@ -20,9 +20,11 @@ from dpcheck.program.reading.public import public_call, released_call
 from dpcheck.program.reading.values import (
     Array,
     Generator,
+    Growing,
     KnownGenerator,
     Opaque,
     Scalar,
+    Tally,
     Value,
 )
 
@@ -42,6 +44,8 @@ FILES = (
     "drawing",
     "tables",
     "clipping",
+    "sources",
+    "tallies",
 )
 
 
@@ -122,6 +126,12 @@ def method(
         if name.startswith("_") or name in ("bit_generator", "spawn") or reader.guarded:
             reader.unknown(f"{name} of a generator")
         return public_call(reader, getattr(real, name), args, named)
+    if isinstance(owner, Growing):
+        from dpcheck.program.lowering import growing
+
+        handler = growing.METHODS.get((owner.kind, name))
+        if handler is not None:
+            return lowered_call(reader, handler, (owner, *args), named)
     if isinstance(owner, Opaque):
         if name.startswith("_") or name in _CHANGING:
             reader.unknown(f"{name} of a released value")
@@ -132,6 +142,10 @@ def method(
             return getattr(it, name)(*values[:many], **dict(zip(keys, values[many:], strict=True)))
 
         return released_call(reader, on, (owner, *args, *named.values()))
+    if isinstance(owner, Tally) and name == "get" and not named:
+        from dpcheck.program.lowering.tallies import counted
+
+        return lowered_call(reader, counted, (owner, *args), named)
     if isinstance(owner, Array | Scalar):
         handler = METHODS.get(name)
         if handler is not None:
@@ -155,6 +169,11 @@ def _ufunc_method(
         np.multiply: np.prod,
     }
     handler = lowered(reduced.get(owner))
+    if name in ("accumulate", "outer", "reduce") and reader.is_released(list(args)):
+        if reader.is_public(list(args)) and reader.is_public(named):
+            return public_call(reader, getattr(owner, name), args, named)
+        if not named:
+            return released_call(reader, getattr(owner, name), args)
     if name != "reduce" or handler is None:
         reader.unknown(f"np.{owner.__name__}.{name}")
     return lowered_call(reader, handler, args, {"axis": 0, **named} if len(args) == 1 else named)
@@ -226,7 +245,13 @@ def _plain_method(
 ) -> object:
     """Methods of lists, dicts, text: those that only arrange what they hold may hold symbols."""
     from dpcheck.program.lowering.python import CONTAINERS
+    from dpcheck.program.lowering.sources import law_of
 
+    law = law_of(owner, name)
+    if law is not None:
+        return lowered_call(reader, law, args, named)
+
+    reader.alive(owner)
     handler = CONTAINERS.get((type(owner), name))
     if handler is not None:
         return lowered_call(reader, handler, (owner, *args), named)

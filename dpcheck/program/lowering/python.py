@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.program.facts.kinds import Public, Released, Rows
+from dpcheck.program.facts.kinds import RANDOM, Public, Released, Rows
 from dpcheck.program.lowering.functions import elementwise
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading import arrays
@@ -53,6 +53,7 @@ def len_(reader: Reader, value: object) -> object:
     if isinstance(value, Value):
         reader.unknown(f"len() of {reader.describe(value)}")
     check_filled(reader, value)
+    reader.alive(value)
     return reader.attempt(lambda: len(value))  # type: ignore[arg-type]
 
 
@@ -262,7 +263,7 @@ def sum_(reader: Reader, values: object, start: object = 0) -> object:
             kind = np.dtype(np.int64) if node.dtype.kind == "b" else node.dtype
             added = reader.graph.add("sum", node, axes=(0,), dtype=kind)
             return binary(reader, "add", reader.array(added), start)
-    if isinstance(values, Opaque):
+    if isinstance(values, Opaque) or (isinstance(values, Array) and reader.is_released(values)):
         return released_call(reader, sum, (values, start))
     found = start
     for each in iterated(reader, values):
@@ -389,6 +390,13 @@ def _truth(builtin: Callable[..., bool]) -> Callable[..., object]:
 lower(any)(_truth(any))
 lower(all)(_truth(all))
 
+
+def _drawn(reader: Reader, args: tuple[object, ...]) -> bool:
+    """Whether they are random numbers and public ones alone."""
+    values = [each for each in args if not reader.is_public(each)]
+    return all(isinstance(v, Scalar) and isinstance(v.node.fact, RANDOM) for v in values)
+
+
 # math.* on a released or private number, where numpy has the same function.
 for _name in (
     "sqrt",
@@ -404,6 +412,7 @@ for _name in (
     "floor",
     "ceil",
     "fabs",
+    "copysign",
 ):
 
     def _math(reader: Reader, *args: object, _name: str = _name) -> object:
@@ -412,6 +421,11 @@ for _name in (
             return public_call(reader, function, args, {})
         if reader.is_released(list(args)):
             return released_call(reader, function, args)
+        if _drawn(reader, args):
+            if _name == "copysign" and reader.is_public(args[0]):
+                sign = elementwise(reader, "sign", args[1])
+                return binary(reader, "multiply", abs(float(reader.plain(args[0]))), sign)  # type: ignore[arg-type]
+            return elementwise(reader, {"fabs": "absolute"}.get(_name, _name), *args)
         reader.refuse(
             "private-control",
             f"math.{_name} of a private value raises for some values, which would tell",
@@ -484,6 +498,19 @@ def _copy(reader: Reader, owner: object) -> object:
     return owner.copy()  # type: ignore[attr-defined]
 
 
+def _remove(reader: Reader, owner: list[object], value: object) -> None:
+    if not reader.is_public([owner, value]):
+        reader.refuse(
+            "private-control",
+            "a private or released value decides what is taken out of a list",
+            "keep a public list, and np.where",
+        )
+    arrays.changed(reader, owner)
+    plain = [reader.plain(each) for each in owner]
+    at = reader.attempt(lambda: plain.index(reader.plain(value)))
+    del owner[at]  # type: ignore[arg-type]
+
+
 def _join(reader: Reader, owner: str, values: object) -> object:
     parts = iterated(reader, values)
     if reader.is_public(parts):
@@ -496,6 +523,7 @@ CONTAINERS: dict[tuple[type, str], Callable[..., object]] = {
     (list, "extend"): _extend,
     (list, "insert"): _insert,
     (list, "pop"): _pop,
+    (list, "remove"): _remove,
     (list, "copy"): _copy,
     (dict, "items"): _items,
     (dict, "keys"): _keys,

@@ -8,16 +8,19 @@ import numpy as np
 
 from dpcheck.program.facts.kinds import Coins, Drawn, Places, Public, Released, Rows
 from dpcheck.program.graph import Node
+from dpcheck.program.reading import writes
 from dpcheck.program.reading.values import (
     Array,
     Counted,
     Grouped,
+    Growing,
     Locator,
     Opaque,
     Scalar,
     Series,
     Storage,
     Table,
+    Tally,
     Value,
 )
 
@@ -37,12 +40,17 @@ def get_item(reader: Reader, owner: object, key: object) -> object:
         return tables.get_item(reader, owner, key)
     if isinstance(owner, Array | Scalar):
         return _of_array(reader, owner, key)
+    if isinstance(owner, Tally):
+        from dpcheck.program.lowering.tallies import counted
+
+        return counted(reader, owner, key)
     if isinstance(owner, Opaque):
         return released_call(reader, lambda o, k: o[k], (owner, key))
     if isinstance(owner, Value):
         reader.unknown(f"an index into {reader.describe(owner)}")
     if type(owner) not in (list, tuple, dict, str, range):
         reader.unknown(f"an index into a {type(owner).__name__}")
+    reader.alive(owner)
     if reader.is_public(key):
         place = reader.plain(key)
         return reader.attempt(lambda: owner[place])  # type: ignore[index]
@@ -68,7 +76,7 @@ def _of_array(reader: Reader, owner: Array | Scalar, key: object) -> object:
     parts = _keys(reader, key)
     if any(isinstance(part, Value) and type(part).__name__ == "Places" for part in parts):
         return _of_this_record(reader, owner, parts)
-    if isinstance(owner, Array) and owner.form is list:
+    if isinstance(owner, Array) and owner.form is list and not reader.is_released(owner):
         reader.unknown("an index into a list of records")
     if all(reader.is_public(part) for part in parts):
         places = tuple(_place(reader.plain(part)) for part in parts)
@@ -218,6 +226,11 @@ def set_item(reader: Reader, owner: object, key: object, value: object) -> None:
     if isinstance(owner, Array):
         _write_item(reader, owner, key, value)
         return
+    if isinstance(owner, Growing):
+        from dpcheck.program.lowering import growing
+
+        growing.set_item(reader, owner, key, value)
+        return
     if isinstance(owner, Value) or type(owner) not in (list, dict):
         reader.unknown(f"a write into {reader.describe(owner)}")
     changed(reader, owner)
@@ -243,12 +256,20 @@ def changed(reader: Reader, container: object) -> None:
             "something that outlives the call is changed, and keeps private values",
             "use a variable of the function, and return it",
         )
-    if reader.guarded:
+    reader.alive(container)
+    if id(container) in reader.frozen:
+        reader.refuse(
+            "aliases",
+            "a list or dict is changed that something else remembers, on some path",
+            "copy it first: list(...) or dict(...)",
+        )
+    if reader.mapped and reader.guarded:
         reader.refuse(
             "released-path",
-            "a list or dict is changed where a released value, or a record, decides whether",
+            "a list or dict is changed where a record decides whether",
             "change it on every path",
         )
+    writes.note(reader, container)
 
 
 def _write_item(reader: Reader, owner: Array, key: object, value: object) -> None:
@@ -320,12 +341,13 @@ def write(reader: Reader, owner: Array, found: Node) -> None:
         reader.refuse(
             "outlives", f"an array is written, but {owner.storage.locked}", "copy it first"
         )
-    if reader.guarded:
+    if reader.mapped and reader.guarded:
         reader.refuse(
             "released-path",
-            "an array is written where a released value, or a record, decides whether",
+            "an array is written where a record decides whether",
             "use np.where",
         )
+    writes.note(reader, owner.storage)
     nodes = [owner.storage.node]
     for name, params in owner.steps:
         nodes.append(reader.graph.add(name, nodes[-1], **params))
@@ -350,6 +372,10 @@ def in_place(reader: Reader, name: str, old: object, new: object) -> object:
     """old op= new: arrays are written, all else is computed anew."""
     from dpcheck.program.reading.operators import binary
 
+    if isinstance(old, Growing) and name == "add":
+        from dpcheck.program.lowering import growing
+
+        return growing.extend(reader, old, new)
     if type(old) is list and name == "add":
         from dpcheck.program.reading.expressions import iterated
 

@@ -10,6 +10,7 @@ import numpy as np
 from dpcheck.program.facts.kinds import Rows
 from dpcheck.program.facts.rowsets import RowSet, number
 from dpcheck.program.graph import Node
+from dpcheck.program.reading import branches, writes
 from dpcheck.program.reading.values import (
     Array,
     Bound,
@@ -23,6 +24,7 @@ from dpcheck.program.reading.values import (
     Scalar,
     Series,
     Table,
+    Undecided,
     Value,
 )
 
@@ -103,9 +105,12 @@ def _of_array(reader: Reader, owner: Array | Scalar, name: str) -> object:
 
 
 def _of_instance(reader: Reader, owner: Instance, name: str) -> object:
-    found = vars(owner.kind).get(name)
+    found = next((vars(kind)[name] for kind in owner.kind.__mro__ if name in vars(kind)), None)
     if name in owner.attributes and not _is_data_descriptor(found):
-        return owner.attributes[name]
+        value = owner.attributes[name]
+        if isinstance(value, Undecided):
+            owner.attributes[name] = value = branches.decided(reader, value)
+        return value
     if isinstance(found, types.FunctionType):
         return Bound(reader.function(found), (owner,))
     if isinstance(found, staticmethod):
@@ -121,10 +126,12 @@ def _of_instance(reader: Reader, owner: Instance, name: str) -> object:
 
 def set_attribute(reader: Reader, owner: Instance, name: str, value: object) -> None:
     """owner.name = value, where nothing but the object's own variables is written."""
-    if _is_data_descriptor(vars(owner.kind).get(name)) or "__setattr__" in vars(owner.kind):
+    kinds = owner.kind.__mro__[:-1]
+    if any(_is_data_descriptor(vars(k).get(name)) or "__setattr__" in vars(k) for k in kinds):
         reader.unknown(
             f"a write to {name} of a {owner.kind.__name__}, which runs code of its class"
         )
+    writes.note(reader, owner)
     owner.attributes[name] = value
 
 

@@ -176,6 +176,7 @@ def _is_frozen(kind: type) -> bool:
 
 def read_call(reader: Reader, function: Function, args: Args, named: Named) -> object:
     """Read the body of a function with these arguments."""
+    from dpcheck.program.reading.branches import Paths, register
     from dpcheck.program.reading.expressions import evaluate
     from dpcheck.program.reading.reader import DEEPEST
     from dpcheck.program.reading.statements import Left, block
@@ -192,22 +193,26 @@ def read_call(reader: Reader, function: Function, args: Args, named: Named) -> o
     )
     line = reader.graph.line
     reader.depth += 1
+    reader.scopes.append(scope)
     try:
         if isinstance(function.tree, ast.Lambda):
             return evaluate(reader, function.tree.body, scope)
         for each in ast.walk(function.tree):
             if isinstance(each, ast.Yield | ast.YieldFrom | ast.Await | ast.Global):
                 reader.unknown("a function with yield, await or global")
-        block(reader, function.tree.body, scope)
-    except Left as left:
-        if left.how != "return":
-            raise
-        return left.value
+        with Paths(reader, scope) as paths:
+            alive = True
+            try:
+                block(reader, function.tree.body, scope)
+            except Left as left:
+                register(reader, left, scope)
+                alive = False
+            return paths.meet("return", alive)[1]
     finally:
+        reader.scopes.pop()
         reader.depth -= 1
         if reader.depth:
             reader.graph.line = line
-    return None
 
 
 def bound(reader: Reader, function: Function, args: Args, named: Named) -> dict[str, object]:

@@ -21,12 +21,16 @@ from dpcheck.program.reading.public import released_call
 from dpcheck.program.reading.reader import Reader
 from dpcheck.program.reading.values import (
     Array,
+    Function,
+    Generator,
+    Instance,
     Iterator,
     Opaque,
     Scalar,
     Scope,
     Series,
     Table,
+    Undecided,
     Value,
 )
 
@@ -43,7 +47,10 @@ def evaluate(reader: Reader, tree: ast.expr, scope: Scope) -> object:
             f"`{ast.unparse(tree)[:60]}` ({type(tree).__name__}) is not read",
             "write it without",
         )
-    return handler(reader, tree, scope)
+    found = handler(reader, tree, scope)
+    if isinstance(found, Array | list | tuple | dict | Instance):
+        reader.temporaries.append(found)
+    return found
 
 
 def _constant(reader: Reader, tree: ast.Constant, scope: Scope) -> object:
@@ -54,7 +61,11 @@ def _name(reader: Reader, tree: ast.Name, scope: Scope) -> object:
     place: Scope | None = scope
     while place is not None:
         if tree.id in place.names:
-            return records.read(reader, place.names[tree.id])
+            found = place.names[tree.id]
+            if isinstance(found, Undecided):
+                place.names[tree.id] = found = branches.decided(reader, found)
+            reader.alive(found)
+            return records.read(reader, found)
         if tree.id in place.local and tree.id not in place.nonlocals:
             reader.refuse(
                 "failed", f"{tree.id} has no value here, or only on some paths", "set it before"
@@ -95,6 +106,9 @@ def negated(reader: Reader, value: object) -> object:
 
 def truth(reader: Reader, value: object) -> bool:
     """Which way a public value decides."""
+    value = branches.settled(reader, value)
+    if isinstance(value, Generator | Function):
+        return True
     if isinstance(value, Value):
         found = reader.public_value(value)
         if found is not None:
@@ -111,21 +125,28 @@ def _bool(reader: Reader, tree: ast.BoolOp, scope: Scope) -> object:
     conjunction = isinstance(tree.op, ast.And)
     value = evaluate(reader, tree.values[0], scope)
     for later in tree.values[1:]:
+        value = branches.settled(reader, value)
         if branches.decides(reader, value):
-            check_names(reader, later)
-            other = evaluate(reader, later, scope)
-            if not branches.is_truth(reader, value) or not branches.is_truth(reader, other):
-                reader.refuse(
-                    "released-path",
-                    "`and` and `or` of released or private values that are no truth values",
-                    "compare them first",
-                )
-            value = binary(reader, "bitwise_and" if conjunction else "bitwise_or", value, other)
+            value = _connected(reader, value, later, conjunction, scope)
             continue
         if truth(reader, value) != conjunction:
             return value
         value = evaluate(reader, later, scope)
     return value
+
+
+def _connected(
+    reader: Reader, value: object, later: ast.expr, conjunction: bool, scope: Scope
+) -> object:
+    """value and later, where the first of them is released or private."""
+    if branches.is_released_truth(reader, value):
+        return branches.connected(
+            reader, value, conjunction, scope, lambda: evaluate(reader, later, scope)
+        )
+    check_names(reader, later)
+    other = evaluate(reader, later, scope)
+    branches.check_truths(reader, value, other)
+    return binary(reader, "bitwise_and" if conjunction else "bitwise_or", value, other)
 
 
 def _compare(reader: Reader, tree: ast.Compare, scope: Scope) -> object:
@@ -153,14 +174,19 @@ def _compare(reader: Reader, tree: ast.Compare, scope: Scope) -> object:
 def _compared(reader: Reader, op: ast.cmpop, left: object, right: object) -> object:
     if isinstance(op, ast.Is | ast.IsNot):
         same = _identical(reader, left, right)
-        return same if isinstance(op, ast.Is) else not same
+        return same if isinstance(op, ast.Is) else negated(reader, same)
     if isinstance(op, ast.In | ast.NotIn):
         inside = _contains(reader, left, right)
         return inside if isinstance(op, ast.In) else negated(reader, inside)
     return binary(reader, COMPARE[type(op)], left, right)
 
 
-def _identical(reader: Reader, left: object, right: object) -> bool:
+def _identical(reader: Reader, left: object, right: object) -> object:
+    if isinstance(left, Opaque) or isinstance(right, Opaque):
+        other = right if isinstance(left, Opaque) else left
+        if other is None or isinstance(other, bool):
+            return released_call(reader, lambda a, b: a is b, (left, right))
+        reader.unknown("`is` of a released value")
     if isinstance(left, Value) or isinstance(right, Value):
         plain = [each for each in (left, right) if not isinstance(each, Value)]
         if plain and (plain[0] is None or isinstance(plain[0], type)):
@@ -298,9 +324,15 @@ def _dict(reader: Reader, tree: ast.Dict, scope: Scope) -> object:
 
 
 def _conditional(reader: Reader, tree: ast.IfExp, scope: Scope) -> object:
-    test = evaluate(reader, tree.test, scope)
+    test = branches.settled(reader, evaluate(reader, tree.test, scope))
     if branches.decides(reader, test):
-        return branches.chosen(reader, test, tree, scope)
+        return branches.chosen(
+            reader,
+            test,
+            scope,
+            lambda: evaluate(reader, tree.body, scope),
+            lambda: evaluate(reader, tree.orelse, scope),
+        )
     return evaluate(reader, tree.body if truth(reader, test) else tree.orelse, scope)
 
 
@@ -410,6 +442,7 @@ def _consumed(reader: Reader, value: Iterator) -> list[object]:
 
 def iterated(reader: Reader, value: object) -> list[object]:
     """The items of something that has a public number of them."""
+    reader.alive(value)
     if isinstance(value, Array):
         node = value.node(reader.graph)
         if not node.ndim:

@@ -72,6 +72,12 @@ def binary(reader: Reader, name: str, a: object, b: object) -> object:
         from dpcheck.program.lowering.columns import binary as of_tables
 
         return of_tables(reader, name, a, b)
+    if any(isinstance(each, Array) and each.form is list for each in (a, b)):
+        reader.refuse(
+            "unknown-operation",
+            f"`{name}` of a list, which does not work entry by entry",
+            "turn it into an array first: np.asarray(...)",
+        )
     for each in (a, b):
         if isinstance(each, Value) and not isinstance(each, Scalar | Array | Opaque):
             reader.unknown(f"`{name}` of {reader.describe(each)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.program.graph import Node
-from dpcheck.program.reading.values import Array, Value
+from dpcheck.program.reading.values import Array, Opaque, Scalar, Value
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -118,16 +118,20 @@ def released_call(
     return reader.opaque(reader.graph.add("apply", *nodes, function=call))
 
 
-def either(reader: Reader, test: object, first: object, second: object) -> object:
+def either(reader: Reader, test: Node, first: object, second: object) -> object:
     """One of two released values; the other one may never be computed."""
-    sides = [_side(reader, each) for each in (first, second)]
-    return reader.opaque(reader.graph.add("either", reader.node(test), *sides))
+    sides = []
+    for each, answer in ((first, True), (second, False)):
+        reader.graph.guards.append((test, answer))
+        sides.append(_side(reader, each))
+        reader.graph.guards.pop()
+    return reader.opaque(reader.graph.add("either", test, *sides))
 
 
 def _side(reader: Reader, value: object) -> Node:
     """A released value of any type as one node."""
-    if isinstance(value, Value) and not isinstance(value, Array) and hasattr(value, "node"):
-        return reader.node(value)
+    if isinstance(value, Scalar | Opaque):
+        return value.node
     found = released_call(reader, _itself, (value,))
     return reader.node(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from types import FunctionType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from dpcheck.program.reading.values import (
     Value,
 )
 from dpcheck.replay.draws import Line
+
+if TYPE_CHECKING:
+    from dpcheck.program.reading.branches import Exit, Side
+    from dpcheck.program.reading.writes import Noted
 
 MOST_STEPS = (
     5_000_000  # statements and expressions of one reading: a loop that never ends is refused
@@ -42,6 +46,16 @@ class Reader:
         self.steps = 0
         self.statements = 0
         self.guarded = 0  # inside a branch that a released value decides, or a loop over records
+        self.scopes: list[Scope] = []  # of the calls that are being read
+        self.exits: list[Exit] = []  # paths that left what is being read, see `branches`
+        self.waiting: list[list[Exit | Side]] = []  # and those of what is around it
+        self.noted: list[Noted] = []  # what was written on each of the paths that are being read
+        self.frozen: dict[int, object] = {}  # containers that something else remembers
+        self.dead: dict[int, object] = {}  # containers whose content nobody knows any more
+        self.temporaries: list[object] = []  # values of the expressions that are being read
+        self.drawn: set[int] = set()  # nodes that are one of them
+        self.sides = 0  # sides of branches that the record looped over decides
+        self.own_draws = 0  # numbers drawn for each record by itself
         self.foreign: dict[int, object] = {}  # containers that outlive the call
         self.constants: dict[str, None] = {}  # large constants that were used
         self.source = "rng"  # the generator that is being drawn from
@@ -85,6 +99,15 @@ class Reader:
                 "mend the code",
             )
 
+    def alive(self, value: object) -> None:
+        """Refuse a container whose content depends on paths that could not be joined."""
+        if self.dead and id(value) in self.dead:
+            self.refuse(
+                "released-path",
+                f"a {type(value).__name__} is used that a released value changed on some paths only",
+                "change it on every path, or keep released values in it only",
+            )
+
     # Values --------------------------------------------------------------------------------------
 
     def array(self, node: Node) -> object:
@@ -115,6 +138,7 @@ class Reader:
 
     def node(self, value: object) -> Node:
         """A value as a node of the graph."""
+        self.alive(value)
         if isinstance(value, Scalar | Opaque):
             return value.node
         if isinstance(value, Array):
@@ -182,6 +206,7 @@ class Reader:
             self.unknown("a value of so many levels")
         if isinstance(value, Value):
             return self.public_value(value) is not None
+        self.alive(value)
         if type(value) in (list, tuple, set, frozenset):
             return all(self.is_public(each, depth + 1) for each in value)  # type: ignore[attr-defined]
         if type(value) is dict:
@@ -200,6 +225,7 @@ class Reader:
             return self.is_released(value.array)
         if isinstance(value, Value):
             return False
+        self.alive(value)
         if type(value) in (list, tuple, set, frozenset):
             return all(self.is_released(each, depth + 1) for each in value)  # type: ignore[attr-defined]
         if type(value) is dict:

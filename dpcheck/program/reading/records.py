@@ -16,18 +16,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.program.batching import batched, for_every_record
+from dpcheck.program.batching import batched, depends, for_every_record
 from dpcheck.program.facts.kinds import Aggregate, Public, Released, Rows
 from dpcheck.program.facts.rowsets import RowSet
 from dpcheck.program.graph import Node
 from dpcheck.program.reading.values import (
     Array,
+    Counted,
     Iterator,
     Scalar,
     Scope,
     Series,
     Storage,
     Table,
+    Tally,
     Value,
     contents,
     same_contents,
@@ -61,8 +63,8 @@ class Sum:
     sign: float
     value: object
     tests: tuple[tuple[Node, bool], ...]
-    place: object = None  # of the entry, for arrays
-    owner: Array | None = None  # the array with that entry
+    place: object = None  # of the entry, for arrays and dicts
+    owner: Array | Tally | dict[object, object] | None = None  # what has that entry
 
 
 @dataclass(slots=True)
@@ -78,6 +80,7 @@ class Loop:
     lists: dict[int, list[object]] = field(default_factory=dict)  # values appended, by list
     scope: Scope | None = None  # whose names add up; None where nothing may
     reads: Counter[int] = field(default_factory=Counter)  # of lists
+    drawn: int = 0  # numbers that are drawn for each record
 
 
 def column_of(reader: Reader, value: object) -> Node | None:
@@ -143,6 +146,7 @@ def loop(
     reader: Reader, target: ast.expr, over: object, body: list[ast.stmt], scope: Scope
 ) -> None:
     """for target in records: body."""
+    from dpcheck.program.reading import branches
     from dpcheck.program.reading.statements import Left, bind, block
 
     if reader.mapped:
@@ -151,8 +155,6 @@ def loop(
             "records are looped over inside of such a loop",
             "aggregate over them first",
         )
-    if reader.guarded:
-        reader.unknown("a loop over records here")
     column = _first_column(reader, over)
     assert isinstance(column.fact, Rows)
     stored, carried = _names(reader, target, body)
@@ -162,24 +164,27 @@ def loop(
     now = Loop(column.fact.rows, column, frozenset(carried), scope=scope)
     growing = _growing(reader, body, carried, scope)
     reader.mapped.append(now)
-    reader.guarded += 1
-    releases, draws = len(reader.graph.releases), reader.graph._next_draw
+    guarded, exits = reader.guarded, reader.exits
+    reader.guarded, reader.exits = guarded + 1, []
+    before_body = branches.made(reader)
     try:
         bind(reader, target, _bound(reader, now, over), scope)
         block(reader, body, scope)
     except Left as left:
-        if left.how != "continue":
-            reader.refuse(
-                "private-control",
-                "a loop over records is left early, which tells of a record",
-                "let the loop run to its end",
-            )
+        branches.register(reader, left, scope)
     finally:
-        reader.guarded -= 1
+        left_by = [each.how for each in reader.exits]
+        reader.guarded, reader.exits = guarded, exits
         reader.mapped.pop()
         for storage in growing:
             storage.growing = False
-    if (len(reader.graph.releases), reader.graph._next_draw) != (releases, draws):
+    if any(how != "continue" for how in left_by):
+        reader.refuse(
+            "private-control",
+            "a loop over records is left early, which tells of a record",
+            "let the loop run to its end",
+        )
+    if branches.made(reader) != before_body:
         reader.refuse(
             "private-length",
             "something is drawn or released for every record, and their number is private",
@@ -293,6 +298,8 @@ def adds_to_entry(
         return False
     if not isinstance(tree.target.value, ast.Name) or not isinstance(tree.op, ast.Add):
         return False
+    if isinstance(owner, Tally) or type(owner) is dict:
+        return _adds_to_item(reader, tree.target.value.id, owner, key, new, scope)
     if not isinstance(owner, Array) or isinstance(owner.storage.node.fact, Rows):
         return False
     now = reader.mapped[-1]
@@ -303,6 +310,75 @@ def adds_to_entry(
     return True
 
 
+def _adds_to_item(
+    reader: Reader,
+    name: str,
+    owner: Tally | dict[object, object],
+    key: object,
+    new: object,
+    scope: Scope,
+) -> bool:
+    """counts[category of a record] += value."""
+    now = reader.mapped[-1]
+    assert isinstance(now, Loop)
+    if now.scope is not scope:
+        return False
+    column = now.known.get(key.node.id) if isinstance(key, Scalar) else None
+    if column is None or not isinstance(column.fact, Rows):
+        return False
+    if isinstance(owner, dict):
+        known = column.fact.values
+        if known is None or not all(each in owner for each in known):
+            reader.refuse(
+                "private-control",
+                "an item is chosen that may not exist, and an error would tell of the record",
+                "list all categories in the dict, and describe the column by dpcheck.one_of(...)",
+            )
+        if id(owner) in reader.foreign or id(owner) in reader.frozen:
+            return False
+    elif owner.counted is not None:
+        return False
+    now.sums.append(Sum(name, 1.0, new, tuple(now.tests), key, owner))
+    return True
+
+
+def _into_items(reader: Reader, now: Loop, each: Sum, column: Node) -> None:
+    """One category a record."""
+    from dpcheck.program.reading import writes
+    from dpcheck.program.reading.operators import binary
+
+    assert isinstance(each.place, Scalar)
+    key = now.known[each.place.node.id]
+    one = _is_one(column)
+    if isinstance(each.owner, Tally):
+        if not one:
+            reader.unknown("a Counter of something else than records")
+        each.owner.counted = Counted((key,), None, "size")
+        return
+    assert isinstance(each.owner, dict)
+    assert isinstance(key.fact, Rows)
+    assert key.fact.values is not None
+    writes.note(reader, each.owner)
+    for value in key.fact.values:
+        if key.dtype.kind == "O":
+            mask = reader.graph.add("is_value", key, public=value)
+        else:
+            mask = reader.graph.add("equal", key, reader.graph.constant(value))
+        total = _within(reader, mask, column)
+        each.owner[value] = binary(reader, "add", each.owner[value], total)
+
+
+def _within(reader: Reader, mask: Node, column: Node) -> object:
+    """The sum of a column over the records of a mask."""
+    from dpcheck.program.lowering.functions import where
+    from dpcheck.program.lowering.reductions import summed
+    from dpcheck.program.rules.reductions import sum_dtype
+
+    zero = reader.graph.constant(np.zeros((), dtype=column.dtype)[()])
+    kept = where(reader, mask, column, zero)
+    return reader.array(summed(reader, kept, (0,), sum_dtype(kept)))
+
+
 def appended(reader: Reader, owner: list[object], value: object) -> bool:
     """out.append(value), inside a loop over records."""
     if not reader.mapped:
@@ -311,7 +387,8 @@ def appended(reader: Reader, owner: list[object], value: object) -> bool:
     assert isinstance(now, Loop)
     if now.scope is None:
         reader.unknown("a list that is filled in a comprehension over records")
-    if owner or id(owner) in now.lists or now.tests or id(owner) in reader.foreign:
+    some = len(now.tests) != reader.sides  # the two sides of a branch are put together after it
+    if owner or id(owner) in now.lists or some or id(owner) in reader.foreign:
         reader.refuse(
             "private-length",
             "a list that is not empty, or only some records, are appended to",
@@ -326,7 +403,10 @@ def _column(reader: Reader, now: Loop, value: object, tests: tuple[tuple[Node, b
     from dpcheck.program.lowering.functions import where
 
     node = reader.node(value)
+    dependent = depends(node, now.known)
     found = batched(reader, node, now.known, now.rows)
+    if dependent and isinstance(found.fact, Released) and not tests:
+        return found  # an answer of every record, told at once
     if not isinstance(found.fact, Rows) or found.fact.rows is not now.rows:
         if not isinstance(found.fact, Public | Released):
             reader.refuse(
@@ -355,6 +435,9 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
 
     for each in now.sums:
         column = _column(reader, now, each.value, each.tests)
+        if isinstance(each.owner, Tally | dict):
+            _into_items(reader, now, each, column)
+            continue
         if each.place is not None:
             _into_entries(reader, now, each, column)
             continue
@@ -455,11 +538,12 @@ def comprehension(
     assert isinstance(column.fact, Rows)
     now = Loop(column.fact.rows, column, frozenset())
     inner = Scope({}, scope, scope.globals, _targets(tree), scope.path)
+    from dpcheck.program.reading import branches
     from dpcheck.program.reading.statements import bind
 
     reader.mapped.append(now)
     reader.guarded += 1
-    draws = reader.graph._next_draw
+    before = branches.made(reader)
     try:
         bind(reader, first.target, _bound(reader, now, over), inner)
         tests = [evaluate(reader, test, inner) for test in first.ifs]
@@ -467,7 +551,7 @@ def comprehension(
     finally:
         reader.guarded -= 1
         reader.mapped.pop()
-    if reader.graph._next_draw != draws:
+    if branches.made(reader) != before:
         reader.refuse(
             "private-length",
             "something is drawn for every record, and their number is private",

@@ -27,19 +27,19 @@ from dpcheck.program.reading.values import (
 class Left(Exception):
     """A block was left: how, and with what."""
 
-    how: str  # "return", "break", "continue"
+    how: str  # "return", "break", "continue"; "gone" if no path goes on, and all exits are noted
     value: object = None
 
 
 def block(reader: Reader, body: Iterable[ast.stmt], scope: Scope) -> None:
     """Statements, one after the other."""
-    statements = list(body)
-    for number, each in enumerate(statements):
+    start = len(reader.temporaries)
+    for each in body:
         reader.at(each, scope)
         reader.statements += 1
+        del reader.temporaries[start:]
         if isinstance(each, ast.If):
-            if branches.conditional(reader, each, scope, statements[number + 1 :]):
-                return
+            branches.conditional(reader, each, scope)
             continue
         handler = STATEMENTS.get(type(each))
         if isinstance(each, ast.Try):
@@ -51,6 +51,7 @@ def block(reader: Reader, body: Iterable[ast.stmt], scope: Scope) -> None:
                 "write it without, or prove a smaller function",
             )
         handler(reader, each, scope)
+    del reader.temporaries[start:]
 
 
 def _caught(reader: Reader, word: str) -> NoReturn:
@@ -86,22 +87,10 @@ def _return(reader: Reader, tree: ast.Return, scope: Scope) -> None:
 
 
 def _break(reader: Reader, tree: ast.Break, scope: Scope) -> None:
-    if reader.guarded:
-        reader.refuse(
-            "released-path",
-            "a loop is left where a released value, or a record, decides it",
-            "let the loop run to its end",
-        )
     raise Left("break")
 
 
 def _continue(reader: Reader, tree: ast.Continue, scope: Scope) -> None:
-    if reader.guarded and not reader.mapped:
-        reader.refuse(
-            "released-path",
-            "a round of a loop ends early where a released value decides it",
-            "use if and else",
-        )
     raise Left("continue")
 
 
@@ -147,7 +136,7 @@ def bind(reader: Reader, target: ast.expr, value: object, scope: Scope) -> None:
         arrays.set_item(reader, owner, key, value)
     elif isinstance(target, ast.Attribute):
         owner = evaluate(reader, target.value, scope)
-        if not isinstance(owner, Instance) or owner.locked or reader.guarded:
+        if not isinstance(owner, Instance) or owner.locked or reader.mapped:
             reader.refuse(
                 "outlives",
                 f"the attribute {target.attr} of something that outlives the call is written",
@@ -220,38 +209,65 @@ def _for(reader: Reader, tree: ast.For, scope: Scope) -> None:
         return
     if branches.repeated(reader, tree, over, scope):
         return
-    for each in records.rounds(reader, over):
-        bind(reader, tree.target, each, scope)
-        try:
+    items = records.rounds(reader, over)
+    if not _leaves(tree.body):
+        for each in items:
+            bind(reader, tree.target, each, scope)
             block(reader, tree.body, scope)
+        block(reader, tree.orelse, scope)
+        return
+    with branches.Paths(reader, scope) as paths:
+        alive = True
+        for each in items:
+            bind(reader, tree.target, each, scope)
+            alive = branches.one_round(reader, tree.body, scope)
+            if not alive:
+                break
+        _finish(reader, tree, paths, alive, scope)
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether a body can be left before its end."""
+    return any(
+        isinstance(each, ast.Break | ast.Continue | ast.Return)
+        for statement in body
+        for each in ast.walk(statement)
+    )
+
+
+def _finish(
+    reader: Reader, tree: ast.For | ast.While, paths: branches.Paths, alive: bool, scope: Scope
+) -> None:
+    """The loop ended, or was left: `else` is for those that were not."""
+    if alive:
+        try:
+            block(reader, tree.orelse, scope)
         except Left as left:
-            if left.how == "return":
-                raise
-            if left.how == "break":
-                return
-    block(reader, tree.orelse, scope)
+            branches.register(reader, left, scope)
+            alive = False
+    if not paths.meet("break", alive)[0]:
+        raise Left("gone")
 
 
 def _while(reader: Reader, tree: ast.While, scope: Scope) -> None:
-    while True:
-        test = evaluate(reader, tree.test, scope)
-        if branches.decides(reader, test):
-            reader.refuse(
-                "released-path",
-                "how often a loop runs is decided by a released value",
-                "use `for _ in range(most):` with a public number of rounds",
-            )
-        if not truth(reader, test):
-            break
-        try:
-            block(reader, tree.body, scope)
-        except Left as left:
-            if left.how == "return":
-                raise
-            if left.how == "break":
-                return
-        reader.at(tree, scope)
-    block(reader, tree.orelse, scope)
+    with branches.Paths(reader, scope) as paths:
+        alive, undecided = True, 0
+        while alive:
+            test = branches.settled(reader, evaluate(reader, tree.test, scope))
+            if branches.decides(reader, test):
+                undecided += 1
+                if undecided > branches.MOST_ROUNDS or tree.orelse:
+                    reader.refuse(
+                        "released-path",
+                        "how often a loop runs is decided by a released value alone",
+                        "use `for _ in range(most):` with a public number of rounds, and break",
+                    )
+                branches.leave_unless(reader, test, scope)
+            elif not truth(reader, test):
+                break
+            alive = branches.one_round(reader, tree.body, scope)
+            reader.at(tree, scope)
+        _finish(reader, tree, paths, alive, scope)
 
 
 def _def(reader: Reader, tree: ast.FunctionDef, scope: Scope) -> None:

@@ -31,13 +31,14 @@ class Scalar(Value):
 
 @dataclass(slots=True, eq=False)
 class Storage:
-    """Memory: what it holds now, and why it must not be written, if so."""
+    """Memory: what it holds now, and why it must not be written or even read, if so."""
 
     node: Node
     locked: str | None = None
     growing: bool = (
         False  # in a loop over records that adds to it: what it holds in between nobody knows
     )
+    stale: str | None = None
 
 
 Step = tuple[str, Mapping[str, object]]
@@ -59,6 +60,8 @@ class Array(Value):
                 "an array is read in the loop over records that adds to it",
                 "use it after the loop",
             )
+        if self.storage.stale is not None:
+            graph.refuse("released-path", self.storage.stale, "make it on every path")
         found = self.storage.node
         for name, params in self.steps:
             found = graph.add(name, found, **params)
@@ -73,10 +76,25 @@ class Opaque(Value):
 
 
 @dataclass(slots=True, eq=False)
+class Growing(Opaque):
+    """A list or dict of released values, whose length a released value decides; it may be written."""
+
+    kind: type = list
+
+
+@dataclass(slots=True, eq=False)
+class Undecided(Value):
+    """A variable that is one of several values: the first one whose test is true, else the last."""
+
+    options: tuple[tuple[tuple[Node, bool] | None, object], ...]
+
+
+@dataclass(slots=True, eq=False)
 class Generator(Value):
-    """A source of secret random numbers."""
+    """A source of secret random numbers; `methods` if they are not those of a numpy Generator."""
 
     name: str
+    methods: Mapping[str, Callable[..., object]] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -218,6 +236,13 @@ class Counted(Value):
     keys: tuple[Node, ...]
     weight: Node | None
     how: str
+
+
+@dataclass(slots=True, eq=False)
+class Tally(Value):
+    """Counter() or defaultdict(int): which keys it has is decided by the data, what it counts is not."""
+
+    counted: Counted | None = None
 
 
 @dataclass(slots=True, eq=False)

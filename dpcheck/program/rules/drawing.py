@@ -16,6 +16,7 @@ from dpcheck.program.facts.rowsets import RowSet, Shape, number
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import BLOCK, Graph, Made, Node, primitive
 from dpcheck.program.releases import Release, snapped
+from dpcheck.program.rules import linear
 from dpcheck.program.rules.common import numpy_shape, plain, released, result_dtype
 from dpcheck.program.rules.random_numbers import (
     DISCRETE,
@@ -134,6 +135,7 @@ def release(graph: Graph, private: Node, noise: Node, sign: float, flip: bool) -
         )
     graph.use(drawn.ids, "a release")
     made = releases.of(graph.adjacency, fact, drawn, graph.line, dims)
+    made.form = linear.form_of(graph, private)
     graph.release(made)
     base = Box(-fact.box.hi, -fact.box.lo) if flip else fact.box
     return released(dims, kind, add(base, drawn.box), release=made)
@@ -214,7 +216,8 @@ def respond(graph: Graph, coins: Node, truth: Node, other: Node) -> Made:
             "as many answers are given as there are records, which is private",
             "state the claim under replace-one",
         )
-    if truth.dtype.kind not in "biu" or fact.box.nan:
+    whole = fact.values is not None and all(float(v).is_integer() for v in fact.values)  # type: ignore[arg-type]
+    if (truth.dtype.kind not in "biu" and not whole) or fact.box.nan:
         graph.refuse(
             "unbounded",
             "randomized response needs answers from a public list",

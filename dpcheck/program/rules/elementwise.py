@@ -15,7 +15,7 @@ from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import Box, DType
 from dpcheck.program.facts.kinds import RANDOM, Aggregate, Public, Rows
 from dpcheck.program.graph import Graph, Made, Node, primitive
-from dpcheck.program.rules import moved, relations
+from dpcheck.program.rules import comparing, linear, moved, relations
 from dpcheck.program.rules.common import (
     UNBOUNDED,
     aggregate,
@@ -60,6 +60,9 @@ def rule(name: str, graph: Graph, *args: Node) -> Made:
             graph.refuse("failed", f"numpy refuses this ({error})", "mend the code")
         found = np.asarray(value)
         return Made(found.shape, found.dtype, Public(box=boxes.point(found), value=value))
+    held = comparing.compared(graph, name, args)
+    if held is not None:
+        return held
     dtype = result_dtype(graph, function.compute, args)
     _check_power(graph, name, args, dtype)
     if any(isinstance(arg.fact, RANDOM) for arg in args):
@@ -116,6 +119,9 @@ def of_aggregates(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType)
         known = moved.known(name, args, shape)
     if overflows(name, found, dtype):
         diff, known = moved.changed_only(diff), {}
+    together = None if overflows(name, found, dtype) else linear.size_of(graph, name, args)
+    if together is not None:
+        diff = diff.both(together)
     return aggregate(
         shape, dtype, box, diff, records=moved.records(args), coins=coins_of(*args), **known
     )

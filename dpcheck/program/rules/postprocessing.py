@@ -8,9 +8,10 @@ import numpy as np
 
 from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import Box
-from dpcheck.program.facts.kinds import Aggregate, Public, Released
+from dpcheck.program.facts.kinds import RANDOM, Aggregate, Coins, Public, Released
 from dpcheck.program.graph import Graph, Made, Node, primitive
 from dpcheck.program.rules.common import aggregate, opened, released
+from dpcheck.program.rules.random_numbers import spent
 from dpcheck.program.rules.shapes import known_aggregate
 
 ANYTHING = np.dtype(object)
@@ -39,6 +40,19 @@ def either(graph: Graph, test: Node, first: Node, second: Node) -> Made:
     assert all(isinstance(arg.fact, Released | Public) for arg in (test, first, second))
     opened((test, first, second))
     return released((), ANYTHING, boxes.WHOLE)
+
+
+def _truth(value: object) -> object:
+    return bool(value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value)
+
+
+@primitive("truth", "whether something released counts as true", _truth)
+def truth(graph: Graph, a: Node) -> Made:
+    """bool(), of whatever type."""
+    del graph
+    assert isinstance(a.fact, Released)
+    opened((a,))
+    return released((), np.dtype(bool), boxes.box(0.0, 1.0))
 
 
 def _check_whole(graph: Graph, a: Node, kind: type) -> None:
@@ -72,6 +86,11 @@ def number(graph: Graph, a: Node, kind: type) -> Made:
     if isinstance(fact, Released):
         opened((a,))
         return released((), dtype, flat(fact.box))
+    if isinstance(fact, RANDOM) and not a.ndim:
+        whole = a.dtype.kind in "iu" or isinstance(fact, Coins)
+        if kind is float or (kind is int and whole):
+            return Made((), dtype, fact)
+        return spent(graph, (a,), dtype)
     if isinstance(fact, Aggregate):
         _check_whole(graph, a, kind)
         if a.ndim == 0 and (kind is float or a.dtype.kind in "biu") and kind is not bool:

@@ -11,6 +11,7 @@ from dpcheck.program import releases
 from dpcheck.program.facts.boxes import WHOLE, Box, DType, add, box, multiply, point
 from dpcheck.program.facts.kinds import RANDOM, Coins, Drawn, Ids, Public, Rows
 from dpcheck.program.graph import Graph, Made, Node
+from dpcheck.program.rules import inverse
 from dpcheck.program.rules.common import numpy_shape, opened, plain, released
 
 SYMMETRIC = (
@@ -35,7 +36,9 @@ def of_draws(graph: Graph, name: str, args: Sequence[Node], dtype: DType) -> Mad
             )
         return spent(graph, args, dtype)
     draws = [arg for arg in args if isinstance(arg.fact, RANDOM)]
-    found = None
+    found = inverse.of_uniform(name, args)
+    if found is not None:
+        return found
     if len(args) == 1:
         found = _one(name, args[0])
     elif len(args) == 2 and len(draws) == 1:

@@ -10,6 +10,7 @@ from dpcheck.program.facts.kinds import RANDOM, Aggregate, Coins, Public, Releas
 from dpcheck.program.facts.rowsets import Shape, together
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import Graph, Made, Node, primitive
+from dpcheck.program.rules import comparing
 from dpcheck.program.rules.common import (
     UNBOUNDED,
     aggregate,
@@ -47,6 +48,9 @@ def select(graph: Graph, condition: Node, x: Node, y: Node) -> Made:
         value = _where(*(arg.fact.value for arg in args))  # type: ignore[attr-defined]
         found = np.asarray(value)
         return Made(found.shape, found.dtype, Public(box=boxes.point(found), value=value))
+    held = comparing.chosen(graph, args, dtype)
+    if held is not None:
+        return held
     if any(isinstance(arg.fact, RANDOM) for arg in args):
         if not all(isinstance(arg.fact, (*RANDOM, Public, Released)) for arg in args):
             graph.refuse(

@@ -1,0 +1,1 @@
+"""Programs that papers on proving and testing differential privacy are about, in plain Python."""
