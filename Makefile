@@ -119,7 +119,7 @@ WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_opacus_guard.
 WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py replay/test_diffprivlib.py)
 
 test-torch: $(INTEGRATIONS)/.ready
-	OMP_NUM_THREADS=1 $(INTEGRATIONS)/bin/python -m pytest -q $(WITH_TORCH) dpcheck/integrations/opacus.py
+	OMP_NUM_THREADS=1 $(INTEGRATIONS)/bin/python -m pytest -q $(WITH_TORCH) tests/prove/training/torch dpcheck/integrations/opacus.py
 
 test-diffprivlib: $(DIFFPRIVLIB)/.ready
 	OMP_NUM_THREADS=1 $(DIFFPRIVLIB)/bin/python -m pytest -q $(WITH_DIFFPRIVLIB)

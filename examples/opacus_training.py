@@ -1,4 +1,4 @@
-"""Train with Opacus; dpcheck says what was spent, on both sides, and takes a step apart.
+"""Train with Opacus: dpcheck proves what it spends, follows what is spent, and takes a step apart.
 
 pip install '.[opacus]' && python examples/opacus_training.py
 """
@@ -8,6 +8,7 @@ import warnings
 import torch
 from opacus import PrivacyEngine
 
+import dpcheck
 import dpcheck.integrations.opacus  # noqa: F401 - registers accountant="dpcheck"
 from dpcheck.accounting.risk import attack_risk
 from dpcheck.auditing.training.step import StepReport
@@ -34,6 +35,12 @@ def main(noise: float = NOISE) -> StepReport:
         module=model, optimizer=optimizer, data_loader=loader, noise_multiplier=noise,
         max_grad_norm=CLIP,
     )  # fmt: skip
+    proof = dpcheck.prove_training(
+        model=model, optimizer=optimizer, loader=loader, epochs=2,
+        loss=torch.nn.functional.cross_entropy,
+    )  # fmt: skip
+    print(f"proved: {proof.event}")
+    print(f"proved: epsilon is at most {proof.epsilon(DELTA).upper:.3f} at delta {DELTA:g}")
     for epoch in range(2):
         for inputs, targets in loader:
             optimizer.zero_grad()

@@ -12,12 +12,13 @@ import click
 from dpcheck.cli.flags import Flag, Flags
 from dpcheck.cli.project import (
     audit_options,
+    backend_options,
+    chosen_workers,
     format_option,
     own_stdout,
     project_option,
     report_option,
     sign_option,
-    workers,
 )
 from dpcheck.cli.terminal.colour import verdicts
 from dpcheck.cli.terminal.completion import targets
@@ -56,8 +57,7 @@ PROVES = {
     help="What makes two datasets neighbours; by default what the claim says.",
 )
 @audit_options
-@click.option("--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True)
-@click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port.")
+@backend_options
 @click.option(
     "--set",
     "settings",
@@ -167,8 +167,6 @@ def _request(options: Flags) -> AuditRequest:
 
     if options["resume"] and options["store"] is None:
         raise click.UsageError("--resume needs --store DIR, where the finished batches are.")
-    if options["backend"] == "dask" and options["scheduler"] is None:
-        raise click.UsageError("--backend dask needs --scheduler tcp://host:port.")
     adjacency = options["adjacency"]
     epsilon, delta = _claimed(options)
     return AuditRequest(
@@ -189,12 +187,7 @@ def _request(options: Flags) -> AuditRequest:
         store=options["store"],
         resume=options["resume"],
         pictures=need_pictures([options["style"], *(file.kind for file in options["reports"])]),
-        workers=workers(
-            options["jobs"],
-            options["timeout"],
-            backend=options["backend"],
-            scheduler=options["scheduler"],
-        ),
+        workers=chosen_workers(options, options["timeout"]),
     )
 
 

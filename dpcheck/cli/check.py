@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import chdir
 from datetime import UTC, datetime
@@ -15,12 +16,13 @@ from click.core import ParameterSource
 from dpcheck.cli.flags import Flag
 from dpcheck.cli.project import (
     audit_options,
+    backend_options,
+    chosen_workers,
     format_option,
     own_stdout,
     project_option,
     report_option,
     sign_option,
-    workers,
 )
 from dpcheck.cli.terminal.colour import verdicts
 from dpcheck.cli.terminal.exit_codes import exit_code
@@ -33,6 +35,16 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 PATIENCE = 120.0  # seconds for one call or import, unless --timeout says otherwise: a gate must end
+
+
+def _shard(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """I of N, both counted from 1."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", value, re.ASCII)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise click.BadParameter("give I/N with I from 1 to N, as in --shard 2/5.")
+    return int(found[1]), int(found[2])
 
 
 @click.command("check")
@@ -58,6 +70,16 @@ PATIENCE = 120.0  # seconds for one call or import, unless --timeout says otherw
     is_flag=True,
     help="Add fresh runs to those of earlier nights, within the same error rate.",
 )
+@click.option(
+    "--shard", callback=_shard, metavar="I/N", help="Only the I-th of N parts of the audits."
+)
+@click.option(
+    "--merge",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    multiple=True,
+    help="Folder (--store) of a shard whose results are taken over. Trust it as you trust the code.",
+)
+@backend_options
 @format_option
 @report_option
 @sign_option
@@ -89,7 +111,9 @@ def command(context: click.Context, /, **options: Flag) -> None:
         cache=not options["no_cache"],
         nightly=options["nightly"],
         pictures=need_pictures([options["style"], *(file.kind for file in options["reports"])]),
-        workers=workers(options["jobs"], timeout),
+        workers=chosen_workers(options, timeout),
+        shard=options["shard"],
+        merge=tuple(folder.absolute() for folder in options["merge"]),
         overrides=frozenset(
             n for n in ("max_runs", "timeout", "time_limit") if _was_given(context, n)
         ),

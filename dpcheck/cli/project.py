@@ -167,6 +167,22 @@ def workers(
     return Workers(jobs or os.cpu_count() or 1, backend, scheduler, patience)
 
 
+def backend_options(function: F) -> F:
+    """Where the runs are made: here, or on a dask cluster."""
+    scheduler = click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port.")
+    backend = click.option(
+        "--backend", type=click.Choice(["loky", "dask"]), default="loky", show_default=True
+    )
+    return backend(scheduler(function))
+
+
+def chosen_workers(options: dict[str, Flag], timeout: float | None) -> Workers:
+    """Who runs, by the options of a command."""
+    if options["backend"] == "dask" and options["scheduler"] is None:
+        raise click.UsageError("--backend dask needs --scheduler tcp://host:port.")
+    return workers(options["jobs"], timeout, options["backend"], options["scheduler"])
+
+
 @contextmanager
 def own_stdout() -> Iterator[None]:
     """Send whatever audited code prints, here or in workers, to standard error: stdout is ours."""

@@ -213,6 +213,7 @@ class BudgetEntry:
     accepted: str | None = None
     vouchers: tuple[Voucher, ...] = ()  # the audits whose claims were added up
     stated: tuple[str, ...] = ()  # events that the project file lists, which nobody audited
+    apart: tuple[tuple[str, float], ...] = ()  # what is proved, claimed and stated spends by itself
 
     @property
     def within(self) -> bool:
@@ -273,6 +274,7 @@ class BudgetEntry:
                 "method": self.method,
             },
             "releases": list(self.releases),
+            "apart": {word: number(epsilon) for word, epsilon in self.apart},
             "within": self.within,
             "standing": str(self.standing),
             "vouchers": [{"audit": v.audit, "verdict": str(v.verdict)} for v in self.vouchers],

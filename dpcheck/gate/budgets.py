@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dpcheck.accounting.api import epsilon
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.audit_result import AuditEntry, BudgetEntry, Voucher
+from dpcheck.core.bound import Bound
 from dpcheck.core.claim import Claim
 from dpcheck.core.errors import DpcheckError, InvalidProject
 from dpcheck.core.events.event import Event, Sequential, Under
 from dpcheck.core.events.guarantee import ApproxDP, PureDP
+from dpcheck.core.verdict import Verdict
 from dpcheck.gate.project import AuditSpec, BudgetSpec
 
 
@@ -49,6 +51,7 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
     and nothing else is released; where an audit says they are not, the budget is violated.
     """
     events: list[Event] = list(spec.events)
+    kinds: dict[str, list[Event]] = {"proved": [], "claimed": [], "stated": list(events)}
     listed = [_named(event) for event in spec.events]
     vouchers: list[Voucher] = []
     for audit, entry in audited:
@@ -59,6 +62,7 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
         else:
             events.append(claimed_event(entry.claim, spec.adjacency) * audit.releases)
             listed.append(f"{audit.name}/{entry.part}: claims {entry.claim.budget}{times}")
+        kinds["proved" if entry.verdict is Verdict.HOLDS else "claimed"].append(events[-1])
         vouchers.append(
             Voucher(f"{audit.name}/{entry.part}", entry.verdict, entry.observed.epsilon)
         )
@@ -68,9 +72,9 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
             f'with dataset = "{spec.dataset}".'
         )
     try:
-        bound = epsilon(
-            Sequential(tuple(events)), delta=spec.budget.delta, adjacency=spec.adjacency
-        )
+        bound = _together(events, spec)
+        kinds = {word: own for word, own in kinds.items() if own}
+        apart = {word: _together(own, spec).upper for word, own in kinds.items() if len(kinds) > 1}
     except DpcheckError as error:
         raise InvalidProject(f"budgets.{spec.dataset}: {error.message}") from None
     except (MemoryError, OverflowError):
@@ -87,7 +91,12 @@ def check_budget(spec: BudgetSpec, audited: Sequence[tuple[AuditSpec, AuditEntry
         tuple(listed),
         vouchers=tuple(vouchers),
         stated=tuple(map(_named, spec.events)),
+        apart=tuple(apart.items()),
     )
+
+
+def _together(events: Sequence[Event], spec: BudgetSpec) -> Bound:
+    return epsilon(Sequential(tuple(events)), delta=spec.budget.delta, adjacency=spec.adjacency)
 
 
 def spenders(

@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Scope, Standing
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import NothingToAudit
 from dpcheck.core.validate import non_negative, open_probability, positive
 from dpcheck.core.verdict import Verdict
@@ -53,6 +54,8 @@ class CheckRequest:
     pictures: bool = False
     workers: Workers = field(default_factory=Workers)
     overrides: frozenset[str] = frozenset()
+    shard: tuple[int, int] | None = None  # the i-th of n parts of the audits; no budgets
+    merge: tuple[Path, ...] = ()  # folders of shards, whose results are taken over first
 
     def __post_init__(self) -> None:
         open_probability("confidence", self.confidence)
@@ -93,7 +96,8 @@ def check(
     """Audit, add up, compare with the baseline.
 
     Guarantee: if every claim is true, some audit is reported violated with probability at most
-    1 - confidence: each of n audits gets an n-th of it, and splits that over its parts.
+    1 - confidence: each of n audits gets an n-th of it, and splits that over its parts. A shard's audits
+    get as much as they do in the whole.
     """
     if not project.audits and not project.budgets:
         file = "there is no dpcheck.toml here, and no [tool.dpcheck] in a pyproject.toml"
@@ -109,31 +113,29 @@ def check(
     settings = CheckSettings(alpha, request.folder, request.cache, request.nightly)
     results = Results(request.folder)
     try:
+        for other in request.merge:
+            watch.stage(f"{results.take(other)} results of {other.name}")
         ran = []
-        for number, spec in enumerate(project.audits, 1):
-            watch.stage(f"audit {number} of {len(project.audits)}: {spec.name}")
+        chosen = _shard(project.audits, request.shard)
+        for number, spec in enumerate(chosen, 1):
+            watch.stage(f"audit {number} of {len(chosen)}: {spec.name}")
             asked = request.audit(spec, 1 - alpha)
             ran.append(run_audit(spec, asked, settings, project, results, watch))
-        audited = [(spec, found) for spec, (found, _) in zip(project.audits, ran, strict=True)]
-        described = {spec.name: data for spec, (_, data) in zip(project.audits, ran, strict=True)}
-        spent = [check_budget(spec, spenders(spec, audited)) for spec in project.budgets]
+        audited = [(spec, found) for spec, (found, _) in zip(chosen, ran, strict=True)]
+        described = {spec.name: data for spec, (_, data) in zip(chosen, ran, strict=True)}
+        budgets = project.budgets if request.shard is None else ()
+        spent = [check_budget(spec, spenders(spec, audited)) for spec in budgets]
         entries = [entry for _, found in audited for entry in found]
         found = findings(entries, spent)
-        changed = changes(results.last(), {f.name: f.verdict for f in found})
-        results.put_last(
-            [
-                {
-                    "name": f.name,
-                    "verdict": f.verdict,
-                    "epsilon": _plain(f.epsilon),
-                    "found": f.found,
-                    "decided": f.decided,
-                }
-                for f in found
-            ]
-        )
+        changed: tuple[str, ...] = ()
+        if request.shard is None:
+            changed = tuple(changes(results.last(), {f.name: f.verdict for f in found}))
+            results.put_last([_remembered(each) for each in found])
     finally:
         results.close()
+    if request.shard is not None:  # what the others find is not stale here
+        names = {each.name for each in found}
+        accepted_before = [entry for entry in accepted_before if entry.finding in names]
     accepted, complaints = baseline.judge(accepted_before, found, today)
     why = {name: entry.describe() for name, entry in accepted.items()}
     return AuditReport(
@@ -149,6 +151,11 @@ def check(
         made=made(project.root, code_digest=_code(project), data_digest=_data(described)),
         changes=changed,
     )
+
+
+def _shard(audits: Sequence[AuditSpec], shard: tuple[int, int] | None) -> Sequence[AuditSpec]:
+    """Every n-th audit, so that slow ones that stand together are spread."""
+    return audits if shard is None else audits[shard[0] - 1 :: shard[1]]
 
 
 def _code(project: Project) -> str:
@@ -192,6 +199,17 @@ def findings(entries: Sequence[AuditEntry], spent: Sequence[BudgetEntry]) -> lis
         )
         for b in spent
     ]
+
+
+def _remembered(found: GateFinding) -> dict[str, Plain]:
+    """What `dpcheck baseline` and the next check want to know of it."""
+    return {
+        "name": found.name,
+        "verdict": found.verdict,
+        "epsilon": _plain(found.epsilon),
+        "found": found.found,
+        "decided": found.decided,
+    }
 
 
 def _plain(value: float) -> float | str:

@@ -44,7 +44,10 @@ def decode(hint: Any, data: Any) -> Any:
     if origin in (typing.Union, types.UnionType):
         if data is None and type(None) in arguments:
             return None
-        (inner,) = [a for a in arguments if a is not type(None)]
+        kinds = [a for a in arguments if a is not type(None)]
+        if len(kinds) > 1:  # of two kinds the one with fields is an object
+            kinds = [a for a in kinds if dataclasses.is_dataclass(a) == isinstance(data, Mapping)]
+        (inner,) = kinds
         return decode(inner, data)
     if origin is tuple:
         if len(arguments) == 2 and arguments[1] is Ellipsis:

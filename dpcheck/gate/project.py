@@ -28,7 +28,7 @@ from dpcheck.gate.files import check_depth, inside, read_toml
 
 OWN_FILE = "dpcheck.toml"
 SHARED_FILE = "pyproject.toml"
-MOST_AUDITS = 200
+MOST_AUDITS = 2000
 
 
 @dataclass(frozen=True, slots=True)

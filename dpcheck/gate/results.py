@@ -21,7 +21,8 @@ _LAST = "last report"
 _FORGET = (
     "DELETE FROM results WHERE name NOT IN (SELECT name FROM results ORDER BY saved DESC LIMIT ?)"
 )
-MOST_KEPT = 1000
+MOST_KEPT = 5000
+_KEY = 64  # letters of a digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,29 @@ class Results:
     def put(self, key: str, kept: Kept) -> None:
         """Keep a result."""
         self._write(key, encode(kept))
+
+    def take(self, other: Path) -> int:
+        """Take over the results that a shard kept in its folder; how many there are."""
+        file = other / "gate.sqlite"
+        if not file.is_file():
+            raise StoreBroken(
+                f"{other} holds no results of a shard; give the folder that its --store named.",
+                path=str(other),
+            )
+        theirs = Results(other)
+        try:
+            rows = theirs._connection.execute(
+                "SELECT name, payload FROM results WHERE length(name) = ?", (_KEY,)
+            ).fetchall()
+            found = [(name, decode(Kept, json.loads(payload))) for name, payload in rows]
+        except Exception as error:  # whatever a damaged file makes of itself
+            raise theirs._broken(error) from None
+        finally:
+            theirs.close()
+        for name, kept in found:
+            assert isinstance(kept, Kept)
+            self.put(name, kept)
+        return len(found)
 
     def last(self) -> list[dict[str, Plain]] | None:
         """The findings of the last check, for `dpcheck baseline`."""

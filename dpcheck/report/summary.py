@@ -77,7 +77,12 @@ def budget_row(entry: BudgetEntry) -> list[str]:
 
 def spent(entry: BudgetEntry) -> str:
     """What is spent at most, with its condition where there is one."""
-    return f"<= {figure(entry.upper)}" + ("" if entry.is_proved else " if the claims are true")
+    text = f"<= {figure(entry.upper)}" + ("" if entry.is_proved else " if the claims are true")
+    if not entry.apart:
+        return text
+    # What is spent at a delta above 0 is less than its parts, each of which has all of that delta.
+    between = ", alone " if entry.budget.delta else ": "
+    return text + between + " + ".join(f"{figure(own)} {word}" for word, own in entry.apart)
 
 
 def status(entry: AuditEntry) -> str:

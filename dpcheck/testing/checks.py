@@ -15,11 +15,10 @@ from dpcheck.auditing.mechanism import Array, Declaration, Pair, as_mechanism, a
 from dpcheck.auditing.outputs.encode import encode_batch, encode_list
 from dpcheck.auditing.outputs.reader import learn_reader
 from dpcheck.auditing.outputs.tables import Encoded, shapes_of
-from dpcheck.auditing.pairs.candidates import candidates
 from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import default_form
 from dpcheck.auditing.pairs.search import PairSearch
-from dpcheck.core.adjacency import as_adjacency
+from dpcheck.core.adjacency import as_neighbours
 from dpcheck.core.data import Data, Output, fingerprint
 from dpcheck.core.errors import BadOutput, NotNeighbours
 from dpcheck.execution.runner import Runner
@@ -92,7 +91,7 @@ def check_pairs_are_neighbours(mechanism: object) -> None:
     """Every pair differs in the rows of one person, as the adjacency says."""
     declared: Declaration = declaration(mechanism)
     try:
-        check_pairs(_pairs(mechanism), as_adjacency(declared.adjacency))
+        check_pairs(_pairs(mechanism), as_neighbours(declared.adjacency))
     except NotNeighbours as error:
         raise AssertionError(str(error)) from None
 
@@ -102,9 +101,10 @@ def _pairs(mechanism: object) -> list[Pair]:
     declared = declaration(mechanism)
     if declared.records is None:
         return as_pairs(declared.neighbours)
-    form = declared.form or default_form()
-    listed = candidates(declared.records, as_adjacency(declared.adjacency), _DESCRIBED)
-    return [one.pair(declared.records, form) for one in listed]
+    search = PairSearch(
+        declared.records, as_neighbours(declared.adjacency), declared.form or default_form()
+    )
+    return [search.pair(one) for one in search.plain(_DESCRIBED)]
 
 
 def check_accepts_neighbours(mechanism: object) -> None:
@@ -194,7 +194,7 @@ def _searched(mechanism: object) -> list[Pair]:
     declared = declaration(mechanism)
     if declared.records is None:
         return as_pairs(declared.neighbours)
-    relation, form = as_adjacency(declared.adjacency), declared.form or default_form()
+    relation, form = as_neighbours(declared.adjacency), declared.form or default_form()
     return (
         PairSearch(declared.records, relation, form).find(as_mechanism(mechanism), Runner()).pairs
     )

@@ -12,6 +12,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.data import Data, Plain
 from dpcheck.core.errors import DpcheckError, InvalidParameter
+from dpcheck.core.relation import Relation
 from dpcheck.core.verdict import Verdict
 from dpcheck.session.assertion import audit_function, explain, require_decision
 from dpcheck.testing import replay
@@ -23,7 +24,7 @@ def audit_in_test(
     *,
     claim: object,
     neighbours: Sequence[Pair | tuple[Data, Data]],
-    adjacency: Adjacency | str,
+    adjacency: Adjacency | Relation | str,
     name: str | None = None,
     budget: TestBudget | None = None,
     **options: Plain,

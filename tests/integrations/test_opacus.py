@@ -137,6 +137,6 @@ def test_the_example_runs(capsys):
     runpy.run_path(str(EXAMPLES / "opacus_training.py"), run_name="__main__")
     told = (EXAMPLES.parent / "docs/tutorials/newcomer-opacus.md").read_text(encoding="utf-8")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("epoch 0: epsilon in [")
+    assert lines[0].startswith("proved: ")
     missing = [line for line in lines if line not in told and not line.startswith("accuracy")]
     assert not missing, "python benchmarks/tutorials.py newcomer-opacus --torch PYTHON shows it now"

@@ -64,7 +64,9 @@ def read(loader: Any) -> Batches:
         _secret(sampler.generator)
         return Batches("poisson", rows, int(sampler.steps), float(sampler.sample_rate), 0, physical)
     if type(sampler) is not BatchSampler:
-        raise _unknown(f"the sampler {name}", "use opacus.data_loader.DPDataLoader, which samples by Poisson")
+        raise _unknown(
+            f"the sampler {name}", "use opacus.data_loader.DPDataLoader, which samples by Poisson"
+        )
     inner, batch = sampler.sampler, int(sampler.batch_size)
     whole = rows // batch if sampler.drop_last else math.ceil(rows / batch)
     if type(inner) is SequentialSampler:
@@ -82,7 +84,9 @@ def read(loader: Any) -> Batches:
         return Batches("shuffled", rows, whole, 0.0, batch, physical)
     if drawn <= batch and (drawn == batch or not sampler.drop_last):
         return Batches("fixed", rows, 1, 0.0, drawn, physical)
-    raise _unknown(f"{drawn} of {rows} records in each pass", "draw all records, or one batch, in a pass")
+    raise _unknown(
+        f"{drawn} of {rows} records in each pass", "draw all records, or one batch, in a pass"
+    )
 
 
 def _secret(generator: Any) -> None:

@@ -104,8 +104,16 @@ def _smooth(call: Call) -> Any:
             return [Fact(why=each.why)] * len(outs)
     if any(f.sum is not None for f in facts):
         return [_open(call, tensors)] * len(outs)
-    if call.name == "native_batch_norm" and any(isinstance(x, torch.Tensor) for x in call.args[3:5]):
-        return [call.why("batch-statistics", "batch normalisation keeps statistics of the records", "use group or layer normalisation")] * len(outs)
+    if call.name == "native_batch_norm" and any(
+        isinstance(x, torch.Tensor) for x in call.args[3:5]
+    ):
+        return [
+            call.why(
+                "batch-statistics",
+                "batch normalisation keeps statistics of the records",
+                "use group or layer normalisation",
+            )
+        ] * len(outs)
     for tensor, each in zip(tensors, facts, strict=True):
         if not tensor.is_floating_point() and each.owner is not None:
             return [
@@ -203,7 +211,12 @@ def _names(
 
 def _numbers(call: Call, facts: Sequence[Fact]) -> Numbers:
     bad = any(not f.numbers.tame for f in facts)
-    if call.name in {"native_batch_norm", "native_layer_norm", "native_group_norm", "_fused_rms_norm"}:
+    if call.name in {
+        "native_batch_norm",
+        "native_layer_norm",
+        "native_group_norm",
+        "_fused_rms_norm",
+    }:
         eps = [x for x in call.args if isinstance(x, float)]
         bad = bad or not eps or eps[-1] <= 0
     lo = -INF
@@ -248,7 +261,11 @@ def _product_over_records(call: Call, out: Any, place: int) -> Fact:
     if call.name == "convolution_backward":
         return unclipped
     if call.name.startswith("native_batch_norm"):
-        return call.why("batch-statistics", "batch normalisation mixes the records", "use group or layer normalisation")
+        return call.why(
+            "batch-statistics",
+            "batch normalisation mixes the records",
+            "use group or layer normalisation",
+        )
     if call.name not in {"mm", "bmm", "mv", "dot"}:
         return call.why(*MIXES)
     a, b = call.args[:2]

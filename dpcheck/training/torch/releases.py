@@ -98,12 +98,12 @@ def one(tape: Any, fact: Fact, found: Sequence[int]) -> Sum | Why:
     """The sum over these records of what is bounded for each."""
     bound = box(fact)
     if not fact.numbers.tame:
-        return Why(
-            "not-finite",
-            tape.line(),
-            "what is summed may be infinite or NaN for some records",
-            "guard it, with torch.where(torch.isfinite(...)) or an epsilon inside the root or the quotient",
-        )
+        why = "what is summed may be infinite or NaN for some records"
+        remedy = "guard it with torch.where(torch.isfinite(g), g, 0), or put an epsilon inside the root or the quotient"
+        if tape.half:
+            why += ", since numbers of half precision overflow"
+            remedy = "convert to float32 before gradients are computed"
+        return Why("not-finite", tape.line(), why, remedy)
     if bound is None:
         return Why(
             "unclipped",

@@ -197,7 +197,9 @@ def public_result(call: Call, func: Any, target: Any, facts: list[Fact], place: 
     numbers = _public_numbers(call, target)
     if not facts and target.numel() and not target.is_complex():
         flat = target.detach().double()
-        return Fact(Numbers(float(flat.min()), float(flat.max())), name, exact, extra={"known": True})
+        return Fact(
+            Numbers(float(flat.min()), float(flat.max())), name, exact, extra={"known": True}
+        )
     known = not released and bool(facts) and all(f.extra.get("known") for f in facts)
     if known and target.numel() and not target.is_complex():
         flat = target.detach().double()
@@ -403,7 +405,15 @@ def multiplied(call: Call, fa: Fact, fb: Fact, shape: Any, squares: bool = False
             bounded = replace(g.bounded, bound=g.bounded.bound * s.numbers.magnitude)
     coef = fa.coef * fb.coef
     return Fact(
-        numbers, name, exact, coef, owner, below=below, shrinks=shrinks, bounded=bounded, extra=_both(fa, fb)
+        numbers,
+        name,
+        exact,
+        coef,
+        owner,
+        below=below,
+        shrinks=shrinks,
+        bounded=bounded,
+        extra=_both(fa, fb),
     )
 
 
@@ -629,7 +639,11 @@ def summed(call: Call, a: Any, b: Any, fa: Fact, fb: Fact, shape: Any) -> Fact:
             leaf = fa.leaf
             return Fact(numbers, name, exact, coef, owner, leaf=leaf)
     # one coefficient is kept outside, so that a mean's 1 / n can still cancel
-    lead = min((f.key, f.exact, f.coef) for f in (fa, fb) if f.owner is not None)[2] if owner is not None else 1.0
+    lead = (
+        min((f.key, f.exact, f.coef) for f in (fa, fb) if f.owner is not None)[2]
+        if owner is not None
+        else 1.0
+    )
     lead = lead or 1.0
     name = digest("add", sorted((f.key, rounded(f.coef / lead)) for f in (fa, fb)))
     exact = digest("add", sorted((f.exact, rounded(f.coef / lead)) for f in (fa, fb)))

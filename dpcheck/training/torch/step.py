@@ -17,8 +17,8 @@ from dpcheck.core.errors import NotProvable
 from dpcheck.program.proof import Proof, ProvedRelease
 from dpcheck.training.facts import Region, Term
 from dpcheck.training.groups import Release
-from dpcheck.training.price import event_of, moves
-from dpcheck.training.torch import drawing, products, rules  # noqa: F401 - they register their rules
+from dpcheck.training.price import event_of, moves, noise_multiplier
+from dpcheck.training.torch import attack, drawing, products, rules  # noqa: F401 - they register their rules
 from dpcheck.training.torch.facts import Fact, Numbers, digest, rounded
 from dpcheck.training.torch.releases import Settled, settle_all
 from dpcheck.training.torch.tape import Guard, Tape, survivors
@@ -40,7 +40,9 @@ class Run:
 
     size: int
     settled: tuple[Settled, ...]
-    generators: tuple[tuple[Any, bytes, bytes], ...] = ()  # whose, before its first number, after its last
+    generators: tuple[
+        tuple[Any, bytes, bytes], ...
+    ] = ()  # whose, before its first number, after its last
 
 
 def prove_step(
@@ -73,15 +75,20 @@ def prove_step(
         )
     n = sizes.pop()
 
+    def taped(size: int, trial: int, data: Any) -> Tape:
+        return follow(step, params, data, size, trial, batch, records)
+
     def at(size: int, trial: int) -> Run:
-        return follow(
-            step, params, made_like(batch, size, trial, records), size, trial, batch, records
-        )
+        tape = taped(size, trial, made_like(batch, size, trial, records))
+        return Run(size, tuple(tape.settled), generators_of(tape))
 
     tried = sizes_to_try(n, adjacency)
     runs = [run_or_refuse(at, size, trial, n, adjacency) for trial, size in enumerate(tried)]
     check_generators(runs, True)
     proof = proof_of(runs, adjacency, sampling_rate)
+    size = tried[0] if n > LARGEST else n
+    pairs = attack.neighbours(made_like(batch, size, 1, records), torch.Generator().manual_seed(3))
+    attack.check(lambda data: taped(size, 0, data), pairs, _multiplier(runs))
     return replace(
         proof,
         assumes=(
@@ -136,7 +143,7 @@ def follow(
     trial: int,
     example: Any,
     records: Any,
-) -> Run:
+) -> Tape:
     """One run of the step under the tape; everything that comes back or stays is looked at."""
     tape = Tape(size)
     own = perturbed(params, trial)
@@ -159,7 +166,7 @@ def follow(
     with torch.random.fork_rng(devices=[]):
         result = None
         check_survivors(tape)
-    return Run(size, tuple(tape.settled), generators_of(tape))
+    return tape
 
 
 def generators_of(tape: Tape) -> tuple[tuple[Any, bytes, bytes], ...]:
@@ -247,7 +254,7 @@ def show(tape: Tape, tensor: Any, what: str) -> None:
 
 def check_survivors(tape: Tape) -> None:
     """What is still reachable after the step is seen, too."""
-    for _, fact in survivors(tape):
+    for _, fact, line in survivors(tape):
         if fact.sum is not None and fact.sum.noise and not fact.sum.parts:
             known = {n for s in tape.settled for n, _ in s.noise}
             if any(n in known for n, _ in fact.sum.noise):
@@ -260,7 +267,10 @@ def check_survivors(tape: Tape) -> None:
         if fact.why is not None:
             tape.refuse_why(fact.why, "a tensor of it is kept after the step")
         tape.refuse(
-            "kept", "a private tensor is kept after the step", "let it go before the step ends"
+            "kept",
+            "a private tensor is kept after the step",
+            "let it go before the step ends",
+            line,
         )
 
 
@@ -287,6 +297,13 @@ def proof_of(runs: Sequence[Run], adjacency: Adjacency, sampling_rate: float | N
         for each in found[-1]
     )
     return Proof(event, listed, adjacency, ASSUMES)
+
+
+def _multiplier(runs: Sequence[Run]) -> float:
+    """The noise over the bound on one record, by which a replaced one moves twice."""
+    return min(
+        noise_multiplier(_releases(run, Adjacency.ADD_REMOVE), Adjacency.ADD_REMOVE) for run in runs
+    )
 
 
 def _sensitivity(each: Release, adjacency: Adjacency) -> float:
@@ -323,7 +340,8 @@ def _canonical(run: Run, adjacency: Adjacency) -> list[Any]:
                         coefs.pop(),
                     )
                 )
-        found.append((str(each.line), sorted(map(repr, listed)), rounded(each.deviation)))
+        weights = sorted(x[3:] for x in listed)
+        found.append((str(each.line), sorted(map(repr, listed)), rounded(each.deviation), weights))
     return found
 
 
@@ -337,13 +355,22 @@ def _unlike(a: Run, b: Run, first: list[Any], second: list[Any]) -> None:
             lines[0],
         )
     for x, y in zip(first, second, strict=True):
-        if x != y:
+        if x == y:
+            continue
+        if (x[0], x[2:]) == (y[0], y[2:]) and x[3] == y[3]:
             refuse(
-                "realised-batch",
-                f"what is released, or its noise, depends on the number of records: it differs between {a.size} and {b.size}",
-                'divide by the expected batch size, a constant; or use adjacency="replace-one", under which the size is public',
+                "size-in-a-record",
+                f"what one record adds depends on how many others there are: it differs between {a.size} and {b.size} records",
+                "compute each record's loss from that record alone; a mean must be undone before gradients are clipped, so that "
+                "loss and hooks must agree on reduction",
                 x[0],
             )
+        refuse(
+            "realised-batch",
+            f"what is released, or its noise, depends on the number of records: it differs between {a.size} and {b.size}",
+            'divide by the expected batch size, a constant; or use adjacency="replace-one", under which the size is public',
+            x[0],
+        )
 
 
 def _releases(run: Run, adjacency: Adjacency) -> list[Release]:

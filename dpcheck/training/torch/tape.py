@@ -34,7 +34,7 @@ from dpcheck.training.torch.facts import (
     digest,
 )
 
-_HERE = str(Path(__file__).parent.parent)
+_HERE = str(Path(__file__).parent.parent.parent)
 _LIBRARY = (
     sysconfig.get_paths()["stdlib"],
     sysconfig.get_paths()["purelib"],
@@ -93,7 +93,7 @@ class Tape(TorchDispatchMode):
         self.first_states: list[tuple[Any, bytes]] = []
         self.closed = False
         self.inside = 0
-        self.trace = False
+        self.half = False
         self.where: Line | None = None
         self.batch: list[Any] = []
         self.pieces: dict[Any, list[Any]] = {}
@@ -166,7 +166,7 @@ class Tape(TorchDispatchMode):
             self.held[storage._cdata] = (storage, {place: fact}, (entry[2][0], merged))
         else:
             self.held[storage._cdata] = (storage, {place: fact}, (place, fact))
-        self.alive[tensor] = True
+        self.alive[tensor] = self.line() if fact.private else None
 
     def _constant(self, value: Any) -> Fact:
         """A tensor that came from nowhere: small ones are constants."""
@@ -186,7 +186,12 @@ class Tape(TorchDispatchMode):
             name = digest("constant", tuple(value.shape), flat.tolist())
             low, high = float(flat.min()), float(flat.max())
             bad = not (bool(torch.isfinite(flat).all()))
-            fact = Fact(Numbers(low, high, bad, bool(torch.isnan(flat).any())), name, name, extra={"known": True})
+            fact = Fact(
+                Numbers(low, high, bad, bool(torch.isnan(flat).any())),
+                name,
+                name,
+                extra={"known": True},
+            )
         self.set(value, fact)
         return fact
 
@@ -300,8 +305,9 @@ class Tape(TorchDispatchMode):
             r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns
         )
         if views or name in _RESHAPES:
+            where = self.line()
             for each in results:
-                self.alive[each] = True
+                self.alive[each] = where
             return out
         private = any(each.private for each in facts)
         from dpcheck.training.torch.releases import settle_all
@@ -320,7 +326,10 @@ class Tape(TorchDispatchMode):
             and any(f.private for f in facts[1:])
         )
         if not private or (base in MAKES and not valued):
-            found = [public_result(call, func, x, facts, i) for i, x in enumerate(_flat(written) if written else _flat(out))]
+            found = [
+                public_result(call, func, x, facts, i)
+                for i, x in enumerate(_flat(written) if written else _flat(out))
+            ]
         elif name.startswith("_foreach_") and name != "_foreach_norm":
             found = self._each(name, args, kwargs, targets)
         elif (known := RULES.get(name) or RULES.get(base)) is not None:
@@ -343,21 +352,7 @@ class Tape(TorchDispatchMode):
             if isinstance(target, torch.Tensor):
                 if each is None:
                     each = self.unknown(name, facts)
-                self.set(target, checked(each, target))
-                if self.trace:
-                    print(
-                        name,
-                        tuple(target.shape),
-                        each.numbers,
-                        each.coef,
-                        each.key[:5],
-                        "below" if each.below else "",
-                        "shr" if each.shrinks else "",
-                        "bnd" if each.bounded else "",
-                        each.sum is not None,
-                        each.why and each.why.reason,
-                        "pub" if each.public else "",
-                    )
+                self.set(target, checked(self, each, target))
         return out
 
     def _each(self, name: str, args: Any, kwargs: Any, targets: list[Any]) -> list[Fact]:
@@ -508,10 +503,18 @@ _RANDOM = frozenset(
     }
 )
 _NAMED = {
-    name: ("recurrent", "recurrent layers are not followed", "write the recurrence with linear layers")
+    name: (
+        "recurrent",
+        "recurrent layers are not followed",
+        "write the recurrence with linear layers",
+    )
     for name in ("lstm", "gru", "rnn_tanh", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell")
 } | {
-    name: ("batch-statistics", "batch normalisation mixes the records", "use group or layer normalisation")
+    name: (
+        "batch-statistics",
+        "batch normalisation mixes the records",
+        "use group or layer normalisation",
+    )
     for name in ("_native_batch_norm_legit", "_batch_norm_with_update", "batch_norm_backward")
 }
 
@@ -597,7 +600,7 @@ def ranks(owner: Any, places: Any, numel: int) -> str:
     return places_digest(real[0])
 
 
-def checked(fact: Fact, tensor: Any) -> Fact:
+def checked(tape: Tape, fact: Fact, tensor: Any) -> Fact:
     """A rule's result fits the tensor it is about."""
     if fact.owner is not None:
         assert tuple(fact.owner.shape) == tuple(tensor.shape), (fact.owner.shape, tensor.shape)
@@ -609,6 +612,7 @@ def checked(fact: Fact, tensor: Any) -> Fact:
         if full is not fact.owner:
             fact = replace(fact, owner=full)
     if tensor.dtype in (torch.float16, torch.bfloat16) and fact.private and fact.sum is None:
+        tape.half = True
         numbers = replace(fact.numbers, inf=True, nan=True)
         fact = replace(fact, numbers=numbers, below=None, shrinks=None)
     return fact
@@ -666,7 +670,7 @@ def _state(generator: Any) -> bytes:
     return bytes(generator.get_state().numpy().tobytes())
 
 
-def survivors(tape: Tape) -> list[tuple[Any, Fact]]:
+def survivors(tape: Tape) -> list[tuple[Any, Fact, Line | None]]:
     """Private tensors that are still reachable, batches apart."""
     found = _alive(tape)
     if found:
@@ -676,7 +680,7 @@ def survivors(tape: Tape) -> list[tuple[Any, Fact]]:
     return found
 
 
-def _alive(tape: Tape) -> list[tuple[Any, Fact]]:
+def _alive(tape: Tape) -> list[tuple[Any, Fact, Line | None]]:
     found = []
     inputs = {x.untyped_storage()._cdata for x in tape.batch}
     for tensor in list(tape.alive.keys()):
@@ -684,7 +688,7 @@ def _alive(tape: Tape) -> list[tuple[Any, Fact]]:
             continue
         fact = tape.fact(tensor)
         if fact.private:
-            found.append((tensor, fact))
+            found.append((tensor, fact, tape.alive[tensor]))
     return found
 
 

@@ -131,7 +131,9 @@ def example_of(loader: Any) -> Any:
 class Work:
     """One noisy step of the training, on batches of any size."""
 
-    def __init__(self, model: Any, optimizer: Any, loss: Any, example: Any, physical: int | None) -> None:
+    def __init__(
+        self, model: Any, optimizer: Any, loss: Any, example: Any, physical: int | None
+    ) -> None:
         self.model, self.optimizer, self.loss, self.example = model, optimizer, loss, example
         self.physical = None if physical is None else min(physical, 2)
         names = list(inspect.signature(loss).parameters) if callable(loss) else []
@@ -152,7 +154,8 @@ class Work:
             return self.loss(self.model, batch)
         if not isinstance(batch, (list, tuple)) or len(batch) < 2:
             raise InvalidParameter(
-                "batches are not (inputs, targets); hand over loss=lambda model, batch: ...", name="loss"
+                "batches are not (inputs, targets); hand over loss=lambda model, batch: ...",
+                name="loss",
             )
         return self.loss(self.model(*batch[:-1]), batch[-1])
 
@@ -175,8 +178,12 @@ class Work:
             ranges = ranges_of(self.example, None)
             for path, tensor in tensors_of(batch):
                 if tensor.dim() == 0 or tensor.shape[0] != size:
-                    raise InvalidParameter("a leaf of the batch does not have one row for each record.", name="loader")
-                tape.declare(tensor, Fact(ranges[path], f"batch {path}", f"batch {path}", owner=rows(tensor)))
+                    raise InvalidParameter(
+                        "a leaf of the batch does not have one row for each record.", name="loader"
+                    )
+                tape.declare(
+                    tensor, Fact(ranges[path], f"batch {path}", f"batch {path}", owner=rows(tensor))
+                )
                 tape.batch.append(tensor)
             with tape_on(tape):
                 self.step(batch)
@@ -225,7 +232,9 @@ def split(batch: Any, most: int) -> list[Any]:
     for size in sizes:
         stop = start + size
         parts.append(
-            pytree.tree_map(lambda x, a=start, b=stop: x[a:b] if isinstance(x, torch.Tensor) else x, batch)
+            pytree.tree_map(
+                lambda x, a=start, b=stop: x[a:b] if isinstance(x, torch.Tensor) else x, batch
+            )
         )
         start = stop
     return parts
@@ -234,11 +243,19 @@ def split(batch: Any, most: int) -> list[Any]:
 def public_tensors(model: Any, optimizer: Any, loss: Any) -> list[tuple[str, Any]]:
     """Params, buffers and the optimiser's state: what everybody sees between steps."""
     found = [(f"parameter {n}", p) for n, p in model.named_parameters()]
-    found += [(f"gradient {n}", p.grad) for n, p in model.named_parameters() if loss is not None and p.grad is not None]
+    found += [
+        (f"gradient {n}", p.grad)
+        for n, p in model.named_parameters()
+        if loss is not None and p.grad is not None
+    ]
     found += [(f"buffer {n}", b) for n, b in model.named_buffers()]
     for i, state in enumerate(list(optimizer.state.values())):
         if isinstance(state, dict):
-            found += [(f"optimizer state {k} {i}", v) for k, v in state.items() if isinstance(v, torch.Tensor)]
+            found += [
+                (f"optimizer state {k} {i}", v)
+                for k, v in state.items()
+                if isinstance(v, torch.Tensor)
+            ]
     if isinstance(loss, torch.nn.Module):
         found += [(f"loss {n}", b) for n, b in (*loss.named_buffers(), *loss.named_parameters())]
     return found
@@ -259,18 +276,32 @@ _FIELDS = ("grad_sample", "summed_grad", "_forward_counter")
 @contextlib.contextmanager
 def restored(model: Any, optimizer: Any) -> Iterator[None]:
     """Params, buffers, gradients and optimiser as they were afterwards."""
-    data = [(p, p.data, p.grad, {f: getattr(p, f) for f in _FIELDS if hasattr(p, f)}) for p in model.parameters()]
+    data = [
+        (p, p.data, p.grad, {f: getattr(p, f) for f in _FIELDS if hasattr(p, f)})
+        for p in model.parameters()
+    ]
     buffers = [(b, b.detach().clone()) for b in model.buffers()]
     original = getattr(optimizer, "original_optimizer", optimizer)
     state = original.state
-    own = {f: copy.copy(getattr(optimizer, f)) for f in ("_step_skip_queue", "_is_last_step_skipped") if hasattr(optimizer, f)}
+    own = {
+        f: copy.copy(getattr(optimizer, f))
+        for f in ("_step_skip_queue", "_is_last_step_skipped")
+        if hasattr(optimizer, f)
+    }
     original.state = type(state)(dict) if type(state).__name__ == "defaultdict" else {}
     try:
         for p, old, _, _ in data:
             p.data = old.detach().clone()
             p.grad = None
         for p, values in state.items():
-            original.state[p] = {k: v.clone() if isinstance(v, torch.Tensor) else copy.copy(v) for k, v in values.items()} if isinstance(values, dict) else values
+            original.state[p] = (
+                {
+                    k: v.clone() if isinstance(v, torch.Tensor) else copy.copy(v)
+                    for k, v in values.items()
+                }
+                if isinstance(values, dict)
+                else values
+            )
         optimizer.zero_grad()
         yield
     finally:

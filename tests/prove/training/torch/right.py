@@ -4,7 +4,24 @@ from __future__ import annotations
 
 import math
 
-from .base import *  # noqa: F403
+from .base import (
+    EXPECTED,
+    RATE,
+    SIGMA,
+    C,
+    clipped_sum,
+    factors,
+    functional,
+    grad,
+    gradients,
+    loss,
+    noisy,
+    norms,
+    params,
+    torch,
+    update,
+    vmap,
+)
 
 RIGHT = {}
 
@@ -27,7 +44,9 @@ def textbook(p, data):
 def min_of_one(p, data):
     g = gradients(p, data)
     s = torch.minimum(torch.ones(()), C / norms(g).clamp(min=1e-12))
-    return update(p, noisy({k: (v * s.view(-1, *[1] * (v.dim() - 1))).sum(0) for k, v in g.items()}))
+    return update(
+        p, noisy({k: (v * s.view(-1, *[1] * (v.dim() - 1))).sum(0) for k, v in g.items()})
+    )
 
 
 @right()
@@ -60,7 +79,7 @@ def flat_vector(p, data):
     total = (rows * s[:, None]).sum(0)
     total = total + SIGMA * C * torch.randn(total.shape)
     parts = total.split([v[0].numel() for v in g.values()])
-    return update(p, {k: part.view_as(p[k]) for k, part in zip(g, parts)})
+    return update(p, {k: part.view_as(p[k]) for k, part in zip(g, parts, strict=False)})
 
 
 @right()
@@ -117,10 +136,10 @@ def guarded(p, data):
 def loop_of_examples(p, data):
     q = {k: v.detach().requires_grad_() for k, v in p.items()}
     total = {k: torch.zeros_like(v) for k, v in q.items()}
-    for x, y in zip(data["x"], data["y"]):
+    for x, y in zip(data["x"], data["y"], strict=False):
         g = torch.autograd.grad(loss(q, x, y), list(q.values()))
         s = torch.clamp(C / torch.sqrt(sum(v.pow(2).sum() for v in g)).clamp(min=1e-12), max=1.0)
-        for k, v in zip(q, g):
+        for k, v in zip(q, g, strict=False):
             total[k] += v * s
     return update(p, noisy(total))
 
@@ -142,7 +161,7 @@ def loop_with_clip_grad_norm(p, data):
 @right()
 def stacked_loop(p, data):
     rows = {k: [] for k in p}
-    for x, y in zip(data["x"], data["y"]):
+    for x, y in zip(data["x"], data["y"], strict=False):
         for k, v in grad(loss)(p, x, y).items():
             rows[k].append(v)
     g = {k: torch.stack(v) for k, v in rows.items()}
@@ -152,7 +171,7 @@ def stacked_loop(p, data):
 @right()
 def microbatches_of_sums(p, data):
     total = {k: torch.zeros_like(v) for k, v in p.items()}
-    for xs, ys in zip(data["x"].split(2), data["y"].split(2)):
+    for xs, ys in zip(data["x"].split(2), data["y"].split(2), strict=False):
         g = gradients(p, {"x": xs, "y": ys})
         for k, v in clipped_sum(g, factors(norms(g))).items():
             total[k] = total[k] + v

@@ -68,7 +68,11 @@ class Adapted(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.frozen, self.down, self.up = nn.Linear(6, 5), nn.Linear(6, 2, bias=False), nn.Linear(2, 5, bias=False)
+        self.frozen, self.down, self.up = (
+            nn.Linear(6, 5),
+            nn.Linear(6, 2, bias=False),
+            nn.Linear(2, 5, bias=False),
+        )
         self.head = nn.Linear(5, 3)
         for p in self.frozen.parameters():
             p.requires_grad = False
@@ -170,7 +174,9 @@ def functorch_hooks():
 @right()
 def virtual_batches():
     made = private(mlp())
-    loader = wrap_data_loader(data_loader=made["loader"], max_batch_size=2, optimizer=made["optimizer"])
+    loader = wrap_data_loader(
+        data_loader=made["loader"], max_batch_size=2, optimizer=made["optimizer"]
+    )
     return {**made, "loader": loader}
 
 
@@ -320,7 +326,11 @@ def batch_normalisation():
 
 @wrong()
 def ghost_clipping():
-    made = private(mlp(), grad_sample_mode="ghost", loss=None, criterion=nn.CrossEntropyLoss()) if False else None
+    made = (
+        private(mlp(), grad_sample_mode="ghost", loss=None, criterion=nn.CrossEntropyLoss())
+        if False
+        else None
+    )
     if made is None:
         model = mlp()
         loader = DataLoader(TensorDataset(X, Y), batch_size=BATCH)

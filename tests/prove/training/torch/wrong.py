@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import math
 
-from .base import *  # noqa: F403
+from .base import (
+    RATE,
+    SIGMA,
+    C,
+    clipped_sum,
+    factors,
+    functional,
+    grad,
+    gradients,
+    loss,
+    noisy,
+    norms,
+    torch,
+    update,
+    vmap,
+)
 
 WRONG = {}
 KEPT = []
@@ -190,7 +205,9 @@ def own_seeded_generator(p, data):
     g = gradients(p, data)
     generator = torch.Generator().manual_seed(7)
     total = clipped_sum(g, factors(norms(g)))
-    return update(p, {k: v + SIGMA * torch.randn(v.shape, generator=generator) for k, v in total.items()})
+    return update(
+        p, {k: v + SIGMA * torch.randn(v.shape, generator=generator) for k, v in total.items()}
+    )
 
 
 @wrong()
@@ -231,7 +248,7 @@ def noise_for_one_leaf_only(p, data):
 @wrong()
 def noise_on_each_microbatch(p, data):
     out = []
-    for xs, ys in zip(data["x"].split(2), data["y"].split(2)):
+    for xs, ys in zip(data["x"].split(2), data["y"].split(2), strict=False):
         g = gradients(p, {"x": xs, "y": ys})
         out.append(noisy(clipped_sum(g, factors(norms(g))), SIGMA / 3))
     return out
@@ -240,7 +257,7 @@ def noise_on_each_microbatch(p, data):
 @wrong()
 def microbatch_means_clipped(p, data):
     total = {k: torch.zeros_like(v) for k, v in p.items()}
-    for xs, ys in zip(data["x"].split(2), data["y"].split(2)):
+    for xs, ys in zip(data["x"].split(2), data["y"].split(2), strict=False):
         g = {k: v.mean(0) for k, v in gradients(p, {"x": xs, "y": ys}).items()}
         s = torch.clamp(C / torch.sqrt(sum(v.pow(2).sum() for v in g.values())), max=1.0)
         total = {k: total[k] + g[k] * s for k in g}
@@ -309,7 +326,7 @@ def clip_from_another_example(p, data):
 def loop_keeps_gradients(p, data):
     q = {k: v.detach().requires_grad_() for k, v in p.items()}
     total = {k: torch.zeros_like(v) for k, v in q.items()}
-    for x, y in zip(data["x"], data["y"]):
+    for x, y in zip(data["x"], data["y"], strict=False):
         loss(q, x, y).backward()  # adds to the gradients of the records before
         torch.nn.utils.clip_grad_norm_(list(q.values()), C)
         for k, v in q.items():
@@ -320,7 +337,7 @@ def loop_keeps_gradients(p, data):
 @wrong()
 def loop_clips_each_entry(p, data):
     total = {k: torch.zeros_like(v) for k, v in p.items()}
-    for x, y in zip(data["x"], data["y"]):
+    for x, y in zip(data["x"], data["y"], strict=False):
         g = grad(loss)(p, x, y)
         for k, v in g.items():
             total[k] += v / torch.clamp(v.abs().max() / C, max=1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -25,6 +26,7 @@ from dpcheck.core.records import number, records, text
 from dpcheck.core.relation import relation
 from dpcheck.core.verdict import Verdict
 from dpcheck.gate.budgets import claimed_event
+from dpcheck.gate.codec import decode, encode
 
 MAX = relation("answers", norm="inf", bound=1)
 FIVE = records(answer=number(), rows=5)
@@ -147,3 +149,9 @@ def test_answers_are_one_column_of_numbers():
     for description in (records(a=number(), b=number()), records(a=text())):
         with pytest.raises(InvalidRecords, match="one column"):
             plain_answers(description, MAX, 8)
+
+
+@pytest.mark.parametrize("adjacency", [MAX, dpcheck.Adjacency.ADD_REMOVE])
+def test_a_kept_result_remembers_it(adjacency):
+    claim = Claim(dpcheck.Budget(1.0), adjacency, "here")
+    assert decode(Claim, json.loads(json.dumps(encode(claim), allow_nan=False))) == claim
