@@ -115,8 +115,8 @@ board-environments: $(READY)
 
 environments: $(READY) chromium $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready board-environments  ## All that test-browser and test-integrations install, tests not run
 
-WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_opacus_guard.py test_guards.py test_training_step.py test_torch_step.py test_opendp.py replay/test_torch.py replay/test_opendp.py replay/test_appfl.py replay/test_flower.py)
-WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py replay/test_diffprivlib.py)
+WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_opacus_guard.py test_guards.py test_training_step.py test_torch_step.py test_opendp.py replay/test_torch.py test_prove_opendp.py replay/test_opendp.py replay/test_appfl.py replay/test_flower.py)
+WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py test_prove_diffprivlib.py replay/test_diffprivlib.py)
 
 test-torch: $(INTEGRATIONS)/.ready
 	OMP_NUM_THREADS=1 $(INTEGRATIONS)/bin/python -m pytest -q $(WITH_TORCH) tests/prove/training/torch dpcheck/integrations/opacus.py

@@ -22,6 +22,7 @@ from dpcheck.program.reading.values import (
     Generator,
     Growing,
     KnownGenerator,
+    Mechanism,
     Opaque,
     Scalar,
     Tally,
@@ -54,6 +55,9 @@ def load() -> None:
     for name in FILES:
         import_module(f"dpcheck.program.lowering.{name}")
     pure.load()
+    from dpcheck.program.lowering import mechanisms
+
+    mechanisms.load()
     if "pandas" in sys.modules:
         import_module("dpcheck.program.lowering.frames")
 
@@ -142,6 +146,10 @@ def method(
             return getattr(it, name)(*values[:many], **dict(zip(keys, values[many:], strict=True)))
 
         return released_call(reader, on, (owner, *args, *named.values()))
+    if isinstance(owner, Mechanism) and (owner.library, name) == ("diffprivlib", "randomise"):
+        from dpcheck.program.lowering.mechanisms import noisy
+
+        return lowered_call(reader, noisy, (owner, *args), named)
     if isinstance(owner, Tally) and name == "get" and not named:
         from dpcheck.program.lowering.tallies import counted
 

@@ -19,6 +19,7 @@ from dpcheck.program.reading.values import (
     Grouped,
     Instance,
     KnownGenerator,
+    Mechanism,
     Method,
     Opaque,
     Scalar,
@@ -47,7 +48,7 @@ def get(reader: Reader, owner: object, name: str) -> object:
         return _of_array(reader, owner, name)
     if isinstance(owner, Instance):
         return _of_instance(reader, owner, name)
-    if isinstance(owner, Opaque | Generator | KnownGenerator):
+    if isinstance(owner, Opaque | Generator | KnownGenerator | Mechanism):
         return Method(owner, name)
     if isinstance(owner, Value):
         reader.unknown(f"the attribute {name} of {reader.describe(owner)}")

@@ -16,6 +16,7 @@ from dpcheck.program.reading.values import (
     Instance,
     Iterator,
     LibraryCall,
+    Mechanism,
     Method,
     Scope,
     Value,
@@ -45,6 +46,10 @@ def call(reader: Reader, function: object, args: Args, named: Named) -> object:
     if isinstance(function, Instance):
         made = _special(reader, function, "__call__")
         return read_call(reader, made.function, (*made.first, *args), named)
+    if isinstance(function, Mechanism) and function.library == "OpenDP":
+        from dpcheck.program.lowering.mechanisms import noisy
+
+        return lowered_call(reader, noisy, (function, *args), named)
     if isinstance(function, Value):
         reader.unknown(f"a call of {reader.describe(function)}")
     args = _items_of(reader, function, args)

@@ -98,6 +98,18 @@ class Generator(Value):
 
 
 @dataclass(slots=True, eq=False)
+class Mechanism(Value):
+    """A mechanism of a library: it adds noise of a law and a scale, and then computes with the result."""
+
+    name: str
+    law: str
+    scale: float
+    library: str
+    whole: bool
+    after: Callable[..., object] | None = None
+
+
+@dataclass(slots=True, eq=False)
 class KnownGenerator(Value):
     """A generator with a seed in the code: what it draws is public."""
 

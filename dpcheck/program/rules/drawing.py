@@ -72,7 +72,7 @@ def draw(
         box = Box(place, place + size)
     if law == UNIFORM_INTEGERS:
         box, kind = Box(place, place + size - 1, False, True), np.dtype(np.int64)
-    if law == releases.GEOMETRIC:
+    if law in (releases.GEOMETRIC, *DISCRETE):
         kind = np.dtype(np.int64)
     fact = Drawn(box=box, family=law, scale=size, location=place, ids=graph.new_ids(many))
     return Made(shape, kind, fact)
