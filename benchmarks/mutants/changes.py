@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -27,31 +26,36 @@ _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: where it is, what it is in words, and the whole changed source."""
+    """One change: where it is, and what it is in words."""
 
     line: int
     what: str
-    source: str
+    number: int  # of the node, in the order of a walk
+    place: int  # of the change, among those of the node
 
     @property
     def name(self) -> str:
-        """Line and change, which tell it from all others of the file."""
+        """Line and change, which tell it from most others of the file."""
         return f"{self.line}: {self.what}"
 
+    def source(self, text: str) -> str:
+        """The whole changed source."""
+        tree = ast.parse(text)
+        node = next(each for i, each in enumerate(ast.walk(tree)) if i == self.number)
+        _, change = list(_changes(node))[self.place]
+        made = change(node)
+        changed = _Replace(node, made).visit(tree) if made is not node else tree
+        return ast.unparse(ast.fix_missing_locations(changed))
 
-def mutants(source: str) -> list[Mutant]:
+
+def mutants(text: str) -> list[Mutant]:
     """All of them, in the order of the file."""
-    tree = ast.parse(source)
-    found = []
-    for number, node in enumerate(ast.walk(tree)):
-        for what, change in _changes(node):
-            copied = copy.deepcopy(tree)
-            place = next(each for i, each in enumerate(ast.walk(copied)) if i == number)
-            made = change(place)
-            changed = _Replace(place, made).visit(copied) if made is not place else copied
-            text = ast.unparse(ast.fix_missing_locations(changed))
-            found.append(Mutant(getattr(node, "lineno", 0), what, text))
-    return sorted(found, key=lambda each: (each.line, each.what))
+    found = [
+        Mutant(getattr(node, "lineno", 0), what, number, place)
+        for number, node in enumerate(ast.walk(ast.parse(text)))
+        for place, (what, _) in enumerate(_changes(node))
+    ]
+    return sorted(found, key=lambda each: (each.line, each.what, each.number))
 
 
 class _Replace(ast.NodeTransformer):

@@ -21,6 +21,7 @@ OTHERS = (
     "tests/program/test_compositions.py",
     "tests/program/test_tightness.py",
     "tests/prove/test_choices.py",
+    "tests/prove/test_pinned.py",
 )
 
 

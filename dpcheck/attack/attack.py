@@ -173,7 +173,10 @@ def _replayed(function: Function, space: Space, proof: Proved, seed: int) -> Non
     """(c): exact losses on the same pairs."""
     known: dict[float, float] = {}
     began = time.process_time()
-    _called(function, next(pairs(space, proof.adjacency, seed))[0], seed)
+    first = next(pairs(space, proof.adjacency, seed), None)
+    if first is None:
+        return
+    _called(function, first[0], seed)
     if time.process_time() - began > _SLOW:
         return
     for pair in _while_time_lasts(space, proof, seed, _REPLAYED):

@@ -28,11 +28,37 @@ def described(reader: Reader, data: object, form: str | None) -> object:
     """A symbol for every dataset like `data`."""
     if isinstance(data, Records):
         return _fitting(reader, data, form)
+    _check_example(data)
     count = _count(data)
+    if count == 0:
+        raise InvalidRecords("an example needs at least one row.")
     if reader.graph.adjacency is Adjacency.ZERO_OUT:
         reader.graph.assumes[NULL] = None
     rows = RowSet(count if reader.graph.public_rows else None)
     return _like(reader, data, rows, "data")
+
+
+def _check_example(data: object) -> None:
+    """Only exact types: subclasses of arrays and tables may compute otherwise."""
+    if type(data) in (tuple, dict):
+        for part in data.values() if isinstance(data, dict) else data:  # type: ignore[attr-defined]
+            _check_example(part)
+        return
+    kind = type(data)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    table = kind.__module__.startswith("pandas") and kind.__name__ in ("DataFrame", "Series")
+    if kind not in (np.ndarray, list) and not table:
+        raise InvalidRecords(
+            f"an example is a plain array with one row per record, a list, a DataFrame, a tuple or a dict of "
+            f"arrays, or dpcheck.records(...); not a {name.removeprefix('builtins.')}."
+        )
+    if kind is list:
+        try:
+            np.asarray(data)
+        except ValueError:
+            raise InvalidRecords("the rows of the example have different lengths.") from None
+    if kind.__name__ == "DataFrame" and not data.columns.is_unique:  # type: ignore[attr-defined]
+        raise InvalidRecords("the example has two columns of the same name.")
 
 
 def _count(data: object) -> int:

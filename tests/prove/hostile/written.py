@@ -127,6 +127,13 @@ def list_as_an_array(x, rng):
     return weights[0] * x.sum() + rng.laplace()
 
 
+@GROUP.wrong(50.0)
+def first_record_overwritten(x, rng):
+    magnified = 50.0 * x
+    magnified[0] = 0.0
+    return magnified.sum() + rng.laplace()
+
+
 @GROUP.wrong(50.0, **TABLE)
 def column_twice(df, rng):
     return 25.0 * df[["x", "x"]].to_numpy().sum() + rng.laplace()
