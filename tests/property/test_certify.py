@@ -31,7 +31,7 @@ from dpcheck.accounting.certify.lattice import (
     once,
     transformed,
 )
-from dpcheck.accounting.certify.optimal import by_optimum, by_optimum_below
+from dpcheck.accounting.certify.optimal import around_optimum, by_optimum, by_optimum_below
 from dpcheck.accounting.certify.renyi import by_renyi, renyi_curve
 from dpcheck.accounting.certify.theorem import Curve, Spends, contains, excess
 from dpcheck.accounting.losses import (
@@ -193,12 +193,12 @@ def test_responses_at_any_place(seed):
     parts = ((ResponseLoss(float(np.exp(rng.normal() - 0.5))), times),)
     delta = min(draw_delta(rng), 0.9)
     for hits in (*range(-2, times + 2), 10**6):
-        upper = certify(
-            Plan(by_optimum(parts, delta, hits)), Question(parts, Side.UPPER, delta), "x"
-        )
+        around = around_optimum(parts[0][0].epsilon, times, delta, hits)
+        upper = certify(Plan(by_optimum(parts, around)), Question(parts, Side.UPPER, delta), "x")
         assert holds(upper.upper, parts, delta, Side.UPPER)
-        for few in range(times + 2):
-            plan = Plan(by_optimum_below(parts, few, delta, hits) if few else None)
+        for few in range(1, times + 2):
+            fewer = around_optimum(parts[0][0].epsilon, few, delta, hits)
+            plan = Plan(by_optimum_below(parts, fewer))
             lower = certify(plan, Question(parts, Side.LOWER, delta), "x")
             assert holds(lower.lower, parts, delta, Side.LOWER)
 
