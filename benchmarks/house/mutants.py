@@ -31,9 +31,8 @@ TESTS = (
     "tests/property/test_certify.py",
     "tests/unit/accounting/test_contradictions.py",
     "tests/unit/accounting/test_exact.py",
-    "tests/unit/accounting/test_corners.py",
 )
-SECONDS = 400
+SECONDS = 300
 SWAPS = {
     ast.Lt: ast.GtE,
     ast.LtE: ast.Gt,
@@ -130,7 +129,7 @@ def run(path: Path, source: str) -> str:
             shutil.copytree(ROOT / name, home / name, symlinks=True, ignore=ignore)
         shutil.copy(ROOT / "pyproject.toml", home)
         (home / path.relative_to(ROOT)).write_text(source, encoding="utf-8")
-        environment = {**os.environ, "PYTHONPATH": str(home), "CERTIFY_DRAWS": "8"}
+        environment = {**os.environ, "PYTHONPATH": str(home), "CERTIFY_DRAWS": "6"}
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TESTS]
         try:
             done = subprocess.run(
