@@ -133,7 +133,7 @@ class Reader:
             events = tuple(self.event(root) for root in account.roots)
             lower = epsilon(Sequential(events), adjacency=relation).lower
         # Both are proved; they can cross by the last digit of a decimal read as a binary fraction.
-        return between(lower, upper, method, relation, self._assumes(account))
+        return between(min(lower, upper), upper, method, relation, self._assumes(account))
 
     def _is_small(self, account: Account) -> bool:
         return sum(1 for root in account.roots for _ in descendants(root)) <= _FEW

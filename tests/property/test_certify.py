@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -31,7 +32,7 @@ from dpcheck.accounting.certify.lattice import (
     once,
     transformed,
 )
-from dpcheck.accounting.certify.optimal import by_optimum, by_optimum_below
+from dpcheck.accounting.certify.optimal import around_optimum, by_optimum, by_optimum_below
 from dpcheck.accounting.certify.renyi import by_renyi, renyi_curve
 from dpcheck.accounting.certify.theorem import Curve, Spends, contains, excess
 from dpcheck.accounting.losses import (
@@ -193,12 +194,12 @@ def test_responses_at_any_place(seed):
     parts = ((ResponseLoss(float(np.exp(rng.normal() - 0.5))), times),)
     delta = min(draw_delta(rng), 0.9)
     for hits in (*range(-2, times + 2), 10**6):
-        upper = certify(
-            Plan(by_optimum(parts, delta, hits)), Question(parts, Side.UPPER, delta), "x"
-        )
+        around = around_optimum(parts[0][0].epsilon, times, delta, hits)
+        upper = certify(Plan(by_optimum(parts, around)), Question(parts, Side.UPPER, delta), "x")
         assert holds(upper.upper, parts, delta, Side.UPPER)
-        for few in range(times + 2):
-            plan = Plan(by_optimum_below(parts, few, delta, hits) if few else None)
+        for few in range(1, times + 2):
+            fewer = around_optimum(parts[0][0].epsilon, few, delta, hits)
+            plan = Plan(by_optimum_below(parts, fewer))
             lower = certify(plan, Question(parts, Side.LOWER, delta), "x")
             assert holds(lower.lower, parts, delta, Side.LOWER)
 
@@ -347,3 +348,93 @@ def test_an_empty_plan_proves_nothing():
     below = certify_each(Plan(), Question(parts, Side.LOWER, epsilons=epsilons), "x")
     assert [one.upper for one in above] == [1.0, 1.0]
     assert [one.lower for one in below] == [0.0, 0.0]
+
+
+# -- good plans are worth it -------------------------------------------------------------------
+
+
+def test_good_numbers_give_tight_theorems():
+    gauss, delta = ((GaussianLoss(1.0), 4),), 1e-5
+    with mpmath.workdps(30):
+        true = float(mpmath.findroot(lambda e: normal(mpmath.mpf(2), e) - delta, 10))
+    assert by_gaussian(gauss, delta, true * (1 + 1e-13)).epsilon == true * (1 + 1e-13)
+    assert by_gaussian_below(gauss, delta, true * (1 - 1e-13)).epsilon == true * (1 - 1e-13)
+    assert by_gaussian(gauss, delta, 0.0).epsilon == pytest.approx(
+        2 + 2 * math.sqrt(10 * math.log(10))
+    )
+    assert gaussian_curve(gauss, np.array([true])).deltas == pytest.approx([delta])
+    assert gaussian_curve_below(gauss, np.array([true])).deltas == pytest.approx([delta])
+    low, high = false_negatives(1.0, 0.05, 1.6448536269514722)
+    assert max(low, 1 - high) == pytest.approx(0.740489 if low else 0.259511, abs=1e-6)
+    around = [around_optimum(0.1, 100, 1e-5, hits) for hits in range(50)]
+    (place,) = (one for one in around if one.further == 0)
+    assert place.lower == pytest.approx(4.3067913726, rel=1e-9) == place.upper
+    assert [one.further for one in around] == sorted((one.further for one in around), reverse=True)
+    assert by_renyi(gauss, delta, 4.0, classic=True).epsilon == pytest.approx(8 + math.log(1e5) / 3)
+    improved = 8 + math.log(3 / 4) + (math.log(1e5) - math.log(4)) / 3
+    assert by_renyi(gauss, delta, 4.0).epsilon == pytest.approx(improved)
+    small = ((GaussianLoss(0.1), 1),)
+    best = by_renyi(small, 1e-2, 12.0, -3.0).epsilon
+    assert best < by_renyi(small, 1e-2, 12.0).epsilon
+    assert best == pytest.approx(majorant_epsilon_in_floats(12.0, 0.06, 1e-2, -3.0), rel=1e-9)
+    told = renyi_curve(gauss, np.array([14.0]), [6.0]).deltas[0]
+    assert told == pytest.approx(math.exp(5 * (12 - 14 + math.log(5 / 6)) - math.log(6)))
+    assert by_largest(((LaplaceLoss(0.5), 3),)).epsilon == 1.5
+    assert by_largest_below(((LaplaceLoss(0.5), 3),)).epsilon == 1.5
+
+
+def majorant_epsilon_in_floats(a, divergence, delta, u):
+    t = 1 / (1 + math.exp(u))
+    room = math.exp((a - 1) * divergence) - t ** (a - 1) * (a - (a - 1) * t)
+    y = (t ** (a - 1) + room / (a * delta)) ** (1 / (a - 1))
+    return math.log(y * (1 - 1 / a) + delta / room * (a - 1) * t ** (a - 1) * (y - t))
+
+
+def test_what_is_paid_is_no_more_than_needed():
+    one, other, normal_ = LaplaceLoss(0.5), ResponseLoss(0.25), GaussianLoss(3.0)
+    asked = ((one, 3), (other, 2), (normal_, 1))
+    assert excess(asked, asked) == 0.0
+    assert excess(asked, ((normal_, 1),)) == pytest.approx(2.0, rel=1e-14)
+    assert excess(asked, ((one, 1), (other, 9), (GaussianLoss(4.0), 1))) == pytest.approx(1.0)
+    assert excess(asked, ((one, 3), (other, 2), (GaussianLoss(2.9), 1))) == math.inf
+    assert (
+        excess(((GaussianLoss(3.0), 1), (GaussianLoss(4.0), 1)), ((GaussianLoss(5.0), 1),)) == 0.0
+    )
+    assert contains(asked, ((one, 2), (GaussianLoss(2.0), 2)))
+    assert not contains(asked, ((one, 4),))
+    assert not contains(asked, ((GaussianLoss(2.0), 3),))
+    choice = ((WorstLoss((((one, 1),), ((other, 1),))), 2),)
+    assert excess(choice, ((one, 2), (other, 2))) == pytest.approx(1.0)  # pure: the worst option
+    # Beyond all floats they cost all their options at once.
+    wide = ((WorstLoss((((normal_, 1),), ((other, 1),))), 2),)
+    assert excess(wide, ((normal_, 2), (other, 2))) == 0.0
+    assert excess(wide, ((normal_, 1), (other, 2))) == math.inf
+
+
+def test_leaks_and_failures_are_taken_out_exactly():
+    parts = ((LaplaceLoss(0.5), 2),)
+    plan = Plan(by_largest(parts), by_variation(parts))
+    leak = Fraction(1, 100)
+
+    def upper(delta, **more):
+        return certify(plan, Question(parts, Side.UPPER, delta, **more), "x").upper
+
+    assert upper(0.0) == 1.0
+    assert upper(0.01, leak=leak) == 1.0
+    assert upper(0.0099, leak=leak) == math.inf
+    failing = {"failure": 1e-3}
+    assert upper((1 + math.e) * 1.0001e-3, at=1.0, **failing) == 1.0
+    assert upper((1 + math.e) * 0.9999e-3, at=1.0, **failing) == math.inf
+    assert upper(0.9, at=0.9, **failing) in (0.9, math.inf)
+    assert upper(0.5, at=800.0, **failing) == math.inf
+    asked = Question(parts, Side.UPPER, epsilons=np.array([1.0, 2.0]), leak=leak, failure=1e-3)
+    found = [one.upper for one in certify_each(plan, asked, "x")]
+    assert found == pytest.approx([0.01 + (1 + math.e) * 1e-3, 0.01 + (1 + math.e**2) * 1e-3])
+    below = Plan(by_largest_below(parts))
+    assert certify(below, Question(parts, Side.LOWER, 0.005, leak=leak), "x").lower == math.inf
+    half = Fraction(1, 2)
+    assert certify(below, Question(parts, Side.LOWER, 0.5, leak=half), "x").lower == 1.0
+    lower = certify_each(
+        Plan(), Question(parts, Side.LOWER, epsilons=np.array([1.0]), leak=leak), "x"
+    )
+    assert lower[0].lower == pytest.approx(0.01)

@@ -10,6 +10,7 @@ import numpy as np
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.certify.bound import Plan
 from dpcheck.accounting.certify.optimal import (
+    Optimum,
     around_optimum,
     by_optimum,
     by_optimum_below,
@@ -24,17 +25,12 @@ FEW = 4
 
 
 @lru_cache(maxsize=256)  # both sides of a bound ask for the same
-def best_hits(epsilon: float, times: int, delta: float) -> tuple[int, float, float]:
-    """The place at which the optimum is proved, and (lower, upper) around it."""
-    if epsilon == 0:
-        return 0, 0.0, 0.0
-    hits, low = _likely_hits(epsilon, times, delta), 0.0
-    while True:
-        least, most, further = around_optimum(epsilon, times, delta, hits)
-        low = max(low, least)
-        if not further:
-            return hits, low, most
-        hits += further
+def best_optimum(epsilon: float, times: int, delta: float) -> Optimum:
+    """What the right one of the closed forms proves."""
+    hits = _likely_hits(epsilon, times, delta) if epsilon else 0
+    while (found := around_optimum(epsilon, times, delta, hits)).further:
+        hits += found.further
+    return found
 
 
 def optimal_composition(epsilon: float, times: int, delta: float) -> tuple[float, float]:
@@ -46,7 +42,8 @@ def optimal_composition(epsilon: float, times: int, delta: float) -> tuple[float
     >>> round(optimal_composition(0.1, 100, 1e-5)[1], 4)
     4.3068
     """
-    return best_hits(epsilon, times, delta)[1:]
+    found = best_optimum(epsilon, times, delta)
+    return found.lower, found.upper
 
 
 def _likely_hits(epsilon: float, times: int, delta: float) -> int:
@@ -78,7 +75,7 @@ class OptimalAccountant(Accountant):
         equal = equal_pure(parts)
         if equal is None or equal[1] > OPTIMAL_COMPOSITION_LIMIT:
             return Plan()
-        return Plan(by_optimum(parts, delta, best_hits(*equal, delta)[0]))
+        return Plan(by_optimum(parts, best_optimum(*equal, delta)))
 
     def plan_below(self, parts: Parts, delta: float) -> Plan:
         """The optimum of each group of equal responses of two outcomes in the composition."""
@@ -87,6 +84,5 @@ class OptimalAccountant(Accountant):
             epsilon = loss.two_losses()
             if epsilon is not None:
                 few = min(times, OPTIMAL_COMPOSITION_LIMIT)
-                hits = best_hits(epsilon, few, delta)[0]
-                found.append(by_optimum_below(((loss, times),), few, delta, hits))
+                found.append(by_optimum_below(((loss, times),), best_optimum(epsilon, few, delta)))
         return Plan(*found)

@@ -129,6 +129,8 @@ def proved_epsilon(plan: Plan, question: Question) -> Epsilon:
 
 def room_above(leak: Fraction, failure: float, delta: float, at: float) -> float:
     """What is left of `delta` beside leaks, and failures at that epsilon, rounded down; -1 for nothing."""
+    if not leak and not failure:
+        return delta if delta >= 0 else -1.0
     left = Fraction(delta)
     if failure:
         if not at <= LARGEST:

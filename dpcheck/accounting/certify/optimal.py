@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from flint import arb
 
@@ -24,9 +25,23 @@ def equal_pure(parts: Parts) -> tuple[float, int] | None:
     return None if math.isinf(epsilon) else (epsilon, sum(times for _, times in parts))
 
 
-def around_optimum(epsilon: float, times: int, delta: float, hits: int) -> tuple[float, float, int]:
-    """(lower, upper) around the epsilon of `times` adaptive epsilon-DP mechanisms at `delta`, and where else
-    to look: -1 for fewer hits, 1 for more, 0 where this is the place.
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The epsilon of `times` adaptive epsilon-DP mechanisms at `delta` lies between `lower` and `upper`.
+
+    `further` says where else to look: -1 for fewer hits, 1 for more, 0 where this was the place.
+    """
+
+    epsilon: float
+    times: int
+    delta: float
+    lower: float
+    upper: float
+    further: int = 0
+
+
+def around_optimum(epsilon: float, times: int, delta: float, hits: int) -> Optimum:
+    """The epsilon of `times` adaptive epsilon-DP mechanisms at `delta`, by the closed form for so many hits.
 
     delta(eps) is the maximum over i of (A_i - e^eps B_i)/Z with prefix sums of C(k,l) e^{(k-l) eps0} and
     C(k,l) e^{l eps0}; the maximum is at the last i with (k - 2i) eps0 >= eps. So eps(delta) is
@@ -36,6 +51,13 @@ def around_optimum(epsilon: float, times: int, delta: float, hits: int) -> tuple
     Guarantee: encloses the optimum, whatever `hits`; no better bound holds for all such mechanisms.
     Reference: [Kairouz2017] Theorem 3.3.
     """
+    return Optimum(epsilon, times, delta, *_around(epsilon, times, delta, hits))
+
+
+def _around(epsilon: float, times: int, delta: float, hits: int) -> tuple[float, float, int]:
+    """(lower, upper, further)."""
+    if epsilon == 0:
+        return 0.0, 0.0, 0
     last = (times - 1) // 2
     if not 0 <= hits <= last:
         return 0.0, math.inf, 0
@@ -83,20 +105,16 @@ def _falling_sum(term: arb, times: int, last: int, ratio: arb) -> arb:
     return total
 
 
-def by_optimum(parts: Parts, delta: float, hits: int) -> Spends | None:
-    """Pure mechanisms of one epsilon from above; None for others."""
-    equal = equal_pure(parts)
-    if equal is None:
+def by_optimum(parts: Parts, known: Optimum) -> Spends | None:
+    """Pure mechanisms of one epsilon from above; None where the theorem is about others."""
+    if equal_pure(parts) != (known.epsilon, known.times):
         return None
-    found = around_optimum(*equal, delta, hits)[1] if equal[0] else 0.0
-    return Spends(parts, Side.UPPER, found, delta, both=True)
+    return Spends(parts, Side.UPPER, known.upper, known.delta, both=True)
 
 
-def by_optimum_below(parts: Parts, times: int, delta: float, hits: int) -> Spends | None:
-    """So many of the responses of two outcomes that `parts` are; None where they are something else."""
+def by_optimum_below(parts: Parts, known: Optimum) -> Spends | None:
+    """As many of the responses of two outcomes that `parts` are, or fewer; None where they are others."""
     ((loss, most),) = parts
-    epsilon = loss.two_losses()
-    if epsilon is None or times > most:
+    if loss.two_losses() != known.epsilon or known.times > most:
         return None
-    found = around_optimum(epsilon, times, delta, hits)[0] if epsilon else 0.0
-    return Spends(parts, Side.LOWER, found, delta, both=True)
+    return Spends(parts, Side.LOWER, known.lower, known.delta, both=True)

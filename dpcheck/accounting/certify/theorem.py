@@ -65,7 +65,7 @@ def excess(asked: Parts, known: Parts, *, directed: bool = False) -> float:
     the loss R of the others. A choice costs at most all its options at once. Gaussians compose to one, and
     a smaller shift is a larger one with noise added.
     """
-    if asked == known:
+    if _no_more(asked, known):
         return 0.0
     have, room = _counted(known)
     wanted, shifts = _counted(dominated(asked))
@@ -106,11 +106,18 @@ def _largest(loss: Loss, directed: bool) -> float:
 
 def contains(asked: Parts, known: Parts) -> bool:
     """Whether whoever sees `asked` sees `known` too."""
-    if asked == known:
+    if _no_more(known, asked):
         return True
     have, room = _counted(asked)
     wanted, shifts = _counted(known)
     return wanted <= have and _at_most(shifts, room)
+
+
+def _no_more(some: Parts, others: Parts) -> bool:
+    """Whether these are the same pairs in the same order, none of them used more often."""
+    return len(some) == len(others) and all(
+        n <= m and one == other for (one, n), (other, m) in zip(some, others, strict=True)
+    )
 
 
 def _counted(parts: Iterable[tuple[Loss, int]]) -> tuple[Counter[Loss], Shifts]:

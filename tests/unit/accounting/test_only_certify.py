@@ -17,6 +17,7 @@ THEOREMS = {
     # Selections from below are planned and proved in one file.
     "dpcheck.accounting.certify.theorem.Spends": ("accounting/accountants/selected_below.py",),
     "dpcheck.accounting.certify.theorem.Curve": (),
+    "dpcheck.accounting.certify.optimal.Optimum": (),
     "dpcheck.accounting.certify.lattice.OnLattices": (),
     "dpcheck.accounting.certify.lattice.Transformed": (),
     "dpcheck.accounting.certify.lattice.Law": (),
