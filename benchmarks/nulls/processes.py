@@ -199,7 +199,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1_000_000)
     parser.add_argument("--summary", action="store_true")
     options = parser.parse_args()
-    wanted = [(name, block) for block in range(-(-options.processes // _BLOCK)) for name in PATHS]
+    wanted = [(name, block) for name in PATHS for block in range(-(-options.processes // _BLOCK))]
     if not options.summary:
         for name, block in missing(FILE, wanted, ("path", "block")):
             began = time.process_time()
