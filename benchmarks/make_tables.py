@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from tables import corpus, everyday, fuzz, printed, scale, suite
+from tables import audits, corpus, everyday, fuzz, printed, scale, suite
 
 PAGES = Path(__file__).parents[1] / "docs" / "benchmarks"
 
@@ -22,7 +22,7 @@ PAGES = Path(__file__).parents[1] / "docs" / "benchmarks"
 def render(made: Path | None = None) -> dict[str, str]:
     """Every page that has data, by file name; see `suite.render` for `made`."""
     pages = corpus.render() | suite.render(made) | printed.render() | scale.render()
-    return pages | everyday.render() | fuzz.render()
+    return pages | everyday.render() | fuzz.render() | audits.render()
 
 
 def stale() -> list[str]:

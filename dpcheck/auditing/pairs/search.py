@@ -123,8 +123,16 @@ class PairSearch:
         return replace(self, rounds=min(self.rounds, max(_FEWEST, max_runs // _RUNS_A_ROUND)))
 
     def rounds_for(self, seconds: float) -> int:
-        """Rounds worth their time where a call takes so long."""
-        return max(_FEWEST, min(self.rounds, int(_WORTH / (3 * _ROUND * max(seconds, 1e-9)))))
+        """Rounds worth their time where a call takes so long: few steps, which chance does not cross.
+
+        >>> from dpcheck.core.records import number, records
+        >>> search = PairSearch(records(x=number(0, 1)), Adjacency.ADD_REMOVE, Form.ARRAY)
+        >>> [search.rounds_for(seconds) for seconds in (1e-3, 0.04, 0.05, 0.1, 10.0)]
+        [24, 8, 8, 4, 2]
+        """
+        worth = _WORTH / (3 * _ROUND * max(seconds, 1e-9))
+        steps = (2**step for step in range(self.rounds.bit_length(), 0, -1))
+        return max(_FEWEST, min(self.rounds, next((step for step in steps if step <= worth), 0)))
 
     def pair(self, candidate: Candidate) -> Pair:
         """The two datasets of a candidate."""
@@ -153,7 +161,7 @@ class _Hunt:
     proved: float
     tried: dict[str, _Rated] = field(default_factory=dict)
     chosen: list[Candidate] = field(default_factory=list)
-    quickest: float = 0.0  # seconds of a call; what a busy machine adds to others is not their own
+    quickest: float = 0.0  # seconds of a call, by itself
     _stages: int = 0
 
     def plain(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 
 import numpy as np
 import pytest
@@ -190,3 +191,25 @@ def test_a_search_that_is_cut_short_keeps_what_it_has():
     assert 0 < len(found.pairs) <= 2
     assert PairSearch(SIX, Adjacency.REPLACE_ONE, Form.ARRAY).unsearched().late
     assert found.tried >= 64
+
+
+def busy(x, rng):
+    return sum(range(20_000)) * 0.0 + rng.normal()
+
+
+def waiting(x, rng):
+    time.sleep(0.01)
+    return rng.normal()
+
+
+def test_calls_are_timed_by_themselves(monkeypatch):
+    """A clock that runs on while others have the processor says nothing; a sleep is the call's own."""
+
+    def quickest(function):
+        pairs = [Pair([0.0], [1.0])] * 3
+        return coupled_batch(Mechanism(function), pairs, np.random.SeedSequence(1))["quickest"][0]
+
+    late = iter(np.arange(0.0, 1e9, 5.0))  # five seconds pass from one look to the next
+    assert 0.01 <= quickest(waiting) < 5.0
+    monkeypatch.setattr("dpcheck.auditing.pairs.coupling.time.perf_counter", lambda: next(late))
+    assert quickest(busy) < 5.0

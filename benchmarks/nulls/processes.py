@@ -1,7 +1,7 @@
 """A million e-processes for every path a conviction may take, from laws on the edge of the claim.
 
-    python benchmarks/null_processes.py --processes 1000000      # continues results/null_processes.jsonl
-    python benchmarks/null_processes.py --summary
+    python benchmarks/nulls/processes.py --processes 1000000      # continues results/null_processes.jsonl
+    python benchmarks/nulls/processes.py --summary
 
 A path is one of the tests a verdict may rest on. Each process is looked at after every run, and counts as a
 false alarm if its e-value ever reaches 1/alpha. The laws keep the claim exactly, where Ville's inequality is
@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
+import zlib
 from collections.abc import Callable
 from functools import lru_cache, partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from records import append, missing, read, stamp
 from scipy.special import betaincinv, gammainc, gammaincc
 
 from dpcheck.auditing.statistics.game import exact_p_value
@@ -33,17 +35,20 @@ from dpcheck.auditing.statistics.sequential import (
 )
 from dpcheck.replay.coin_game import log_bet
 
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+
+from records import append, missing, read, stamp  # noqa: E402
+
 FILE = "null_processes.jsonl"
 Array = NDArray[np.float64]
-Path = Callable[
-    [int, np.random.Generator], Array
-]  # the log of the largest e-value, or of 1/p, of each
+# The log of the largest e-value, or of 1/p, of so many processes.
+Test = Callable[[int, np.random.Generator], Array]
 _BLOCK = 50_000
 ALPHAS = (0.05, 0.001)
 _STEPS = 150
 
 
-def by_table(value: Callable[[int, int], float], rates: Callable[..., tuple]) -> Path:
+def by_table(value: Callable[[int, int], float], rates: Callable[..., tuple]) -> Test:
     """Processes whose e-value depends on two counts: it is tabulated, and looked up after every step."""
 
     def largest(processes: int, rng: np.random.Generator) -> Array:
@@ -81,7 +86,7 @@ def guesses(right: float, wrong: float) -> Callable[..., tuple]:
     return rates
 
 
-def by_four_counts(p: float, q: float, epsilon: float, delta: float, half: bool = False) -> Path:
+def by_four_counts(p: float, q: float, epsilon: float, delta: float, half: bool = False) -> Test:
     """Run pairs against (epsilon, delta); the betting martingale is a product, step by step.
 
     With `half` it is the mean of two processes, as for events hit about half the time.
@@ -110,7 +115,7 @@ def _four(counts: NDArray[np.int64], epsilon: float, delta: float, half: bool) -
     return log_e_approximate(both, epsilon, delta)
 
 
-def averaged(epsilon: float) -> Path:
+def averaged(epsilon: float) -> Test:
     """Three events, two of them the same runs: the mean of their e-values, with unequal stakes."""
     bets = [Bet(0.5), Bet(0.3, 20.0, 5.0), Bet(0.2)]
     q = (0.05, 0.2, 0.01)
@@ -139,7 +144,7 @@ def averaged(epsilon: float) -> Path:
     return largest
 
 
-def binomially(right: Callable[[int], float], calls: int, rate: float) -> Path:
+def binomially(right: Callable[[int], float], calls: int, rate: float) -> Test:
     """A test of a fixed number of guesses: p-values by how many were right."""
 
     def largest(processes: int, rng: np.random.Generator) -> Array:
@@ -157,7 +162,7 @@ def noise_scale(processes: int, rng: np.random.Generator) -> Array:
 
 E1 = math.e / (1 + math.e)
 LEAK = (math.e + 0.1) / (1 + math.e)  # right guesses that (1, 0.1) allows
-PATHS: dict[str, Path] = {
+PATHS: dict[str, Test] = {
     "events, rare": by_table(partial(log_e_pure, epsilon=1.0), runs(0.05 * math.e, 0.05)),
     "events, common": by_table(partial(log_e_pure, epsilon=1.0), runs(E1, 1 - E1)),
     "events, epsilon 0.1": by_table(
@@ -166,10 +171,6 @@ PATHS: dict[str, Path] = {
     "events, guessed rate": by_table(
         lambda a, b: log_e_pure(a, b, 1.0, Bet(1.0, 30.0, 3.0)), runs(0.1 * math.e, 0.1)
     ),
-    "events, averaged": averaged(1.0),
-    "events, delta 0.1": by_four_counts(0.1 * math.e + 0.1, 0.1, 1.0, 0.1),
-    "events, delta alone": by_four_counts(0.1, 0.0, 1.0, 0.1),
-    "events, by pairs": by_four_counts(0.5 * math.exp(0.1), 0.5, 0.1, 0.0, half=True),
     "guessing game": by_table(partial(log_e_pure, epsilon=1.0), guesses(E1, 1 - E1)),
     "guessing game, passes": by_table(partial(log_e_pure, epsilon=1.0), guesses(0.2 * math.e, 0.2)),
     "named event": by_table(partial(log_bet, epsilon=1.0, delta=0.0), guesses(E1, 1 - E1)),
@@ -179,6 +180,11 @@ PATHS: dict[str, Path] = {
     "readable event": binomially(lambda k: exact_p_value(k, 100 - k, 100, 1.0), 100, E1),
     "one run": binomially(lambda k: p_value(Guesses(400, 100, k), 1.0), 100, E1),
     "noise scale": noise_scale,
+    # Slow ones, which count four things or three events:
+    "events, averaged": averaged(1.0),
+    "events, delta 0.1": by_four_counts(0.1 * math.e + 0.1, 0.1, 1.0, 0.1),
+    "events, delta alone": by_four_counts(0.1, 0.0, 1.0, 0.1),
+    "events, by pairs": by_four_counts(0.5 * math.exp(0.1), 0.5, 0.1, 0.0, half=True),
 }
 
 
@@ -193,11 +199,11 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1_000_000)
     parser.add_argument("--summary", action="store_true")
     options = parser.parse_args()
-    wanted = [(name, block) for block in range(-(-options.processes // _BLOCK)) for name in PATHS]
+    wanted = [(name, block) for name in PATHS for block in range(-(-options.processes // _BLOCK))]
     if not options.summary:
         for name, block in missing(FILE, wanted, ("path", "block")):
             began = time.process_time()
-            seed = np.random.SeedSequence([list(PATHS).index(name), block])
+            seed = np.random.SeedSequence([zlib.crc32(name.encode()), block])
             logs = PATHS[name](_BLOCK, np.random.default_rng(seed))
             found = {f"{a:g}": int((logs >= -math.log(a)).sum()) for a in ALPHAS}
             cpu = round(time.process_time() - began, 2)

@@ -1,8 +1,8 @@
 """Whole audits of functions whose epsilon is known exactly: false alarms, and bounds above the truth.
 
-    python benchmarks/null_audits.py --rounds 22      # continues results/null_audits.jsonl
-    python benchmarks/null_audits.py --above 1000     # continues results/known_epsilon.jsonl
-    python benchmarks/null_audits.py --summary
+    python benchmarks/nulls/audits.py --rounds 22      # continues results/null_audits.jsonl
+    python benchmarks/nulls/audits.py --above 1000     # continues results/known_epsilon.jsonl
+    python benchmarks/nulls/audits.py --summary
 
 Each round audits 70 shapes that keep their claim exactly (suite/exact.py) at a nominal 5%; every fourth
 round has a time limit, which ends audits anywhere. `--above` audits functions of random epsilons against half
@@ -12,18 +12,23 @@ of it, at confidence 0.999, so that bounds come close to the truth, and counts b
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
-from records import append, missing, read, stamp
 from scipy.special import betaincinv
-from suite.exact import SHAPES, Exact, shape
 
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.budget import Budget
 from dpcheck.session.assertion import audit_function
+
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+
+from records import append, missing, read, stamp  # noqa: E402
+from suite.exact import SHAPES, Exact, shape  # noqa: E402
 
 NULL, KNOWN = "null_audits.jsonl", "known_epsilon.jsonl"
 ALPHA, LIMIT, ROUNDING = 0.05, 1.0, 1e-9

@@ -1,8 +1,8 @@
 """dpcheck on the suites of StatDP, DP-Sniper, DP-Auditorium, dp-recorder and Delta-Siege, with their pairs.
 
-    python benchmarks/suites.py                # continues results/suites.jsonl
-    python benchmarks/suites.py --suite StatDP
-    python benchmarks/suites.py --summary
+    python benchmarks/suite/compare.py                # continues results/suites.jsonl
+    python benchmarks/suite/compare.py --suite StatDP
+    python benchmarks/suite/compare.py --summary
 
 Each line of the data file is one audit: verdict, lower bound, calls, CPU seconds. Seed 1, confidence 0.999,
 one process; the default limits, but 20 million runs a side for DP-Sniper's suite, whose authors used 10.7
@@ -12,13 +12,12 @@ million a phase and pair and 200 million at the end. What others find is quoted 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
-
-from records import append, missing, read, stamp
-from suite.published import Published, published
 
 from dpcheck.auditing.auditors.floating_point import BitReader
 from dpcheck.auditing.limits import Limits
@@ -31,6 +30,12 @@ from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 from dpcheck.session.assertion import audit_function
 from dpcheck.session.claims import read_claim
+
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+
+from records import append, missing, read, stamp  # noqa: E402
+
+from suite.published import Published, published  # noqa: E402
 
 FILE = "suites.jsonl"
 MOST = {"DP-Sniper": 20_000_000}  # runs a side
