@@ -230,3 +230,13 @@ def test_the_example_of_attribution_runs_and_no_bucket_pays_more_than_its_budget
     assert partial > 0
     assert used.max() <= 1.0
     assert (used * 8 == np.round(used * 8)).all()  # eighths
+
+
+def test_of_a_population_a_report_says_what_it_promises(opened):
+    ledger = opened()
+    ledger.spend(ledger.population("users", size=100), PureDP(0.1), who=[1])
+    assert "users, each of 100 accounts (per account): epsilon at most 1 at" in str(ledger.report())
+    assert "is spent" not in ledger.statement()
+    assert "- users: two datasets are neighbours if one account is added" in ledger.statement()
+    (card,) = ledger.report().cards()
+    assert "at most 1" in str(card.rows)
