@@ -5,7 +5,7 @@
     python benchmarks/ledger_scale.py --small    # a hundredth of the sizes, to see that it runs
 
 Times are medians over spends with block=1, so every spend is a transaction on the disk. Each ratio compares
-two numbers of the same run.
+two ledgers that were spent from in turn, so that whatever else the machine does slows both.
 """
 
 from __future__ import annotations
@@ -57,14 +57,18 @@ def opened(place: str | None) -> Ledger:
 
 def each(work: Callable[[int], object], number: int) -> float:
     """Median seconds of a call; the first few warm up."""
-    for i in range(5):
-        work(i)
-    times = []
-    for i in range(number):
-        start = time.perf_counter()
-        work(i)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return in_turn([work], number)[0]
+
+
+def in_turn(works: list[Callable[[int], object]], number: int) -> list[float]:
+    """Median seconds of a call of each, one after the other; the first few warm up."""
+    times: list[list[float]] = [[] for _ in works]
+    for i in range(5 + number):
+        for work, taken in zip(works, times, strict=True):
+            start = time.perf_counter()
+            work(i)
+            taken.append(time.perf_counter() - start)
+    return [statistics.median(taken[5:]) for taken in times]
 
 
 def spending_from(ledger: Ledger, data: object) -> Callable[[int], object]:
@@ -156,7 +160,7 @@ def measured(places: dict[str, Callable[[], str | None]], scale: int) -> Iterato
         row = [f"a spend with {sizes[0]:,} and {sizes[1]:,} {what}: milliseconds, ratio"]
         reopened = [f"opening a ledger with {sizes[1]:,} {what}: seconds"]
         for place in places.values():
-            found = []
+            ledgers = []
             for size in sizes:
                 where = place()
                 ledger = opened(where)
@@ -167,10 +171,11 @@ def measured(places: dict[str, Callable[[], str | None]], scale: int) -> Iterato
                     start = time.perf_counter()
                     ledger = Ledger.open(where, block=1)
                     opening = time.perf_counter() - start
-                data = ledger.dataset("d")
-                found.append(each(spending_from(ledger, data), 100))
+                ledgers.append(ledger)
+            works = [spending_from(ledger, ledger.dataset("d")) for ledger in ledgers]
+            first, last = (1000 * seconds for seconds in in_turn(works, 100))
+            for ledger in ledgers:
                 ledger.close()
-            first, last = (1000 * seconds for seconds in found)
             row.append(f"{first:.3f}, {last:.3f}: {last / first:.2f}")
             reopened.append("-" if where is None else f"{opening:.3f}")
         yield row

@@ -74,11 +74,11 @@ def decide(evidence: Evidence) -> Decision:
         a, b = apart(evidence.suspected, claim)
         why = (
             f"a loss of {a} was seen on {evidence.pairs} whose noise could not be followed, and the "
-            f"tests could not have told it from the {b} that is claimed"
+            f"tests are too weak to tell it from the {b} that is claimed"
         )
         return Decision(Verdict.UNDECIDED, why)
     if math.isinf(evidence.detectable):
-        why = f"nothing could have been caught on {evidence.pairs} yet"
+        why = f"so far the tests could not have caught any leak on {evidence.pairs}"
         return Decision(Verdict.UNDECIDED, why)
     (caught,) = apart(evidence.detectable)
     power = (

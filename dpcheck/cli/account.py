@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import NoReturn
 
 import click
 import numpy as np
@@ -119,8 +120,8 @@ def command(
     event = step if times == 1 else step * times
     relation = adjacency_or_natural(adjacency, event)
     answer = epsilon(event, delta=delta, adjacency=relation, accuracy=accuracy)
-    if math.isinf(answer.upper) and not isinstance(step, NotPrivate):
-        _ask_for_more(options, delta)
+    if delta == 0 and math.isinf(answer.upper) and not isinstance(step, NotPrivate):
+        _ask_for_more(options)
     rows = _rows(step, times, delta, answer)
     gains = attack_risk(event, adjacency=relation) if risk else None
     why = explain_epsilon(event, delta, relation) if explain else None
@@ -159,14 +160,13 @@ def command(
         click.echo(f"{'explanation' if why else 'curve'} written to {plot}", err=True)
 
 
-def _ask_for_more(options: dict[str, Flag], delta: float) -> None:
-    """Name the flag without which no epsilon is finite, if there is one."""
-    if options.get("noise") is not None and options["noise"] == 0:
+def _ask_for_more(options: dict[str, Flag]) -> NoReturn:
+    """At delta 0 no epsilon is finite: name the flag that changes this."""
+    if options.get("noise") == 0:
         raise UsageError("nothing is private without noise: --noise must be above 0.")
-    if delta == 0:
-        raise UsageError(
-            "this mechanism has no finite epsilon at delta 0. Add the delta you allow, such as --delta 1e-5."
-        )
+    raise UsageError(
+        "this mechanism has no finite epsilon at delta 0. Add the delta you allow, such as --delta 1e-5."
+    )
 
 
 def _rows(step: Event, times: int, delta: float, answer: Bound) -> list[tuple[str, float, str]]:

@@ -147,6 +147,11 @@ class Ledger(WithPopulations):
             self._spending.run(names, lambda t: declare_overlap(t, names))
 
     def _root_name(self, dataset: object) -> str:
+        if isinstance(dataset, Population):
+            raise LedgerMisuse(
+                f"{dataset.name!r} is a population, and a population cannot overlap. Release from it "
+                "instead, without who=: that will charge all of its accounts."
+            )
         path = self._path(dataset)
         if "/" in path:
             raise LedgerMisuse(f"{path!r} is a part of a dataset. Only whole datasets can overlap.")

@@ -78,9 +78,14 @@ def _proved(entry: AuditEntry) -> str:
             "better."
         )
     level = budget(entry.proved.epsilon, entry.proved.delta)
+    if entry.event is not None and entry.conformance is not None:  # the code itself was read
+        return (
+            f"If the conditions below hold, the code spends at most epsilon {level}, by "
+            f"{accountant(entry.proved.method)}. {entry.conformance[:1].upper()}{entry.conformance[1:]}."
+        )
     text = (
-        f"No attack on the algorithm as described achieves more than epsilon {level}, by "
-        f"{accountant(entry.proved.method)}."
+        "If the conditions below hold, no attack on the algorithm as described achieves more than epsilon "
+        f"{level}, by {accountant(entry.proved.method)}."
     )
     if entry.conformance is None:
         return f"{text} Whether the code does what is described was not tested."

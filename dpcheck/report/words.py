@@ -48,7 +48,11 @@ def accountant(method: str) -> str:
 
     >>> accountant("pld")
     'a certified privacy-loss distribution'
+    >>> accountant("code, pld")
+    'a proof from the source, then a certified privacy-loss distribution'
     """
+    if method.startswith("code, "):
+        return f"a proof from the source, then {accountant(method.removeprefix('code, '))}"
     return _ACCOUNTANTS.get(method, method)
 
 

@@ -222,7 +222,7 @@ def test_calibrate_objective_perturbation(dpcheck):
         (
             ("calibrate", "steps", "gaussian", "--noise", "1", "--budget", "0", "--steps", "3"),
             "DPC501",
-            "drop them",
+            "leave out",
         ),
         (("reproduce", "dpda-epoch"), "DPC102", "dpda-epochs"),
         (("reproduce", "dpda-epochs", "--data-dir", "nowhere"), "DPC501", "not a folder"),

@@ -203,7 +203,7 @@ def test_memory_without_end_is_cut(audit, tmp_path, monkeypatch):
         (("--exec", "'"), "is no command"),
         (("--python", "no-such-python", "x.py:f"), "there is no interpreter"),
         (("--exec", "python3", "--python", "python3"), "not both"),
-        (("--exec", "python3", "--claim", "one"), "--claim wants EPS or EPS,DELTA"),
+        (("--exec", "python3", "--claim", "one"), "--claim takes EPS or EPS,DELTA"),
         (("--exec", "python3", "--claim", "1", "--eps", "1"), "not both"),
     ],
 )

@@ -146,7 +146,7 @@ def test_reports_that_cannot_be_written_are_refused_before_the_audit(folder, tex
 def test_the_baseline_from_finding_to_prune(folder):
     folder.config(ONE)
     assert folder("baseline", "list") == 2
-    assert "run 'dpcheck check' first" in folder.err
+    assert "Run 'dpcheck check' first" in folder.err
     folder.break_noise()
     assert folder("check") == 1
     assert folder("baseline", "list") == 0

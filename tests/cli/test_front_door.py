@@ -185,3 +185,38 @@ def test_the_doctor_knows_every_declared_bound(monkeypatch):
     assert {"click", "python-flint", "scikit-learn", "jax"} <= set(found)
     assert {doctor._distribution(name) for name in doctor.NEEDED} <= set(found)
     assert doctor.bounds("<") == {"scipy": "1.18"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("audit", "inc.py"), "inc.py is a file. Name the function in it, as inc.py:FUNCTION."),
+        (("prove", "inc.py"), "inc.py is a file. Name the function in it, as inc.py:FUNCTION."),
+        (("audit", "inc.py:value"), "this is no function: it is of type int."),
+        (("audit", "inc.py:mean_incme"), "Did you mean 'mean_income'?"),
+        (("audit", "inc.py:mean_income"), "Let `dpcheck init FILE.py:FUNCTION` write one"),
+        (("audit", "bad.py:f"), "SyntaxError: '(' was never closed (bad.py, line 1)."),
+        (("audit", "none.py:f"), "there is no file"),
+        (("check",), "`dpcheck init FILE.py:FUNCTION` writes one for you"),
+        (("init",), "init needs TARGET, --eps, --adjacency, --data. For example:"),
+        (("verify", "none.json"), "cannot read none.json: no such file or directory."),
+        (("verify", "people.csv"), "neither a certificate nor a report of dpcheck"),
+        (("ledger", "show", "people.csv"), "people.csv is not a ledger."),
+        (("ledger", "show", "none.ledger"), "there is no ledger at"),
+        (("explain", "DPC999"), "there is no error code DPC999;"),
+        (("account", "gaussian", "--noise", "0"), "nothing is private without noise"),
+    ],
+)
+def test_usual_mistakes_are_answered_with_what_to_do(
+    shell, tmp_path, monkeypatch, arguments, words
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inc.py").write_text("def mean_income(x, rng):\n    return x\n\n\nvalue = 3\n")
+    (tmp_path / "bad.py").write_text("def f(x:\n    return 1\n")
+    (tmp_path / "people.csv").write_text("age\n3\n")
+    code, out, err = shell(*arguments)
+    assert code == 2
+    assert not out
+    assert words in err
+    assert "[Errno" not in err
+    assert len(err.strip().splitlines()) == 1

@@ -115,7 +115,7 @@ class RealTraining:
         """Train once, guess, and bound epsilon at delta; and see whether the training is its event.
 
         The two bounds hold for any mechanism. The test of the event is sharper: canaries have noise
-        and coins of their own, so no guess is right more often than (1 + delta(0)) / 2 and the right
+        and independent coins, so no guess is right more often than (1 + delta(0)) / 2 and the right
         ones are nearly binomial. Failing it proves nothing, but takes away the proof.
         Reference: [Steinke2023] Theorem 5.2, [Mahloujifar2025] Algorithm 3.
         """

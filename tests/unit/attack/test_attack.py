@@ -80,7 +80,7 @@ def test_another_output_than_the_provers_own():
 
 
 def test_a_release_outside_of_its_interval():
-    with pytest.raises(ProofsContradict, match="outside of what was proved"):
+    with pytest.raises(ProofsContradict, match="outside what was proved"):
         attack(total, UNIT, None, Said(1.0), Run(total, high=5.0))
 
 

@@ -81,8 +81,8 @@ def test_an_end_is_a_date_or_a_number_of_days():
     [
         ({"expires": TODAY - timedelta(days=1)}, "in the past"),
         ({"expires": TODAY + timedelta(days=367)}, "more than a year"),
-        ({"reason": "meh"}, "a reason somebody else can judge"),
-        ({"reason": "         "}, "a reason somebody else can judge"),
+        ({"reason": "meh"}, "a reason that others can understand"),
+        ({"reason": "         "}, "a reason that others can understand"),
         ({"up_to": 1.1}, "would not accept it"),
     ],
 )

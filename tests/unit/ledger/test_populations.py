@@ -66,13 +66,16 @@ def test_what_is_asked_wrongly(opened):
         (lambda: ledger.spend(users, PureDP(0.1), who="ab"), "numbers of accounts"),
         (lambda: ledger.spend(users, ApproxDP(0.1, 1e-9)), "can fail outright"),
         (lambda: ledger.spend(users, Gaussian(1.0)), "exceed"),
-        (lambda: ledger.spend(ledger.dataset("d"), PureDP(0.1), who=[1]), "who is for populations"),
+        (
+            lambda: ledger.spend(ledger.dataset("d"), PureDP(0.1), who=[1]),
+            "who= is for populations",
+        ),
         (lambda: ledger.dataset("users"), "is a population"),
         (lambda: ledger.population("d", size=5), "something else"),
         (lambda: ledger.population("users", size=101), "something else"),
         (lambda: ledger.population("us\u0435rs", size=100), "looks like"),
         (lambda: ledger.population("big", size=0), "size"),
-        (lambda: ledger.overlaps(users, ledger.dataset("d")), "not a dataset"),
+        (lambda: ledger.overlaps(users, ledger.dataset("d")), "charge all of its accounts"),
         (
             lambda: Ledger(Budget(1.0), "replace-one").population("u", size=5, private=True),
             "replace",
@@ -227,3 +230,13 @@ def test_the_example_of_attribution_runs_and_no_bucket_pays_more_than_its_budget
     assert partial > 0
     assert used.max() <= 1.0
     assert (used * 8 == np.round(used * 8)).all()  # eighths
+
+
+def test_of_a_population_a_report_says_what_it_promises(opened):
+    ledger = opened()
+    ledger.spend(ledger.population("users", size=100), PureDP(0.1), who=[1])
+    assert "users, each of 100 accounts (per account): epsilon at most 1 at" in str(ledger.report())
+    assert "is spent" not in ledger.statement()
+    assert "- users: two datasets are neighbours if one account is added" in ledger.statement()
+    (card,) = ledger.report().cards()
+    assert "at most 1" in str(card.rows)

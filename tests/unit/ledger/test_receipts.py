@@ -79,5 +79,5 @@ def test_accounts_of_a_population_are_charged_once_under_an_id(opened):
     with pytest.raises(AlreadyReleased):
         second.spend(sites, PureDP(0.5), who=[3, 5], request_id="week 7")
     people = first.population("people", size=100, private=True)
-    with pytest.raises(LedgerMisuse, match="told once"):
+    with pytest.raises(LedgerMisuse, match="only one step"):
         first.spend(people, PureDP(0.5), request_id="week 8")

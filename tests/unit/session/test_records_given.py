@@ -44,7 +44,7 @@ def test_a_decorated_function_says_all_of_it_itself():
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"neighbours": AGES}, "given as records="),
+        ({"neighbours": AGES}, "as records="),
         ({"neighbours": 5}, "a list of pairs"),
         ({"neighbours": np.zeros((3, 2))}, "a list of pairs"),
         ({"neighbours": {"D": [1.0], "D2": [2.0]}}, "a list of pairs"),
