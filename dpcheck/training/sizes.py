@@ -50,7 +50,9 @@ def _mark(main: Graph, node: Node, twin: Node, n: int, m: int) -> None:
     for out, other in zip(node.outs, twin.outs, strict=True):
         if len(out.shape) != len(other.shape) or out.dtype != other.dtype:
             raise differs(node.line)
-        axes = tuple(i for i, (a, b) in enumerate(zip(out.shape, other.shape, strict=True)) if a != b)
+        axes = tuple(
+            i for i, (a, b) in enumerate(zip(out.shape, other.shape, strict=True)) if a != b
+        )
         if any(out.shape[i] * m != other.shape[i] * n for i in axes):
             main.realised.add(out.index)
         if axes:
