@@ -11,7 +11,7 @@ import torch
 
 from dpcheck.training.torch.facts import MIXED, Fact, Numbers, Why, constant, digest
 from dpcheck.training.torch.owners import combined, public, reduced, traced
-from dpcheck.training.torch.releases import as_sum, records_of, scaled, settle
+from dpcheck.training.torch.releases import as_sum, records_of, released_key, scaled, settle
 from dpcheck.training.torch.rules import (
     MIXES,
     entrywise,
@@ -246,9 +246,17 @@ def _open(call: Call, tensors: Sequence[Any]) -> Fact:
         return call.why(*MIXES)
     for tensor, each in zip(tensors, facts, strict=True):
         if each.sum is not None:
-            settle(call.tape, each.sum)
-            call.tape.set(tensor, Fact(released=True, key="released", exact="released"))
-    return Fact(released=True, key="released", exact="released")
+            if not settle(call.tape, each.sum):
+                return call.why("no-noise", "a sum over records has no noise", "add noise to it")
+            name = released_key(each.sum)
+            call.tape.set(tensor, Fact(released=True, key=name, exact=name))
+    name = digest(
+        call.name,
+        literals(call),
+        [call.fact(x).ukey for x in tensors],
+        tuple(call.out.shape) if isinstance(call.out, torch.Tensor) else "",
+    )
+    return Fact(released=True, key=name, exact=name)
 
 
 def _product_over_records(call: Call, out: Any, place: int) -> Fact:
