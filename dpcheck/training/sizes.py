@@ -85,7 +85,13 @@ def _array_differs(value: Any, other: Any) -> bool:
     if value.shape == other.shape:
         return not np.array_equal(value, other, equal_nan=value.dtype.kind == "f")
     both = np.concatenate([value.reshape(-1), other.reshape(-1)])
-    return bool(both.size) and not bool((both == both[0]).all())
+    return not uniform(both)
+
+
+def uniform(array: Any) -> bool:
+    """Whether all entries are one number, which may be NaN."""
+    flat = array.reshape(-1)
+    return bool((flat == flat[:1]).all()) or (flat.dtype.kind == "f" and bool(np.isnan(flat).all()))
 
 
 def _whole(node: Node, twin: Node, name: str) -> bool:

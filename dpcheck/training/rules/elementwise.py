@@ -131,11 +131,13 @@ def binary(at: Context, node: Node, a: Fact, b: Fact) -> Fact:
         image = of.ANY
     if node.op == "mul" and node.args[0] == node.args[1]:
         image = of.power(a.numbers, 2.0)
+    if node.op in ("eq", "ne") and node.args[0] == node.args[1] and not a.numbers.nan:
+        image = Numbers(1.0, 1.0) if node.op == "eq" else Numbers(0.0, 0.0)
     if is_public(a, b):
         return Fact(image, at.public([a, b]))
     a, b = as_block(at, node.args[0], a), as_block(at, node.args[1], b)
     if isinstance(a.kind, Aggregate) or isinstance(b.kind, Aggregate):
-        if isinstance(a.kind, Rows) and a.kind.axes or isinstance(b.kind, Rows) and b.kind.axes:
+        if (isinstance(a.kind, Rows) and a.kind.axes) or (isinstance(b.kind, Rows) and b.kind.axes):
             both = shared(at, [a, b])
             assert isinstance(both, Fact)
             return both
@@ -483,6 +485,8 @@ def _selected(at: Context, test: Fact, yes: Fact, no: Fact) -> NormTag | None:
         number = scalar(fact)
         if side is not None and side.source == known.source:
             tags.append(side)
+        elif number == 0:
+            tags.append(replace(known, above=((0.0, -1.0),), below=(), bound=0.0))
         elif number is not None and number >= 0:
             tags.append(constant(known, number))
         else:

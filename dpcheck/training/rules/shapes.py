@@ -35,6 +35,7 @@ from dpcheck.training.rules.rowwise import (
     with_tag,
     zero_of,
 )
+from dpcheck.training.sizes import uniform
 
 
 @rule("constant")
@@ -42,7 +43,7 @@ def constant(at: Context, node: Node) -> Fact:
     """The same for all data."""
     value = node.params["value"]
     varies = at.graph.varies.get(node.out.index, ())
-    if varies and value.size and (value == value.reshape(-1)[0]).all():
+    if varies and value.size and uniform(value):
         return Fact(of.of_constant(value), Rows(varies, None, zero=not value.any()))
     return Fact(of.of_constant(value), Public(value if value.size <= 4096 else None))
 
