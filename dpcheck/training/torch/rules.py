@@ -1558,7 +1558,8 @@ def _cat(call: Call) -> Fact:
     apart = (
         len(owned) == len(facts)
         and sum(map(len, sets)) == len(frozenset().union(*sets))
-        and len(sets) > 1
+        and len(sets) > 0
+        and (len(sets) > 1 or call.out.shape[0] == 1 or call.name == "cat")
     )
     if (
         apart
