@@ -106,9 +106,7 @@ def _prove_step(
             return prove_torch(step, params, batch, adjacency, **given)
         from dpcheck.training.jax.step import prove_step as prove_jax
 
-        return prove_jax(
-            step, params=params, batch=batch, key=key, adjacency=adjacency, **given
-        )
+        return prove_jax(step, params=params, batch=batch, key=key, adjacency=adjacency, **given)
     except ModuleNotFoundError as error:
         raise _missing(error) from error
 

@@ -39,10 +39,14 @@ class Ledger:
     releases: list[Release] = field(default_factory=list)
     keys: KeyBook = field(default_factory=KeyBook)
     paths: dict[int, list[Any]] = field(default_factory=dict)  # of each draw
-    coins: set[int] = field(default_factory=set)  # draws that were used as something else than noise
+    coins: set[int] = field(
+        default_factory=set
+    )  # draws that were used as something else than noise
     noise: dict[int, list[Part | None]] = field(default_factory=dict)
     hints: list[str] = field(default_factory=list)  # why a draw that looks like noise is none
     where: dict[int, tuple[Line, tuple[int, ...]]] = field(default_factory=dict)  # of each draw
+
+    sites: dict[tuple[int, int], tuple[int, float, str]] = field(default_factory=dict)
 
     def copy(self) -> Ledger:
         """A copy to go back to: loops are derived until nothing changes."""
@@ -81,7 +85,9 @@ class Context:
     loops: tuple[int, ...] = ()  # scans this body is in, outermost first
     facts: dict[int, Fact] = field(default_factory=dict)
     made: dict[int, Node] = field(default_factory=dict)
-    distinct: dict[int, int] = field(default_factory=dict)  # values that differ in each round of a loop
+    distinct: dict[int, int] = field(
+        default_factory=dict
+    )  # values that differ in each round of a loop
     counters: dict[int, tuple[int, int]] = field(default_factory=dict)  # 0, 1, ...: loop, rounds
     scope: int = field(default_factory=lambda: next(_SCOPES))
     node: Node | None = None
@@ -174,7 +180,9 @@ class Context:
 
     def mixed(self, kind: str, reason: str, remedy: str, line: Line | None = None) -> Fact:
         """Private, and nothing bounds it."""
-        return Fact(Numbers(inf=True, nan=True), Mixed(kind, line or self.here.line, reason, remedy))
+        return Fact(
+            Numbers(inf=True, nan=True), Mixed(kind, line or self.here.line, reason, remedy)
+        )
 
     def public(self, args: Sequence[Fact]) -> Public:
         """The same in both runs, since its arguments are."""
@@ -215,9 +223,9 @@ class Context:
             return False
         axis = cut[0]
         length, size = node.args[0].shape[axis], node.out.shape[axis]
-        start = self.producer(node.args[1 + axis], ("copy", "convert", "reshape", "broadcast"))
+        start = self.behind(node.args[1 + axis])
         for index in (0, 1):
-            if start is None or start.op != "mul" or len(start.args) != 2:
+            if start is None or start.op != "mul":
                 break
             step = self.facts[start.args[1 - index].index].numbers.exactly
             count = self.counters.get(self._origin(start.args[index]))
@@ -226,8 +234,21 @@ class Context:
         count = self.counters.get(self._origin(node.args[1 + axis]))
         return count is not None and size == 1 and count[1] <= length
 
+    def behind(self, value: Value) -> Node | None:
+        """The node that computes a number, seen through what does not change it."""
+        node = self.made.get(value.index)
+        while node is not None:
+            if node.op in ("copy", "convert", "reshape", "broadcast"):
+                value = node.args[0]
+            elif node.op == "select" and self.facts[node.args[0].index].numbers.exactly is not None:
+                value = node.args[1 if self.facts[node.args[0].index].numbers.exactly else 2]
+            else:
+                return node
+            node = self.made.get(value.index)
+        return None
+
     def _origin(self, value: Value) -> int:
-        node = self.producer(value, ("copy", "convert", "reshape", "broadcast"))
+        node = self.behind(value)
         return node.outs[0].index if node is not None and len(node.outs) == 1 else value.index
 
     def round_of(self, value: Value) -> int | None:

@@ -72,7 +72,9 @@ class KeyBook:
             )
         for end in range(1, len(path)):
             above = self.uses.get(path[:end], [])
-            means = {(use.mode, use.what if use.mode in ("split", "carry") else None) for use in above}
+            means = {
+                (use.mode, use.what if use.mode in ("split", "carry") else None) for use in above
+            }
             folded = {use.what for use in above if use.mode == "fold"}
             unsure = any(isinstance(what, tuple) for what in folded) and len(folded) > 1
             if len(means) > 1 or unsure:
@@ -118,9 +120,13 @@ class KeyBook:
 
 
 def _tied(step: Any, loop: int) -> bool:
-    return isinstance(step, tuple) and len(step) > 1 and (
-        (step[0] in ("carried", "slice") and step[1] == loop)
-        or (step[0] == "fold" and step[1] == ("round", loop))
+    return (
+        isinstance(step, tuple)
+        and len(step) > 1
+        and (
+            (step[0] in ("carried", "slice") and step[1] == loop)
+            or (step[0] == "fold" and step[1] == ("round", loop))
+        )
     )
 
 

@@ -66,7 +66,9 @@ def derive(graph: Graph, inputs: Sequence[Fact], adjacency: Adjacency) -> Derive
 
 def refusal(kind: str, line: str, reason: str, remedy: str) -> NotProvable:
     """NotProvable in words."""
-    return NotProvable(f"not provable: {line}: {reason}; {remedy}.", kind=kind, line=line, remedy=remedy)
+    return NotProvable(
+        f"not provable: {line}: {reason}; {remedy}.", kind=kind, line=line, remedy=remedy
+    )
 
 
 def _leaves(at: Context, place: str, value: Value, fact: Fact) -> None:
@@ -109,7 +111,12 @@ def _check_noise(ledger: Ledger, which: int) -> None:
     for path in ledger.paths.get(which, ()):
         trouble = ledger.keys.trouble(path, loops)
         if trouble is not None:
-            raise refusal("key-reused", str(line), f"this noise can be known or repeated: {trouble[0]}", trouble[1])
+            raise refusal(
+                "key-reused",
+                str(line),
+                f"this noise can be known or repeated: {trouble[0]}",
+                trouble[1],
+            )
 
 
 def shown(releases: Sequence[Release], adjacency: Adjacency) -> tuple[ProvedRelease, ...]:
@@ -120,5 +127,9 @@ def shown(releases: Sequence[Release], adjacency: Adjacency) -> tuple[ProvedRele
         size = each.noise / single if single else float("inf")
         event = Gaussian(single) if 0 < single < 1e150 else None
         text = f"normal noise of scale {price.decimal(each.noise):g}"
-        found.append(ProvedRelease(str(each.line), price.decimal(size * adjacency.moves), text, event, each.times))
+        found.append(
+            ProvedRelease(
+                str(each.line), price.decimal(size * adjacency.moves), text, event, each.times
+            )
+        )
     return tuple(found)

@@ -50,7 +50,9 @@ def _mark(main: Graph, node: Node, twin: Node, n: int, m: int) -> None:
     for out, other in zip(node.outs, twin.outs, strict=True):
         if len(out.shape) != len(other.shape) or out.dtype != other.dtype:
             raise differs(node.line)
-        axes = tuple(i for i, (a, b) in enumerate(zip(out.shape, other.shape, strict=True)) if a != b)
+        axes = tuple(
+            i for i, (a, b) in enumerate(zip(out.shape, other.shape, strict=True)) if a != b
+        )
         if any(out.shape[i] * m != other.shape[i] * n for i in axes):
             main.realised.add(out.index)
         if axes:
@@ -83,7 +85,13 @@ def _array_differs(value: Any, other: Any) -> bool:
     if value.shape == other.shape:
         return not np.array_equal(value, other, equal_nan=value.dtype.kind == "f")
     both = np.concatenate([value.reshape(-1), other.reshape(-1)])
-    return bool(both.size) and not bool((both == both[0]).all())
+    return not uniform(both)
+
+
+def uniform(array: Any) -> bool:
+    """Whether all entries are one number, which may be NaN."""
+    flat = array.reshape(-1)
+    return bool((flat == flat[:1]).all()) or (flat.dtype.kind == "f" and bool(np.isnan(flat).all()))
 
 
 def _whole(node: Node, twin: Node, name: str) -> bool:

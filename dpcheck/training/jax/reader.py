@@ -63,14 +63,24 @@ def line_of(eqn: Any) -> Line:
     return Line("step", 0)
 
 
+def _of_library(jaxpr: Any) -> bool:
+    """Whether a library defines the function: its lines, traced once and kept, may be those of another call."""
+    info = getattr(getattr(jaxpr, "debug_info", None), "func_src_info", None)
+    where = str(info).partition(" at ")[2] if info else ""
+    return where.startswith(_libraries())
+
+
 class Reader:
     """One graph in the making."""
 
     def __init__(self) -> None:
         self.graph = Graph()
         self.known: dict[int, Any] = {}  # values that are constants
+        self.inside: Line | None = None  # the user's line that called a library's function
 
-    def add(self, op: str, args: Sequence[Value], shape: Any, dtype: str, line: Line, **params: Any) -> Value:
+    def add(
+        self, op: str, args: Sequence[Value], shape: Any, dtype: str, line: Line, **params: Any
+    ) -> Value:
         """A primitive with one output."""
         return self.graph.add(op, args, shape, dtype, line, **params)
 
@@ -87,7 +97,7 @@ class Reader:
         env: dict[Any, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
         env.update(zip(jaxpr.invars, args, strict=True))
         for eqn in jaxpr.eqns:
-            line = line_of(eqn)
+            line = self.inside or line_of(eqn)
             found = self.equation(eqn, [self.atom(env, v, line) for v in eqn.invars], line)
             env.update(zip(eqn.outvars, found, strict=True))
         return [self.atom(env, v, Line("step", 0)) for v in jaxpr.outvars]
@@ -95,7 +105,9 @@ class Reader:
     def atom(self, env: dict[Any, Value], var: Any, line: Line) -> Value:
         """A variable or a literal."""
         if hasattr(var, "val"):
-            return self.constant(np.asarray(var.val, dtype=var.aval.dtype), line, str(var.aval.dtype))
+            return self.constant(
+                np.asarray(var.val, dtype=var.aval.dtype), line, str(var.aval.dtype)
+            )
         return env[var]
 
     def equation(self, eqn: Any, args: list[Value], line: Line) -> list[Value]:
@@ -138,11 +150,17 @@ class Reader:
         import jax
 
         name = eqn.primitive.name
-        plain = not eqn.effects and not name.startswith(("random_", "threefry")) and name not in _CALLS
+        plain = (
+            not eqn.effects and not name.startswith(("random_", "threefry")) and name not in _CALLS
+        )
         small = all(int(np.prod(v.aval.shape)) <= _FOLDED for v in eqn.outvars)
         if not (args and plain and small and all(arg.index in self.known for arg in args)):
             return None
-        if any(inner(p) is not None for p in eqn.params.values()) or name in ("scan", "while", "cond"):
+        if any(inner(p) is not None for p in eqn.params.values()) or name in (
+            "scan",
+            "while",
+            "cond",
+        ):
             return None
         with jax.ensure_compile_time_eval():
             given = [jax.numpy.asarray(self.known[a.index], dtype=v.aval.dtype) for a, v in
@@ -161,7 +179,13 @@ class Reader:
             if found is not None:
                 jaxpr, consts = found
                 held = [self.constant(c, line) for c in consts]
-                return self.read(jaxpr, held, args)
+                before, self.inside = (
+                    self.inside,
+                    self.inside or (line if _of_library(jaxpr) else None),
+                )
+                outs = self.read(jaxpr, held, args)
+                self.inside = before
+                return outs
         return self.opaque(eqn, args, line)
 
     def _draw(self, law: str, eqn: Any, args: list[Value], line: Line) -> Value:
@@ -172,12 +196,19 @@ class Reader:
         low, high = (self.spread(arg, out.shape, line) for arg in args[1:])
         kind = kind_of(out)
         width = self.add("sub", [high, low], out.shape, kind, line)
-        return self.add("add", [self.add("mul", [drawn, width], out.shape, kind, line), low], out.shape, kind, line)
+        return self.add(
+            "add",
+            [self.add("mul", [drawn, width], out.shape, kind, line), low],
+            out.shape,
+            kind,
+            line,
+        )
 
     def body(self, closed: Any) -> Graph:
         """A jaxpr as a graph of its own."""
         jaxpr, consts = inner(closed)
         reader = Reader()
+        reader.inside = self.inside
         args = [reader.graph.input("body", str(i), v.aval.shape, kind_of(v.aval)) for i, v in
                 enumerate(jaxpr.invars)]  # fmt: skip
         held = [reader.constant(c, Line("step", 0)) for c in consts]
@@ -196,7 +227,9 @@ def _ints(values: Any) -> tuple[int, ...]:
     return tuple(int(v) for v in values)
 
 
-def _one(reader: Reader, op: str, eqn: Any, args: list[Value], line: Line, **params: Any) -> list[Value]:
+def _one(
+    reader: Reader, op: str, eqn: Any, args: list[Value], line: Line, **params: Any
+) -> list[Value]:
     out = eqn.outvars[0].aval
     return [reader.add(op, args, out.shape, kind_of(out), line, **params)]
 
@@ -251,14 +284,17 @@ def _select(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Val
 
 @_handles("broadcast_in_dim")
 def _broadcast(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
-    return _one(reader, "broadcast", eqn, args[:1], line, dims=_ints(eqn.params["broadcast_dimensions"]))
+    return _one(
+        reader, "broadcast", eqn, args[:1], line, dims=_ints(eqn.params["broadcast_dimensions"])
+    )
 
 
 @_handles("reshape", "squeeze", "expand_dims")
 def _reshape(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
     order = eqn.params.get("dimensions") if eqn.primitive.name == "reshape" else None
     if order is not None and _ints(order) != tuple(range(len(args[0].shape))):
-        return reader.opaque(eqn, args, line)
+        turned = tuple(args[0].shape[i] for i in _ints(order))
+        args = [reader.add("transpose", args[:1], turned, args[0].dtype, line, perm=_ints(order))]
     if args[0].shape == eqn.outvars[0].aval.shape:
         return args[:1]
     return _one(reader, "reshape", eqn, args[:1], line)
@@ -307,8 +343,12 @@ def _dynamic_update(reader: Reader, eqn: Any, args: list[Value], line: Line) -> 
 
 @_handles("pad")
 def _pad(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
-    low, high, interior = zip(*eqn.params["padding_config"], strict=True) if args[0].shape else ((), (), ())
-    return _one(reader, "pad", eqn, args, line, low=_ints(low), high=_ints(high), interior=_ints(interior))
+    low, high, interior = (
+        zip(*eqn.params["padding_config"], strict=True) if args[0].shape else ((), (), ())
+    )
+    return _one(
+        reader, "pad", eqn, args, line, low=_ints(low), high=_ints(high), interior=_ints(interior)
+    )
 
 
 @_handles("concatenate")
@@ -332,14 +372,25 @@ def _argmax(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Val
 @_handles(*CUMULATIVE)
 def _cumulative(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
     p = eqn.params
-    return _one(reader, eqn.primitive.name, eqn, args, line, axis=int(p["axis"]), reverse=bool(p["reverse"]))
+    return _one(
+        reader, eqn.primitive.name, eqn, args, line, axis=int(p["axis"]), reverse=bool(p["reverse"])
+    )
 
 
 @_handles("sort")
 def _sort(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
     p = eqn.params
     return [
-        reader.add("sort", args, arg.shape, arg.dtype, line, axis=int(p["dimension"]), keys=int(p["num_keys"]), index=i)
+        reader.add(
+            "sort",
+            args,
+            arg.shape,
+            arg.dtype,
+            line,
+            axis=int(p["dimension"]),
+            keys=int(p["num_keys"]),
+            index=i,
+        )
         for i, arg in enumerate(args)
     ]
 
@@ -347,7 +398,15 @@ def _sort(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value
 @_handles("dot_general")
 def _dot(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
     (ca, cb), (ba, bb) = eqn.params["dimension_numbers"]
-    return _one(reader, "dot_general", eqn, args, line, contract=(_ints(ca), _ints(cb)), batch=(_ints(ba), _ints(bb)))
+    return _one(
+        reader,
+        "dot_general",
+        eqn,
+        args,
+        line,
+        contract=(_ints(ca), _ints(cb)),
+        batch=(_ints(ba), _ints(bb)),
+    )
 
 
 @_handles("conv_general_dilated")
@@ -451,7 +510,11 @@ def _seed(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value
 
 def _random(reader: Reader, op: str, eqn: Any, args: list[Value], line: Line) -> list[Value]:
     out = eqn.outvars[0].aval
-    typed = [str(v.aval.dtype) for v in (*eqn.invars, *eqn.outvars) if str(v.aval.dtype).startswith("key<")]
+    typed = [
+        str(v.aval.dtype)
+        for v in (*eqn.invars, *eqn.outvars)
+        if str(v.aval.dtype).startswith("key<")
+    ]
     if any("fry" not in name for name in typed):
         return reader.opaque(eqn, args, line)
     return [reader.graph.add(op, args, out.shape, kind_of(out), line)]

@@ -15,6 +15,7 @@ from dpcheck.training import price
 from dpcheck.training.derive import at_start
 from dpcheck.training.facts import Fact, Numbers, Rows
 from dpcheck.training.graph import Graph
+from dpcheck.training.jax.attack import attack
 from dpcheck.training.jax.canonical import digest
 from dpcheck.training.jax.reader import Reader, kind_of
 from dpcheck.training.proof import ASSUMES, StepProof, derive, refusal, shown
@@ -51,12 +52,16 @@ def prove_step(
     Assumes: what `assumes` lists.
     """
     if records is not None:
-        raise InvalidParameter("records= is not read for jax steps yet; leave it out.", name="records")
+        raise InvalidParameter(
+            "records= is not read for jax steps yet; leave it out.", name="records"
+        )
     main = traced(step, params, batch, key, size_of(batch))
+    smaller = None
     if adjacency is Adjacency.ADD_REMOVE:
         for other in (main.size + 1, main.size - 1):
             if other >= 1:
-                unify(main.graph, _neighbour(step, params, batch, key, other).graph, main.size, other)
+                smaller = _neighbour(step, params, batch, key, other).graph
+                unify(main.graph, smaller, main.size, other)
     deduplicated(main.graph)
     inputs = facts_of(main, batch, adjacency)
     found = derive(main.graph, inputs, adjacency)
@@ -65,13 +70,15 @@ def prove_step(
         event,
         shown(found.releases, adjacency),
         adjacency,
-        (*ASSUMES, f"the batch has {main.size} records, or as many as the step is traced for again"),
+        (
+            *ASSUMES,
+            f"the batch has {main.size} records, or as many as the step is traced for again",
+        ),
         digest(main.closed.jaxpr, tuple(main.closed.consts)),
         _digest_of,
     )
-    from dpcheck.training.jax.attack import attack
-
-    attack(step, main, found, params, batch, key, adjacency)
+    shrunk = smaller if main.size > 1 else None
+    attack(step, main.graph, shrunk, found, (params, batch, key), adjacency)
     return proof
 
 
@@ -88,7 +95,8 @@ def size_of(batch: Any) -> int:
     sizes = {np.shape(leaf)[0] if np.ndim(leaf) else -1 for leaf in leaves}
     if len(sizes) != 1 or min(sizes) < 1:
         raise InvalidParameter(
-            "batch= needs arrays whose first axis is the records, as many in each, and at least one.", name="batch"
+            "batch= needs arrays whose first axis is the records, as many in each, and at least one.",
+            name="batch",
         )
     return int(sizes.pop())
 
@@ -98,9 +106,11 @@ def resized(batch: Any, size: int) -> Any:
     import jax
 
     return jax.tree.map(
-        lambda leaf: np.concatenate([np.asarray(leaf), np.asarray(leaf)[:1]])[:size]
-        if size > np.shape(leaf)[0]
-        else np.asarray(leaf)[:size],
+        lambda leaf: (
+            np.concatenate([np.asarray(leaf), np.asarray(leaf)[:1]])[:size]
+            if size > np.shape(leaf)[0]
+            else np.asarray(leaf)[:size]
+        ),
         batch,
     )
 
@@ -131,7 +141,10 @@ def traced(step: Callable[..., object], params: Any, batch: Any, key: Any, size:
         out = step(params, batch, key)
         found, tree = jax.tree_util.tree_flatten_with_path(out)
         places[:] = [(jax.tree_util.keystr(path), leaf) for path, leaf in found]
-        return [jax.numpy.asarray(leaf) if not isinstance(leaf, jax.Array) else leaf for _, leaf in found]
+        return [
+            jax.numpy.asarray(leaf) if not isinstance(leaf, jax.Array) else leaf
+            for _, leaf in found
+        ]
 
     closed = jax.make_jaxpr(flat)(params, batch, key)
     reader = Reader()
@@ -146,7 +159,9 @@ def traced(step: Callable[..., object], params: Any, batch: Any, key: Any, size:
     ]
     consts = [_closed_over(reader, value) for value in closed.consts]
     outs = reader.read(closed.jaxpr, consts, args)
-    reader.graph.outputs = [(f"output{place}", value) for (place, _), value in zip(places, outs, strict=True)]
+    reader.graph.outputs = [
+        (f"output{place}", value) for (place, _), value in zip(places, outs, strict=True)
+    ]
     return Traced(size, closed, reader.graph, tuple(names), None)
 
 
@@ -173,7 +188,11 @@ def _patterned(array: Any) -> bool:
     flat = array.reshape(-1)
     if (flat == flat[0]).all() or (array.ndim == 1 and np.array_equal(flat, np.arange(flat.size))):
         return True
-    square = array.reshape(array.shape[-2:]) if array.ndim >= 2 and array.size == array.shape[-1] * array.shape[-2] else None
+    square = (
+        array.reshape(array.shape[-2:])
+        if array.ndim >= 2 and array.size == array.shape[-1] * array.shape[-2]
+        else None
+    )
     return square is not None and any(
         np.array_equal(square.astype(bool), side(np.ones(square.shape, bool), k))
         for side in (np.tril, np.triu) for k in (-1, 0, 1)
@@ -194,7 +213,10 @@ def facts_of(main: Traced, batch: Any, adjacency: Adjacency) -> list[Fact]:
             if leaf.dtype.kind in "iub":
                 low, high = (float(leaf.min()), float(leaf.max())) if leaf.size else (0.0, 0.0)
                 zero = adjacency is Adjacency.ZERO_OUT
-                fact = Fact(Numbers(min(low, 0.0) if zero else low, max(high, 0.0) if zero else high), fact.kind)
+                fact = Fact(
+                    Numbers(min(low, 0.0) if zero else low, max(high, 0.0) if zero else high),
+                    fact.kind,
+                )
             assert isinstance(fact.kind, Rows)
         found.append(fact)
     return found

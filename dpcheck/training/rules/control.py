@@ -132,7 +132,9 @@ class _Scan:
         self.counters: dict[int, tuple[int, int]] = {}
         self._count()
         xs = zip(node.args[consts + carries :], args[consts + carries :], strict=True)
-        self.varies = any(0 in at.graph.varies.get(v.index, ()) for v in node.args[consts + carries :])
+        self.varies = any(
+            0 in at.graph.varies.get(v.index, ()) for v in node.args[consts + carries :]
+        )
         self.slices = [
             self._slice(value, fact, self.inputs[consts + carries + i])
             for i, (value, fact) in enumerate(xs)
@@ -163,7 +165,11 @@ class _Scan:
                 continue
             while step.op == "broadcast":
                 step = made[step.args[0].index]
-            if step.op != "constant" or step.params["value"].size != 1 or not step.params["value"].any():
+            if (
+                step.op != "constant"
+                or step.params["value"].size != 1
+                or not step.params["value"].any()
+            ):
                 continue
             self.distinct[value.index] = self.loop
             if start.numbers.exactly == 0.0 and int(step.params["value"].reshape(())) == 1:
@@ -183,7 +189,9 @@ class _Scan:
                     self.counters[inner.index] = (self.loop, self.length)
             return Fact(fact.numbers, Public(None, kind.released))
         if isinstance(kind, Aggregate):
-            return Fact(fact.numbers, replace(kind, terms=terms_scaled(kind.terms, 1.0, whole=False)))
+            return Fact(
+                fact.numbers, replace(kind, terms=terms_scaled(kind.terms, 1.0, whole=False))
+            )
         if isinstance(kind, Mixed):
             return fact
         assert isinstance(kind, Rows)
@@ -192,14 +200,17 @@ class _Scan:
             slim = kind.bare(zero=kind.zero, tag=kind.tag, test=kind.test)
             return Fact(fact.numbers, replace(slim, axes=axes))
         if kind.inner > 1:
-            return self.at.mixed("records-mixed", "this loop cuts records", "loop over whole records")
+            return self.at.mixed(
+                "records-mixed", "this loop cuts records", "loop over whole records"
+            )
         at = kind.axes.index(0)
         axes = tuple(a - 1 for a in kind.axes if a != 0)
         if kind.order is None:
             return Fact(fact.numbers, replace(kind, axes=axes) if axes else Public())
         order = ("round", self.loop, kind.order, at)
         return Fact(
-            fact.numbers, replace(kind, axes=axes, order=order, region=streamed(kind.region, self.loop))
+            fact.numbers,
+            replace(kind, axes=axes, order=order, region=streamed(kind.region, self.loop)),
         )
 
     def _key_slice(self, keys: Keys) -> Keys:
@@ -213,7 +224,9 @@ class _Scan:
                 found[()] = (*next(iter(parents)), ("slice", self.loop, children))
                 return Keys(found, keys.raw)
         self.at.ledger.keys.look(keys, self.node.line)
-        return Keys(unknown(shape, "one of several keys that are not the children of one split"), keys.raw)
+        return Keys(
+            unknown(shape, "one of several keys that are not the children of one split"), keys.raw
+        )
 
     def run(self) -> tuple[Fact, ...]:
         """Rounds until nothing new is learnt of the carries."""
@@ -228,7 +241,9 @@ class _Scan:
                 break
             carries = new
         else:
-            found = at.mixed("loop", "no invariant was found for this loop", "make the carries simpler")
+            found = at.mixed(
+                "loop", "no invariant was found for this loop", "make the carries simpler"
+            )
             return tuple(found for _ in self.node.outs)
         self._reprice(len(saved.releases))
         ends = [self._end(j, carries[j], outs[j]) for j in range(len(carries))]
@@ -245,19 +260,32 @@ class _Scan:
         for j, fact in enumerate(carries):
             if isinstance(fact.kind, Keys) and isinstance(self.start[j].kind, Keys):
                 for path in self.start[j].kind.paths.flat:
-                    if fact.kind.paths.size and ("carried", self.loop, j) in fact.kind.paths.flat[0]:
+                    if (
+                        fact.kind.paths.size
+                        and ("carried", self.loop, j) in fact.kind.paths.flat[0]
+                    ):
                         at.ledger.keys.use(path, "carry", (self.loop, j), self.node.line)
         return inner.derive([*self.consts, *carries, *self.slices])
 
     def _first(self, j: int, fact: Fact) -> Fact:
         if not isinstance(fact.kind, Keys):
+            if self._counts(j):
+                return Fact(Numbers(0.0, float(max(self.length - 1, 0))), Public())
             if isinstance(fact.kind, Aggregate):
                 return self._marked(j, fact.numbers)
-            return Fact(fact.numbers, Public(None, fact.kind.released)) if isinstance(fact.kind, Public) else fact
+            return (
+                Fact(fact.numbers, Public(None, fact.kind.released))
+                if isinstance(fact.kind, Public)
+                else fact
+            )
         offset = self.node.params["consts"]
         if self.body.outputs[j][1] == self.inputs[offset + j]:
             return fact  # the same key in each round
         return Fact(fact.numbers, self._grown(fact.kind, ("carried", self.loop, j)))
+
+    def _counts(self, j: int) -> bool:
+        """Whether this carry is 0, 1, 2, ..."""
+        return self.inputs[self.node.params["consts"] + j].index in self.counters
 
     def _grown(self, keys: Keys, *steps: Any) -> Keys:
         found = np.empty(keys.paths.shape, dtype=object)
@@ -275,12 +303,16 @@ class _Scan:
         """A fact of the carry that holds before this round and after it."""
         if isinstance(old.kind, Keys):
             return self._next_key(j, old, out)
-        if isinstance(old.kind, Mixed):
+        if isinstance(old.kind, Mixed) or self._counts(j):
             return old
         if j in self.marks:
-            flags = Numbers(inf=old.numbers.inf or out.numbers.inf, nan=old.numbers.nan or out.numbers.nan)
+            flags = Numbers(
+                inf=old.numbers.inf or out.numbers.inf, nan=old.numbers.nan or out.numbers.nan
+            )
             if self._added(j, out) is None:
-                return Fact(of.WILD, out.kind) if isinstance(out.kind, Mixed) else after_sum(self.at)
+                return (
+                    Fact(of.WILD, out.kind) if isinstance(out.kind, Mixed) else after_sum(self.at)
+                )
             return Fact(flags, old.kind)
         out = self.at.settled(out)
         if isinstance(old.kind, Public) and self._accumulates(out):
@@ -329,7 +361,9 @@ class _Scan:
             terms = tuple(self._left(term) for term in each.terms)
             if self.varies and not own:
                 terms = tuple(replace(t, scale=math.inf, why="private-rounds") for t in terms)
-            made[i] = Release(each.line, terms, each.noise, each.times * (1 if own else self.length))
+            made[i] = Release(
+                each.line, terms, each.noise, each.times * (1 if own else self.length)
+            )
 
     def _own(self, term: Term) -> bool:
         return term.region is not None and term.region.stream == self.loop
@@ -348,6 +382,8 @@ class _Scan:
         fixed = self.body.outputs[j][1] == self.inputs[offset + j]
         if self.varies and not fixed and isinstance(carry.kind, Public):
             return self._private_rounds()
+        if self._counts(j):
+            return Fact(Numbers(float(self.length), float(self.length)), carry.kind)
         if j not in self.marks or isinstance(carry.kind, Mixed):
             return carry
         added = self._added(j, out)
@@ -357,7 +393,9 @@ class _Scan:
         if added is None:
             return after_sum(self.at)
         terms = tuple(
-            replace(self._left(t), scale=t.scale * (1 if self._own(t) or t.scale == 0 else self.length))
+            replace(
+                self._left(t), scale=t.scale * (1 if self._own(t) or t.scale == 0 else self.length)
+            )
             for t in added
         )
         before = start.terms if isinstance(start, Aggregate) else ()
@@ -393,7 +431,9 @@ class _Scan:
 
     def _stacked_sums(self, fact: Fact, kind: Aggregate) -> Fact:
         if any(_mark(term) for term in kind.terms):
-            return self.at.mixed("running-sum", "running sums of a loop leave it", "release the last one only")
+            return self.at.mixed(
+                "running-sum", "running sums of a loop leave it", "release the last one only"
+            )
         if all(self._own(term) for term in kind.terms):
             member, why = None, "no-clip"
             region = self._left(kind.terms[0]).region if kind.terms else None
@@ -401,7 +441,9 @@ class _Scan:
                 term = kind.terms[0]
                 member, why = Member(term.source, term.tokens, term.scale), ""
             zero = all(term.zero for term in kind.terms)
-            rows = Rows((0,), ("rounds", self.loop), region, grouped=True, zero=zero, member=member, why=why)
+            rows = Rows(
+                (0,), ("rounds", self.loop), region, grouped=True, zero=zero, member=member, why=why
+            )
             return Fact(fact.numbers, rows)
         root = math.sqrt(self.length)
         terms = terms_scaled([self._left(t) for t in kind.terms], root, whole=False)

@@ -35,6 +35,7 @@ from dpcheck.training.rules.rowwise import (
     scalar,
     shared,
     terms_scaled,
+    tokens_of,
     with_tag,
     zero_of,
 )
@@ -130,11 +131,13 @@ def binary(at: Context, node: Node, a: Fact, b: Fact) -> Fact:
         image = of.ANY
     if node.op == "mul" and node.args[0] == node.args[1]:
         image = of.power(a.numbers, 2.0)
+    if node.op in ("eq", "ne") and node.args[0] == node.args[1] and not a.numbers.nan:
+        image = Numbers(1.0, 1.0) if node.op == "eq" else Numbers(0.0, 0.0)
     if is_public(a, b):
         return Fact(image, at.public([a, b]))
     a, b = as_block(at, node.args[0], a), as_block(at, node.args[1], b)
     if isinstance(a.kind, Aggregate) or isinstance(b.kind, Aggregate):
-        if isinstance(a.kind, Rows) and a.kind.axes or isinstance(b.kind, Rows) and b.kind.axes:
+        if (isinstance(a.kind, Rows) and a.kind.axes) or (isinstance(b.kind, Rows) and b.kind.axes):
             both = shared(at, [a, b])
             assert isinstance(both, Fact)
             return both
@@ -157,13 +160,25 @@ def _sum(at: Context, node: Node, a: Fact, b: Fact) -> Fact | None:
     """a + b and a - b where one side is an aggregate, a draw or nothing."""
     if scalar(b) == 0.0 and _same_type(node, 0) and not isinstance(a.kind, Keys):
         return a
-    if scalar(a) == 0.0 and node.op == "add" and _same_type(node, 1) and not isinstance(b.kind, Keys):
+    if (
+        scalar(a) == 0.0
+        and node.op == "add"
+        and _same_type(node, 1)
+        and not isinstance(b.kind, Keys)
+    ):
         return b
     image = of.BINARY[node.op](a.numbers, b.numbers)
-    whole = [isinstance(x.kind, Aggregate) or (isinstance(x.kind, Rows) and not x.kind.axes) for x in (a, b)]
+    whole = [
+        isinstance(x.kind, Aggregate) or (isinstance(x.kind, Rows) and not x.kind.axes)
+        for x in (a, b)
+    ]
     for x, noise, private in ((a, b, whole[0]), (b, a, whole[1])):
         if private and isinstance(noise.kind, Drawn):
-            return released(at, node, _aggregate(at, x, node), noise)
+            total = _aggregate(at, x, node)
+            assert isinstance(total.kind, Aggregate)
+            if isinstance(x.kind, Rows) and math.isinf(total.kind.terms[0].scale):
+                return None  # numbers that a record is changed by: coins
+            return released(at, node, total, noise)
         if isinstance(noise.kind, Drawn) and isinstance(x.kind, Public) and x.numbers.tame:
             return Fact(image, replace(noise.kind, shifted=True))
     if all(whole):
@@ -242,9 +257,7 @@ def _known(at: Context, node: Node, rows: Rows, a: Fact, b: Fact) -> Rows:
         return _added(found, a.kind, b.kind, left, right)
     if left is None and right is None:
         return found
-    tag, number, first = (
-        (left, scalar(b), True) if left is not None else (right, scalar(a), False)
-    )
+    tag, number, first = (left, scalar(b), True) if left is not None else (right, scalar(a), False)
     assert tag is not None
     if left is not None and right is not None and left.source == right.source:
         if node.op == "min":
@@ -261,7 +274,9 @@ def _known(at: Context, node: Node, rows: Rows, a: Fact, b: Fact) -> Rows:
         return replace(found, tag=tag.at_least(number))
     if node.op == "add":
         low = (*tag.below, (number, 0.0))
-        return replace(found, tag=replace(tag, above=() if number else tag.above, below=low, bound=math.inf))
+        return replace(
+            found, tag=replace(tag, above=() if number else tag.above, below=low, bound=math.inf)
+        )
     if node.op == "pow" and first and number > 0:
         vector = a.kind.vector if isinstance(a.kind, Rows) and number == 2 else None
         sums = Sums(vector.tokens, 2, vector.factor) if vector is not None else None
@@ -275,9 +290,7 @@ def _factor(x: Fact) -> NormTag | None:
     return x.kind.tag if isinstance(x.kind, Rows) and not x.kind.grouped else None
 
 
-def _added(
-    found: Rows, a: Rows, b: Rows, left: NormTag | None, right: NormTag | None
-) -> Rows:
+def _added(found: Rows, a: Rows, b: Rows, left: NormTag | None, right: NormTag | None) -> Rows:
     """Sums of squares of different arrays add up; so do L1 norms, and norms, which are no less together."""
     sums = joined_sums(a.sums, b.sums)
     if sums is not None:
@@ -368,6 +381,8 @@ def _of_two(node: Node, found: Rows, a: Fact, b: Fact, size: float) -> Rows:
             member, why = clipped(v, tag)
             if member is not None:
                 choices.append(member)
+            elif len(tokens_of(tag)) == 1 and math.isinf(of_size(numbers)):
+                why = v.why  # no clip factor: some quotient of the model
         weight = of_size(numbers if node.op == "mul" else of.reciprocal(numbers))
         member = member_scaled(v.member, weight)
         if member is not None:
@@ -412,7 +427,11 @@ def select(at: Context, node: Node, test: Fact, yes: Fact, no: Fact) -> Fact:
     if isinstance(yes.kind, Aggregate) or isinstance(no.kind, Aggregate):
         if is_public(test) and all(isinstance(x.kind, (Aggregate, Public)) for x in (yes, no)):
             return Fact(image, _either(yes, no))
-        return after_sum(at) if not isinstance(test.kind, Rows) else _as_fact(shared(at, [test, yes, no]))
+        return (
+            after_sum(at)
+            if not isinstance(test.kind, Rows)
+            else _as_fact(shared(at, [test, yes, no]))
+        )
     yes, no = at.settled(yes), at.settled(no)
     yes, no = _constant(yes, test), _constant(no, test)
     rows = shared(at, [test, yes, no])
@@ -466,6 +485,8 @@ def _selected(at: Context, test: Fact, yes: Fact, no: Fact) -> NormTag | None:
         number = scalar(fact)
         if side is not None and side.source == known.source:
             tags.append(side)
+        elif number == 0:
+            tags.append(replace(known, above=((0.0, -1.0),), below=(), bound=0.0))
         elif number is not None and number >= 0:
             tags.append(constant(known, number))
         else:
@@ -514,7 +535,9 @@ def _root(at: Context, value: Value, before: Chain = ()) -> Chain:
     return (node.outs[0].index if node is not None else None, *chain)
 
 
-def _given(at: Context, test: Node, through: Chain, holds: bool, value: Value, x: Numbers) -> Numbers:
+def _given(
+    at: Context, test: Node, through: Chain, holds: bool, value: Value, x: Numbers
+) -> Numbers:
     """Numbers of a value where a test came out this way."""
     if test.op in ("is_finite", "is_nan"):
         if _root(at, test.args[0], through) != _root(at, value):
@@ -595,5 +618,3 @@ def convert(at: Context, node: Node, x: Fact) -> Fact:
     if before.dtype == "bool" or not before.floating:
         return Fact(numbers, found)
     return Fact(numbers, replace(found, why="half-precision") if after.half else found)
-
-

@@ -67,7 +67,9 @@ def gather(at: Context, node: Node, x: Fact, indices: Fact) -> Fact:
     if isinstance(indices.kind, Rows):
         if indices.kind.inner > 1 or any(a >= len(places) - 1 for a in indices.kind.axes):
             return _picked(at)
-        moved.append((indices, replace(indices.kind, axes=tuple(batch_out[a] for a in indices.kind.axes))))
+        moved.append(
+            (indices, replace(indices.kind, axes=tuple(batch_out[a] for a in indices.kind.axes)))
+        )
     if isinstance(x.kind, Rows):
         axes = []
         for axis in x.kind.axes:
@@ -138,7 +140,11 @@ def scatter(at: Context, node: Node, x: Fact, indices: Fact, updates: Fact) -> F
     hits = math.prod(n for i, n in enumerate(places[:-1]) if i not in batching)
     image = x.numbers.joined(updates.numbers)
     if node.op == "scatter_add":
-        added = of.summed(updates.numbers, max(hits, 1)).joined(Numbers(0.0, 0.0)).joined(updates.numbers)
+        added = (
+            of.summed(updates.numbers, max(hits, 1))
+            .joined(Numbers(0.0, 0.0))
+            .joined(updates.numbers)
+        )
         image = of.add(x.numbers, added)
     if is_public(x, indices, updates):
         return Fact(image, at.public([x, indices, updates]))
@@ -157,7 +163,12 @@ def scatter(at: Context, node: Node, x: Fact, indices: Fact, updates: Fact) -> F
     if isinstance(indices.kind, Rows):
         if indices.kind.inner > 1 or any(a not in out_of for a in indices.kind.axes):
             return _summed(at, node, image)
-        moved.append(Fact(indices.numbers, replace(indices.kind, axes=tuple(out_of[a] for a in indices.kind.axes))))
+        moved.append(
+            Fact(
+                indices.numbers,
+                replace(indices.kind, axes=tuple(out_of[a] for a in indices.kind.axes)),
+            )
+        )
     if isinstance(updates.kind, Rows):
         axes = []
         for a in updates.kind.axes:

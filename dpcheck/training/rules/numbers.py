@@ -97,8 +97,9 @@ def reciprocal(a: Numbers) -> Numbers:
     """1 / a, infinite where a may be 0."""
     zero = not a.without_zero
     if a.lo >= 0:
-        low, high = (0.0 if math.isinf(a.hi) else 1 / a.hi if a.hi else math.inf), (
-            1 / a.lo if a.lo > 0 else math.inf
+        low, high = (
+            (0.0 if math.isinf(a.hi) else 1 / a.hi if a.hi else math.inf),
+            (1 / a.lo if a.lo > 0 else math.inf),
         )
     elif a.hi <= 0:
         low, high = (1 / a.hi if a.hi < 0 else -math.inf), (0.0 if math.isinf(a.lo) else 1 / a.lo)
@@ -117,7 +118,9 @@ def div(a: Numbers, b: Numbers) -> Numbers:
         sign = a.lo >= 0 or a.hi <= 0
         if not (sign and (b.lo >= 0 or b.hi <= 0)):
             found = replace(found, lo=-math.inf, hi=math.inf)
-    return replace(found, inf=a.inf or over, nan=a.nan or b.nan or lost, nonzero=a.without_zero and not b.inf)
+    return replace(
+        found, inf=a.inf or over, nan=a.nan or b.nan or lost, nonzero=a.without_zero and not b.inf
+    )
 
 
 def power(a: Numbers, exponent: float) -> Numbers:
@@ -161,7 +164,9 @@ def log(a: Numbers) -> Numbers:
     """The logarithm: -inf of 0, NaN below."""
     low = math.log(a.lo) if 0 < a.lo < math.inf else -math.inf
     high = math.log(a.hi) if 0 < a.hi < math.inf else math.inf if a.hi > 0 else -math.inf
-    return Numbers(low, high, False, a.positive_inf or not a.without_zero or a.lo < 0, a.nan or a.lo < 0)
+    return Numbers(
+        low, high, False, a.positive_inf or not a.without_zero or a.lo < 0, a.nan or a.lo < 0
+    )
 
 
 def log1p(a: Numbers) -> Numbers:
@@ -195,7 +200,9 @@ def _absolute(a: Numbers) -> Numbers:
 
 def _odd_unbounded(a: Numbers) -> Numbers:
     """sinh, asinh: finite of what is finite, and 0 at 0 only."""
-    return Numbers(-math.inf if a.lo < 0 else 0.0, math.inf if a.hi > 0 else 0.0, a.nonzero, a.inf, a.nan)
+    return Numbers(
+        -math.inf if a.lo < 0 else 0.0, math.inf if a.hi > 0 else 0.0, a.nonzero, a.inf, a.nan
+    )
 
 
 def _logistic(a: Numbers) -> Numbers:
@@ -274,7 +281,9 @@ UNARY: dict[str, Callable[[Numbers], Numbers]] = {
     "round": _monotone(round),
     "is_finite": lambda a: Numbers(1.0, 1.0) if a.tame else TRUTH,
     "is_nan": lambda a: TRUTH if a.nan else Numbers(0.0, 0.0),
-    "not": lambda a: Numbers(1.0 - a.hi, 1.0 - a.lo),  # of truth values; others are cut to their type
+    "not": lambda a: Numbers(
+        1.0 - a.hi, 1.0 - a.lo
+    ),  # of truth values; others are cut to their type
     "copy": _same,
     "stop_gradient": _same,
     "bitcast": lambda _: WILD,
@@ -304,7 +313,9 @@ def _pow(a: Numbers, b: Numbers) -> Numbers:
     if b.exactly is not None:
         return power(a, b.exactly)
     if a.lo > 0 or (a.lo >= 0 and a.nonzero):
-        return Numbers(0.0, math.inf, not (a.inf or b.inf), a.inf or b.inf, a.nan or b.nan or a.inf or b.inf)
+        return Numbers(
+            0.0, math.inf, not (a.inf or b.inf), a.inf or b.inf, a.nan or b.nan or a.inf or b.inf
+        )
     return WILD
 
 
@@ -321,12 +332,17 @@ def _less(a: Numbers, b: Numbers, strict: bool) -> Numbers:
 def _equal(a: Numbers, b: Numbers) -> Numbers:
     if a.nan or b.nan:
         return TRUTH
-    apart = a.hi < b.lo or b.hi < a.lo or (a.exactly == 0 and b.without_zero) or (
-        b.exactly == 0 and a.without_zero
+    apart = (
+        a.hi < b.lo
+        or b.hi < a.lo
+        or (a.exactly == 0 and b.without_zero)
+        or (b.exactly == 0 and a.without_zero)
     )
     if a.inf != b.inf and (a.lo == a.hi or b.lo == b.hi):
-        apart = apart or (math.isinf(a.lo) and a.lo == a.hi and not b.inf) or (
-            math.isinf(b.lo) and b.lo == b.hi and not a.inf
+        apart = (
+            apart
+            or (math.isinf(a.lo) and a.lo == a.hi and not b.inf)
+            or (math.isinf(b.lo) and b.lo == b.hi and not a.inf)
         )
     if apart:
         return Numbers(0.0, 0.0)

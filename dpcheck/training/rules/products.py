@@ -88,7 +88,13 @@ def dot_general(at: Context, node: Node, a: Fact, b: Fact) -> Fact:
         return Fact(image, Aggregate((at.total(one, node.out.size),)))
     axes = tuple(places[axis] for axis in rows.axes)
     found = replace(rows.bare(zero=zero and not rows.grouped), axes=axes)
-    if squared and not rows.grouped and not node.out.half and not node.args[0].half and rows.vector is not None:
+    if (
+        squared
+        and not rows.grouped
+        and not node.out.half
+        and not node.args[0].half
+        and rows.vector is not None
+    ):
         if all(left[i] == 1 for i in free_a):
             found = replace(found, sums=_squares(a))
     return Fact(image, with_tag(found, node.out.shape, at.name))
@@ -216,6 +222,10 @@ def pool(at: Context, node: Node, *args: Fact) -> Fact:
         return rows
     for axis in rows.axes:
         plain = node.params["window"][axis] == 1 and node.params["strides"][axis] == 1
-        if not plain or any(node.params["padding"][axis]) or node.params["base_dilation"][axis] != 1:
+        if (
+            not plain
+            or any(node.params["padding"][axis])
+            or node.params["base_dilation"][axis] != 1
+        ):
             return _compared(at)
     return Fact(image, rows.bare(zero=zero_of(args[0])))

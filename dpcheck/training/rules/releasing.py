@@ -59,6 +59,8 @@ def released(at: Context, node: Node, x: Fact, noise: Fact) -> Fact:
         return at.mixed("no-noise", "the noise has scale 0", "use a noise multiplier above 0")
     if total.terms:
         at.ledger.releases.append(Release(node.line, total.terms, drawn.scale))
+        side = 0 if at.facts[node.args[0].index].kind is not drawn else 1
+        at.ledger.sites[(id(at.graph), node.out.index)] = (side, drawn.scale, str(node.line))
     return Fact(_FINITE, Public(released=True))
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dpcheck.program.facts.norms import NormTag
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.program.facts.norms import NormTag
 from dpcheck.training.derive import Context
 from dpcheck.training.facts import (
     Aggregate,
@@ -76,7 +76,7 @@ def shared(at: Context, facts: Sequence[Fact]) -> Rows | Fact:
     return Rows(first.axes, first.order, region, first.inner, grouped, why=why)
 
 
-def _common(regions: Sequence[Region | None]) -> Region | None | bool:
+def _common(regions: Sequence[Region | None]) -> Region | bool | None:
     """The one region of all, False if they differ: then two records may be behind one entry."""
     found = set(regions)
     if len(found) > 1:

@@ -35,6 +35,7 @@ from dpcheck.training.rules.rowwise import (
     with_tag,
     zero_of,
 )
+from dpcheck.training.sizes import uniform
 
 
 @rule("constant")
@@ -42,7 +43,7 @@ def constant(at: Context, node: Node) -> Fact:
     """The same for all data."""
     value = node.params["value"]
     varies = at.graph.varies.get(node.out.index, ())
-    if varies and value.size and (value == value.reshape(-1)[0]).all():
+    if varies and value.size and uniform(value):
         return Fact(of.of_constant(value), Rows(varies, None, zero=not value.any()))
     return Fact(of.of_constant(value), Public(value if value.size <= 4096 else None))
 
@@ -166,7 +167,9 @@ def reshape(at: Context, node: Node, x: Fact) -> Fact:
         return x
     if isinstance(x.kind, Public):
         value = x.kind.value
-        return Fact(x.numbers, Public(None if value is None else value.reshape(after), x.kind.released))
+        return Fact(
+            x.numbers, Public(None if value is None else value.reshape(after), x.kind.released)
+        )
     rows = x.kind
     assert isinstance(rows, Rows)
     place = moved_axes(before, after, rows)
@@ -197,7 +200,9 @@ def transpose(at: Context, node: Node, x: Fact) -> Fact:
         return x
     if isinstance(x.kind, Public):
         value = x.kind.value
-        return Fact(x.numbers, Public(None if value is None else value.transpose(perm), x.kind.released))
+        return Fact(
+            x.numbers, Public(None if value is None else value.transpose(perm), x.kind.released)
+        )
     rows = x.kind
     assert isinstance(rows, Rows)
     return Fact(x.numbers, replace(rows, axes=tuple(perm.index(axis) for axis in rows.axes)))
@@ -221,7 +226,9 @@ def reverse(at: Context, node: Node, x: Fact) -> Fact:
     return x
 
 
-def _part(at: Context, node: Node, old: Part | None, shape: Shape, start: int, stop: int) -> Part | None:
+def _part(
+    at: Context, node: Node, old: Part | None, shape: Shape, start: int, stop: int
+) -> Part | None:
     """The slice of a vector; None where it is not simply one."""
     if len(shape) != 1 or old is not None:
         return old
@@ -253,15 +260,26 @@ def sliced(
             return x
         if isinstance(x.kind, Drawn):
             if len(before) != 1 or x.kind.part is not None:
-                axis = [i for i, (a, b) in enumerate(zip(start, limit, strict=True)) if (a, b) != (0, before[i])]
+                axis = [
+                    i
+                    for i, (a, b) in enumerate(zip(start, limit, strict=True))
+                    if (a, b) != (0, before[i])
+                ]
                 ok = x.kind.part is None and len(axis) == 1 and before[axis[0]] > 1
                 if not ok:
                     return at.settled(x)
                 name = ((at.scope, node.args[0].index), "axis", axis[0])
                 return Fact(x.numbers, replace(x.kind, part=(name, start[axis[0]], limit[axis[0]])))
-            return Fact(x.numbers, replace(x.kind, part=_part(at, node, None, before, start[0], limit[0])))
+            return Fact(
+                x.numbers, replace(x.kind, part=_part(at, node, None, before, start[0], limit[0]))
+            )
         terms = tuple(
-            replace(t, part=_part(at, node, t.part, before, start[0] if start else 0, limit[0] if limit else 0))
+            replace(
+                t,
+                part=_part(
+                    at, node, t.part, before, start[0] if start else 0, limit[0] if limit else 0
+                ),
+            )
             for t in x.kind.terms
         )
         return Fact(x.numbers, replace(x.kind, terms=terms))
@@ -274,31 +292,48 @@ def sliced(
     if whole and all(c == 1 for c in stride):
         return x
     others = [axis for axis in range(len(before)) if axis not in rows.axes]
-    if rows.member is not None and len(others) == 1 and (not rows.axes or rows.axes[0] == 0) and rows.inner == 1:
+    if (
+        rows.member is not None
+        and len(others) == 1
+        and (not rows.axes or rows.axes[0] == 0)
+        and rows.inner == 1
+    ):
         axis = others[0]
         part = _part(at, node, rows.member.part, (before[axis],), start[axis], limit[axis])
         found = replace(found, member=replace(rows.member, part=part))
     chosen = [
-        axis for axis in rows.axes if (start[axis], limit[axis], stride[axis]) != (0, before[axis], 1)
+        axis
+        for axis in rows.axes
+        if (start[axis], limit[axis], stride[axis]) != (0, before[axis], 1)
     ]
     if not chosen:
         return Fact(x.numbers, found)
     if all((start[a], limit[a], stride[a]) == (0, before[a], 1) for a in others):
         found = replace(found, vector=rows.vector, sums=rows.sums, member=rows.member)
-    if rows.inner > 1 and any(start[a] % rows.inner or limit[a] % rows.inner or stride[a] != 1 for a in chosen):
+    if rows.inner > 1 and any(
+        start[a] % rows.inner or limit[a] % rows.inner or stride[a] != 1 for a in chosen
+    ):
         return at.mixed("records-mixed", "this slice cuts records", "slice along the records only")
     return Fact(x.numbers, _some_records(at, node, found, chosen, start, limit, stride))
 
 
 def _some_records(
-    at: Context, node: Node, rows: Rows, chosen: list[int], start: list[int], limit: list[int], stride: list[int]
+    at: Context,
+    node: Node,
+    rows: Rows,
+    chosen: list[int],
+    start: list[int],
+    limit: list[int],
+    stride: list[int],
 ) -> Rows:
     """A slice of the records. `region` is which, if that is one stretch of the whole batch."""
     before = node.args[0].shape
     first = chosen[0]
     order = ("slice", rows.order, tuple((a, start[a], limit[a], stride[a]) for a in chosen))
     region = rows.region
-    contiguous = len(chosen) == 1 and rows.inner == 1 and stride[first] == 1 and rows.order == "batch"
+    contiguous = (
+        len(chosen) == 1 and rows.inner == 1 and stride[first] == 1 and rows.order == "batch"
+    )
     if contiguous and region is None and rows.axes[0] == first:
         each = math.prod(before[axis] for axis in rows.axes[1:])
         region = Region(start[first] * each, limit[first] * each)
@@ -325,11 +360,15 @@ def dynamic_slice(at: Context, node: Node, x: Fact, *starts: Fact) -> Fact:
         return Fact(x.numbers, at.public([x, *starts]))
     if isinstance(x.kind, Aggregate):
         if is_public(*starts):
-            return Fact(x.numbers, replace(x.kind, terms=terms_scaled(x.kind.terms, 1.0, whole=False)))
+            return Fact(
+                x.numbers, replace(x.kind, terms=terms_scaled(x.kind.terms, 1.0, whole=False))
+            )
         return after_sum(at)
     if not is_public(*starts):
         return at.mixed(
-            "private-index", "a private value decides what is read here", "use gather inside jax.vmap"
+            "private-index",
+            "a private value decides what is read here",
+            "use gather inside jax.vmap",
         )
     rows = x.kind
     assert isinstance(rows, Rows)
@@ -341,7 +380,12 @@ def dynamic_slice(at: Context, node: Node, x: Fact, *starts: Fact) -> Fact:
     if rows.inner > 1:
         return at.mixed("records-mixed", "this slice cuts records", "slice along the records only")
     loop = at.loops[-1] if at.loops else None
-    order = ("slice", rows.order, tuple((axis, after[axis], node.args[1 + axis].index) for axis in cut), at.scope)
+    order = (
+        "slice",
+        rows.order,
+        tuple((axis, after[axis], node.args[1 + axis].index) for axis in cut),
+        at.scope,
+    )
     region = rows.region
     if at.blocks(node, cut):
         region = streamed(region, loop)
@@ -384,7 +428,9 @@ def dynamic_update(at: Context, node: Node, x: Fact, update: Fact, *starts: Fact
     if is_public(x, update, *starts):
         return Fact(image, at.public([x, update, *starts]))
     if not is_public(*starts):
-        return at.mixed("private-index", "a private value decides what is written here", "use a public one")
+        return at.mixed(
+            "private-index", "a private value decides what is written here", "use a public one"
+        )
     before, part = node.args[0].shape, node.args[1].shape
     kinds = [fact.kind for fact in (x, update) if isinstance(fact.kind, (Rows, Aggregate))]
     if all(isinstance(kind, Rows) and all(before[a] == part[a] for a in kind.axes) and kind.inner == 1 and kind.axes
@@ -458,7 +504,9 @@ def concatenate(at: Context, node: Node, *parts: Fact) -> Fact:
     if isinstance(rows, Fact):
         return rows
     if axis in rows.axes:
-        return at.mixed("records-joined", "this line joins records of several arrays", "use each record once")
+        return at.mixed(
+            "records-joined", "this line joins records of several arrays", "use each record once"
+        )
     found = replace(rows, zero=all(zero_of(part) for part in parts))
     kinds = [part.kind for part in parts]
     if rows.grouped or node.out.half or not all(isinstance(kind, Rows) for kind in kinds):
@@ -475,11 +523,19 @@ def _together(found: Rows, listed: list[Rows]) -> Rows:
         lower = any(v.lower for v in vectors) or len(factors) > 1
         found = replace(found, vector=Vector(tokens, min(factors), lower))
     sums = [kind.sums for kind in listed if kind.sums is not None]
-    if len(sums) == len(listed) and len({s.power for s in sums}) == 1 and _different([s.tokens for s in sums]):
+    if (
+        len(sums) == len(listed)
+        and len({s.power for s in sums}) == 1
+        and _different([s.tokens for s in sums])
+    ):
         tokens = frozenset[Any]().union(*(s.tokens for s in sums))
         found = replace(found, sums=Sums(tokens, sums[0].power, min(s.factor for s in sums)))
     members = [kind.member for kind in listed if kind.member is not None]
-    if len(members) == len(listed) and len({m.source for m in members}) == 1 and _different([m.tokens for m in members]):
+    if (
+        len(members) == len(listed)
+        and len({m.source for m in members}) == 1
+        and _different([m.tokens for m in members])
+    ):
         tokens = frozenset[Any]().union(*(m.tokens for m in members))
         scale = max(m.scale for m in members)
         found = replace(found, member=replace(members[0], tokens=tokens, scale=scale, part=None))

@@ -47,7 +47,9 @@ def reduce_sum(at: Context, node: Node, x: Fact) -> Fact:
         return Fact(image, at.public([x]))
     if isinstance(x.kind, Aggregate):
         root = math.sqrt(_folded(node))
-        return Fact(image, replace(x.kind, terms=terms_scaled(x.kind.terms, root, _folded(node) == 1)))
+        return Fact(
+            image, replace(x.kind, terms=terms_scaled(x.kind.terms, root, _folded(node) == 1))
+        )
     rows = x.kind
     assert isinstance(rows, Rows)
     over = [a for a in axes if a in rows.axes]
@@ -63,14 +65,20 @@ def reduce_sum(at: Context, node: Node, x: Fact) -> Fact:
         if len(over) == len(rows.axes):
             return Fact(image, Aggregate((at.total(one, each),)))
         if rows.inner > 1:
-            return at.mixed("records-mixed", "this sum mixes records", "sum over the records, all of them")
+            return at.mixed(
+                "records-mixed", "this sum mixes records", "sum over the records, all of them"
+            )
         left = kept_axes(rows, axes)
         order = ("groups", rows.order, axes, rows.axes)
         if member is None and x.numbers.tame:
-            term = at.total(one, math.prod(n for a, n in enumerate(node.out.shape) if a not in left))
+            term = at.total(
+                one, math.prod(n for a, n in enumerate(node.out.shape) if a not in left)
+            )
             if math.isfinite(term.scale):
                 member = Member(term.source, term.tokens, term.scale)
-        found = Rows(left, order, rows.region, 1, grouped=True, zero=rows.zero, member=member, why=rows.why)
+        found = Rows(
+            left, order, rows.region, 1, grouped=True, zero=rows.zero, member=member, why=rows.why
+        )
         return Fact(image, found)
     found = rows.bare(zero=rows.zero, member=member)
     found = replace(found, axes=kept_axes(rows, axes))
@@ -91,7 +99,9 @@ def reduce_other(at: Context, node: Node, x: Fact) -> Fact:
     count = _folded(node)
     image = x.numbers if count else Numbers(inf=True)
     if node.op == "reduce_prod" and count > 1:
-        image = Numbers(-math.inf, math.inf, x.numbers.without_zero, x.numbers.inf, not x.numbers.tame)
+        image = Numbers(
+            -math.inf, math.inf, x.numbers.without_zero, x.numbers.inf, not x.numbers.tame
+        )
         if x.numbers.lo >= 0:
             image = replace(image, lo=0.0)
         if x.numbers.magnitude <= 1:
@@ -145,7 +155,8 @@ def cumulative(at: Context, node: Node, x: Fact) -> Fact:
     assert isinstance(rows, Rows)
     if axis in rows.axes:
         return at.mixed(
-            "positions", "this line runs through the records in their order", "treat all records alike"
+            "positions",
+            "this line runs through the records in their order",
+            "treat all records alike",
         )
     return Fact(image, rows.bare(zero=zero_of(x)))
-

@@ -36,7 +36,7 @@ def drawn(
                 ),
             )
         return
-    law, scale = _law(name, func, args, kwargs)
+    law, scale = _law(tape, name, func, args, kwargs)
     for each in results:
         if law == "normal":
             if scale is None:
@@ -67,7 +67,7 @@ def drawn(
             tape.set(each, Fact(bounds, key, digest(key, number)))
 
 
-def _law(name: str, func: Any, args: Any, kwargs: Any) -> tuple[str, float | None]:
+def _law(tape: Any, name: str, func: Any, args: Any, kwargs: Any) -> tuple[str, float | None]:
     base = name.removesuffix("_")
     if base in {"randn", "randn_like"}:
         return "normal", 1.0
@@ -75,9 +75,10 @@ def _law(name: str, func: Any, args: Any, kwargs: Any) -> tuple[str, float | Non
         named = {a.name: v for a, v in zip(func._schema.arguments, args, strict=False)} | kwargs
         std = named.get("std", 1.0)
         mean = named.get("mean", 0.0)
-        if isinstance(std, torch.Tensor):
+        found = [tape.fact(x) if isinstance(x, torch.Tensor) else None for x in (mean, std)]
+        if any(x is not None and (not x.public or x.value is None) for x in found):
             return "normal", None
-        return "normal", float(std) if not isinstance(mean, torch.Tensor) else None
+        return "normal", float(std) if found[1] is None else found[1].value
     if base in {"bernoulli"}:
         return "bernoulli", None
     if base in {"rand", "rand_like"}:

@@ -146,7 +146,8 @@ class Sum:
     """
 
     parts: tuple[tuple[Key, Part], ...] = ()
-    noise: tuple[tuple[int, float], ...] = ()
+    noise: tuple[tuple[Any, float], ...] = ()
+    offset: Key = ""  # what public values were added
 
 
 @dataclass(frozen=True, slots=True)

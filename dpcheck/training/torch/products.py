@@ -11,7 +11,7 @@ import torch
 
 from dpcheck.training.torch.facts import MIXED, Fact, Numbers, Why, constant, digest
 from dpcheck.training.torch.owners import combined, public, reduced, traced
-from dpcheck.training.torch.releases import as_sum, records_of, scaled, settle
+from dpcheck.training.torch.releases import as_sum, records_of, released_key, scaled, settle
 from dpcheck.training.torch.rules import (
     MIXES,
     entrywise,
@@ -37,11 +37,10 @@ SMOOTH: dict[str, tuple[int, ...]] = {
     "avg_pool2d": (0,), "avg_pool2d_backward": (0,), "_adaptive_avg_pool2d": (0,), "_adaptive_avg_pool2d_backward": (0,),
     "avg_pool1d": (0,), "upsample_nearest2d": (0,), "upsample_bilinear2d": (0,), "constant_pad_nd": (0,),
     "im2col": (0,), "col2im": (0,), "unfold_backward": (0,), "reflection_pad2d": (0,), "replication_pad2d": (0,),
-    "_scaled_dot_product_flash_attention_for_cpu": (), "_scaled_dot_product_flash_attention_for_cpu_backward": (0,),
     "tril": (0,), "triu": (0,), "flip": (0,), "roll": (0,), "repeat": (0,), "select_backward": (0,), "slice_backward": (0,),
     "diagonal_backward": (0,), "diag_embed": (0,), "trace": (0,), "index_select": (0,), "repeat_interleave": (0,),
     "as_strided_copy": (0,), "expand_copy": (0,), "narrow_copy": (0,), "split_copy": (0,), "value_selecting_reduction_backward": (0,),
-    "_cdist_forward": (), "slice_scatter": (), "select_scatter": (), "linalg_cross": (0, 1),
+    "slice_scatter": (), "select_scatter": (), "linalg_cross": (0, 1),
 }  # fmt: skip
 MOVES = {
     "flip",
@@ -246,9 +245,17 @@ def _open(call: Call, tensors: Sequence[Any]) -> Fact:
         return call.why(*MIXES)
     for tensor, each in zip(tensors, facts, strict=True):
         if each.sum is not None:
-            settle(call.tape, each.sum)
-            call.tape.set(tensor, Fact(released=True, key="released", exact="released"))
-    return Fact(released=True, key="released", exact="released")
+            if not settle(call.tape, each.sum):
+                return call.why("no-noise", "a sum over records has no noise", "add noise to it")
+            name = released_key(each.sum)
+            call.tape.set(tensor, Fact(released=True, key=name, exact=name))
+    name = digest(
+        call.name,
+        literals(call),
+        [call.fact(x).ukey for x in tensors],
+        tuple(call.out.shape) if isinstance(call.out, torch.Tensor) else "",
+    )
+    return Fact(released=True, key=name, exact=name)
 
 
 def _product_over_records(call: Call, out: Any, place: int) -> Fact:
@@ -364,6 +371,46 @@ def _addmm(call: Call) -> Any:
     return summed(
         call, bias, call.out, scaled_fact(call.fact(bias), beta), scaled_inner, call.out.shape
     )
+
+
+@rule(
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_flash_attention_for_cpu_backward",
+)
+def _attention(call: Call) -> Any:
+    """Fused attention: everything of one record and head may depend on everything of that record and head.
+
+    Marking would not do: the maximum inside forgets NaN.
+    """
+    outs = list(call.out)
+    tensors = _tensors(call)
+    facts = [call.fact(x) for x in tensors]
+    for each in facts:
+        if each.why is not None:
+            return [Fact(why=each.why)] * len(outs)
+    mask = call.kwargs.get("attn_mask")
+    if any(f.sum is not None for f in facts) or (mask is not None and call.fact(mask).private):
+        return [call.why(*MIXES)] * len(outs)
+    lead = tuple(call.args[0].shape[:2])
+    owners = []
+    for x, f in zip(tensors, facts, strict=True):
+        if f.owner is not None:
+            if tuple(x.shape[:2]) != lead:
+                return [call.why("unknown-operation", "attention of unlike heads is not followed", "repeat keys and values for each head")] * len(outs)
+            owners.append(reduced(f.owner, list(range(2, x.dim())), True).reshape(*lead, 1, 1))
+    owner = combined((*lead, 1, 1), owners)
+    if owner is None or bool((owner == MIXED).any()):
+        return [call.why(*MIXES)] * len(outs)
+    bad = any(not f.numbers.tame for f in facts)
+    backward = call.name.endswith("backward")
+    linear = (0,) if backward else ()
+    names = _names(call, tensors, facts, linear, None)
+    found = []
+    for i, out in enumerate(outs):
+        shape = owner.reshape(*lead, *([1] * (out.dim() - 2))).expand(out.shape).clone()
+        coef = facts[0].coef if backward else 1.0
+        found.append(Fact(Numbers(-INF, INF, bad, bad), digest(names[0], i), digest(names[1], i), coef, shape))
+    return found
 
 
 @rule("linear")
@@ -668,10 +715,11 @@ def _gather(call: Call) -> Fact:
     if bool((owner == MIXED).any()):
         return call.why(*MIXES)
     names = row_name(call, [index], "gather", dim)
+    own = () if fx.value is not None else shape_of(x, fx)
     return Fact(
         replace(fx.numbers),
-        digest(names["key"], fx.key, shape_of(x, fx)),
-        digest(names["exact"], fx.exact, shape_of(x, fx)),
+        digest(names["key"], fx.key, own),
+        digest(names["exact"], fx.exact, own),
         fx.coef,
         owner,
     )
@@ -723,8 +771,8 @@ def _scatter(call: Call) -> Fact:
     if base.value == 0 and isinstance(source, torch.Tensor):
         return Fact(
             numbers,
-            digest(names["key"], fs.key, shape_of(source, fs)),
-            digest(names["exact"], fs.exact, shape_of(source, fs)),
+            digest(names["key"], fs.key, () if fs.value is not None else shape_of(source, fs)),
+            digest(names["exact"], fs.exact, () if fs.value is not None else shape_of(source, fs)),
             fs.coef,
             owner,
         )

@@ -82,7 +82,7 @@ def as_sum(tape: Any, fact: Fact) -> Sum | Why:
     if fact.sum is not None:
         return fact.sum
     if fact.owner is None:
-        return Sum()
+        return Sum(offset="" if fact.value == 0 else digest(fact.ukey))
     found = records_of(fact.owner)
     if len(found) != 1 or found[0] < 0:
         return Why(
@@ -122,6 +122,7 @@ def scaled(value: Sum, by: float) -> Sum:
             (k, replace(p, times=tuple((r, c * by) for r, c in p.times))) for k, p in value.parts
         ),
         tuple((n, c * by) for n, c in value.noise),
+        digest(value.offset, rounded(by)) if value.offset else "",
     )
 
 
@@ -143,12 +144,18 @@ def added(a: Sum, b: Sum) -> Sum:
     noise = dict(a.noise)
     for n, c in b.noise:
         noise[n] = noise.get(n, 0.0) + c
-    return Sum(tuple(parts.items()), tuple(noise.items()))
+    offset = digest(sorted((a.offset, b.offset))) if a.offset and b.offset else a.offset or b.offset
+    return Sum(tuple(parts.items()), tuple((n, c) for n, c in noise.items() if c != 0), offset)
+
+
+def released_key(value: Sum) -> Key:
+    """How a release was shifted and scaled: none of it may tell the number of records."""
+    return digest("released", value.offset, sorted(rounded(c) for _, c in value.noise))
 
 
 def joined(sums: Sequence[Sum], name: Key) -> Sum | None:
     """Sums side by side in one tensor: leaves of one group stay one group."""
-    if any(s.noise or len(s.parts) != 1 for s in sums):
+    if any(s.noise or s.offset or len(s.parts) != 1 for s in sums):
         return None
     parts = [s.parts[0][1] for s in sums]
     first = parts[0]
@@ -167,8 +174,13 @@ def sum_part(tape: Any, value: Sum, places: Any, numel: int, bijective: bool, fa
     if bijective:
         return Fact(fact.numbers, sum=value, released=fact.released)
     if value.noise and value.parts:
-        settle(tape, value)
-        return Fact(released=True, key="released", exact="released")
+        if not settle(tape, value):
+            return Fact(
+                why=Why(
+                    "no-noise", tape.line(), "a sum over records has no noise", "add noise to it"
+                )
+            )
+        return Fact(released=True, key=released_key(value), exact=released_key(value))
     start, stop = int(places.min()), int(places.max()) + 1
     contiguous = stop - start == places.numel() and bool(
         (places == torch.arange(start, stop)).all()
@@ -199,13 +211,13 @@ def sum_part(tape: Any, value: Sum, places: Any, numel: int, bijective: bool, fa
                     )
             taken.append((places, mark))
             noise.append(((name, mark), c))
-        return Fact(sum=Sum((), tuple(noise)))
+        return Fact(sum=Sum((), tuple(noise), value.offset))
     part = (start, stop, numel) if contiguous else None
     parts = tuple(
         (k, replace(p, bound=replace(p.bound, part=part if p.bound.part is None else None)))
         for k, p in value.parts
     )
-    return Fact(fact.numbers, sum=Sum(parts), released=fact.released)
+    return Fact(fact.numbers, sum=Sum(parts, (), value.offset), released=fact.released)
 
 
 def settle(tape: Any, value: Sum) -> bool:
@@ -255,8 +267,10 @@ def settle_all(tape: Any, tensors: Iterable[Any], facts: Iterable[Fact]) -> bool
     for tensor, fact in pairs:
         if fact.private and fact.sum is not None:
             before = len(tape.settled)
-            settle(tape, fact.sum)
+            if not settle(tape, fact.sum):
+                return False
             if len(tape.settled) > before:
                 tape.values[before] = tensor.detach().clone()
-            tape.set(tensor, Fact(released=bool(fact.sum.parts), key="released", exact="released"))
+            key = released_key(fact.sum)
+            tape.set(tensor, Fact(released=bool(fact.sum.parts), key=key, exact=key))
     return True

@@ -37,6 +37,7 @@ from dpcheck.training.torch.releases import (
     joined,
     one,
     records_of,
+    released_key,
     scaled,
     settle,
 )
@@ -258,12 +259,9 @@ def opened(call: Call, inputs: Sequence[Any]) -> Fact:
                 return call.why(
                     "unnoised-sum", "a sum over records has no noise", "add noise to it"
                 )
-            key = (
-                digest("coins", "normal", sorted(c for _, c in each.sum.noise))
-                if coins
-                else "released"
-            )
-            exact = digest("coins", each.sum.noise) if coins else "released"
+            normal = digest("coins", "normal", sorted(c for _, c in each.sum.noise))
+            key = normal if coins else released_key(each.sum)
+            exact = digest("coins", each.sum.noise) if coins else key
             call.tape.set(tensor, Fact(Numbers(), key, exact, released=not coins))
     known = RULES.get(call.name) or RULES.get(call.name.removesuffix("_"))
     if any(call.fact(x).private for x in inputs) and known is not None:
@@ -1560,7 +1558,8 @@ def _cat(call: Call) -> Fact:
     apart = (
         len(owned) == len(facts)
         and sum(map(len, sets)) == len(frozenset().union(*sets))
-        and len(sets) > 1
+        and len(sets) > 0
+        and (len(sets) > 1 or call.out.shape[0] == 1 or call.name == "cat")
     )
     if (
         apart

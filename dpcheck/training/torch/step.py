@@ -20,7 +20,7 @@ from dpcheck.training.groups import Release
 from dpcheck.training.price import event_of, moves, noise_multiplier
 from dpcheck.training.torch import attack, drawing, products, rules  # noqa: F401 - they register their rules
 from dpcheck.training.torch.facts import Fact, Numbers, digest, rounded
-from dpcheck.training.torch.releases import Settled, settle_all
+from dpcheck.training.torch.releases import Settled, released_key, settle_all
 from dpcheck.training.torch.tape import Guard, Tape, survivors
 
 ASSUMES = (
@@ -40,6 +40,7 @@ class Run:
 
     size: int
     settled: tuple[Settled, ...]
+    shown: tuple[Any, ...] = ()  # what else comes out, but its numbers
     generators: tuple[
         tuple[Any, bytes, bytes], ...
     ] = ()  # whose, before its first number, after its last
@@ -80,12 +81,14 @@ def prove_step(
 
     def at(size: int, trial: int) -> Run:
         tape = taped(size, trial, made_like(batch, size, trial, records))
-        return Run(size, tuple(tape.settled), generators_of(tape))
+        return Run(size, tuple(tape.settled), tuple(tape.shown), generators_of(tape))
 
     tried = sizes_to_try(n, adjacency)
     runs = [run_or_refuse(at, size, trial, n, adjacency) for trial, size in enumerate(tried)]
     check_generators(runs, True)
     proof = proof_of(runs, adjacency, sampling_rate)
+    if adjacency is Adjacency.ADD_REMOVE:
+        check_shown(runs)
     size = tried[0] if n > LARGEST else n
     pairs = attack.neighbours(made_like(batch, size, 1, records), torch.Generator().manual_seed(3))
     attack.check(lambda data: taped(size, 0, data), pairs, _multiplier(runs))
@@ -159,6 +162,8 @@ def follow(
     result = None
     with seeded(1000 + trial), tape_on(tape):
         result = step(own, batch)
+        if tape.refused is not None:
+            raise tape.refused
         with tape.ours():
             leave(tape, result, "the output")
             leave(tape, own, "params")
@@ -176,6 +181,28 @@ def generators_of(tape: Tape) -> tuple[tuple[Any, bytes, bytes], ...]:
         for source, before in tape.first_states
         if source is not torch.default_generator
     )
+
+
+def check_shown(runs: Sequence[Run]) -> None:
+    """Shapes, numbers and shifts of what comes out do not tell how many records there are."""
+    first = runs[0]
+    for run in runs[1:]:
+        if len(run.shown) != len(first.shown):
+            refuse(
+                "size",
+                "what comes out has another form for another number of records",
+                _PUBLIC_SIZE,
+            )
+        for one, other in zip(first.shown, run.shown, strict=True):
+            if one != other:
+                refuse(
+                    "realised-batch",
+                    f"{one[0]} depends on the number of records: it differs between {first.size} and {run.size}",
+                    _PUBLIC_SIZE,
+                )
+
+
+_PUBLIC_SIZE = 'use a constant, such as the expected batch size; or adjacency="replace-one", under which the size is public'
 
 
 def check_generators(runs: Sequence[Run], chained: bool) -> None:
@@ -226,11 +253,15 @@ def leave(tape: Tape, value: Any, what: str) -> None:
                 f"{what}{path} is a {type(leaf).__name__}, which is not followed",
                 "return tensors, numbers, lists and dicts",
             )
+        elif isinstance(leaf, (int, float, bool, str)) and leaf not in tape.reads:
+            tape.shown.append((f"{what}{path}", leaf))
 
 
 def show(tape: Tape, tensor: Any, what: str) -> None:
     """A tensor that is seen: public, or a release."""
     fact = tape.fact(tensor)
+    made = released_key(fact.sum) if fact.sum is not None else fact.ukey
+    tape.shown.append((what, tuple(tensor.shape), str(tensor.dtype), made))
     if fact.public:
         return
     if fact.why is not None:

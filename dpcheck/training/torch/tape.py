@@ -94,6 +94,9 @@ class Tape(TorchDispatchMode):
         self.closed = False
         self.inside = 0
         self.half = False
+        self.refused: NotProvable | None = None
+        self.shown: list[Any] = []
+        self.reads: list[Any] = []
         self.where: Line | None = None
         self.batch: list[Any] = []
         self.pieces: dict[Any, list[Any]] = {}
@@ -117,9 +120,10 @@ class Tape(TorchDispatchMode):
     def refuse(self, kind: str, reason: str, remedy: str, line: Line | None = None) -> None:
         """No proof."""
         at = line or self.line()
-        raise NotProvable(
+        self.refused = self.refused or NotProvable(
             f"not provable: {at}: {reason}; {remedy}.", kind=kind, line=str(at), remedy=remedy
         )
+        raise self.refused
 
     def refuse_why(self, why: Why, use: str) -> None:
         """No proof, for a reason found earlier."""
@@ -292,9 +296,22 @@ class Tape(TorchDispatchMode):
         name = func._schema.name.split("::")[1]
         tensors = [x for x in _flat((args, kwargs)) if isinstance(x, torch.Tensor)]
         facts = [self.fact(x) for x in tensors]
-        if torch.Tag.nondeterministic_seeded in func.tags or name in _RANDOM:
+        fused = (
+            name.startswith("_scaled_dot_product")
+            and float(_named(func, args, kwargs, "dropout_p")) == 0
+        )
+        if not fused and (torch.Tag.nondeterministic_seeded in func.tags or name in _RANDOM):
             return self._draw(func, name, args, kwargs, facts)
-        out = func(*args, **kwargs)
+        try:
+            out = func(*args, **kwargs)
+        except Exception as error:
+            if any(each.private for each in facts) and self.refused is None:
+                remedy = "do not let it depend on the data whether something is raised"
+                self.refused = NotProvable(
+                    f"not provable: {self.line()}: {name} raised {type(error).__name__} on private numbers; {remedy}.",
+                    kind="raises", line=str(self.line()), remedy=remedy,
+                )  # fmt: skip
+            raise
         results = [x for x in _flat(out) if isinstance(x, torch.Tensor)]
         written = [
             value
@@ -313,8 +330,10 @@ class Tape(TorchDispatchMode):
         from dpcheck.training.torch.releases import settle_all
         from dpcheck.training.torch.rules import MAKES, public_result
 
-        if private and not results and not written:
-            self._read(name, tensors, facts)
+        if not results and not written:
+            if private:
+                self._read(name, tensors, facts)
+            self.reads.append(out)
             return out
         call = Call(self, name, args, kwargs, out)
         targets = list(_flat(written)) if written else results
@@ -476,7 +495,7 @@ class Guard(TorchFunctionMode):
 
 _LOOKS = frozenset({
     "numpy", "__array__", "tolist", "data_ptr", "__dlpack__", "untyped_storage", "storage", "_typed_storage",
-    "__reduce_ex__", "__reduce__", "share_memory_", "apply_", "map_", "map2_", "const_data_ptr", "mutable_data_ptr",
+    "__repr__", "__str__", "__format__", "__reduce_ex__", "__reduce__", "share_memory_", "apply_", "map_", "map2_", "const_data_ptr", "mutable_data_ptr",
 })  # fmt: skip
 _RESHAPES = frozenset(
     {
@@ -664,6 +683,14 @@ def _bound(schema: Any, args: Any, kwargs: Any) -> Iterator[tuple[Any, Any]]:
             yield argument, args[i]
         elif argument.name in kwargs:
             yield argument, kwargs[argument.name]
+
+
+def _named(func: Any, args: Any, kwargs: Any, name: str) -> Any:
+    """An argument by its name, or its default."""
+    for argument, value in _bound(func._schema, args, kwargs):
+        if argument.name == name:
+            return value
+    return 0
 
 
 def _state(generator: Any) -> bytes:

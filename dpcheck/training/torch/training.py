@@ -20,6 +20,7 @@ from dpcheck.training.torch.facts import Fact, Numbers
 from dpcheck.training.torch.step import (
     Run,
     check_generators,
+    check_shown,
     check_survivors,
     generators_of,
     made_like,
@@ -87,6 +88,8 @@ def prove_training(
         runs = [work.follow(size, trial) for trial, size in enumerate(sizes)]
         check_generators(runs, False)
         one = proof_of(runs, Adjacency.ADD_REMOVE, None)
+        for parity in (0, 1):  # first steps, and steps with a state
+            check_shown(runs[parity::2])
         multiplier = float(one.event.noise_multiplier)  # type: ignore[attr-defined]
         work.attack(multiplier)
         empty = work.empty()
@@ -162,7 +165,7 @@ class Work:
     def follow(self, size: int, trial: int, batch: Any = None) -> Run:
         """One step under the tape."""
         tape = self.taped(size, trial, batch)
-        return Run(size, tuple(tape.settled), generators_of(tape))
+        return Run(size, tuple(tape.settled), tuple(tape.shown), generators_of(tape))
 
     def taped(self, size: int, trial: int, batch: Any = None) -> Tape:
         """One step under the tape, from params that differ from run to run; every other run is a second step."""
@@ -187,6 +190,8 @@ class Work:
                 tape.batch.append(tensor)
             with tape_on(tape):
                 self.step(batch)
+                if tape.refused is not None:
+                    raise tape.refused
                 with tape.ours():
                     for name, each in public_tensors(self.model, self.optimizer, None):
                         show(tape, each, name)

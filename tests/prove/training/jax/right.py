@@ -229,7 +229,10 @@ def _swish(x):
     return x * jax.nn.sigmoid(x)
 
 
-_swish.defvjp(lambda x: (_swish(x), x), lambda x, g: (g * jax.nn.sigmoid(x) * (1 + x * (1 - jax.nn.sigmoid(x))),))
+_swish.defvjp(
+    lambda x: (_swish(x), x),
+    lambda x, g: (g * jax.nn.sigmoid(x) * (1 + x * (1 - jax.nn.sigmoid(x))),),
+)
 
 
 @right(MLP, TABLE)
@@ -275,7 +278,9 @@ def cnn(params, x, y):
     hidden = jax.nn.relu(lax.conv(x[None], params["k1"], (1, 1), "SAME"))
     hidden = lax.reduce_window(hidden, -jnp.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
     hidden = lax.conv(hidden, params["k2"], (1, 1), "VALID") + params["b"][None, :, None, None]
-    hidden = lax.reduce_window(jax.nn.relu(hidden), 0.0, lax.add, (1, 1, 1, 1), (1, 1, 1, 1), "VALID")
+    hidden = lax.reduce_window(
+        jax.nn.relu(hidden), 0.0, lax.add, (1, 1, 1, 1), (1, 1, 1, 1), "VALID"
+    )
     return optax.softmax_cross_entropy_with_integer_labels(hidden.reshape(-1) @ params["w"], y)
 
 
@@ -394,7 +399,9 @@ def clipped_microbatch_means(params, batch, key):
     parts = jax.tree.map(lambda a: a.reshape(3, 2, *a.shape[1:]), batch)
 
     def mean_grad(part):
-        grads = jax.grad(lambda p: jnp.mean(jax.vmap(partial(loss, p))(part["x"], part["y"])))(params)
+        grads = jax.grad(lambda p: jnp.mean(jax.vmap(partial(loss, p))(part["x"], part["y"])))(
+            params
+        )
         return jax.tree.map(lambda g: g * jnp.minimum(1.0, C / optax.global_norm(grads)), grads)
 
     total = jax.tree.map(lambda g: g.sum(0), lax.map(mean_grad, parts))

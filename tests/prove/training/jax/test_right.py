@@ -14,5 +14,7 @@ CASES = [(name, adjacency) for name, each in STEPS.items() for adjacency in each
 @pytest.mark.parametrize(("name", "adjacency"), CASES)
 def test_right_step_is_proved_at_its_multiplier(name, adjacency):
     case = STEPS[name]
-    proof = prove(case.step, params=case.params, batch=case.batch, key=case.key, adjacency=adjacency)
+    proof = prove(
+        case.step, params=case.params, batch=case.batch, key=case.key, adjacency=adjacency
+    )
     assert proof.event.noise_multiplier == pytest.approx(case.multiplier, rel=2e-6)
