@@ -41,7 +41,9 @@ class Proved:
     delta: float
     method: str
     assumes: tuple[str, ...] = ()
-    certificate: str | None = field(default=None, repr=False, compare=False)  # JSON, for `dpcheck verify`
+    certificate: str | None = field(
+        default=None, repr=False, compare=False
+    )  # JSON, for `dpcheck verify`
 
 
 @dataclass(frozen=True, slots=True)

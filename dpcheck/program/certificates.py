@@ -61,13 +61,17 @@ def certificate(
     graph = program.graph
     made = [node for node in graph.nodes if node.primitive in _RELEASING]
     if len(made) != len(graph.releases):
-        raise CannotCertify("no certificate can be written for this proof yet: a release of another kind.")
+        raise CannotCertify(
+            "no certificate can be written for this proof yet: a release of another kind."
+        )
     rest: dict[str, Any] = {
         "schema": SCHEMA,
         "kind": "program",
         "claim": {"event": to_dict(event), "adjacency": adjacency},
         "source": _sources(program.reader.files),
-        "assumes": [each for each in assumes if each not in ASSUMES],  # the kernel says these itself
+        "assumes": [
+            each for each in assumes if each not in ASSUMES
+        ],  # the kernel says these itself
         **({} if bound is None else {"bound": dict(bound)}),
     }
     released = list(zip(made, graph.releases, strict=True))
@@ -80,11 +84,16 @@ def certificate(
     try:
         return _certified(whole, rest, graph, released)
     except Refused as reason:
-        raise CannotCertify(f"no certificate can be written for this proof yet: {reason}.") from None
+        raise CannotCertify(
+            f"no certificate can be written for this proof yet: {reason}."
+        ) from None
 
 
 def _certified(
-    written: dict[str, Any], rest: dict[str, Any], graph: Graph, released: list[tuple[Node, Release]]
+    written: dict[str, Any],
+    rest: dict[str, Any],
+    graph: Graph,
+    released: list[tuple[Node, Release]],
 ) -> dict[str, Plain]:
     """The certificate of a program as it is written; Refused if the kernel does."""
     steps = _Steps()
@@ -203,7 +212,9 @@ def _constant(value: object) -> Plain:
     if array.dtype.kind not in "biuf":
         return value if isinstance(value, str) else None
     if array.size > _MOST_CONSTANTS:
-        raise CannotCertify(f"no certificate can be written yet: a constant of {array.size} numbers.")
+        raise CannotCertify(
+            f"no certificate can be written yet: a constant of {array.size} numbers."
+        )
     return _listed(array.ravel().tolist())
 
 
@@ -251,7 +262,9 @@ def _plain(value: object) -> Plain:
         return value
     if isinstance(value, int | float):
         return _number(value)
-    raise CannotCertify(f"no certificate can be written yet: a parameter of type {type(value).__name__}.")
+    raise CannotCertify(
+        f"no certificate can be written yet: a parameter of type {type(value).__name__}."
+    )
 
 
 def _place(value: object) -> Plain:
@@ -280,7 +293,12 @@ def _described(node: Node) -> dict[str, Plain]:
     if isinstance(low, list) or isinstance(high, list):
         count = math.prod(shape)
         low, high = (each if isinstance(each, list) else [each] * count for each in (low, high))
-    return {"source": str(node.params["source"]), "low": low, "high": high, "missing": bool(fact.box.nan)}
+    return {
+        "source": str(node.params["source"]),
+        "low": low,
+        "high": high,
+        "missing": bool(fact.box.nan),
+    }
 
 
 def _law(node: Node) -> dict[str, Plain]:
@@ -328,7 +346,11 @@ class _Steps:
 
 def _interval(lo: tuple[float, ...], hi: tuple[float, ...], nan: bool) -> dict[str, Any]:
     same = len(set(lo)) <= 1 and len(set(hi)) <= 1 and lo
-    ends = (_number(lo[0]), _number(hi[0])) if same else ([_number(x) for x in lo], [_number(x) for x in hi])
+    ends = (
+        (_number(lo[0]), _number(hi[0]))
+        if same
+        else ([_number(x) for x in lo], [_number(x) for x in hi])
+    )
     return {"low": ends[0], "high": ends[1], "nan": nan}
 
 
@@ -358,7 +380,10 @@ def _releases(graph: Graph, made: list[tuple[Node, Release]]) -> list[dict[str, 
     from dpcheck.program.proof import _cells as cells
 
     groups = {
-        id(each): number for number, cell in enumerate(cells(graph.releases)) for each in cell if len(cell) > 1
+        id(each): number
+        for number, cell in enumerate(cells(graph.releases))
+        for each in cell
+        if len(cell) > 1
     }
     found = []
     for node, release in made:

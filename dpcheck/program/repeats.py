@@ -47,7 +47,9 @@ def shorter(program: Json, graph: Graph) -> Iterator[Json]:
 
 def _kind(node: Mapping[str, Any]) -> str:
     shape = ["rows" if isinstance(n, dict) else n for n in node["shape"]]
-    return json.dumps([node["primitive"], node["params"], shape, node["dtype"], node["line"], len(node["args"])])
+    return json.dumps(
+        [node["primitive"], node["params"], shape, node["dtype"], node["line"], len(node["args"])]
+    )
 
 
 def _names(node: Mapping[str, Any]) -> list[int]:
@@ -88,7 +90,10 @@ def _fits(nodes: Sequence[Json], places: Mapping[int, int], made: _Rounds, graph
 
     Fills in `carried`: what the first round uses in the place of what the round before it hands on.
     """
-    names = [[places.get(each, -1) for each in _names(nodes[i])] for i in range(made.start, made.start + made.many * made.length)]
+    names = [
+        [places.get(each, -1) for each in _names(nodes[i])]
+        for i in range(made.start, made.start + made.many * made.length)
+    ]
     for k in range(1, made.many):
         begin = made.start + k * made.length
         for i in range(made.length):
@@ -104,7 +109,10 @@ def _fits(nodes: Sequence[Json], places: Mapping[int, int], made: _Rounds, graph
                     if one != two - made.length:
                         return False
                 else:
-                    if made.carried.setdefault(two - made.start, one) != one or not 0 <= one < made.start:
+                    if (
+                        made.carried.setdefault(two - made.start, one) != one
+                        or not 0 <= one < made.start
+                    ):
                         return False
                     fact = graph.nodes[nodes[two]["id"]].fact
                     if not isinstance(fact, Released | Public):
@@ -125,7 +133,10 @@ _Bounds = Callable[[list[Box], Box], tuple[Any, Any, float]]
 
 
 def _hull(boxes: Sequence[Box]) -> tuple[Any, Any]:
-    lo, hi = (np.asarray([np.broadcast_to(getattr(b, s), boxes[-1].lo.shape) for b in boxes]) for s in ("lo", "hi"))
+    lo, hi = (
+        np.asarray([np.broadcast_to(getattr(b, s), boxes[-1].lo.shape) for b in boxes])
+        for s in ("lo", "hi")
+    )
     return lo.min(axis=0), hi.max(axis=0)
 
 
@@ -163,7 +174,8 @@ def _written(
     carried, stand_in = [], {}
     for number, (offset, begin) in enumerate(sorted(made.carried.items())):
         boxes = [
-            graph.nodes[ids[made.start + k * made.length + offset]].fact.box for k in range(made.many)
+            graph.nodes[ids[made.start + k * made.length + offset]].fact.box
+            for k in range(made.many)
         ]
         first = graph.nodes[ids[begin]].fact.box
         lo, hi, grow = bounds(boxes, first)
@@ -207,7 +219,9 @@ def _written(
 
 def _renamed(node: Json, name: Callable[[int], int]) -> Json:
     found = {**node, "args": [name(each) for each in node["args"]]}
-    found["shape"] = [{"rows": name(n["rows"])} if isinstance(n, dict) else n for n in node["shape"]]
+    found["shape"] = [
+        {"rows": name(n["rows"])} if isinstance(n, dict) else n for n in node["shape"]
+    ]
     if "when" in node:
         found["when"] = [[name(test), answer] for test, answer in node["when"]]
     return found

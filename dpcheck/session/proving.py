@@ -16,7 +16,13 @@ from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.audit_result import Proved
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import Data
-from dpcheck.core.errors import CannotCertify, DpcheckError, NothingToAudit, NotProvable, ProofsContradict
+from dpcheck.core.errors import (
+    CannotCertify,
+    DpcheckError,
+    NothingToAudit,
+    NotProvable,
+    ProofsContradict,
+)
 from dpcheck.execution.facts import watched
 from dpcheck.execution.imports import load
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited

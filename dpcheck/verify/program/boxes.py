@@ -76,7 +76,10 @@ class Box:
 
     def with_zero(self) -> Box:
         """The box and 0."""
-        lo, hi = (tuple(pick(end, ZERO) for end in ends) for pick, ends in ((min, self.lo), (max, self.hi)))
+        lo, hi = (
+            tuple(pick(end, ZERO) for end in ends)
+            for pick, ends in ((min, self.lo), (max, self.hi))
+        )
         return Box(lo, hi, self.nan, self.plain)
 
     def within(self, low: Number, high: Number) -> Box:
@@ -255,7 +258,9 @@ def square(a: Box) -> Box:
     return Box(lo, hi, a.nan, plain=True)
 
 
-def _rising(low: Callable[[Number], Number], high: Callable[[Number], Number], start: Number = -INF) -> Callable[[Box], Box]:
+def _rising(
+    low: Callable[[Number], Number], high: Callable[[Number], Number], start: Number = -INF
+) -> Callable[[Box], Box]:
     """A function that never falls from `start` on, and is NaN below."""
 
     def rule(a: Box) -> Box:
@@ -311,13 +316,17 @@ def _sign(a: Box) -> Box:
 def smaller(a: Box, b: Box) -> Box:
     """The smaller one; NaN if either is."""
     alo, ahi, blo, bhi = pair(a.lo, a.hi, b.lo, b.hi)
-    return Box(tuple(map(min, alo, blo)), tuple(map(min, ahi, bhi)), a.nan or b.nan, _positive(a, b))
+    return Box(
+        tuple(map(min, alo, blo)), tuple(map(min, ahi, bhi)), a.nan or b.nan, _positive(a, b)
+    )
 
 
 def larger(a: Box, b: Box) -> Box:
     """The larger one; NaN if either is."""
     alo, ahi, blo, bhi = pair(a.lo, a.hi, b.lo, b.hi)
-    return Box(tuple(map(max, alo, blo)), tuple(map(max, ahi, bhi)), a.nan or b.nan, _positive(a, b))
+    return Box(
+        tuple(map(max, alo, blo)), tuple(map(max, ahi, bhi)), a.nan or b.nan, _positive(a, b)
+    )
 
 
 def _known(pick: Callable[[Box, Box], Box]) -> Callable[[Box, Box], Box]:
@@ -384,8 +393,12 @@ BOXES: dict[str, Callable[..., Box]] = {
     "exp": _rising(lambda a: exp_ends(a)[0], lambda a: exp_ends(a)[1]),
     "expm1": _rising(lambda a: add(exp_ends(a)[0], -ONE), lambda a: add(exp_ends(a)[1], -ONE)),
     "log": _rising(lambda a: log_ends(a)[0], lambda a: log_ends(a)[1], ZERO),
-    "log2": _rising(lambda a: _scaled(Fraction(2))(a)[0], lambda a: _scaled(Fraction(2))(a)[1], ZERO),
-    "log10": _rising(lambda a: _scaled(Fraction(10))(a)[0], lambda a: _scaled(Fraction(10))(a)[1], ZERO),
+    "log2": _rising(
+        lambda a: _scaled(Fraction(2))(a)[0], lambda a: _scaled(Fraction(2))(a)[1], ZERO
+    ),
+    "log10": _rising(
+        lambda a: _scaled(Fraction(10))(a)[0], lambda a: _scaled(Fraction(10))(a)[1], ZERO
+    ),
     "log1p": _rising(lambda a: log_ends(add(a, ONE))[0], lambda a: log_ends(add(a, ONE))[1], -ONE),
     "tanh": _tanh,
     "arctan": _arctan,

@@ -67,7 +67,9 @@ def check_proved(data: Json) -> Accepted:
     event = node(claim, "event")
     _check_total(event, spent, whole(program, "rows_per_person"))
     found = _Answer(event, text(claim, "adjacency"), _bound(data, claim))
-    return Accepted(found.statement(), claim, steps.count + len(steps.state.releases), found.words(steps, data))
+    return Accepted(
+        found.statement(), claim, steps.count + len(steps.state.releases), found.words(steps, data)
+    )
 
 
 def run(program: Json, settle: Callable[[Node, Fact], Fact]) -> Steps:
@@ -76,7 +78,9 @@ def run(program: Json, settle: Callable[[Node, Fact], Fact]) -> Steps:
     if adjacency not in _ADJACENCIES:
         raise Refused(f"unknown adjacency {adjacency!r}")
     count = program.get("rows")
-    if (count is None) != (adjacency == "add-remove") or (count is not None and (type(count) is not int or count < 0)):
+    if (count is None) != (adjacency == "add-remove") or (
+        count is not None and (type(count) is not int or count < 0)
+    ):
         raise Refused("the number of rows is public unless records are added and removed")
     steps = Steps(State(adjacency), settle)
     steps.state.row_sets["data"] = RowSet(-1, count)
@@ -174,7 +178,9 @@ def _bound(data: Json, claim: Json) -> Accepted | None:
     if data.get("bound") is None:
         return None
     inner = node(node(data, "bound"), "claim")
-    if node(inner, "event") != node(claim, "event") or inner.get("adjacency") != claim.get("adjacency"):
+    if node(inner, "event") != node(claim, "event") or inner.get("adjacency") != claim.get(
+        "adjacency"
+    ):
         raise Refused("the accountant's certificate is about another event")
     return check_bound(node(data, "bound"))
 
@@ -189,7 +195,9 @@ class _Answer:
 
     def statement(self) -> str:
         """In one line."""
-        return f"the program spends {describe(self.event)} under {self.adjacency}; {self._epsilon()}"
+        return (
+            f"the program spends {describe(self.event)} under {self.adjacency}; {self._epsilon()}"
+        )
 
     def _epsilon(self) -> str:
         if self.bound is not None:
@@ -207,7 +215,11 @@ class _Answer:
         """What was checked, and what remains trusted."""
         made = sum(release.times for release in steps.state.releases.values())
         source = data.get("source")
-        names = [str(each.get("name")) for each in source if isinstance(each, Mapping)] if isinstance(source, list) else []
+        names = (
+            [str(each.get("name")) for each in source if isinstance(each, Mapping)]
+            if isinstance(source, list)
+            else []
+        )
         assumes = data.get("assumes")
         return (
             f"checked: {steps.count:,} nodes, each by its rule from the facts before it; "
@@ -216,7 +228,11 @@ class _Answer:
             + ("; the accountant's bound" if self.bound is not None else ""),
             f"program {str(data.get('digest'))[:16]}, read from {', '.join(names) or 'a source that is not named'}",
             *(f"trusted: {each}" for each in TRUSTED),
-            *(f"condition: {each}" for each in (assumes if isinstance(assumes, list) else []) if isinstance(each, str)),
+            *(
+                f"condition: {each}"
+                for each in (assumes if isinstance(assumes, list) else [])
+                if isinstance(each, str)
+            ),
         )
 
 

@@ -73,7 +73,9 @@ def elementwise(state: State, node: Node) -> Fact:
     size, known = _difference(node, found, shape), _known(node, found, shape)
     if not fits or not box.finite:
         size, known = where_it_differs(size), {}
-    return aggregate_fact(node, box, size, places=_places(node), coins=coins_of(*node.args), **known)
+    return aggregate_fact(
+        node, box, size, places=_places(node), coins=coins_of(*node.args), **known
+    )
 
 
 _TWO = frozenset(
@@ -135,7 +137,9 @@ def _row_size(node: Node, boxes: list[Box], axis: int) -> Size:
     if name in ("add", "subtract") and sizes[0] is not None and sizes[1] is not None:
         return sizes[0].plus(sizes[1])
     if name == "multiply":
-        options = [size.scaled(boxes[1 - i].size) for i, size in enumerate(sizes) if size is not None]
+        options = [
+            size.scaled(boxes[1 - i].size) for i, size in enumerate(sizes) if size is not None
+        ]
         return options[0] if len(options) == 1 else options[0].both(options[1])
     if name == "divide" and sizes[0] is not None:
         return sizes[0].scaled(reciprocal(boxes[1]).size)
@@ -225,7 +229,10 @@ def _of_one(node: Node, size: Size, box: Box) -> Size:
     if node.primitive in STEPS:
         # A step more: sums of floats are rounded, and a step may lie in between.
         slack = Fraction(1, 10**9)
-        steps = tuple(INF if isinstance(each, float) else Fraction(math.floor(each + slack) + 1) for each in size.entries)
+        steps = tuple(
+            INF if isinstance(each, float) else Fraction(math.floor(each + slack) + 1)
+            for each in size.entries
+        )
         return Size(steps, changed=size.changed)
     return where_it_differs(size)
 
@@ -291,7 +298,10 @@ def select(state: State, node: Node) -> Fact:
         return _selected_rows(node)
     shape = broadcast_shape(node, [plain(arg) for arg in node.args])
     expect(node, shape)
-    box, fits = fitted(union(spread_box(x.fact.box, plain(x), shape), spread_box(y.fact.box, plain(y), shape)), node.dtype)
+    box, fits = fitted(
+        union(spread_box(x.fact.box, plain(x), shape), spread_box(y.fact.box, plain(y), shape)),
+        node.dtype,
+    )
     if only_released(node.args):
         return Released(box=box)
     parts = [arg for arg in (x, y) if isinstance(arg.fact, Aggregate)]

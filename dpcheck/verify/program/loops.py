@@ -60,7 +60,9 @@ def check_loop(steps: Steps, data: Mapping[str, Any], many: int) -> None:
         release.shared = release.shared or any(each < first_draw for each in release.coins)
     for key in set(steps.nodes) - before:
         if not isinstance(steps.nodes[key].fact, Released | Public):
-            del steps.nodes[key]  # of what is private or drawn in a round nothing is known afterwards
+            del steps.nodes[
+                key
+            ]  # of what is private or drawn in a round nothing is known afterwards
 
 
 def _objects(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
@@ -75,7 +77,13 @@ def _read(steps: Steps, data: Mapping[str, Any], many: int) -> _Carried:
     start = steps.nodes.get(data.get("start", -1))
     if start is None or not only_released([start]) or type(data.get("next")) is not int:
         raise Refused("a loop begins with values that are released")
-    written = {**data, "primitive": "carried", "args": [start.id], "shape": list(plain(start)), "dtype": start.dtype}
+    written = {
+        **data,
+        "primitive": "carried",
+        "args": [start.id],
+        "shape": list(plain(start)),
+        "dtype": start.dtype,
+    }
     node = steps.read(written)
     steps.state.open(start)
     grow = read(data.get("grow", 0), "grow")

@@ -79,7 +79,11 @@ def filter_rows(state: State, node: Node) -> Fact:
             node.refuse("coins that do not belong to one record each choose rows")
         ids = frozenset(each for ids in mask.fact.ids for each in ids)
         made = replace(_selected(node, fact), count=None, sampling=Sampling(ids, mask.fact.rate))
-    elif isinstance(mask.fact, Rows) and mask.fact.rows is fact.rows and math.prod(element(mask)) == 1:
+    elif (
+        isinstance(mask.fact, Rows)
+        and mask.fact.rows is fact.rows
+        and math.prod(element(mask)) == 1
+    ):
         where = together(fact.rows.predicate, holds_where(mask, True))
         made = replace(_selected(node, fact), count=None, optional=True, predicate=where)
         found = _narrowed(a, mask, found)
@@ -125,7 +129,9 @@ def batch(state: State, node: Node) -> Fact:
     made = replace(_selected(node, fact), count=chosen.batch, sampling=sampling)
     rows = state.part(node, ("batch", id(fact.rows), places.id), made)
     expect(node, chosen_shape(a, fact, rows))
-    return rows_fact(node, fact.box, rows, fact.axis, fact.size, **(kept(fact) | {"coins": coins_of(a, places)}))
+    return rows_fact(
+        node, fact.box, rows, fact.axis, fact.size, **(kept(fact) | {"coins": coins_of(a, places)})
+    )
 
 
 @rule("sampled")
@@ -138,7 +144,12 @@ def sampled(state: State, node: Node) -> Fact:
         return node.refuse("its second operand is no column of coins")
     at = fact.axis - (a.ndim - coins.ndim)
     aligned = at >= 0 and all(n == 1 or i == at for i, n in enumerate(coins.shape))
-    if not aligned or not one_coin_a_row(coins, fact.rows) or fact.sampling is not None or not fact.box.finite:
+    if (
+        not aligned
+        or not one_coin_a_row(coins, fact.rows)
+        or fact.sampling is not None
+        or not fact.box.finite
+    ):
         node.refuse("a product of rows and coins that do not belong to one record each")
     ids = frozenset(each for ids in coins.fact.ids for each in ids)
     known = kept(fact) | {"sampling": Sampling(ids, coins.fact.rate), "coins": coins_of(a, coins)}
@@ -226,7 +237,14 @@ def is_value(state: State, node: Node) -> Fact:
         return node.no_certificate("a comparison with a value of that type")
     inside, outside = (Region(members=frozenset({public}), but=but) for but in (False, True))
     return rows_fact(
-        node, TRUTH, fact.rows, fact.axis, UNKNOWN, coins=fact.coins, truth={a.id: inside}, falsehood={a.id: outside}
+        node,
+        TRUTH,
+        fact.rows,
+        fact.axis,
+        UNKNOWN,
+        coins=fact.coins,
+        truth={a.id: inside},
+        falsehood={a.id: outside},
     )
 
 
@@ -289,7 +307,9 @@ def convert(state: State, node: Node) -> Fact:
     assert isinstance(fact, Aggregate)
     if exact:
         return aggregate_fact(node, found, fact.size, **kept_aggregate(fact, lambda size: size))
-    return aggregate_fact(node, found, _cut(fact, a.dtype, node.dtype), places=fact.places, coins=fact.coins)
+    return aggregate_fact(
+        node, found, _cut(fact, a.dtype, node.dtype), places=fact.places, coins=fact.coins
+    )
 
 
 def _cast(found: Box, before: str, dtype: str) -> tuple[Box, bool]:
@@ -300,7 +320,9 @@ def _cast(found: Box, before: str, dtype: str) -> tuple[Box, bool]:
         lo, hi = (tuple(Fraction(math.trunc(end)) for end in ends) for ends in (found.lo, found.hi))
         found = Box(lo, hi, plain=True)
     made, inside = fitted(found, dtype)
-    return made, inside and (is_float(dtype) or not is_float(before)) and (found.finite or is_float(dtype))
+    return made, inside and (is_float(dtype) or not is_float(before)) and (
+        found.finite or is_float(dtype)
+    )
 
 
 def _cut(fact: Aggregate, before: str, dtype: str) -> Size:
@@ -310,7 +332,10 @@ def _cut(fact: Aggregate, before: str, dtype: str) -> Size:
     if not (is_float(before) and is_whole(dtype) and dtype != "bool" and inside):
         return where_it_differs(fact.size)
     slack = Fraction(1, 10**9)
-    entries = tuple(Fraction(math.floor(e + slack) + 1) if not isinstance(e, float) else INF for e in fact.size.entries)
+    entries = tuple(
+        Fraction(math.floor(e + slack) + 1) if not isinstance(e, float) else INF
+        for e in fact.size.entries
+    )
     return Size(entries, changed=fact.size.changed)
 
 
@@ -402,7 +427,9 @@ def number(state: State, node: Node) -> Fact:
         if is_whole(node.dtype) and not is_whole(a.dtype):
             if not (fact.box.finite and max(abs(fact.box.least), abs(fact.box.most)) <= 2**53):
                 node.refuse("int() of a value that may be NaN, infinite or huge")
-            return aggregate_fact(node, found, _cut(fact, a.dtype, node.dtype), places=fact.places, coins=fact.coins)
+            return aggregate_fact(
+                node, found, _cut(fact, a.dtype, node.dtype), places=fact.places, coins=fact.coins
+            )
         if exact:
             return aggregate_fact(node, found, fact.size, **kept_aggregate(fact, lambda size: size))
     return node.refuse("a private value is turned into a plain number")
@@ -431,7 +458,9 @@ def data(state: State, node: Node) -> Fact:
 
 def element_of(node: Node) -> tuple[int, ...]:
     """The shape of one record's row of the data."""
-    return tuple(1 if i == 0 else n for i, n in enumerate(node.shape) if isinstance(n, int) or i == 0)  # type: ignore[misc]
+    return tuple(
+        1 if i == 0 else n for i, n in enumerate(node.shape) if isinstance(n, int) or i == 0
+    )  # type: ignore[misc]
 
 
 def _ordered(low: Number, high: Number) -> bool:
@@ -446,7 +475,11 @@ def _listed(node: Node, name: str) -> list[object]:
 def constant(node: Node) -> Fact:
     """A public array, number or text."""
     value = node.params.get("value")
-    if isinstance(value, str) or value is None or not (is_whole(node.dtype) or is_float(node.dtype)):
+    if (
+        isinstance(value, str)
+        or value is None
+        or not (is_whole(node.dtype) or is_float(node.dtype))
+    ):
         return Public(box=anything(node), value=value)
     entries = [value] if not isinstance(value, list) else value
     numbers = [None if each == "nan" else read(each, "value") for each in entries]

@@ -37,7 +37,9 @@ def known(node: Node) -> dict[str, Any]:
         "missing": _missing(node),
         "complement": _complement(node),
         "multiple": _multiple(node),
-        "zero_null": zero_where(node, [isinstance(a.fact, Rows) and a.fact.zero_null for a in node.args]),
+        "zero_null": zero_where(
+            node, [isinstance(a.fact, Rows) and a.fact.zero_null for a in node.args]
+        ),
         "sampling": _sampling(node),
         "predicate": _predicate(node),
         **_truths(node),
@@ -124,7 +126,11 @@ def _factor(node: Node) -> Factor | None:
 def _powers(node: Node) -> Factor | None:
     """Squares or absolute values of entries, whose sum over a row is a power of its norm."""
     first = node.args[0]
-    if not isinstance(first.fact, Rows) or not is_float(first.dtype) or len(first.shape) != node.ndim:
+    if (
+        not isinstance(first.fact, Rows)
+        or not is_float(first.dtype)
+        or len(first.shape) != node.ndim
+    ):
         return None
     name = node.primitive
     squared = (
@@ -134,7 +140,11 @@ def _powers(node: Node) -> Factor | None:
     )
     if squared:
         return Factor(first.id, "l2", ((Fraction(1), 2),), ((Fraction(1), 2),))
-    return Factor(first.id, "l1", ((Fraction(1), 1),), ((Fraction(1), 1),)) if name == "absolute" else None
+    return (
+        Factor(first.id, "l1", ((Fraction(1), 1),), ((Fraction(1), 1),))
+        if name == "absolute"
+        else None
+    )
 
 
 def _threshold(node: Node) -> Threshold | None:
@@ -311,7 +321,11 @@ def _range(name: str, value: Number) -> Region:
 def side(condition: Node, value: Node, box: Box, answer: bool) -> Box:
     """The box of one side; select(isnan(x), 0, x) is never NaN, select(x > c, c, x) is at most c."""
     fact = condition.fact
-    if not isinstance(fact, Rows) or not isinstance(value.fact, Rows) or value.shape != condition.shape:
+    if (
+        not isinstance(fact, Rows)
+        or not isinstance(value.fact, Rows)
+        or value.shape != condition.shape
+    ):
         return box
     if fact.missing is not None and fact.missing.source == value.id:
         return where_known(fact.missing, box, value.dtype, answer)
@@ -380,4 +394,8 @@ def _short_or_clipped(node: Node, test: Threshold, x: Node, y: Node) -> Size:
     if short.id != test.norm.source or not isinstance(long.fact, Rows) or short.shape != node.shape:
         return UNKNOWN
     order = test.norm.order
-    return bound_in(order, max(getattr(long.fact.size, order), test.limit)) if long.shape == node.shape else UNKNOWN
+    return (
+        bound_in(order, max(getattr(long.fact.size, order), test.limit))
+        if long.shape == node.shape
+        else UNKNOWN
+    )

@@ -52,7 +52,9 @@ class Size:
         changed = min(self.changed, Fraction(count))
         linf = min(self.linf, top, self.l1, self.l2)
         wide = root_up(changed)
-        l1 = min(self.l1, times(total(self.entries), repeats), times(changed, linf), times(wide, self.l2))
+        l1 = min(
+            self.l1, times(total(self.entries), repeats), times(changed, linf), times(wide, self.l2)
+        )
         squares = times(total(times(each, each) for each in self.entries), repeats)
         l2 = min(self.l2, root_up(squares), l1, root_up(times(l1, linf)), times(wide, linf))
         l1 = min(l1, times(wide, l2))
