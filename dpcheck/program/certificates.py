@@ -24,8 +24,8 @@ from dpcheck.core.events.serialize import to_dict
 from dpcheck.program.facts.kinds import Public, Rows
 from dpcheck.program.facts.rowsets import RowSet
 from dpcheck.program.graph import Graph, Node
-from dpcheck.program.repeats import shorter
 from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series
+from dpcheck.program.repeats import shorter
 from dpcheck.verify.program import check
 from dpcheck.verify.program.boxes import Box
 from dpcheck.verify.program.check import SCHEMA, check_outputs, check_proved, digest
@@ -55,7 +55,7 @@ def certificate(
     rows_per_person: int = 1,
     bound: Mapping[str, Plain] | None = None,
 ) -> dict[str, Plain]:
-    """The certificate that `program` spends `event`, as plain data; CannotCertify where the kernel has no lemma."""
+    """The certificate that `program` spends `event`; CannotCertify where the kernel has no lemma."""
     from dpcheck.program.proof import ASSUMES
 
     graph = program.graph
@@ -138,7 +138,7 @@ def _program(program: Program, adjacency: str, rows_per_person: int) -> dict[str
             assert isinstance(node.fact, Rows)
             names.setdefault(id(node.fact.rows), -1)
             count = node.fact.rows.count
-        path = graph.when.get(node.id)
+        path = graph.when.get(node.id, ())
         told = path and not isinstance(node.fact, Public)
         when = {"when": [[test.id, answer] for test, answer in path]} if told else {}
         nodes.append(_node(node, names) | when)
@@ -229,7 +229,7 @@ def _number(value: Any) -> Plain:
         return int(value)
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if value != value else "inf" if value > 0 else "-inf"
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _params(node: Node) -> dict[str, Plain]:
@@ -389,7 +389,7 @@ def _releases(graph: Graph, made: list[tuple[Node, Release]]) -> list[dict[str, 
     for node, release in made:
         event, times = release.event, 1
         if isinstance(event, Repeated):
-            event, times = event.event, event.times
+            times, event = event.times, event.event
         entry: dict[str, Any] = {
             "node": node.id,
             "line": str(release.line),

@@ -5,6 +5,7 @@ A choice of how a program is written, which the kernel checks like everything el
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,10 +103,7 @@ def _fits(nodes: Sequence[Json], places: Mapping[int, int], made: _Rounds, graph
                 if two < made.start:  # outside
                     if one != two:
                         return False
-                elif two >= begin:  # of this round
-                    if one != two - made.length:
-                        return False
-                elif k > 1:  # of the round before
+                elif two >= begin or k > 1:  # of this round
                     if one != two - made.length:
                         return False
                 else:
@@ -142,7 +140,7 @@ def _hull(boxes: Sequence[Box]) -> tuple[Any, Any]:
 
 def _steady(boxes: list[Box], first: Box) -> tuple[Any, Any, float]:
     """Growing if it grows by as much each time, else wide."""
-    steps = [float(np.max(b.hi - a.hi)) for a, b in zip(boxes, boxes[1:], strict=False)]
+    steps = [float(np.max(b.hi - a.hi)) for a, b in itertools.pairwise(boxes)]
     if not any(step > 0 for step in steps):
         return (*_hull([first, *boxes]), 0.0)
     even = steps[-1] > 0.5 * max(steps)
@@ -168,10 +166,11 @@ def _written(
     program: Json, places: Mapping[int, int], made: _Rounds, graph: Graph, bounds: _Bounds
 ) -> Json | None:
     nodes: list[Json] = program["nodes"]
-    ids = [each["id"] for each in nodes]
+    ids: list[int] = [each["id"] for each in nodes]
     stop = made.start + made.many * made.length
     fresh = max(ids) + 1
-    carried, stand_in = [], {}
+    carried: list[Json] = []
+    stand_in: dict[int, int] = {}
     for number, (offset, begin) in enumerate(sorted(made.carried.items())):
         boxes = [
             graph.nodes[ids[made.start + k * made.length + offset]].fact.box
@@ -182,7 +181,7 @@ def _written(
         shape = graph.nodes[ids[begin]].shape
         if not (np.isfinite(lo).all() and np.isfinite(hi).all() and math.isfinite(grow)):
             return None
-        low, high = (np.broadcast_to(end, shape).ravel().tolist() for end in (lo, hi))  # type: ignore[arg-type]
+        low, high = (np.broadcast_to(end, shape).ravel().tolist() for end in (lo, hi))
         same = len(set(low)) == len(set(high)) == 1
         stand_in[offset] = fresh + number
         carried.append({
@@ -190,7 +189,7 @@ def _written(
             "low": low[0] if same else low, "high": high[0] if same else high, "grow": grow,
         })  # fmt: skip
 
-    def in_body(name: int, i: int) -> int:
+    def in_body(name: int) -> int:
         """The name of an operand within the round that stands for all: the second one says which."""
         two = places.get(name, -1)
         offset = two - made.start
@@ -199,7 +198,7 @@ def _written(
         return stand_in[offset] if 0 <= offset < made.length else name
 
     body = [
-        {**_renamed(nodes[i + made.length], lambda name, i=i: in_body(name, i)), "id": ids[i]}  # type: ignore[misc]
+        {**_renamed(nodes[i + made.length], in_body), "id": ids[i]}
         for i in range(made.start, made.start + made.length)
     ]
     last = stop - made.length

@@ -1,4 +1,4 @@
-"""The kernel as one file that needs nothing but Python: every source of it as it is, and a few lines to run them."""
+"""The kernel as one file that needs nothing but Python: all sources as they are, and what runs them."""
 
 from __future__ import annotations
 

@@ -22,8 +22,23 @@ KERNEL = Path(alone.__file__).parent
 LINE = {"line": "by_hand.py:1"}
 
 
-def node(key: int, primitive: str, args: list[int], shape: list[Any], dtype: str = "float64", **params: Any) -> dict[str, Any]:
-    return {"id": key, "primitive": primitive, "args": args, "params": params, "shape": shape, "dtype": dtype, **LINE}
+def node(
+    key: int,
+    primitive: str,
+    args: list[int],
+    shape: list[Any],
+    dtype: str = "float64",
+    **params: Any,
+) -> dict[str, Any]:
+    return {
+        "id": key,
+        "primitive": primitive,
+        "args": args,
+        "params": params,
+        "shape": shape,
+        "dtype": dtype,
+        **LINE,
+    }
 
 
 def step(rule: str, kind: str, low: Any = None, high: Any = None, **size: Any) -> dict[str, Any]:
@@ -117,7 +132,9 @@ def changed(change: Any) -> dict[str, Any]:
     return data
 
 
-def _add(data: dict[str, Any], made: dict[str, Any], stated: dict[str, Any], *, returned: bool = True) -> None:
+def _add(
+    data: dict[str, Any], made: dict[str, Any], stated: dict[str, Any], *, returned: bool = True
+) -> None:
     data["program"]["nodes"].append(made)
     data["steps"][str(made["id"])] = stated
     if returned:
@@ -129,7 +146,11 @@ def private_output(data):
 
 
 def noise_twice(data):
-    _add(data, node(4, "release", [1, 2], [], sign=1, flip=False), step("release", "released", -1600, 1610))
+    _add(
+        data,
+        node(4, "release", [1, 2], [], sign=1, flip=False),
+        step("release", "released", -1600, 1610),
+    )
     data["releases"].append({**data["releases"][0], "node": 4})
     data["claim"]["event"] = {"kind": "Repeated", "event": data["releases"][0]["event"], "times": 2}
 
@@ -143,8 +164,14 @@ def noise_taken_back(data):
 
 
 def released_twice_listed_once(data):
-    _add(data, node(4, "draw", [], [], law="laplace", scale=2), step("draw", "draw"), returned=False)
-    _add(data, node(5, "release", [1, 4], [], sign=1, flip=False), step("release", "released", -1600, 1610))
+    _add(
+        data, node(4, "draw", [], [], law="laplace", scale=2), step("draw", "draw"), returned=False
+    )
+    _add(
+        data,
+        node(5, "release", [1, 4], [], sign=1, flip=False),
+        step("release", "released", -1600, 1610),
+    )
 
 
 def noise_of_an_unknown_law(data):
@@ -156,7 +183,12 @@ def a_private_value_used_as_released(data):
 
 
 def ids_used_again(data):
-    _add(data, node(1, "sum", [0], [], axes=[0]), step("sums", "aggregate", 0, 10, l1=1), returned=False)
+    _add(
+        data,
+        node(1, "sum", [0], [], axes=[0]),
+        step("sums", "aggregate", 0, 10, l1=1),
+        returned=False,
+    )
 
 
 def two_rows_a_person(data):
@@ -171,8 +203,9 @@ def a_draw_from_outside_in_a_loop(data):
 @pytest.mark.parametrize(
     "change",
     [
-        private_output, noise_twice, noise_returned, noise_taken_back, released_twice_listed_once, noise_of_an_unknown_law,
-        a_private_value_used_as_released, ids_used_again, two_rows_a_person, a_draw_from_outside_in_a_loop,
+        private_output, noise_twice, noise_returned, noise_taken_back, released_twice_listed_once,
+        noise_of_an_unknown_law, a_private_value_used_as_released, ids_used_again, two_rows_a_person,
+        a_draw_from_outside_in_a_loop,
     ],
 )  # fmt: skip
 def test_a_program_that_spends_more_is_refused(change):
@@ -186,7 +219,11 @@ def looped(times: int, claimed: int) -> dict[str, Any]:
     def change(data):
         nodes = data["program"]["nodes"]
         nodes[2:] = [{"loop": {"times": times, "carried": [], "nodes": nodes[2:]}}]
-        data["claim"]["event"] = {"kind": "Repeated", "event": data["releases"][0]["event"], "times": claimed}
+        data["claim"]["event"] = {
+            "kind": "Repeated",
+            "event": data["releases"][0]["event"],
+            "times": claimed,
+        }
 
     return changed(change)
 
@@ -207,8 +244,15 @@ def carried(grow: float, times: int = 10) -> dict[str, Any]:
         hand = {"id": 7, "start": 5, "next": 6, "low": 0, "high": 0, "grow": grow}
         nodes[2:] = [start, {"loop": {"times": times, "carried": [hand], "nodes": body}}]
         data["program"]["outputs"] = [6]
-        data["steps"] |= {"5": step("constant", "public"), "6": step("elementwise", "released", -1610 * 11, 1610 * 11)}
-        data["claim"]["event"] = {"kind": "Repeated", "event": data["releases"][0]["event"], "times": times}
+        data["steps"] |= {
+            "5": step("constant", "public"),
+            "6": step("elementwise", "released", -1610 * 11, 1610 * 11),
+        }
+        data["claim"]["event"] = {
+            "kind": "Repeated",
+            "event": data["releases"][0]["event"],
+            "times": times,
+        }
 
     return changed(change)
 
@@ -225,7 +269,11 @@ def test_what_the_kernel_does_not_know_has_no_certificate():
     with pytest.raises(NoCertificate, match="no certificate yet"):
         check_data(data)
     with pytest.raises(NoCertificate, match="primitive bessel"):
-        check_data(changed(lambda d: d["program"]["nodes"].insert(1, node(9, "bessel", [0], [{"rows": -1}]))))
+        check_data(
+            changed(
+                lambda d: d["program"]["nodes"].insert(1, node(9, "bessel", [0], [{"rows": -1}]))
+            )
+        )
 
 
 def test_an_accountants_bound_must_be_about_the_same_event():
@@ -233,7 +281,12 @@ def test_an_accountants_bound_must_be_about_the_same_event():
     bound = {
         "schema": "dpcheck.bound/1",
         "claim": {**data["claim"], "epsilon": 0.5, "delta": 0.0},
-        "proofs": [{"parts": [{"pair": {"kind": "laplace", "shift": 0.5, "rate": 1.0}, "times": 1}], "by": {"kind": "pure"}}],
+        "proofs": [
+            {
+                "parts": [{"pair": {"kind": "laplace", "shift": 0.5, "rate": 1.0}, "times": 1}],
+                "by": {"kind": "pure"},
+            }
+        ],
     }
     data["bound"] = bound
     assert "accountant's certificate" in check_data(data).statement
@@ -272,9 +325,18 @@ def test_the_single_file_checks_with_nothing_installed(tmp_path):
     for data, code in ((certificate(), 0), (looped(10, 9), 1), ({"schema": "other"}, 2)):
         proof.write_text(json.dumps(data))
         done = subprocess.run(
-            [sys.executable, "-I", "-S", str(kernel), str(proof)], capture_output=True, text=True, cwd=tmp_path, timeout=60
+            [sys.executable, "-I", "-S", str(kernel), str(proof)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            timeout=60,
         )
         assert done.returncode == code, done
     proof.write_text(json.dumps(certificate()))
-    done = subprocess.run([sys.executable, "-I", "-S", str(kernel), str(proof)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(kernel), str(proof)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.stdout.splitlines() == answer.lines(check_data(certificate()))

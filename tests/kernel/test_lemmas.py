@@ -70,7 +70,10 @@ def check_rows(node, values) -> None:
     fact = node.fact
     rows = np.moveaxis(values[node.id], fact.axis, 0)
     for i, row in enumerate(rows):
-        if any(len(values[k]) == len(rows) and not holds(region, values[k][i]) for k, region in node.given):
+        if any(
+            len(values[k]) == len(rows) and not holds(region, values[k][i])
+            for k, region in node.given
+        ):
             continue
         check_box(node, row)
         check_size(fact.size, row)
@@ -90,7 +93,9 @@ def check_rows(node, values) -> None:
 
 def check_factor(factor, row, value) -> None:
     flat = np.abs(row.reshape(-1))
-    norm = float({"l1": flat.sum(), "l2": np.sqrt((flat**2).sum()), "linf": flat.max()}[factor.order])
+    norm = float(
+        {"l1": flat.sum(), "l2": np.sqrt((flat**2).sum()), "linf": flat.max()}[factor.order]
+    )
     if norm == 0:
         return
     for a, p in factor.above:
@@ -110,7 +115,7 @@ def test_what_a_rule_concludes_holds(name):
                 build.facts(adjacency)
             continue
         steps = build.facts(adjacency)
-        for one, two in build.pairs(adjacency, rng, 12):
+        for one, two in build.pairs(adjacency, rng, 8):
             for node in steps.nodes.values():
                 if isinstance(node.fact, Rows):
                     check_rows(node, one)
@@ -133,7 +138,7 @@ def test_every_rule_is_exercised():
 
 
 def test_the_examples_are_tight_somewhere():
-    """Brute force attains what the kernel says of a sum, a clipped sum and a histogram: nothing is weaker than needed."""
+    """Derived by hand for a clipped sum, a histogram and disjoint counts: the kernel is not weaker."""
     for name, adjacency, norm, wanted in (
         ("clipped_by_a_factor", "add-remove", "l2", 1),
         ("clipped_by_a_factor", "replace-one", "l2", 2),
@@ -152,7 +157,9 @@ def test_the_examples_are_tight_somewhere():
         assert Fraction(wanted) in sizes, (name, adjacency, sizes)
 
 
-@pytest.mark.parametrize("wrong", ["rows of other records", "a vector with another length", "an axis that is none"])
+@pytest.mark.parametrize(
+    "wrong", ["rows of other records", "a vector with another length", "an axis that is none"]
+)
 def test_what_is_not_built_as_a_rule_asks_is_refused(wrong):
     p = Build()
     x = p.data()

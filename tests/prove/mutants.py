@@ -1,7 +1,7 @@
 """Certificates with one statement made false: the program stays, what is said of it changes.
 
-Whether a statement is false is not judged by prover or kernel: the program runs on neighbouring datasets that fit
-its description, and a statement that these values contradict is false.
+Whether a statement is false is not judged by prover or kernel: the program runs on neighbouring datasets that
+fit its description, and a statement that these values contradict is false.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import copy
 import itertools
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -255,7 +256,7 @@ def _stating(key: str, fact: dict[str, Any]) -> Any:
 
 
 def _following(key: int, false: dict[str, Any]) -> Any:
-    """The false fact, everything after it derived from it, and releases that look as cheap as that makes them."""
+    """The false fact, and everything after it derived from it."""
 
     def change(certificate: dict[str, Any]) -> None:
         from dpcheck.program.certificates import _Steps
@@ -277,10 +278,8 @@ def _following(key: int, false: dict[str, Any]) -> Any:
             except Refused:
                 return fact
 
-        try:
+        with suppress(Refused):  # what follows stays as it was
             check.run(certificate["program"], settle)
-        except Refused:
-            pass  # what follows stays as it was
         certificate["steps"].update(writer.stated)
 
     return change

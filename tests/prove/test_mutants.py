@@ -1,13 +1,10 @@
-"""Certificates of the corpus are accepted; made false, none is. All of them: benchmarks/fuzz/mutated_certificates.py."""
+"""Certificates of the corpus, made false: none is accepted (all: benchmarks/fuzz/mutated_certificates.py)."""
 
 from __future__ import annotations
-
-import dataclasses
 
 import numpy as np
 import pytest
 
-from dpcheck.verify.program import steps
 from dpcheck.verify.program.boxes import Box
 from dpcheck.verify.program.sizes import Size
 
@@ -33,13 +30,16 @@ def test_no_false_statement_is_accepted(bases):
 
 def test_a_kernel_that_looks_away_accepts_them(bases, monkeypatch):
     """So that the mutants above are refused for what is false in them, and not for how they are written."""
-    assert dataclasses.is_dataclass(Box)
     monkeypatch.setattr(Box, "holds", lambda self, other: True)
     monkeypatch.setattr(Size, "holds", lambda self, other: True)
     rng = np.random.default_rng(0)
-    made = [m for base in bases for m in mutants(base, rng, 30) if m.what.endswith("follows") and " is " not in m.what]
+    made = [
+        m
+        for base in bases
+        for m in mutants(base, rng, 30)
+        if m.what.endswith("follows") and " is " not in m.what
+    ]
     assert sum(map(accepted, made)) > len(made) / 2
-    assert steps.agreed is not None
 
 
 def test_nine_of_ten_proofs_have_a_certificate():

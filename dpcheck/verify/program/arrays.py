@@ -54,7 +54,7 @@ from dpcheck.verify.program.facts import (
 )
 from dpcheck.verify.program.numbers import add
 from dpcheck.verify.program.randomness import BLOCK, spent
-from dpcheck.verify.program.sizes import NOTHING, NORMS, UNKNOWN, Size, length
+from dpcheck.verify.program.sizes import NORMS, NOTHING, UNKNOWN, Size, length
 
 Places = Sequence[int] | None
 
@@ -458,8 +458,9 @@ def concatenate(state: State, node: Node) -> Fact:
     if all(fact.predicate == facts[0].predicate for fact in facts):
         known["predicate"] = facts[0].predicate
     return aggregate_fact(
-        node, found, size, rising=all(fact.rising for fact in facts), cells=all_cells(facts), coins=coins_of(*args),
-        places=frozenset().union(*places) if len(places) == len(facts) else None, **known,
+        node, found, size, rising=all(fact.rising for fact in facts), cells=all_cells(facts),
+        places=frozenset().union(*places) if len(places) == len(facts) else None,
+        coins=coins_of(*args), **known,
     )  # fmt: skip
 
 
@@ -506,10 +507,10 @@ def all_cells(facts: Sequence[Aggregate]) -> tuple[Cell, ...]:
 def of_one_at_most(state: State, facts: Sequence[Aggregate]) -> Size | None:
     """Parts of which one record is in at most one: how far all of them move together.
 
-    Lemma. By public places a record stays where it is: the largest difference. By conditions, under add-remove:
-    the record is in one part on one side and in none on the other: the largest difference. Otherwise either
-    one part changes by its difference, or one loses what the record added and another gains what its
-    replacement (or the null record) adds.
+    Lemma. By public places a record stays where it is: the largest difference. By conditions, under
+    add-remove: the record is in one part on one side and in none on the other: the largest difference.
+    Otherwise either one part changes by its difference, or one loses what the record added and another
+    gains what its replacement (or the null record) adds.
     """
     if len(facts) < 2:
         return None
@@ -562,7 +563,8 @@ def _side_by_side(node: Node, axis: int) -> Rows:
     alike = all(f.sampling == first.sampling for f in facts)
     predicate = first.predicate if all(f.predicate == first.predicate for f in facts) else {}
     return rows_fact(
-        node, found, first.rows, first.axis, stacked([f.size for f in facts], shapes, axis) if fits else UNKNOWN,
+        node, found, first.rows, first.axis,
+        stacked([f.size for f in facts], shapes, axis) if fits else UNKNOWN,
         sampling=first.sampling if alike else None, zero_null=all(f.zero_null for f in facts) and fits,
         predicate=predicate, coins=coins_of(*node.args),
     )  # fmt: skip
@@ -581,14 +583,15 @@ def _random_together(state: State, node: Node, axis: int) -> Fact:
         order.append((tuple(Fraction(first + i) for i in range(math.prod(shape))), shape))
         first += math.prod(shape)
     ids = [each for fact in drawn for each in fact.ids]
-    scale, lo, hi = (_joined([(get(f), s) for f, s in zip(drawn, shapes, strict=True)], axis) for get in (
-        lambda f: f.scale, lambda f: f.box.lo, lambda f: f.box.hi))  # fmt: skip
+    laws = [(fact.scale, fact.box.lo, fact.box.hi) for fact in drawn]
+    scale, lo, hi = (
+        _joined([(law[i], s) for law, s in zip(laws, shapes, strict=True)], axis) for i in range(3)
+    )
     if any(fact.location for fact in drawn):
         return spent(state, node)
-    places = _joined(order, axis)
-    return replace(
-        drawn[0], ids=tuple(ids[int(i)] for i in places), scale=scale, box=Box(*pair(lo, hi))
-    )
+    places, ends = _joined(order, axis), pair(lo, hi)
+    box = Box(ends[0], ends[1])
+    return replace(drawn[0], ids=tuple(ids[int(i)] for i in places), scale=scale, box=box)
 
 
 @rule("put")
@@ -645,7 +648,8 @@ def put(state: State, node: Node) -> Fact:
         size = size if together is None else size.both(together)
     places_of = [fact.places for fact in facts if fact.places is not None]
     return aggregate_fact(
-        node, box, size if fits else UNKNOWN, coins=coins_of(a, new), cells=all_cells(facts) if once and fits else (),
+        node, box, size if fits else UNKNOWN, coins=coins_of(a, new),
+        cells=all_cells(facts) if once and fits else (),
         places=frozenset().union(*places_of) if len(places_of) == len(facts) else None,
     )  # fmt: skip
 

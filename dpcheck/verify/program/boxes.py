@@ -21,6 +21,7 @@ from dpcheck.verify.program.numbers import (
     finite,
     inverse,
     log_ends,
+    magnitude,
     root_down,
     root_up,
     times,
@@ -56,7 +57,7 @@ class Box:
     @property
     def size(self) -> Entries:
         """The largest absolute value of each entry."""
-        return tuple(max(abs(a), abs(b)) for a, b in zip(self.lo, self.hi, strict=True))
+        return tuple(max(magnitude(a), magnitude(b)) for a, b in zip(self.lo, self.hi, strict=True))
 
     @property
     def width(self) -> Entries:
@@ -200,8 +201,8 @@ def _reciprocal(a: Ends, plain: bool) -> Ends:
 
 
 def _absolute(a: Ends) -> Ends:
-    most = max(abs(a[0]), abs(a[1]))
-    return (ZERO if _zero(a) else min(abs(a[0]), abs(a[1]))), most
+    most = max(magnitude(a[0]), magnitude(a[1]))
+    return (ZERO if _zero(a) else min(magnitude(a[0]), magnitude(a[1]))), most
 
 
 def _made(one: Callable[..., Made], *given: Box, plain: bool) -> Box:
@@ -436,7 +437,10 @@ BOXES: dict[str, Callable[..., Box]] = {
     },
 }
 KEEP_ZERO = frozenset(
-    "negative positive absolute square sqrt cbrt expm1 log1p tanh arctan sin sign floor ceil rint trunc".split()
+    {
+        *("negative", "positive", "absolute", "square", "sqrt", "cbrt", "expm1", "log1p"),
+        *("tanh", "arctan", "sin", "sign", "floor", "ceil", "rint", "trunc"),
+    }
 )
 STEPS = ("floor", "ceil", "rint", "trunc")
 

@@ -39,8 +39,8 @@ _ADJACENCIES = ("add-remove", "zero-out", "replace-one")
 TRUSTED = (
     "that the program is what the source says: its digest names the source, the reader wrote it down",
     "that the description of the data is true of them, and that Python and numpy compute what they document",
-    "arithmetic of real numbers: rounding of floats is not followed, public constants count as what they were "
-    "rounded from, up to 1e-12",
+    "arithmetic of real numbers: rounding of floats is not followed, public constants count as what "
+    "they were rounded from, up to 1e-12",
     "that noise has the law it is said to have, and that only what is returned is seen",
     "this kernel, and Python's whole numbers and decimals",
 )
@@ -141,7 +141,7 @@ def releases(steps: Steps, listed: list[Json]) -> Counter[str]:
     left, groups = dict(steps.state.releases), {}  # type: ignore[var-annotated]
     total: list[Cost] = []
     for entry in listed:
-        release = left.pop(entry.get("node"), None)  # type: ignore[call-overload]
+        release = left.pop(entry.get("node", -1), None)
         if release is None:
             raise Refused(f"{entry.get('node')!r} is no release, or is listed twice")
         event, many = entry.get("event"), whole(entry, "times")
@@ -201,8 +201,8 @@ class _Answer:
 
     def _epsilon(self) -> str:
         if self.bound is not None:
-            claim = self.bound.claim
-            return f"epsilon {claim['epsilon']!r} at delta {claim['delta']!r}, by the accountant's certificate"
+            epsilon, delta = (self.bound.claim[name] for name in ("epsilon", "delta"))
+            return f"epsilon {epsilon!r} at delta {delta!r}, by the accountant's certificate"
         found: Price = price(self.event, self.adjacency)
         if found.epsilon is not None:
             return f"epsilon {_shown(found.epsilon)} at delta 0"
@@ -222,11 +222,11 @@ class _Answer:
         )
         assumes = data.get("assumes")
         return (
-            f"checked: {steps.count:,} nodes, each by its rule from the facts before it; "
-            f"{made:,} release{'' if made == 1 else 's'}, each with noise of its own; every output is released",
+            f"checked: {steps.count:,} nodes, each by its rule from the facts before it; {made:,} "
+            f"release{'' if made == 1 else 's'}, each with noise of its own; every output is released",
             "checked: the events of the releases add up to the claim"
             + ("; the accountant's bound" if self.bound is not None else ""),
-            f"program {str(data.get('digest'))[:16]}, read from {', '.join(names) or 'a source that is not named'}",
+            f"program {str(data.get('digest'))[:16]}, read from {', '.join(names) or 'no named source'}",
             *(f"trusted: {each}" for each in TRUSTED),
             *(
                 f"condition: {each}"

@@ -15,6 +15,7 @@ from dpcheck.verify.program.facts import (
     RANDOM,
     Aggregate,
     Coins,
+    Dim,
     Fact,
     Places,
     Predicate,
@@ -149,7 +150,7 @@ class State:
                 self.seen.add(arg.fact.release)
 
     def part(self, node: Node, key: object, made: RowSet) -> RowSet:
-        """The same selection is the same set, however often it is made; the first node to make it names it."""
+        """The same selection is the same set, however often it is made; its first node names it."""
         found = self.row_sets.setdefault(key, made)
         node.shape = tuple(
             found if isinstance(n, RowSet) and n.first == found.first else n for n in node.shape
@@ -203,11 +204,10 @@ def inner_shape(node: Node, axis: int) -> tuple[int, ...]:
     return tuple(1 if i == axis else fixed(node, n) for i, n in enumerate(node.shape))
 
 
-def expect(node: Node, shape: Sequence[object]) -> None:
+def expect(node: Node, shape: Sequence[Dim]) -> None:
     """The program states the shape that the rule finds."""
     if len(shape) != len(node.shape) or not all(
-        same(a, b)
-        for a, b in zip(node.shape, shape, strict=True)  # type: ignore[arg-type]
+        same(a, b) for a, b in zip(node.shape, shape, strict=True)
     ):
         node.refuse("its shape is not that of its operands")
 

@@ -79,9 +79,12 @@ def elementwise(state: State, node: Node) -> Fact:
 
 
 _TWO = frozenset(
-    "add subtract multiply divide floor_divide remainder power hypot minimum maximum fmin fmax less less_equal "
-    "greater greater_equal equal not_equal logical_and logical_or logical_xor bitwise_and bitwise_or "
-    "bitwise_xor".split()
+    {
+        *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "hypot"),
+        *("minimum", "maximum", "fmin", "fmax", "equal", "not_equal"),
+        *("less", "less_equal", "greater", "greater_equal"),
+        *("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"),
+    }
 )
 
 
@@ -238,7 +241,7 @@ def _of_one(node: Node, size: Size, box: Box) -> Size:
 
 
 def _known(node: Node, boxes: list[Box], shape: tuple[int, ...]) -> dict[str, Any]:
-    """What stays true: what one record adds where the function is linear, that more records move nothing down."""
+    """What stays true: what one record adds to linear functions, that more records move nothing down."""
     facts = _aggregates(node)
     found: dict[str, Any] = {"rising": _rises(node)}
     added = _added(node, boxes, shape)
@@ -287,7 +290,7 @@ def _rises(node: Node) -> bool:
 
 @rule("select")
 def select(state: State, node: Node) -> Fact:
-    """an entry is one of two: the hull of their boxes; where a comparison decides, each side knows its answer"""
+    """an entry is one of two: the hull of their boxes; each side knows what the comparison says"""
     if len(node.args) != 3:
         node.refuse("it has three operands")
     if any(isinstance(arg.fact, RANDOM) for arg in node.args):

@@ -188,7 +188,7 @@ def mark_shared(state: State) -> None:
 
 
 def check_group(group: list[tuple[Release, Json | None, int]]) -> None:
-    """Releases of which every record is behind one at most: equal events, conditions that exclude each other."""
+    """Releases of which a record is behind one at most: equal events, conditions that exclude each other."""
     first = group[0]
     for i, (release, event, many) in enumerate(group):
         alike = event is not None and first[1] is not None and key_of(event) == key_of(first[1])

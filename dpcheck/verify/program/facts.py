@@ -16,7 +16,7 @@ from dpcheck.verify.program.sizes import Size
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How rows were chosen by coins that depend on no data: each on its own, or `batch` of `count` at once."""
+    """How rows were chosen, by coins that depend on no data: each on its own, or `batch` of `count`."""
 
     ids: frozenset[int]
     rate: Number

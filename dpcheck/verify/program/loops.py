@@ -1,8 +1,8 @@
 """A loop of public length: its body is checked once, for values that stand for those of every round.
 
 Lemma. If what a round is given lies in intervals for which the body was checked, and what it hands on lies
-in those of the next round, then by induction the body's facts hold in every round. Draws of the body are fresh in
-every round; what was drawn outside is not used in it. A release of the body happens once a round.
+in those of the next round, then by induction the body's facts hold in every round. Draws of the body are
+fresh in every round; what was drawn outside is not used in it. A release of the body happens once a round.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _check_handed_on(steps: Steps, one: _Carried, carried: list[_Carried], many:
 
 
 def _affine(node: Node, known: dict[int, Box]) -> Box:
-    """The interval of a node in one round; of what is not affine in the carried values, that of all rounds."""
+    """The interval of a node in one round; of what is not affine in the carried values, of all rounds."""
     if node.id in known:
         return known[node.id]
     found = node.fact.box

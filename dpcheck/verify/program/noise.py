@@ -105,10 +105,12 @@ def _random_answer(state: State, node: Node, truth: Node, other: Node) -> tuple[
     low, high = fact.box.least, fact.box.most
     if isinstance(lie, Rows) and lie.complement == truth.id and (low, high) == (0, 1):
         return Fraction(2), 2  # the opposite answer: twice a uniform one
-    if isinstance(lie, Coins) and lie.rate == Fraction(1, 2) and 0 <= low and high <= 1:
-        if one_coin_a_row(other, fact.rows) and other.ndim == 1:
-            state.protect(node, [each for ids in lie.ids for each in ids])
-            return Fraction(1), 2
+    fair = (
+        isinstance(lie, Coins) and lie.rate == Fraction(1, 2) and one_coin_a_row(other, fact.rows)
+    )
+    if isinstance(lie, Coins) and fair and other.ndim == 1 and low >= 0 and high <= 1:
+        state.protect(node, [each for ids in lie.ids for each in ids])
+        return Fraction(1), 2
     if (
         isinstance(lie, Drawn)
         and lie.family == "uniform integers"

@@ -55,6 +55,11 @@ def times(a: Number, b: Number) -> Number:
     return a * b
 
 
+def magnitude(a: Number) -> Number:
+    """Its absolute value."""
+    return -a if a < 0 else a
+
+
 def inverse(a: Number) -> Number:
     """1 / a of a number that is not 0; 0 of an infinity."""
     return ZERO if isinstance(a, float) else 1 / a

@@ -46,6 +46,7 @@ from dpcheck.verify.program.numbers import (
     Number,
     finite,
     length_of_two,
+    magnitude,
     read,
     times,
 )
@@ -207,12 +208,12 @@ def _affine(fact: Drawn, factor: Entries, shift: Number) -> Drawn | None:
     if any(each < 0 for each in factor) and fact.family not in SYMMETRIC:
         return None
     if fact.family in WHOLE_NUMBERS and not (
-        all(abs(each) == 1 for each in factor) and Fraction(shift).denominator == 1
+        all(magnitude(each) == 1 for each in factor) and Fraction(shift).denominator == 1
     ):
         return None
     if fact.family in ("uniform", "uniform integers") and len(factor) != 1:
         return None
-    mine, theirs = pair(fact.scale, tuple(map(abs, factor)))
+    mine, theirs = pair(fact.scale, tuple(map(magnitude, factor)))
     location: Number = ZERO
     if len(factor) == 1:
         location = fact.location * factor[0] + shift

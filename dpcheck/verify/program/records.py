@@ -23,6 +23,7 @@ from dpcheck.verify.program.common import (
     coins_of,
     element,
     expect,
+    fixed,
     holds_where,
     integer,
     kept,
@@ -47,7 +48,7 @@ from dpcheck.verify.program.facts import (
     Shape,
     together,
 )
-from dpcheck.verify.program.numbers import INF, ONE, ZERO, Number, finite, read
+from dpcheck.verify.program.numbers import INF, ONE, ZERO, Number, finite, magnitude, read
 from dpcheck.verify.program.randomness import anything, one_coin_a_row, spent
 from dpcheck.verify.program.relations import region_of, where_known
 from dpcheck.verify.program.sizes import ONE_ENTRY, UNKNOWN, Size, where_it_differs
@@ -68,7 +69,7 @@ def chosen_shape(a: Node, fact: Rows, rows: RowSet) -> Shape:
 
 @rule("filter")
 def filter_rows(state: State, node: Node) -> Fact:
-    """the records that a mask keeps: a private mask makes their number private, own coins are a Poisson sample"""
+    """the records that a mask keeps: a private mask makes their number private, own coins sample them"""
     a, fact = rows_of(node)
     mask = node.args[1]
     if integer(node, "axis") != fact.axis:
@@ -265,7 +266,7 @@ def clip_norm(state: State, node: Node) -> Fact:
     a, fact = rows_of(node)
     expect(node, a.shape)
     bound, order = read(node.params.get("bound"), "bound"), node.params.get("order")
-    name = {1: "l1", 2: "l2", "inf": "linf"}.get(order)  # type: ignore[arg-type]
+    name = {1: "l1", 2: "l2", "inf": "linf"}.get(order)
     if name is None or not bound > 0:
         return node.refuse("a norm has order 1, 2 or infinity and a positive bound")
     most = min(bound, fact.size.linf)
@@ -299,7 +300,8 @@ def convert(state: State, node: Node) -> Fact:
         keeps = exact or is_float(node.dtype)
         return rows_fact(
             node, found, fact.rows, fact.axis, fact.size if exact else UNKNOWN, zero_null=fact.zero_null,
-            sampling=fact.sampling, predicate=together(fact.predicate, holds_where(a, True)), coins=fact.coins,
+            sampling=fact.sampling, coins=fact.coins,
+            predicate=together(fact.predicate, holds_where(a, True)),
             factor=fact.factor if keeps and node.dtype in ("float32", "float64") else None,
             complement=fact.complement if a.dtype == "bool" else None,
             multiple=(a.id, ONE) if exact else None,
@@ -381,7 +383,7 @@ def fill(state: State, node: Node) -> Fact:
 
 @rule("assume")
 def assume(state: State, node: Node) -> Fact:
-    """the value itself, for records of which a comparison is true: whoever uses it selects by that comparison"""
+    """the value itself, for records of which a comparison is true: a later select must make sure of it"""
     a = node.args[0]
     fact = a.fact
     expect(node, a.shape)
@@ -425,7 +427,10 @@ def number(state: State, node: Node) -> Fact:
     if isinstance(fact, Aggregate) and a.ndim == 0:
         found, exact = _cast(fact.box, a.dtype, node.dtype)
         if is_whole(node.dtype) and not is_whole(a.dtype):
-            if not (fact.box.finite and max(abs(fact.box.least), abs(fact.box.most)) <= 2**53):
+            if not (
+                fact.box.finite
+                and max(magnitude(fact.box.least), magnitude(fact.box.most)) <= 2**53
+            ):
                 node.refuse("int() of a value that may be NaN, infinite or huge")
             return aggregate_fact(
                 node, found, _cut(fact, a.dtype, node.dtype), places=fact.places, coins=fact.coins
@@ -458,9 +463,7 @@ def data(state: State, node: Node) -> Fact:
 
 def element_of(node: Node) -> tuple[int, ...]:
     """The shape of one record's row of the data."""
-    return tuple(
-        1 if i == 0 else n for i, n in enumerate(node.shape) if isinstance(n, int) or i == 0
-    )  # type: ignore[misc]
+    return (1, *(fixed(node, n) for n in node.shape[1:]))
 
 
 def _ordered(low: Number, high: Number) -> bool:

@@ -20,7 +20,7 @@ from dpcheck.verify.program.facts import (
     Threshold,
     together,
 )
-from dpcheck.verify.program.numbers import INF, Number, finite, times
+from dpcheck.verify.program.numbers import INF, Number, finite, magnitude, times
 from dpcheck.verify.program.sizes import UNKNOWN, Size
 
 _ORDERING = ("less", "less_equal", "greater", "greater_equal")
@@ -51,7 +51,8 @@ def known(node: Node) -> dict[str, Any]:
 
 def bound_in(order: str, bound: Number) -> Size:
     """A bound of one norm."""
-    return Size(**{"l1": INF, "l2": INF, "linf": INF, order: bound})
+    l1, l2, linf = (bound if order == name else INF for name in ("l1", "l2", "linf"))
+    return Size((INF,), l1, l2, linf)
 
 
 def clipped(node: Node) -> Size | None:
@@ -284,7 +285,11 @@ def _compared(node: Node) -> dict[str, Any]:
     value = b.fact.box.least
     exact = value == b.fact.box.most and not b.fact.box.nan and finite(value)
     # float32 columns are compared in float32, whole numbers above 2^53 may be rounded to floats.
-    if not exact or a.dtype in ("float16", "float32") or (is_whole(a.dtype) and abs(value) > 2**53):
+    if (
+        not exact
+        or a.dtype in ("float16", "float32")
+        or (is_whole(a.dtype) and magnitude(value) > 2**53)
+    ):
         return {}
     if name in ("equal", "not_equal"):
         inside = Region(members=frozenset({_key(value)}))

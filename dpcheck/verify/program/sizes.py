@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcheck.verify.program.boxes import Entries, pair
-from dpcheck.verify.program.numbers import INF, ONE, ZERO, Number, add, root_up, times
+from dpcheck.verify.program.numbers import INF, ONE, ZERO, Number, add, magnitude, root_up, times
 
 NORMS = ("l1", "l2", "linf", "changed")
 
@@ -67,8 +67,8 @@ class Size:
 
     def scaled(self, factors: Entries) -> Size:
         """Each entry times at most its factor in absolute value."""
-        mine, sizes = pair(self.entries, tuple(map(abs, factors)))
-        most = max(map(abs, factors), default=ZERO)
+        mine, sizes = pair(self.entries, tuple(map(magnitude, factors)))
+        most = max(map(magnitude, factors), default=ZERO)
         return Size(
             tuple(map(times, mine, sizes)),
             times(self.l1, most),

@@ -51,7 +51,7 @@ NOTHING_KNOWN = Released(box=WHOLE)
 
 @dataclass(slots=True)
 class Steps:
-    """The nodes so far. `settle` is given each node and the fact its rule finds, and says what counts from then on."""
+    """The nodes so far. `settle` is given each node and the fact its rule finds, and says what counts."""
 
     state: State
     settle: Callable[[Node, Fact], Fact]
@@ -78,7 +78,8 @@ class Steps:
     def _when(self, node: Node, value: object) -> tuple[tuple[int, bool], ...]:
         """The released values that decide whether it is computed; what it uses is computed then, too."""
         found: list[tuple[int, bool]] = []
-        for each in value if isinstance(value, list) else [value]:
+        listed: list[Any] = value if isinstance(value, list) else [value]
+        for each in listed:
             test = (
                 each[0]
                 if isinstance(each, list) and len(each) == 2 and type(each[1]) is bool
@@ -124,7 +125,7 @@ class Steps:
             ValueError,
         ) as error:
             raise Refused(
-                f"node {node.id} ({node.primitive}, {node.line}): it is not built as its rule asks ({error!r})"
+                f"node {node.id} ({node.primitive}, {node.line}): not built as its rule asks ({error!r})"
             ) from None
 
     def read(self, data: Json) -> Node:
@@ -176,8 +177,8 @@ class Steps:
 def _conditions(node: Node) -> frozenset[tuple[int, Region]]:
     """What the facts of its operands are true under, without what a select makes sure of.
 
-    Lemma. select(c, x, y) takes x for records of which c is true only, so a fact of x that is true of these is
-    enough; y likewise.
+    Lemma. select(c, x, y) takes x for records of which c is true only, so a fact of x that is true of these
+    is enough; y likewise.
     """
     if node.primitive != "select":
         return frozenset().union(*(arg.given for arg in node.args))

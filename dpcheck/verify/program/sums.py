@@ -54,7 +54,7 @@ from dpcheck.verify.program.facts import (
     Shape,
     together,
 )
-from dpcheck.verify.program.numbers import INF, ZERO, Number, add, root_up, times
+from dpcheck.verify.program.numbers import INF, ZERO, Number, add, magnitude, root_up, times
 from dpcheck.verify.program.randomness import spent
 from dpcheck.verify.program.sizes import UNKNOWN, Size, total, where_it_differs
 
@@ -90,7 +90,7 @@ def summed(found: Box, shape: tuple[int, ...], axes: list[int]) -> Box:
 
 @rule("sum")
 def sums(state: State, node: Node) -> Fact:
-    """over records: moves by the diameter of a row (replace-one) or its norm (add-remove); over axes: linear"""
+    """over records: moves by a row's diameter (replace-one) or its norm (add-remove); over axes: linear"""
     a, axes = node.args[0], axes_of(node)
     if isinstance(a.fact, RANDOM):
         return spent(state, node)
@@ -300,7 +300,7 @@ def quantile(state: State, node: Node) -> Fact:
         node.refuse("a quantile has a level between 0 and 1")
     # Entries are added or subtracted in their own type: of int8, 127 - (-128) is -1.
     found = a.fact.box
-    most = 2 * max(abs(found.least), abs(found.most))
+    most = 2 * max(magnitude(found.least), magnitude(found.most))
     own = limits(a.dtype if is_whole(a.dtype) and level != 0.5 else node.dtype)
     return _between(
         state, node, axes_of(node), known=not found.nan and own[0] <= -most and most <= own[1]
@@ -455,7 +455,7 @@ def _turned(lengths: list[int], steps: list[int]) -> list[int]:
 
 @rule("product")
 def product(state: State, node: Node) -> Fact:
-    """rows times public numbers are rows (Cauchy-Schwarz); over the records it is a sum of rows; else norms of the matrix"""
+    """rows times public numbers are rows (Cauchy-Schwarz); over records a sum of rows; else matrix norms"""
     spelled = node.params.get("terms")
     if (
         not isinstance(spelled, list)
