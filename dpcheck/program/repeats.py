@@ -181,7 +181,7 @@ def _written(
         shape = graph.nodes[ids[begin]].shape
         if not (np.isfinite(lo).all() and np.isfinite(hi).all() and math.isfinite(grow)):
             return None
-        low, high = (np.broadcast_to(end, shape).ravel().tolist() for end in (lo, hi))
+        low, high = (np.broadcast_to(end, shape).ravel().tolist() for end in (lo, hi))  # type: ignore[arg-type]
         same = len(set(low)) == len(set(high)) == 1
         stand_in[offset] = fresh + number
         carried.append({
