@@ -84,6 +84,7 @@ class Build:
         """A public value."""
         array = np.asarray(value)
         listed = array.ravel().tolist()
+        listed = [int(each) if isinstance(each, bool) else each for each in listed]
         kept = listed[0] if not array.ndim else listed
         return self.add(
             "constant", [], list(array.shape), lambda: array, str(array.dtype), value=kept

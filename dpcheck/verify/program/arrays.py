@@ -125,7 +125,7 @@ def broadcast(state: State, node: Node) -> Fact:
         )
         factor = fact.factor if math.prod(inner) == 1 else None
         return rows_fact(node, found, fact.rows, axis, size, factor=factor, **kept(fact))
-    if isinstance(fact, RANDOM) and any(not isinstance(n, int) for n in a.shape):
+    if isinstance(fact, Coins | Drawn) and fact.block:
         return _random(state, node, list)
     before, after = plain(a), plain(node)
     broadcast_check(node, before, after)
@@ -171,9 +171,7 @@ def reshape(state: State, node: Node) -> Fact:
             **_of_one_number(fact, one),
             **kept(fact),
         )
-    if any(not isinstance(n, int) for n in (*a.shape, *node.shape)) and isinstance(
-        fact, Coins | Drawn
-    ):
+    if isinstance(fact, Coins | Drawn) and fact.block:
         return _random(state, node, list)
     if math.prod(plain(a)) != math.prod(plain(node)):
         node.refuse("it has another number of entries")
@@ -317,15 +315,13 @@ def index(state: State, node: Node) -> Fact:
     fact = a.fact
     if isinstance(fact, Rows):
         return _rows_at(state, node, a, fact)
-    if any(not isinstance(n, int) for n in a.shape) and isinstance(fact, Coins | Drawn):
+    if isinstance(fact, Coins | Drawn) and fact.block:
         found = read_index(node, tuple(n if isinstance(n, int) else 1 for n in a.shape))
         node.need(all(found.whole), "some of a private number of random numbers")
         expect(node, found.shape(a.shape))
         return _random(state, node, list)
     found = read_index(node, plain(a))
     expect(node, found.shape(plain(a)))
-    if isinstance(fact, Coins | Drawn) and not fact.block and math.prod(plain(a)) > BLOCK:
-        node.no_certificate("so many draws")
     return _rearranged(state, node, lambda: found.places(plain(a)), found.most)
 
 
