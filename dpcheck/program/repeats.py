@@ -184,10 +184,16 @@ def _written(
         low, high = (np.broadcast_to(end, shape).ravel().tolist() for end in (lo, hi))  # type: ignore[arg-type]
         same = len(set(low)) == len(set(high)) == 1
         stand_in[offset] = fresh + number
-        carried.append({
-            "id": fresh + number, "start": ids[begin], "next": ids[made.start + offset],
-            "low": low[0] if same else low, "high": high[0] if same else high, "grow": grow,
-        })  # fmt: skip
+        carried.append(
+            {
+                "id": fresh + number,
+                "start": ids[begin],
+                "next": ids[made.start + offset],
+                "low": low[0] if same else low,
+                "high": high[0] if same else high,
+                "grow": grow,
+            }
+        )
 
     def in_body(name: int) -> int:
         """The name of an operand within the round that stands for all: the second one says which."""

@@ -203,11 +203,18 @@ def a_draw_from_outside_in_a_loop(data):
 @pytest.mark.parametrize(
     "change",
     [
-        private_output, noise_twice, noise_returned, noise_taken_back, released_twice_listed_once,
-        noise_of_an_unknown_law, a_private_value_used_as_released, ids_used_again, two_rows_a_person,
+        private_output,
+        noise_twice,
+        noise_returned,
+        noise_taken_back,
+        released_twice_listed_once,
+        noise_of_an_unknown_law,
+        a_private_value_used_as_released,
+        ids_used_again,
+        two_rows_a_person,
         a_draw_from_outside_in_a_loop,
     ],
-)  # fmt: skip
+)
 def test_a_program_that_spends_more_is_refused(change):
     with pytest.raises(Refused):
         check_data(changed(change))

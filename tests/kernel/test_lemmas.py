@@ -19,9 +19,20 @@ from .examples import EXAMPLES
 ROOM = 1e-9
 PUBLIC_ROWS = ("whole_rows",)
 ELSEWHERE = {  # tested by hand-written certificates, or of released values, of which nothing is known
-    "release", "respond", "apply_draw", "apply", "either", "batch", "is_value", "place_of",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "exp2",
-}  # fmt: skip
+    "release",
+    "respond",
+    "apply_draw",
+    "apply",
+    "either",
+    "batch",
+    "is_value",
+    "place_of",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "invert",
+    "exp2",
+}
 
 
 def number(value) -> float:

@@ -338,8 +338,10 @@ def _rows_at(state: State, node: Node, a: Node, fact: Rows) -> Fact:
         rows = _at_places(state, node, fact, list(found.taken[fact.axis]))
     inner = _Index(
         tuple(range(1) if i == fact.axis else taken for i, taken in enumerate(found.taken)),
-        found.dropped, found.layout, found.whole,
-    )  # fmt: skip
+        found.dropped,
+        found.layout,
+        found.whole,
+    )
     before = element(a)
     order = inner.places(before) if max(len(fact.box.lo), len(fact.size.entries)) > 1 else None
     box = moved_box(fact.box, order)
@@ -454,10 +456,15 @@ def concatenate(state: State, node: Node) -> Fact:
     if all(fact.predicate == facts[0].predicate for fact in facts):
         known["predicate"] = facts[0].predicate
     return aggregate_fact(
-        node, found, size, rising=all(fact.rising for fact in facts), cells=all_cells(facts),
+        node,
+        found,
+        size,
+        rising=all(fact.rising for fact in facts),
+        cells=all_cells(facts),
         places=frozenset().union(*places) if len(places) == len(facts) else None,
-        coins=coins_of(*args), **known,
-    )  # fmt: skip
+        coins=coins_of(*args),
+        **known,
+    )
 
 
 def _check_joined(
@@ -559,11 +566,16 @@ def _side_by_side(node: Node, axis: int) -> Rows:
     alike = all(f.sampling == first.sampling for f in facts)
     predicate = first.predicate if all(f.predicate == first.predicate for f in facts) else {}
     return rows_fact(
-        node, found, first.rows, first.axis,
+        node,
+        found,
+        first.rows,
+        first.axis,
         stacked([f.size for f in facts], shapes, axis) if fits else UNKNOWN,
-        sampling=first.sampling if alike else None, zero_null=all(f.zero_null for f in facts) and fits,
-        predicate=predicate, coins=coins_of(*node.args),
-    )  # fmt: skip
+        sampling=first.sampling if alike else None,
+        zero_null=all(f.zero_null for f in facts) and fits,
+        predicate=predicate,
+        coins=coins_of(*node.args),
+    )
 
 
 def _random_together(state: State, node: Node, axis: int) -> Fact:
@@ -644,10 +656,13 @@ def put(state: State, node: Node) -> Fact:
         size = size if together is None else size.both(together)
     places_of = [fact.places for fact in facts if fact.places is not None]
     return aggregate_fact(
-        node, box, size if fits else UNKNOWN, coins=coins_of(a, new),
+        node,
+        box,
+        size if fits else UNKNOWN,
+        coins=coins_of(a, new),
         cells=all_cells(facts) if once and fits else (),
         places=frozenset().union(*places_of) if len(places_of) == len(facts) else None,
-    )  # fmt: skip
+    )
 
 
 def _put_rows(node: Node, a: Node, new: Node) -> Rows:

@@ -36,6 +36,10 @@ SCHEMA = "dpcheck.proved/1"
 Json = Mapping[str, Any]
 Cost = tuple[tuple[tuple[int, bool], ...], str, int]  # branches, event, how often
 _ADJACENCIES = ("add-remove", "zero-out", "replace-one")
+CONDITIONS = {
+    "add-remove": "there are fewer than 2^40 records",
+    "zero-out": "the null record of zero-out is a row of zeros",
+}
 TRUSTED = (
     "that the program is what the source says: its digest names the source, the reader wrote it down",
     "that the description of the data is true of them, and that Python and numpy compute what they document",
@@ -220,7 +224,8 @@ class _Answer:
             if isinstance(source, list)
             else []
         )
-        assumes = data.get("assumes")
+        own = ["every record fits the description of the data"]
+        own += [CONDITIONS[self.adjacency]] if self.adjacency in CONDITIONS else []
         return (
             f"checked: {steps.count:,} nodes, each by its rule from the facts before it; {made:,} "
             f"release{'' if made == 1 else 's'}, each with noise of its own; every output is released",
@@ -228,12 +233,12 @@ class _Answer:
             + ("; the accountant's bound" if self.bound is not None else ""),
             f"program {str(data.get('digest'))[:16]}, read from {', '.join(names) or 'no named source'}",
             *(f"trusted: {each}" for each in TRUSTED),
-            *(
-                f"condition: {each}"
-                for each in (assumes if isinstance(assumes, list) else [])
-                if isinstance(each, str)
-            ),
+            *(f"condition: {each}" for each in dict.fromkeys((*own, *_texts(data.get("assumes"))))),
         )
+
+
+def _texts(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _shown(value: Fraction) -> str:

@@ -56,8 +56,17 @@ def release(state: State, node: Node) -> Fact:
     sampling = fact.sampling if added is not None else None
     coins = fact.coins | (sampling.ids if sampling else frozenset())
     state.releases[node.id] = Release(
-        node, drawn.family, drawn.scale, change, count, added, sampling, coins, fact.predicate, fact.rising,
-    )  # fmt: skip
+        node,
+        drawn.family,
+        drawn.scale,
+        change,
+        count,
+        added,
+        sampling,
+        coins,
+        fact.predicate,
+        fact.rising,
+    )
     base = spread_box(minus(fact.box) if flip else fact.box, plain(private), shape)
     return Released(box=plus(base, Box(drawn.box.lo, drawn.box.hi)), release=node.id)
 

@@ -299,13 +299,19 @@ def convert(state: State, node: Node) -> Fact:
     if isinstance(fact, Rows):
         keeps = exact or is_float(node.dtype)
         return rows_fact(
-            node, found, fact.rows, fact.axis, fact.size if exact else UNKNOWN, zero_null=fact.zero_null,
-            sampling=fact.sampling, coins=fact.coins,
+            node,
+            found,
+            fact.rows,
+            fact.axis,
+            fact.size if exact else UNKNOWN,
+            zero_null=fact.zero_null,
+            sampling=fact.sampling,
+            coins=fact.coins,
             predicate=together(fact.predicate, holds_where(a, True)),
             factor=fact.factor if keeps and node.dtype in ("float32", "float64") else None,
             complement=fact.complement if a.dtype == "bool" else None,
             multiple=(a.id, ONE) if exact else None,
-        )  # fmt: skip
+        )
     assert isinstance(fact, Aggregate)
     if exact:
         return aggregate_fact(node, found, fact.size, **kept_aggregate(fact, lambda size: size))
@@ -373,9 +379,16 @@ def fill(state: State, node: Node) -> Fact:
         zero = fact.zero_null
         size = fact.size if old.finite else UNKNOWN
         return rows_fact(
-            node, found, fact.rows, fact.axis, size, coins=fact.coins, zero_null=zero, sampling=fact.sampling,
+            node,
+            found,
+            fact.rows,
+            fact.axis,
+            size,
+            coins=fact.coins,
+            zero_null=zero,
+            sampling=fact.sampling,
             predicate=fact.predicate,
-        )  # fmt: skip
+        )
     assert isinstance(fact, Aggregate)
     size = fact.size if old.finite else where_it_differs(fact.size)
     return aggregate_fact(node, found, size, coins=fact.coins)

@@ -139,9 +139,17 @@ def _within_rows(node: Node, a: Node, inner: list[int]) -> Rows:
     axis = fact.axis - sum(i < fact.axis for i in inner)
     factor = fact.powers if whole and is_float(node.dtype) else None
     return rows_fact(
-        node, found, fact.rows, axis, size, factor=factor, zero_null=fact.zero_null,
-        sampling=fact.sampling, predicate=fact.predicate, coins=fact.coins,
-    )  # fmt: skip
+        node,
+        found,
+        fact.rows,
+        axis,
+        size,
+        factor=factor,
+        zero_null=fact.zero_null,
+        sampling=fact.sampling,
+        predicate=fact.predicate,
+        coins=fact.coins,
+    )
 
 
 def over_records(state: State, node: Node, a: Node) -> Aggregate:
@@ -162,10 +170,16 @@ def over_records(state: State, node: Node, a: Node) -> Aggregate:
     if rows.sampling is not None and fact.sampling is not None:
         sampling = None  # two kinds of coins at once amplify nothing
     return aggregate_fact(
-        node, found, size, sampling=sampling, added=fact.size, places=places, coins=fact.coins,
+        node,
+        found,
+        size,
+        sampling=sampling,
+        added=fact.size,
+        places=places,
+        coins=fact.coins,
         predicate=together(together(rows.predicate, fact.predicate), holds_where(a, True)),
         rising=state.adjacency == "add-remove" and fact.box.least >= 0,
-    )  # fmt: skip
+    )
 
 
 @rule("whole")
@@ -279,9 +293,16 @@ def _between(state: State, node: Node, axes: list[int], known: bool) -> Fact:
     if isinstance(fact, Rows) and fact.axis not in axes:
         axis = fact.axis - sum(i < fact.axis for i in axes)
         return rows_fact(
-            node, found, fact.rows, axis, UNKNOWN, sampling=fact.sampling, zero_null=fact.zero_null,
-            predicate=fact.predicate, coins=fact.coins,
-        )  # fmt: skip
+            node,
+            found,
+            fact.rows,
+            axis,
+            UNKNOWN,
+            sampling=fact.sampling,
+            zero_null=fact.zero_null,
+            predicate=fact.predicate,
+            coins=fact.coins,
+        )
     moves = Size((fact.size.linf,)) if known and isinstance(fact, Aggregate) else UNKNOWN
     return aggregate_fact(node, found, moves, coins=fact.coins)
 
@@ -354,9 +375,16 @@ def sort(state: State, node: Node) -> Fact:
             expect(node, a.shape)
             found = fact.box.hull()
             return rows_fact(
-                node, found, fact.rows, fact.axis, fact.size.norms(), sampling=fact.sampling,
-                zero_null=fact.zero_null, predicate=fact.predicate, coins=fact.coins,
-            )  # fmt: skip
+                node,
+                found,
+                fact.rows,
+                fact.axis,
+                fact.size.norms(),
+                sampling=fact.sampling,
+                zero_null=fact.zero_null,
+                predicate=fact.predicate,
+                coins=fact.coins,
+            )
     expect(node, a.shape)
     found = fact.box.hull()
     if only_released([a]):
@@ -389,9 +417,15 @@ def cumulative(state: State, node: Node) -> Fact:
         return Released(box=found)
     if isinstance(fact, Rows):
         return rows_fact(
-            node, found, fact.rows, fact.axis, UNKNOWN, zero_null=fact.zero_null,
-            sampling=fact.sampling, coins=fact.coins,
-        )  # fmt: skip
+            node,
+            found,
+            fact.rows,
+            fact.axis,
+            UNKNOWN,
+            zero_null=fact.zero_null,
+            sampling=fact.sampling,
+            coins=fact.coins,
+        )
     assert isinstance(fact, Aggregate)
     if not fits or not found.finite:
         return aggregate_fact(node, found, UNKNOWN, coins=fact.coins)
@@ -550,10 +584,15 @@ def _of_rows(node: Node, terms: _Terms, records: RowSet, axis: int) -> Rows:
     facts = [arg.fact for arg in (a, b) if isinstance(arg.fact, Rows)]
     sampling = next((fact.sampling for fact in facts if fact.sampling is not None), None)
     return rows_fact(
-        node, found, records, axis, size, coins=coins_of(a, b),
+        node,
+        found,
+        records,
+        axis,
+        size,
+        coins=coins_of(a, b),
         zero_null=finite and any(fact.zero_null for fact in facts),
         sampling=sampling if finite else None,
-    )  # fmt: skip
+    )
 
 
 def _lone(terms: _Terms) -> Number:
@@ -608,9 +647,14 @@ def _of_arrays(node: Node, terms: _Terms) -> Fact:
         )
 
     return aggregate_fact(
-        node, found, change(fact.size), places=fact.places, sampling=fact.sampling, coins=coins_of(a, b),
+        node,
+        found,
+        change(fact.size),
+        places=fact.places,
+        sampling=fact.sampling,
+        coins=coins_of(a, b),
         added=None if fact.added is None else change(fact.added),
-    )  # fmt: skip
+    )
 
 
 def _moved(terms: _Terms, size: Size, other: Node, term: str, rest: str) -> Entries:
