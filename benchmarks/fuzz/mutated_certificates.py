@@ -32,8 +32,10 @@ CASES = [
 
 def kind(what: str) -> str:
     """A mutant's kind, for the table."""
-    return "event or releases" if "release" in what or "claim" in what else (
-        "fact, later facts fitted" if what.endswith("follows") else "fact"
+    return (
+        "event or releases"
+        if "release" in what or "claim" in what
+        else ("fact, later facts fitted" if what.endswith("follows") else "fact")
     )
 
 
@@ -52,7 +54,10 @@ def main() -> None:
             if accepted(mutant):
                 believed.append(mutant.what)
     total = sum(counts[name] for name in counts if name not in ("functions", "certificates"))
-    print(dict(counts), f"{total} false mutants, {len(believed)} accepted, {time.process_time() - began:.0f} CPU s")
+    print(
+        dict(counts),
+        f"{total} false mutants, {len(believed)} accepted, {time.process_time() - began:.0f} CPU s",
+    )
     print("\n".join(believed[:40]))
     sys.exit(1 if believed else 0)
 

@@ -66,7 +66,9 @@ def command(
     if certificate is not None:
         written = proof.certificate(at)
         certificate.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
-        click.echo(f"certificate written to {certificate}; check it with 'dpcheck verify'", err=True)
+        click.echo(
+            f"certificate written to {certificate}; check it with 'dpcheck verify'", err=True
+        )
     waits = bool(guessed) or answer["within_claim"] is False
     sys.exit(ExitCode.UNDECIDED if waits else ExitCode.OK)
 

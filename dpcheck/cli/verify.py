@@ -54,9 +54,9 @@ def command(
     Of an HTML report it checks that nothing was changed since dpcheck wrote it and, if FILE.sig is there, who
     signed it.
 
-    Certificates come from 'dpcheck account ... --certificate FILE' and 'dpcheck prove ... --certificate FILE'.
-    Nothing of what wrote them is used: the check has its own arithmetic. Exit code 0 if every step holds, 1 if one
-    does not.
+    Certificates come from 'dpcheck account ... --certificate FILE' and 'dpcheck prove ... --certificate
+    FILE'; a JSON report of an audit keeps them. Nothing of what wrote them is used: the check has its own
+    arithmetic. Exit code 0 if every step holds, 1 if one does not.
 
     Example: dpcheck verify proof.json --source train.py
     """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum, StrEnum
@@ -41,7 +41,9 @@ class Proved:
     delta: float
     method: str
     assumes: tuple[str, ...] = ()
-    certificate: str | None = field(default=None, repr=False, compare=False)  # JSON, for `dpcheck verify`
+    certificate: str | None = field(
+        default=None, repr=False, compare=False
+    )  # JSON, for `dpcheck verify`
 
 
 @dataclass(frozen=True, slots=True)

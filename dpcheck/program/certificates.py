@@ -55,19 +55,23 @@ def certificate(
     rows_per_person: int = 1,
     bound: Mapping[str, Plain] | None = None,
 ) -> dict[str, Plain]:
-    """The certificate that `program` spends `event`, as plain data; CannotCertify where the kernel has no lemma."""
+    """The certificate that `program` spends `event`; CannotCertify where the kernel has no lemma."""
     from dpcheck.program.proof import ASSUMES
 
     graph = program.graph
     made = [node for node in graph.nodes if node.primitive in _RELEASING]
     if len(made) != len(graph.releases):
-        raise CannotCertify("no certificate can be written for this proof yet: a release of another kind.")
+        raise CannotCertify(
+            "no certificate can be written for this proof yet: a release of another kind."
+        )
     rest: dict[str, Any] = {
         "schema": SCHEMA,
         "kind": "program",
         "claim": {"event": to_dict(event), "adjacency": adjacency},
         "source": _sources(program.reader.files),
-        "assumes": [each for each in assumes if each not in ASSUMES],  # the kernel says these itself
+        "assumes": [
+            each for each in assumes if each not in ASSUMES
+        ],  # the kernel says these itself
         **({} if bound is None else {"bound": dict(bound)}),
     }
     released = list(zip(made, graph.releases, strict=True))
@@ -80,11 +84,16 @@ def certificate(
     try:
         return _certified(whole, rest, graph, released)
     except Refused as reason:
-        raise CannotCertify(f"no certificate can be written for this proof yet: {reason}.") from None
+        raise CannotCertify(
+            f"no certificate can be written for this proof yet: {reason}."
+        ) from None
 
 
 def _certified(
-    written: dict[str, Any], rest: dict[str, Any], graph: Graph, released: list[tuple[Node, Release]]
+    written: dict[str, Any],
+    rest: dict[str, Any],
+    graph: Graph,
+    released: list[tuple[Node, Release]],
 ) -> dict[str, Plain]:
     """The certificate of a program as it is written; Refused if the kernel does."""
     steps = _Steps()
@@ -129,7 +138,7 @@ def _program(program: Program, adjacency: str, rows_per_person: int) -> dict[str
             assert isinstance(node.fact, Rows)
             names.setdefault(id(node.fact.rows), -1)
             count = node.fact.rows.count
-        path = graph.when.get(node.id)
+        path = graph.when.get(node.id, ())
         told = path and not isinstance(node.fact, Public)
         when = {"when": [[test.id, answer] for test, answer in path]} if told else {}
         nodes.append(_node(node, names) | when)
@@ -203,7 +212,9 @@ def _constant(value: object) -> Plain:
     if array.dtype.kind not in "biuf":
         return value if isinstance(value, str) else None
     if array.size > _MOST_CONSTANTS:
-        raise CannotCertify(f"no certificate can be written yet: a constant of {array.size} numbers.")
+        raise CannotCertify(
+            f"no certificate can be written yet: a constant of {array.size} numbers."
+        )
     return _listed(array.ravel().tolist())
 
 
@@ -218,7 +229,7 @@ def _number(value: Any) -> Plain:
         return int(value)
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if value != value else "inf" if value > 0 else "-inf"
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _params(node: Node) -> dict[str, Plain]:
@@ -251,7 +262,9 @@ def _plain(value: object) -> Plain:
         return value
     if isinstance(value, int | float):
         return _number(value)
-    raise CannotCertify(f"no certificate can be written yet: a parameter of type {type(value).__name__}.")
+    raise CannotCertify(
+        f"no certificate can be written yet: a parameter of type {type(value).__name__}."
+    )
 
 
 def _place(value: object) -> Plain:
@@ -280,7 +293,12 @@ def _described(node: Node) -> dict[str, Plain]:
     if isinstance(low, list) or isinstance(high, list):
         count = math.prod(shape)
         low, high = (each if isinstance(each, list) else [each] * count for each in (low, high))
-    return {"source": str(node.params["source"]), "low": low, "high": high, "missing": bool(fact.box.nan)}
+    return {
+        "source": str(node.params["source"]),
+        "low": low,
+        "high": high,
+        "missing": bool(fact.box.nan),
+    }
 
 
 def _law(node: Node) -> dict[str, Plain]:
@@ -328,7 +346,11 @@ class _Steps:
 
 def _interval(lo: tuple[float, ...], hi: tuple[float, ...], nan: bool) -> dict[str, Any]:
     same = len(set(lo)) <= 1 and len(set(hi)) <= 1 and lo
-    ends = (_number(lo[0]), _number(hi[0])) if same else ([_number(x) for x in lo], [_number(x) for x in hi])
+    ends = (
+        (_number(lo[0]), _number(hi[0]))
+        if same
+        else ([_number(x) for x in lo], [_number(x) for x in hi])
+    )
     return {"low": ends[0], "high": ends[1], "nan": nan}
 
 
@@ -358,13 +380,16 @@ def _releases(graph: Graph, made: list[tuple[Node, Release]]) -> list[dict[str, 
     from dpcheck.program.proof import _cells as cells
 
     groups = {
-        id(each): number for number, cell in enumerate(cells(graph.releases)) for each in cell if len(cell) > 1
+        id(each): number
+        for number, cell in enumerate(cells(graph.releases))
+        for each in cell
+        if len(cell) > 1
     }
     found = []
     for node, release in made:
         event, times = release.event, 1
         if isinstance(event, Repeated):
-            event, times = event.event, event.times
+            times, event = event.times, event.event
         entry: dict[str, Any] = {
             "node": node.id,
             "line": str(release.line),

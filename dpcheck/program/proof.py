@@ -82,7 +82,9 @@ class Proof:
             with suppress(CannotCertify):
                 bound = self.epsilon(delta).certificate()
         event, adjacency = self.event, str(self.adjacency)
-        return certificate(self.program, event, adjacency, self.assumes, self.rows_per_person, bound)
+        return certificate(
+            self.program, event, adjacency, self.assumes, self.rows_per_person, bound
+        )
 
     def epsilon(self, delta: float = 0.0) -> Bound:
         """What it spends at `delta`, by the accountant."""

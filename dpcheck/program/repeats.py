@@ -5,6 +5,7 @@ A choice of how a program is written, which the kernel checks like everything el
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,7 +48,9 @@ def shorter(program: Json, graph: Graph) -> Iterator[Json]:
 
 def _kind(node: Mapping[str, Any]) -> str:
     shape = ["rows" if isinstance(n, dict) else n for n in node["shape"]]
-    return json.dumps([node["primitive"], node["params"], shape, node["dtype"], node["line"], len(node["args"])])
+    return json.dumps(
+        [node["primitive"], node["params"], shape, node["dtype"], node["line"], len(node["args"])]
+    )
 
 
 def _names(node: Mapping[str, Any]) -> list[int]:
@@ -88,7 +91,10 @@ def _fits(nodes: Sequence[Json], places: Mapping[int, int], made: _Rounds, graph
 
     Fills in `carried`: what the first round uses in the place of what the round before it hands on.
     """
-    names = [[places.get(each, -1) for each in _names(nodes[i])] for i in range(made.start, made.start + made.many * made.length)]
+    names = [
+        [places.get(each, -1) for each in _names(nodes[i])]
+        for i in range(made.start, made.start + made.many * made.length)
+    ]
     for k in range(1, made.many):
         begin = made.start + k * made.length
         for i in range(made.length):
@@ -101,7 +107,10 @@ def _fits(nodes: Sequence[Json], places: Mapping[int, int], made: _Rounds, graph
                     if one != two - made.length:
                         return False
                 else:
-                    if made.carried.setdefault(two - made.start, one) != one or not 0 <= one < made.start:
+                    if (
+                        made.carried.setdefault(two - made.start, one) != one
+                        or not 0 <= one < made.start
+                    ):
                         return False
                     fact = graph.nodes[nodes[two]["id"]].fact
                     if not isinstance(fact, Released | Public):
@@ -122,13 +131,16 @@ _Bounds = Callable[[list[Box], Box], tuple[Any, Any, float]]
 
 
 def _hull(boxes: Sequence[Box]) -> tuple[Any, Any]:
-    lo, hi = (np.asarray([np.broadcast_to(getattr(b, s), boxes[-1].lo.shape) for b in boxes]) for s in ("lo", "hi"))
+    lo, hi = (
+        np.asarray([np.broadcast_to(getattr(b, s), boxes[-1].lo.shape) for b in boxes])
+        for s in ("lo", "hi")
+    )
     return lo.min(axis=0), hi.max(axis=0)
 
 
 def _steady(boxes: list[Box], first: Box) -> tuple[Any, Any, float]:
     """Growing if it grows by as much each time, else wide."""
-    steps = [float(np.max(b.hi - a.hi)) for a, b in zip(boxes, boxes[1:], strict=False)]
+    steps = [float(np.max(b.hi - a.hi)) for a, b in itertools.pairwise(boxes)]
     if not any(step > 0 for step in steps):
         return (*_hull([first, *boxes]), 0.0)
     even = steps[-1] > 0.5 * max(steps)
@@ -154,13 +166,15 @@ def _written(
     program: Json, places: Mapping[int, int], made: _Rounds, graph: Graph, bounds: _Bounds
 ) -> Json | None:
     nodes: list[Json] = program["nodes"]
-    ids = [each["id"] for each in nodes]
+    ids: list[int] = [each["id"] for each in nodes]
     stop = made.start + made.many * made.length
     fresh = max(ids) + 1
-    carried, stand_in = [], {}
+    carried: list[Json] = []
+    stand_in: dict[int, int] = {}
     for number, (offset, begin) in enumerate(sorted(made.carried.items())):
         boxes = [
-            graph.nodes[ids[made.start + k * made.length + offset]].fact.box for k in range(made.many)
+            graph.nodes[ids[made.start + k * made.length + offset]].fact.box
+            for k in range(made.many)
         ]
         first = graph.nodes[ids[begin]].fact.box
         lo, hi, grow = bounds(boxes, first)
@@ -170,12 +184,18 @@ def _written(
         low, high = (np.broadcast_to(end, shape).ravel().tolist() for end in (lo, hi))  # type: ignore[arg-type]
         same = len(set(low)) == len(set(high)) == 1
         stand_in[offset] = fresh + number
-        carried.append({
-            "id": fresh + number, "start": ids[begin], "next": ids[made.start + offset],
-            "low": low[0] if same else low, "high": high[0] if same else high, "grow": grow,
-        })  # fmt: skip
+        carried.append(
+            {
+                "id": fresh + number,
+                "start": ids[begin],
+                "next": ids[made.start + offset],
+                "low": low[0] if same else low,
+                "high": high[0] if same else high,
+                "grow": grow,
+            }
+        )
 
-    def in_body(name: int, i: int) -> int:
+    def in_body(name: int) -> int:
         """The name of an operand within the round that stands for all: the second one says which."""
         two = places.get(name, -1)
         offset = two - made.start
@@ -184,7 +204,7 @@ def _written(
         return stand_in[offset] if 0 <= offset < made.length else name
 
     body = [
-        {**_renamed(nodes[i + made.length], lambda name, i=i: in_body(name, i)), "id": ids[i]}  # type: ignore[misc]
+        {**_renamed(nodes[i + made.length], in_body), "id": ids[i]}
         for i in range(made.start, made.start + made.length)
     ]
     last = stop - made.length
@@ -204,7 +224,9 @@ def _written(
 
 def _renamed(node: Json, name: Callable[[int], int]) -> Json:
     found = {**node, "args": [name(each) for each in node["args"]]}
-    found["shape"] = [{"rows": name(n["rows"])} if isinstance(n, dict) else n for n in node["shape"]]
+    found["shape"] = [
+        {"rows": name(n["rows"])} if isinstance(n, dict) else n for n in node["shape"]
+    ]
     if "when" in node:
         found["when"] = [[name(test), answer] for test, answer in node["when"]]
     return found

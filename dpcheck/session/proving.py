@@ -21,8 +21,8 @@ from dpcheck.core.errors import (
     CannotCertify,
     DpcheckError,
     MissingExtra,
-    NotProvable,
     NothingToAudit,
+    NotProvable,
     ProofsContradict,
 )
 from dpcheck.execution.facts import watched

@@ -1,4 +1,4 @@
-"""The kernel as one file that needs nothing but Python: every source of it as it is, and a few lines to run them."""
+"""The kernel as one file that needs nothing but Python: all sources as they are, and what runs them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,13 @@ if __name__ == "__main__":
 def sources() -> dict[str, str]:
     """Every module of the kernel, with its text."""
     files = sorted(_ROOT.rglob("*.py"))
-    return {".".join(("dpcheck", "verify", *file.relative_to(_ROOT).with_suffix("").parts)): file.read_text(encoding="utf-8") for file in files if file.name != "alone.py"}
+    return {
+        ".".join(
+            ("dpcheck", "verify", *file.relative_to(_ROOT).with_suffix("").parts)
+        ): file.read_text(encoding="utf-8")
+        for file in files
+        if file.name != "alone.py"
+    }
 
 
 def single_file() -> str:
@@ -56,7 +62,7 @@ def single_file() -> str:
     """
     parts = []
     for name, text in sources().items():
-        if "\'\'\'" in text or text.endswith("\\\\"):
+        if "'''" in text or text.endswith("\\\\"):
             raise ValueError(f"{name} cannot be quoted as it is")
-        parts.append(f"SOURCES[{name!r}] = r\'\'\'{text}\'\'\'\n")
+        parts.append(f"SOURCES[{name!r}] = r'''{text}'''\n")
     return _START + "".join(parts) + _END

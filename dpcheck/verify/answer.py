@@ -11,7 +11,9 @@ from typing import Any
 from dpcheck.verify.file import Unreadable, check_data, read_file
 from dpcheck.verify.result import Accepted, Refused
 
-_USAGE = "usage: verify.py CERTIFICATE [--source FILE]...  (a certificate of dpcheck's, and the files it is about)"
+_USAGE = (
+    "usage: verify.py CERTIFICATE [--source FILE]...  (a certificate, and the files it is about)"
+)
 
 
 def lines(found: Accepted) -> list[str]:

@@ -72,4 +72,6 @@ def _check_report(data: Mapping[str, Any]) -> Accepted:
     words = tuple(f"{name}: {each.statement}" for name, each in found)
     words += tuple(dict.fromkeys(word for _, each in found for word in each.words))
     many = f"{len(found)} certificate{'' if len(found) == 1 else 's'} of the report hold"
-    return Accepted(many + ("s" if len(found) == 1 else ""), {}, sum(each.steps for _, each in found), words)
+    return Accepted(
+        many + ("s" if len(found) == 1 else ""), {}, sum(each.steps for _, each in found), words
+    )

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Every step holds: what is proved, in words and as the file states it, how many steps, and what is trusted."""
+    """Every step holds: what is proved, in words and as the file states it, and what is trusted."""
 
     statement: str
     claim: Mapping[str, Any]

@@ -81,7 +81,7 @@ def shown_outputs(text: str) -> dict[str, str]:
 def left_out(command: str, page: Path, folder: Path) -> bool:
     program, *arguments = shlex.split(command)
     if program == "python":  # scripts of the page and examples run; benchmarks are run by hand
-        script = folder / arguments[0]
+        script = folder / next(each for each in arguments if not each.startswith("-"))
         return not script.is_file() or ("import torch" in script.read_text() and not TORCH)
     return program in ELSEWHERE or "--data-dir" in command or FIRST_PAGE.get(command, page) != page
 

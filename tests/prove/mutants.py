@@ -1,7 +1,7 @@
 """Certificates with one statement made false: the program stays, what is said of it changes.
 
-Whether a statement is false is not judged by prover or kernel: the program runs on neighbouring datasets that fit
-its description, and a statement that these values contradict is false.
+Whether a statement is false is not judged by prover or kernel: the program runs on neighbouring datasets that
+fit its description, and a statement that these values contradict is false.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import copy
 import itertools
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -62,7 +63,9 @@ class Base:
     def nodes(self) -> dict[int, dict[str, Any]]:
         """The nodes of the program, those of loops too."""
         listed = self.certificate["program"]["nodes"]
-        flat = itertools.chain.from_iterable(e["loop"]["nodes"] if "loop" in e else [e] for e in listed)
+        flat = itertools.chain.from_iterable(
+            e["loop"]["nodes"] if "loop" in e else [e] for e in listed
+        )
         return {each["id"]: each for each in flat}
 
 
@@ -142,7 +145,9 @@ def _seen(node: Any, values: list[np.ndarray]) -> Seen | None:
     else:
         with np.errstate(invalid="ignore"):
             sizes = norms(first - second)
-        sizes["changed"] = float((first != second).sum()) if not np.isnan(first + second).any() else 0.0
+        sizes["changed"] = (
+            float((first != second).sum()) if not np.isnan(first + second).any() else 0.0
+        )
         stack = np.stack([first.ravel(), second.ravel()])
     if not stack.shape[1]:
         return None
@@ -202,7 +207,9 @@ def _of_facts(base: Base, rng: np.random.Generator) -> Iterator[tuple[str, Any]]
             yield f"node {key} {what}, and all that follows", _following(int(key), false)
 
 
-def _false_facts(fact: dict[str, Any], seen: Seen, rng: np.random.Generator) -> Iterator[tuple[str, dict[str, Any]]]:
+def _false_facts(
+    fact: dict[str, Any], seen: Seen, rng: np.random.Generator
+) -> Iterator[tuple[str, dict[str, Any]]]:
     share = float(rng.choice([1e-6, 0.01, 0.3, 0.9]))
     for side, edge, sign in (("low", seen.low, 1.0), ("high", seen.high, -1.0)):
         stated = fact[side]
@@ -221,7 +228,10 @@ def _false_facts(fact: dict[str, Any], seen: Seen, rng: np.random.Generator) -> 
         if math.isnan(moved) or abs(moved - reached) <= SLIGHT * max(1.0, abs(reached)):
             continue
         changed = [_number(moved) if i == at else each for i, each in enumerate(listed)]
-        yield f"{side} {moved:g}, seen {reached:g}", {**fact, side: changed if isinstance(stated, list) else changed[0]}
+        yield (
+            f"{side} {moved:g}, seen {reached:g}",
+            {**fact, side: changed if isinstance(stated, list) else changed[0]},
+        )
     if seen.nan:
         yield "is never NaN", {**fact, "nan": False}
     if "size" in fact:
@@ -229,7 +239,10 @@ def _false_facts(fact: dict[str, Any], seen: Seen, rng: np.random.Generator) -> 
             size = seen.sizes.get(name, 0.0)
             if 0 < size < math.inf:
                 less = size * (1 - share) if name != "changed" else size - 1
-                yield f"{name} {less:g}, seen {size:g}", {**fact, "size": {**fact["size"], name: less}}
+                yield (
+                    f"{name} {less:g}, seen {size:g}",
+                    {**fact, "size": {**fact["size"], name: less}},
+                )
     if seen.moves and fact["kind"] in ("rows", "aggregate"):
         for kind in ("public", "released"):
             yield f"is {kind}", {**fact, "kind": kind}
@@ -243,7 +256,7 @@ def _stating(key: str, fact: dict[str, Any]) -> Any:
 
 
 def _following(key: int, false: dict[str, Any]) -> Any:
-    """The false fact, everything after it derived from it, and releases that look as cheap as that makes them."""
+    """The false fact, and everything after it derived from it."""
 
     def change(certificate: dict[str, Any]) -> None:
         from dpcheck.program.certificates import _Steps
@@ -253,17 +266,20 @@ def _following(key: int, false: dict[str, Any]) -> Any:
         def settle(node: Any, fact: Any) -> Any:
             if node.id != key:
                 return writer.settle(node, fact)
-            writer.stated[str(key)] = {"rule": certificate["steps"][str(key)]["rule"], "fact": false}
+            writer.stated[str(key)] = {
+                "rule": certificate["steps"][str(key)]["rule"],
+                "fact": false,
+            }
             try:
-                loose = replace(fact, box=replace(fact.box, lo=(-math.inf,), hi=(math.inf,), nan=True))
+                loose = replace(
+                    fact, box=replace(fact.box, lo=(-math.inf,), hi=(math.inf,), nan=True)
+                )
                 return agreement({str(key): writer.stated[str(key)]})(node, _empty(loose))
             except Refused:
                 return fact
 
-        try:
+        with suppress(Refused):  # what follows stays as it was
             check.run(certificate["program"], settle)
-        except Refused:
-            pass  # what follows stays as it was
         certificate["steps"].update(writer.stated)
 
     return change
@@ -275,7 +291,9 @@ def _empty(fact: Any) -> Any:
     if not hasattr(fact, "size"):
         return replace(fact, box=box)
     zero = Fraction(0)
-    return replace(fact, box=box, size=replace(fact.size, entries=(zero,), **dict.fromkeys(NORMS, zero)))
+    return replace(
+        fact, box=box, size=replace(fact.size, entries=(zero,), **dict.fromkeys(NORMS, zero))
+    )
 
 
 def _of_events(base: Base, rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
@@ -288,22 +306,33 @@ def _of_events(base: Base, rng: np.random.Generator) -> Iterator[tuple[str, Any]
         seen, noise = base.seen.get(node["args"][0]), nodes[node["args"][1]]
         scale = noise["params"].get("scale") if noise["primitive"] == "draw" else None
         shape = noise["shape"]
-        if seen is None or not isinstance(scale, int | float) or noise["params"]["law"] not in ("laplace", "normal"):
+        if (
+            seen is None
+            or not isinstance(scale, int | float)
+            or noise["params"]["law"] not in ("laplace", "normal")
+        ):
             continue
         if math.prod(shape) != math.prod(nodes[node["args"][0]]["shape"]):
             continue
         attained = {name: seen.sizes[name] / scale for name in ("l1", "l2")}
         for what, event, times in _false_events(entry, attained, moves, rng):
             yield f"release {node['id']}: {what}", _charging(i, event, times)
-    if len(base.certificate["releases"]) == 1 and base.certificate["releases"][0]["event"] is not None:
+    if (
+        len(base.certificate["releases"]) == 1
+        and base.certificate["releases"][0]["event"] is not None
+    ):
         entry = base.certificate["releases"][0]
-        seen = base.seen.get(nodes[entry["node"]]["args"][0]) if nodes[entry["node"]]["args"] else None
+        seen = (
+            base.seen.get(nodes[entry["node"]]["args"][0]) if nodes[entry["node"]]["args"] else None
+        )
         if seen is not None and seen.moves and "group" not in entry:
             yield "the claim is nothing", _claiming({"kind": "Sequential", "events": []})
             yield "the release is not listed", _forgetting(0)
 
 
-def _false_events(entry: dict[str, Any], attained: dict[str, float], moves: int, rng: np.random.Generator) -> Iterator[tuple[str, Any, int]]:
+def _false_events(
+    entry: dict[str, Any], attained: dict[str, float], moves: int, rng: np.random.Generator
+) -> Iterator[tuple[str, Any, int]]:
     event, times = entry["event"], entry["times"]
     kind = event["kind"]
     more = float(1 + rng.choice([1e-6, 0.01, 1.0, 1000.0]))
@@ -313,12 +342,24 @@ def _false_events(entry: dict[str, Any], attained: dict[str, float], moves: int,
             return
         # What the release is seen to cost, in the noise multiplier that would be just enough.
         enough = moves * (times if kind == "Laplace" else 1) / attained[norm]
-        yield f"{kind} of multiplier {enough * more:g}, just enough is {enough:g}", {**event, "noise_multiplier": enough * more}, times
-        if kind == "Laplace" and times > 1 and (times - 1) * moves / event["noise_multiplier"] < attained["l1"] * (1 - SLIGHT):
+        yield (
+            f"{kind} of multiplier {enough * more:g}, just enough is {enough:g}",
+            {**event, "noise_multiplier": enough * more},
+            times,
+        )
+        if (
+            kind == "Laplace"
+            and times > 1
+            and (times - 1) * moves / event["noise_multiplier"] < attained["l1"] * (1 - SLIGHT)
+        ):
             yield f"{times - 1} entries move, not {times}", event, times - 1
         yield "it costs nothing", None, times
     if kind == "PureDP" and attained["l1"] > 0:
-        yield f"epsilon below {attained['l1']:g}", {**event, "epsilon": attained["l1"] / more}, times
+        yield (
+            f"epsilon below {attained['l1']:g}",
+            {**event, "epsilon": attained["l1"] / more},
+            times,
+        )
 
 
 def _charging(i: int, event: Any, times: int) -> Any:

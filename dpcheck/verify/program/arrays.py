@@ -54,7 +54,7 @@ from dpcheck.verify.program.facts import (
 )
 from dpcheck.verify.program.numbers import add
 from dpcheck.verify.program.randomness import BLOCK, spent
-from dpcheck.verify.program.sizes import NOTHING, NORMS, UNKNOWN, Size, length
+from dpcheck.verify.program.sizes import NORMS, NOTHING, UNKNOWN, Size, length
 
 Places = Sequence[int] | None
 
@@ -68,7 +68,9 @@ def _rearranged(state: State, node: Node, places: Callable[[], Sequence[int]], m
     if isinstance(fact, RANDOM):
         return spent(state, node)
     needed = len(fact.box.lo) > 1 or (isinstance(fact, Aggregate) and len(fact.size.entries) > 1)
-    needed = needed or (isinstance(fact, Aggregate) and fact.added is not None and len(fact.added.entries) > 1)
+    needed = needed or (
+        isinstance(fact, Aggregate) and fact.added is not None and len(fact.added.entries) > 1
+    )
     order = list(places()) if needed else None
     if only_released([a]):
         state.open(a)
@@ -78,7 +80,9 @@ def _rearranged(state: State, node: Node, places: Callable[[], Sequence[int]], m
     def change(size: Size) -> Size:
         return size.repeated(most).laid(moved(size.entries, order))
 
-    return aggregate_fact(node, moved_box(fact.box, order), change(fact.size), **kept_aggregate(fact, change))
+    return aggregate_fact(
+        node, moved_box(fact.box, order), change(fact.size), **kept_aggregate(fact, change)
+    )
 
 
 def _random(state: State, node: Node, places: Callable[[], Sequence[int]]) -> Fact:
@@ -88,7 +92,9 @@ def _random(state: State, node: Node, places: Callable[[], Sequence[int]]) -> Fa
     assert isinstance(fact, Coins | Drawn)
     if fact.block:
         before, after = ([n for n in each.shape if n != 1] for each in (a, node))
-        alike = len(before) == len(after) and all(same(x, y) for x, y in zip(before, after, strict=True))
+        alike = len(before) == len(after) and all(
+            same(x, y) for x, y in zip(before, after, strict=True)
+        )
         node.need(alike, "some of a large block of random numbers")
         return fact
     order = places()
@@ -111,10 +117,15 @@ def broadcast(state: State, node: Node) -> Fact:
         broadcast_check(node, before, inner)
         many = math.prod(inner) // max(1, math.prod(before))
         size = fact.size.repeated(many).laid(spread(fact.size.entries, before, inner))
-        found = Box(spread(fact.box.lo, before, inner), spread(fact.box.hi, before, inner), fact.box.nan, fact.box.plain)
+        found = Box(
+            spread(fact.box.lo, before, inner),
+            spread(fact.box.hi, before, inner),
+            fact.box.nan,
+            fact.box.plain,
+        )
         factor = fact.factor if math.prod(inner) == 1 else None
         return rows_fact(node, found, fact.rows, axis, size, factor=factor, **kept(fact))
-    if isinstance(fact, RANDOM) and any(not isinstance(n, int) for n in a.shape):
+    if isinstance(fact, Coins | Drawn) and fact.block:
         return _random(state, node, list)
     before, after = plain(a), plain(node)
     broadcast_check(node, before, after)
@@ -127,7 +138,9 @@ def broadcast(state: State, node: Node) -> Fact:
 def broadcast_check(node: Node, before: tuple[int, ...], after: tuple[int, ...]) -> None:
     """One shape fits into another."""
     padded = (1,) * (len(after) - len(before)) + before
-    if len(padded) != len(after) or any(n not in (1, m) for n, m in zip(padded, after, strict=True)):
+    if len(padded) != len(after) or any(
+        n not in (1, m) for n, m in zip(padded, after, strict=True)
+    ):
         node.refuse("it does not fit into that shape")
 
 
@@ -143,13 +156,22 @@ def reshape(state: State, node: Node) -> Fact:
         axis = places[0]
         inner = inner_shape(node, axis)
         before = element(a)
-        if math.prod(inner) != math.prod(before) or math.prod(inner[:axis]) != math.prod(before[: fact.axis]):
+        if math.prod(inner) != math.prod(before) or math.prod(inner[:axis]) != math.prod(
+            before[: fact.axis]
+        ):
             node.refuse("a new shape mixes entries of different records")
         one = math.prod(inner) == 1
         return rows_fact(
-            node, fact.box, fact.rows, axis, fact.size, powers=fact.powers, **_of_one_number(fact, one), **kept(fact)
+            node,
+            fact.box,
+            fact.rows,
+            axis,
+            fact.size,
+            powers=fact.powers,
+            **_of_one_number(fact, one),
+            **kept(fact),
         )
-    if any(not isinstance(n, int) for n in (*a.shape, *node.shape)) and isinstance(fact, Coins | Drawn):
+    if isinstance(fact, Coins | Drawn) and fact.block:
         return _random(state, node, list)
     if math.prod(plain(a)) != math.prod(plain(node)):
         node.refuse("it has another number of entries")
@@ -169,7 +191,11 @@ def transpose(state: State, node: Node) -> Fact:
     if sorted(order) != list(range(a.ndim)):
         node.refuse("it is no order of the axes")
     expect(node, [a.shape[i] for i in order])
-    shape = element(a) if isinstance(a.fact, Rows) else (() if any(not isinstance(n, int) for n in a.shape) else plain(a))
+    shape = (
+        element(a)
+        if isinstance(a.fact, Rows)
+        else (() if any(not isinstance(n, int) for n in a.shape) else plain(a))
+    )
 
     def places() -> list[int]:
         steps = strides(shape)
@@ -185,7 +211,13 @@ def transpose(state: State, node: Node) -> Fact:
     turned = places() if many else None
     size = fact.size.laid(moved(fact.size.entries, turned))
     return rows_fact(
-        node, moved_box(fact.box, turned), fact.rows, order.index(fact.axis), size, powers=fact.powers, **kept(fact)
+        node,
+        moved_box(fact.box, turned),
+        fact.rows,
+        order.index(fact.axis),
+        size,
+        powers=fact.powers,
+        **kept(fact),
     )
 
 
@@ -221,7 +253,8 @@ class _Index:
     def most(self) -> int:
         """How often one entry is taken."""
         return math.prod(
-            max(Counter(taken).values(), default=1) if type(taken) is list else 1 for taken in self.taken
+            max(Counter(taken).values(), default=1) if type(taken) is list else 1
+            for taken in self.taken
         )
 
 
@@ -249,8 +282,15 @@ def read_index(node: Node, shape: tuple[int, ...]) -> _Index:
             if not -n <= each < n:
                 node.refuse("an index does not fit")
             taken.append(range(each % n, each % n + 1))
-        elif isinstance(each, dict) and isinstance(each.get("slice"), list) and len(each["slice"]) == 3:
-            if not all(part is None or type(part) is int for part in each["slice"]) or each["slice"][2] == 0:
+        elif (
+            isinstance(each, dict)
+            and isinstance(each.get("slice"), list)
+            and len(each["slice"]) == 3
+        ):
+            if (
+                not all(part is None or type(part) is int for part in each["slice"])
+                or each["slice"][2] == 0
+            ):
                 node.refuse("a slice is made of whole numbers")
             taken.append(range(*slice(*each["slice"]).indices(n)))
             layout.append(axis)
@@ -275,28 +315,33 @@ def index(state: State, node: Node) -> Fact:
     fact = a.fact
     if isinstance(fact, Rows):
         return _rows_at(state, node, a, fact)
-    if any(not isinstance(n, int) for n in a.shape) and isinstance(fact, Coins | Drawn):
+    if isinstance(fact, Coins | Drawn) and fact.block:
         found = read_index(node, tuple(n if isinstance(n, int) else 1 for n in a.shape))
         node.need(all(found.whole), "some of a private number of random numbers")
         expect(node, found.shape(a.shape))
         return _random(state, node, list)
     found = read_index(node, plain(a))
     expect(node, found.shape(plain(a)))
-    if isinstance(fact, Coins | Drawn) and not fact.block and math.prod(plain(a)) > BLOCK:
-        node.no_certificate("so many draws")
     return _rearranged(state, node, lambda: found.places(plain(a)), found.most)
 
 
 def _rows_at(state: State, node: Node, a: Node, fact: Rows) -> Fact:
     count = fact.rows.count
-    found = read_index(node, tuple(1 if i == fact.axis else n for i, n in enumerate(element(a))) if count is None else tuple(fixed(a, n) for n in a.shape))
+    found = read_index(
+        node,
+        tuple(1 if i == fact.axis else n for i, n in enumerate(element(a)))
+        if count is None
+        else tuple(fixed(a, n) for n in a.shape),
+    )
     rows = fact.rows
     if not found.whole[fact.axis]:
         rows = _at_places(state, node, fact, list(found.taken[fact.axis]))
     inner = _Index(
         tuple(range(1) if i == fact.axis else taken for i, taken in enumerate(found.taken)),
-        found.dropped, found.layout, found.whole,
-    )  # fmt: skip
+        found.dropped,
+        found.layout,
+        found.whole,
+    )
     before = element(a)
     order = inner.places(before) if max(len(fact.box.lo), len(fact.size.entries)) > 1 else None
     box = moved_box(fact.box, order)
@@ -313,16 +358,32 @@ def _rows_at(state: State, node: Node, a: Node, fact: Rows) -> Fact:
     size = fact.size.repeated(inner.most).laid(moved(fact.size.entries, order))
     same_rows, one = rows is fact.rows, math.prod(before) == 1
     all_there = math.prod(map(len, inner.taken)) == math.prod(before) and inner.most == 1
-    known = {name: getattr(fact, name) for name in ("factor", "truth", "falsehood")} if one and same_rows else {}
+    known = (
+        {name: getattr(fact, name) for name in ("factor", "truth", "falsehood")}
+        if one and same_rows
+        else {}
+    )
     return rows_fact(
-        node, box, rows, axis, size, powers=fact.powers if all_there and same_rows else None, **known, **kept(fact)
+        node,
+        box,
+        rows,
+        axis,
+        size,
+        powers=fact.powers if all_there and same_rows else None,
+        **known,
+        **kept(fact),
     )
 
 
 def _at_places(state: State, node: Node, fact: Rows, taken: list[int]) -> RowSet:
     """The records at public places."""
     rows = fact.rows
-    if rows.count is None or rows.optional or rows.sampling is not None or state.adjacency == "add-remove":
+    if (
+        rows.count is None
+        or rows.optional
+        or rows.sampling is not None
+        or state.adjacency == "add-remove"
+    ):
         node.refuse("records are chosen by their place, and their number is private")
     if len(set(taken)) < len(taken):
         node.refuse("a record is taken twice")
@@ -366,9 +427,14 @@ def concatenate(state: State, node: Node) -> Fact:
         return _random_together(state, node, axis)
     state.open(*args)
     boxes = [arg.fact.box for arg in args]
-    lo, hi = (_joined([(getattr(b, side), s) for b, s in zip(boxes, shapes, strict=True)], axis) for side in ("lo", "hi"))
+    lo, hi = (
+        _joined([(getattr(b, side), s) for b, s in zip(boxes, shapes, strict=True)], axis)
+        for side in ("lo", "hi")
+    )
     lo, hi = pair(lo, hi)
-    found, fits = fitted(Box(lo, hi, any(b.nan for b in boxes), all(b.plain for b in boxes)), node.dtype)
+    found, fits = fitted(
+        Box(lo, hi, any(b.nan for b in boxes), all(b.plain for b in boxes)), node.dtype
+    )
     if only_released(args):
         return Released(box=found)
     facts = [arg.fact for arg in args if isinstance(arg.fact, Aggregate)]
@@ -381,21 +447,34 @@ def concatenate(state: State, node: Node) -> Fact:
         return aggregate_fact(node, found, UNKNOWN, coins=coins_of(*args))
     known: dict[str, Any] = {}
     if all(fact.added is not None and fact.sampling == facts[0].sampling for fact in facts):
-        added = [arg.fact.added or NOTHING if isinstance(arg.fact, Aggregate) else NOTHING for arg in args]
+        added = [
+            arg.fact.added or NOTHING if isinstance(arg.fact, Aggregate) else NOTHING
+            for arg in args
+        ]
         known = {"added": stacked(added, shapes, axis), "sampling": facts[0].sampling}
     places = [fact.places for fact in facts if fact.places is not None]
     if all(fact.predicate == facts[0].predicate for fact in facts):
         known["predicate"] = facts[0].predicate
     return aggregate_fact(
-        node, found, size, rising=all(fact.rising for fact in facts), cells=all_cells(facts), coins=coins_of(*args),
-        places=frozenset().union(*places) if len(places) == len(facts) else None, **known,
-    )  # fmt: skip
+        node,
+        found,
+        size,
+        rising=all(fact.rising for fact in facts),
+        cells=all_cells(facts),
+        places=frozenset().union(*places) if len(places) == len(facts) else None,
+        coins=coins_of(*args),
+        **known,
+    )
 
 
-def _check_joined(node: Node, shapes: list[tuple[int, ...]], out: tuple[int, ...], axis: int) -> None:
+def _check_joined(
+    node: Node, shapes: list[tuple[int, ...]], out: tuple[int, ...], axis: int
+) -> None:
     total = 0
     for shape in shapes:
-        if len(shape) != len(out) or any(n != m for i, (n, m) in enumerate(zip(shape, out, strict=True)) if i != axis):
+        if len(shape) != len(out) or any(
+            n != m for i, (n, m) in enumerate(zip(shape, out, strict=True)) if i != axis
+        ):
             node.refuse("its operands do not fit together")
         total += shape[axis]
     if total != out[axis]:
@@ -404,7 +483,9 @@ def _check_joined(node: Node, shapes: list[tuple[int, ...]], out: tuple[int, ...
 
 def stacked(sizes: list[Size], shapes: list[tuple[int, ...]], axis: int) -> Size:
     """Vectors side by side as one."""
-    entries = _joined([(size.entries, shape) for size, shape in zip(sizes, shapes, strict=True)], axis)
+    entries = _joined(
+        [(size.entries, shape) for size, shape in zip(sizes, shapes, strict=True)], axis
+    )
     found = sizes[0].laid(entries)
     for size in sizes[1:]:
         found = found.beside(size, entries)
@@ -414,7 +495,8 @@ def stacked(sizes: list[Size], shapes: list[tuple[int, ...]], axis: int) -> Size
 def all_cells(facts: Sequence[Aggregate]) -> tuple[Cell, ...]:
     """The cells of all of them, if no record is behind two; else none."""
     found = [
-        fact.cells or ((Cell(fact.predicate, fact.size, fact.added),) if fact.predicate and fact.added else ())
+        fact.cells
+        or ((Cell(fact.predicate, fact.size, fact.added),) if fact.predicate and fact.added else ())
         for fact in facts
     ]
     if not all(found):
@@ -428,10 +510,10 @@ def all_cells(facts: Sequence[Aggregate]) -> tuple[Cell, ...]:
 def of_one_at_most(state: State, facts: Sequence[Aggregate]) -> Size | None:
     """Parts of which one record is in at most one: how far all of them move together.
 
-    Lemma. By public places a record stays where it is: the largest difference. By conditions, under add-remove:
-    the record is in one part on one side and in none on the other: the largest difference. Otherwise either
-    one part changes by its difference, or one loses what the record added and another gains what its
-    replacement (or the null record) adds.
+    Lemma. By public places a record stays where it is: the largest difference. By conditions, under
+    add-remove: the record is in one part on one side and in none on the other: the largest difference.
+    Otherwise either one part changes by its difference, or one loses what the record added and another
+    gains what its replacement (or the null record) adds.
     """
     if len(facts) < 2:
         return None
@@ -445,7 +527,8 @@ def of_one_at_most(state: State, facts: Sequence[Aggregate]) -> Size | None:
     if state.adjacency == "add-remove":
         return largest
     two = {
-        name: sorted((getattr(cell.added, name) for cell in cells), reverse=True)[:2] for name in NORMS
+        name: sorted((getattr(cell.added, name) for cell in cells), reverse=True)[:2]
+        for name in NORMS
     }
     return Size(
         l1=max(largest.l1, add(*two["l1"])),
@@ -473,17 +556,26 @@ def _side_by_side(node: Node, axis: int) -> Rows:
     if not same(node.shape[first.axis], first.rows):
         node.refuse("it has another number of rows")
     lo, hi = (
-        _joined([(getattr(f.box, side), s) for f, s in zip(facts, shapes, strict=True)], axis) for side in ("lo", "hi")
+        _joined([(getattr(f.box, side), s) for f, s in zip(facts, shapes, strict=True)], axis)
+        for side in ("lo", "hi")
     )
     lo, hi = pair(lo, hi)
-    found, fits = fitted(Box(lo, hi, any(f.box.nan for f in facts), all(f.box.plain for f in facts)), node.dtype)
+    found, fits = fitted(
+        Box(lo, hi, any(f.box.nan for f in facts), all(f.box.plain for f in facts)), node.dtype
+    )
     alike = all(f.sampling == first.sampling for f in facts)
     predicate = first.predicate if all(f.predicate == first.predicate for f in facts) else {}
     return rows_fact(
-        node, found, first.rows, first.axis, stacked([f.size for f in facts], shapes, axis) if fits else UNKNOWN,
-        sampling=first.sampling if alike else None, zero_null=all(f.zero_null for f in facts) and fits,
-        predicate=predicate, coins=coins_of(*node.args),
-    )  # fmt: skip
+        node,
+        found,
+        first.rows,
+        first.axis,
+        stacked([f.size for f in facts], shapes, axis) if fits else UNKNOWN,
+        sampling=first.sampling if alike else None,
+        zero_null=all(f.zero_null for f in facts) and fits,
+        predicate=predicate,
+        coins=coins_of(*node.args),
+    )
 
 
 def _random_together(state: State, node: Node, axis: int) -> Fact:
@@ -499,12 +591,15 @@ def _random_together(state: State, node: Node, axis: int) -> Fact:
         order.append((tuple(Fraction(first + i) for i in range(math.prod(shape))), shape))
         first += math.prod(shape)
     ids = [each for fact in drawn for each in fact.ids]
-    scale, lo, hi = (_joined([(get(f), s) for f, s in zip(drawn, shapes, strict=True)], axis) for get in (
-        lambda f: f.scale, lambda f: f.box.lo, lambda f: f.box.hi))  # fmt: skip
+    laws = [(fact.scale, fact.box.lo, fact.box.hi) for fact in drawn]
+    scale, lo, hi = (
+        _joined([(law[i], s) for law, s in zip(laws, shapes, strict=True)], axis) for i in range(3)
+    )
     if any(fact.location for fact in drawn):
         return spent(state, node)
-    places = _joined(order, axis)
-    return replace(drawn[0], ids=tuple(ids[int(i)] for i in places), scale=scale, box=Box(*pair(lo, hi)))
+    places, ends = _joined(order, axis), pair(lo, hi)
+    box = Box(ends[0], ends[1])
+    return replace(drawn[0], ids=tuple(ids[int(i)] for i in places), scale=scale, box=box)
 
 
 @rule("put")
@@ -530,14 +625,23 @@ def put(state: State, node: Node) -> Fact:
 
     def written(old: Entries, fresh: Entries) -> Entries:
         result = list(old * math.prod(shape) if len(old) == 1 else old)
-        source = fresh if len(fresh) == 1 else spread(fresh, plain(new)[-len(part) :] if part else (1,), part)
+        source = (
+            fresh
+            if len(fresh) == 1
+            else spread(fresh, plain(new)[-len(part) :] if part else (1,), part)
+        )
         for i, place in enumerate(places):
             result[place] = source[0] if len(source) == 1 else source[i]
         return tuple(result)
 
     before, after = a.fact.box, new.fact.box
     box, fits = fitted(
-        Box(written(before.lo, after.lo), written(before.hi, after.hi), before.nan or after.nan, before.plain and after.plain),
+        Box(
+            written(before.lo, after.lo),
+            written(before.hi, after.hi),
+            before.nan or after.nan,
+            before.plain and after.plain,
+        ),
         node.dtype,
     )
     if only_released(node.args):
@@ -552,9 +656,13 @@ def put(state: State, node: Node) -> Fact:
         size = size if together is None else size.both(together)
     places_of = [fact.places for fact in facts if fact.places is not None]
     return aggregate_fact(
-        node, box, size if fits else UNKNOWN, coins=coins_of(a, new), cells=all_cells(facts) if once and fits else (),
+        node,
+        box,
+        size if fits else UNKNOWN,
+        coins=coins_of(a, new),
+        cells=all_cells(facts) if once and fits else (),
         places=frozenset().union(*places_of) if len(places_of) == len(facts) else None,
-    )  # fmt: skip
+    )
 
 
 def _put_rows(node: Node, a: Node, new: Node) -> Rows:
@@ -565,13 +673,17 @@ def _put_rows(node: Node, a: Node, new: Node) -> Rows:
     found = read_index(node, shape)
     if not found.whole[fact.axis] or any(found.layout[i] is None for i in range(len(found.layout))):
         node.refuse("single records are overwritten")
-    if isinstance(new.fact, Aggregate) or (isinstance(new.fact, Rows) and new.fact.rows is not fact.rows):
+    if isinstance(new.fact, Aggregate) or (
+        isinstance(new.fact, Rows) and new.fact.rows is not fact.rows
+    ):
         node.refuse("values of other records are written into rows")
     if not isinstance(new.fact, Rows) and new.ndim:
         node.no_certificate("an array is written into rows")
     part = tuple(fixed(node, n) for n in found.shape(shape))
     fresh = element(new)
-    if isinstance(new.fact, Rows) and (new.ndim - new.fact.axis != len(part) - found.layout.index(fact.axis)):
+    if isinstance(new.fact, Rows) and (
+        new.ndim - new.fact.axis != len(part) - found.layout.index(fact.axis)
+    ):
         node.refuse("rows are written at another place")
     broadcast_check(node, fresh, part)
     places = found.places(shape)
@@ -585,8 +697,19 @@ def _put_rows(node: Node, a: Node, new: Node) -> Rows:
 
     before, after = fact.box, new.fact.box
     box, fits = fitted(
-        Box(written(before.lo, after.lo), written(before.hi, after.hi), before.nan or after.nan, before.plain and after.plain),
+        Box(
+            written(before.lo, after.lo),
+            written(before.hi, after.hi),
+            before.nan or after.nan,
+            before.plain and after.plain,
+        ),
         node.dtype,
     )
-    zero = fact.zero_null and fits and (is_zero(new) or (isinstance(new.fact, Rows) and new.fact.zero_null))
-    return rows_fact(node, box, fact.rows, fact.axis, UNKNOWN, coins=coins_of(a, new), zero_null=zero)
+    zero = (
+        fact.zero_null
+        and fits
+        and (is_zero(new) or (isinstance(new.fact, Rows) and new.fact.zero_null))
+    )
+    return rows_fact(
+        node, box, fact.rows, fact.axis, UNKNOWN, coins=coins_of(a, new), zero_null=zero
+    )

@@ -21,6 +21,7 @@ from dpcheck.verify.program.numbers import (
     finite,
     inverse,
     log_ends,
+    magnitude,
     root_down,
     root_up,
     times,
@@ -56,7 +57,7 @@ class Box:
     @property
     def size(self) -> Entries:
         """The largest absolute value of each entry."""
-        return tuple(max(abs(a), abs(b)) for a, b in zip(self.lo, self.hi, strict=True))
+        return tuple(max(magnitude(a), magnitude(b)) for a, b in zip(self.lo, self.hi, strict=True))
 
     @property
     def width(self) -> Entries:
@@ -76,7 +77,10 @@ class Box:
 
     def with_zero(self) -> Box:
         """The box and 0."""
-        lo, hi = (tuple(pick(end, ZERO) for end in ends) for pick, ends in ((min, self.lo), (max, self.hi)))
+        lo, hi = (
+            tuple(pick(end, ZERO) for end in ends)
+            for pick, ends in ((min, self.lo), (max, self.hi))
+        )
         return Box(lo, hi, self.nan, self.plain)
 
     def within(self, low: Number, high: Number) -> Box:
@@ -197,8 +201,8 @@ def _reciprocal(a: Ends, plain: bool) -> Ends:
 
 
 def _absolute(a: Ends) -> Ends:
-    most = max(abs(a[0]), abs(a[1]))
-    return (ZERO if _zero(a) else min(abs(a[0]), abs(a[1]))), most
+    most = max(magnitude(a[0]), magnitude(a[1]))
+    return (ZERO if _zero(a) else min(magnitude(a[0]), magnitude(a[1]))), most
 
 
 def _made(one: Callable[..., Made], *given: Box, plain: bool) -> Box:
@@ -255,7 +259,9 @@ def square(a: Box) -> Box:
     return Box(lo, hi, a.nan, plain=True)
 
 
-def _rising(low: Callable[[Number], Number], high: Callable[[Number], Number], start: Number = -INF) -> Callable[[Box], Box]:
+def _rising(
+    low: Callable[[Number], Number], high: Callable[[Number], Number], start: Number = -INF
+) -> Callable[[Box], Box]:
     """A function that never falls from `start` on, and is NaN below."""
 
     def rule(a: Box) -> Box:
@@ -311,13 +317,17 @@ def _sign(a: Box) -> Box:
 def smaller(a: Box, b: Box) -> Box:
     """The smaller one; NaN if either is."""
     alo, ahi, blo, bhi = pair(a.lo, a.hi, b.lo, b.hi)
-    return Box(tuple(map(min, alo, blo)), tuple(map(min, ahi, bhi)), a.nan or b.nan, _positive(a, b))
+    return Box(
+        tuple(map(min, alo, blo)), tuple(map(min, ahi, bhi)), a.nan or b.nan, _positive(a, b)
+    )
 
 
 def larger(a: Box, b: Box) -> Box:
     """The larger one; NaN if either is."""
     alo, ahi, blo, bhi = pair(a.lo, a.hi, b.lo, b.hi)
-    return Box(tuple(map(max, alo, blo)), tuple(map(max, ahi, bhi)), a.nan or b.nan, _positive(a, b))
+    return Box(
+        tuple(map(max, alo, blo)), tuple(map(max, ahi, bhi)), a.nan or b.nan, _positive(a, b)
+    )
 
 
 def _known(pick: Callable[[Box, Box], Box]) -> Callable[[Box, Box], Box]:
@@ -384,8 +394,12 @@ BOXES: dict[str, Callable[..., Box]] = {
     "exp": _rising(lambda a: exp_ends(a)[0], lambda a: exp_ends(a)[1]),
     "expm1": _rising(lambda a: add(exp_ends(a)[0], -ONE), lambda a: add(exp_ends(a)[1], -ONE)),
     "log": _rising(lambda a: log_ends(a)[0], lambda a: log_ends(a)[1], ZERO),
-    "log2": _rising(lambda a: _scaled(Fraction(2))(a)[0], lambda a: _scaled(Fraction(2))(a)[1], ZERO),
-    "log10": _rising(lambda a: _scaled(Fraction(10))(a)[0], lambda a: _scaled(Fraction(10))(a)[1], ZERO),
+    "log2": _rising(
+        lambda a: _scaled(Fraction(2))(a)[0], lambda a: _scaled(Fraction(2))(a)[1], ZERO
+    ),
+    "log10": _rising(
+        lambda a: _scaled(Fraction(10))(a)[0], lambda a: _scaled(Fraction(10))(a)[1], ZERO
+    ),
     "log1p": _rising(lambda a: log_ends(add(a, ONE))[0], lambda a: log_ends(add(a, ONE))[1], -ONE),
     "tanh": _tanh,
     "arctan": _arctan,
@@ -423,7 +437,10 @@ BOXES: dict[str, Callable[..., Box]] = {
     },
 }
 KEEP_ZERO = frozenset(
-    "negative positive absolute square sqrt cbrt expm1 log1p tanh arctan sin sign floor ceil rint trunc".split()
+    {
+        *("negative", "positive", "absolute", "square", "sqrt", "cbrt", "expm1", "log1p"),
+        *("tanh", "arctan", "sin", "sign", "floor", "ceil", "rint", "trunc"),
+    }
 )
 STEPS = ("floor", "ceil", "rint", "trunc")
 

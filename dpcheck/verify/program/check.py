@@ -36,11 +36,15 @@ SCHEMA = "dpcheck.proved/1"
 Json = Mapping[str, Any]
 Cost = tuple[tuple[tuple[int, bool], ...], str, int]  # branches, event, how often
 _ADJACENCIES = ("add-remove", "zero-out", "replace-one")
+CONDITIONS = {
+    "add-remove": "there are fewer than 2^40 records",
+    "zero-out": "the null record of zero-out is a row of zeros",
+}
 TRUSTED = (
     "that the program is what the source says: its digest names the source, the reader wrote it down",
     "that the description of the data is true of them, and that Python and numpy compute what they document",
-    "arithmetic of real numbers: rounding of floats is not followed, public constants count as what they were "
-    "rounded from, up to 1e-12",
+    "arithmetic of real numbers: rounding of floats is not followed, public constants count as what "
+    "they were rounded from, up to 1e-12",
     "that noise has the law it is said to have, and that only what is returned is seen",
     "this kernel, and Python's whole numbers and decimals",
 )
@@ -67,7 +71,9 @@ def check_proved(data: Json) -> Accepted:
     event = node(claim, "event")
     _check_total(event, spent, whole(program, "rows_per_person"))
     found = _Answer(event, text(claim, "adjacency"), _bound(data, claim))
-    return Accepted(found.statement(), claim, steps.count + len(steps.state.releases), found.words(steps, data))
+    return Accepted(
+        found.statement(), claim, steps.count + len(steps.state.releases), found.words(steps, data)
+    )
 
 
 def run(program: Json, settle: Callable[[Node, Fact], Fact]) -> Steps:
@@ -76,7 +82,9 @@ def run(program: Json, settle: Callable[[Node, Fact], Fact]) -> Steps:
     if adjacency not in _ADJACENCIES:
         raise Refused(f"unknown adjacency {adjacency!r}")
     count = program.get("rows")
-    if (count is None) != (adjacency == "add-remove") or (count is not None and (type(count) is not int or count < 0)):
+    if (count is None) != (adjacency == "add-remove") or (
+        count is not None and (type(count) is not int or count < 0)
+    ):
         raise Refused("the number of rows is public unless records are added and removed")
     steps = Steps(State(adjacency), settle)
     steps.state.row_sets["data"] = RowSet(-1, count)
@@ -137,7 +145,7 @@ def releases(steps: Steps, listed: list[Json]) -> Counter[str]:
     left, groups = dict(steps.state.releases), {}  # type: ignore[var-annotated]
     total: list[Cost] = []
     for entry in listed:
-        release = left.pop(entry.get("node"), None)  # type: ignore[call-overload]
+        release = left.pop(entry.get("node", -1), None)
         if release is None:
             raise Refused(f"{entry.get('node')!r} is no release, or is listed twice")
         event, many = entry.get("event"), whole(entry, "times")
@@ -174,7 +182,9 @@ def _bound(data: Json, claim: Json) -> Accepted | None:
     if data.get("bound") is None:
         return None
     inner = node(node(data, "bound"), "claim")
-    if node(inner, "event") != node(claim, "event") or inner.get("adjacency") != claim.get("adjacency"):
+    if node(inner, "event") != node(claim, "event") or inner.get("adjacency") != claim.get(
+        "adjacency"
+    ):
         raise Refused("the accountant's certificate is about another event")
     return check_bound(node(data, "bound"))
 
@@ -189,12 +199,14 @@ class _Answer:
 
     def statement(self) -> str:
         """In one line."""
-        return f"the program spends {describe(self.event)} under {self.adjacency}; {self._epsilon()}"
+        return (
+            f"the program spends {describe(self.event)} under {self.adjacency}; {self._epsilon()}"
+        )
 
     def _epsilon(self) -> str:
         if self.bound is not None:
-            claim = self.bound.claim
-            return f"epsilon {claim['epsilon']!r} at delta {claim['delta']!r}, by the accountant's certificate"
+            epsilon, delta = (self.bound.claim[name] for name in ("epsilon", "delta"))
+            return f"epsilon {epsilon!r} at delta {delta!r}, by the accountant's certificate"
         found: Price = price(self.event, self.adjacency)
         if found.epsilon is not None:
             return f"epsilon {_shown(found.epsilon)} at delta 0"
@@ -207,17 +219,26 @@ class _Answer:
         """What was checked, and what remains trusted."""
         made = sum(release.times for release in steps.state.releases.values())
         source = data.get("source")
-        names = [str(each.get("name")) for each in source if isinstance(each, Mapping)] if isinstance(source, list) else []
-        assumes = data.get("assumes")
+        names = (
+            [str(each.get("name")) for each in source if isinstance(each, Mapping)]
+            if isinstance(source, list)
+            else []
+        )
+        own = ["every record fits the description of the data"]
+        own += [CONDITIONS[self.adjacency]] if self.adjacency in CONDITIONS else []
         return (
-            f"checked: {steps.count:,} nodes, each by its rule from the facts before it; "
-            f"{made:,} release{'' if made == 1 else 's'}, each with noise of its own; every output is released",
+            f"checked: {steps.count:,} nodes, each by its rule from the facts before it; {made:,} "
+            f"release{'' if made == 1 else 's'}, each with noise of its own; every output is released",
             "checked: the events of the releases add up to the claim"
             + ("; the accountant's bound" if self.bound is not None else ""),
-            f"program {str(data.get('digest'))[:16]}, read from {', '.join(names) or 'a source that is not named'}",
+            f"program {str(data.get('digest'))[:16]}, read from {', '.join(names) or 'no named source'}",
             *(f"trusted: {each}" for each in TRUSTED),
-            *(f"condition: {each}" for each in (assumes if isinstance(assumes, list) else []) if isinstance(each, str)),
+            *(f"condition: {each}" for each in dict.fromkeys((*own, *_texts(data.get("assumes"))))),
         )
+
+
+def _texts(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _shown(value: Fraction) -> str:

@@ -15,6 +15,7 @@ from dpcheck.verify.program.facts import (
     RANDOM,
     Aggregate,
     Coins,
+    Dim,
     Fact,
     Places,
     Predicate,
@@ -65,7 +66,9 @@ class Node:
 
     def no_certificate(self, what: str) -> NoReturn:
         """The kernel knows no lemma for it."""
-        raise NoCertificate(f"no certificate yet: {what} (node {self.id}, {self.primitive}, {self.line})")
+        raise NoCertificate(
+            f"no certificate yet: {what} (node {self.id}, {self.primitive}, {self.line})"
+        )
 
     def refuse(self, why: str) -> NoReturn:
         """A step does not hold."""
@@ -91,7 +94,9 @@ class Release:
     coins: frozenset[int] = frozenset()
     predicate: Predicate = field(default_factory=dict)
     rising: bool = False
-    response: tuple[Number, int] | None = None  # share of uniform answers, and how many answers there are
+    response: tuple[Number, int] | None = (
+        None  # share of uniform answers, and how many answers there are
+    )
     times: int = 1
     shared: bool = False  # its coins were seen by something else
 
@@ -145,7 +150,7 @@ class State:
                 self.seen.add(arg.fact.release)
 
     def part(self, node: Node, key: object, made: RowSet) -> RowSet:
-        """The same selection is the same set, however often it is made; the first node to make it names it."""
+        """The same selection is the same set, however often it is made; its first node names it."""
         found = self.row_sets.setdefault(key, made)
         node.shape = tuple(
             found if isinstance(n, RowSet) and n.first == found.first else n for n in node.shape
@@ -199,10 +204,10 @@ def inner_shape(node: Node, axis: int) -> tuple[int, ...]:
     return tuple(1 if i == axis else fixed(node, n) for i, n in enumerate(node.shape))
 
 
-def expect(node: Node, shape: Sequence[object]) -> None:
+def expect(node: Node, shape: Sequence[Dim]) -> None:
     """The program states the shape that the rule finds."""
     if len(shape) != len(node.shape) or not all(
-        same(a, b) for a, b in zip(node.shape, shape, strict=True)  # type: ignore[arg-type]
+        same(a, b) for a, b in zip(node.shape, shape, strict=True)
     ):
         node.refuse("its shape is not that of its operands")
 
@@ -211,7 +216,9 @@ def broadcast_shape(node: Node, shapes: Sequence[tuple[int, ...]]) -> tuple[int,
     """As numpy broadcasts."""
     most = max(map(len, shapes))
     found = []
-    for column in zip(*((1,) * (most - len(shape)) + tuple(shape) for shape in shapes), strict=True):
+    for column in zip(
+        *((1,) * (most - len(shape)) + tuple(shape) for shape in shapes), strict=True
+    ):
         lengths = {n for n in column if n != 1}
         if len(lengths) > 1:
             node.refuse("its operands do not fit together")
@@ -226,7 +233,10 @@ def broadcast_places(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[i
         raise NoCertificate("no certificate yet: bounds of their own for so many entries")
     padded = (1,) * (len(after) - len(before)) + before
     steps = strides(padded)
-    axes = [range(0, n * s, s) if m != 1 else (0,) * n for n, m, s in zip(after, padded, steps, strict=True)]
+    axes = [
+        range(0, n * s, s) if m != 1 else (0,) * n
+        for n, m, s in zip(after, padded, steps, strict=True)
+    ]
     return tuple(sum(each) for each in product(*axes))
 
 
@@ -260,7 +270,12 @@ def moved_box(box: Box, places: Sequence[int] | None) -> Box:
     return Box(moved(box.lo, places), moved(box.hi, places), box.nan, box.plain)
 
 
-def over(entries: Entries, shape: tuple[int, ...], axes: Sequence[int], join: Callable[[list[Number]], Number]) -> Entries:
+def over(
+    entries: Entries,
+    shape: tuple[int, ...],
+    axes: Sequence[int],
+    join: Callable[[list[Number]], Number],
+) -> Entries:
     """One bound for each place of the other axes, joined from all along `axes`; uniform ones are left."""
     if len(entries) == 1:
         return entries
@@ -270,10 +285,12 @@ def over(entries: Entries, shape: tuple[int, ...], axes: Sequence[int], join: Ca
     for outer in product(*(range(shape[i]) for i in kept)):
         base = sum(steps[i] * at for i, at in zip(kept, outer, strict=True))
         found.append(
-            join([
-                entries[base + sum(steps[i] * at for i, at in zip(axes, inner, strict=True))]
-                for inner in product(*(range(shape[i]) for i in axes))
-            ])
+            join(
+                [
+                    entries[base + sum(steps[i] * at for i, at in zip(axes, inner, strict=True))]
+                    for inner in product(*(range(shape[i]) for i in axes))
+                ]
+            )
         )
     return tuple(found)
 
@@ -306,13 +323,21 @@ def kept(fact: Rows, *names: str) -> dict[str, Any]:
 
 def kept_aggregate(fact: Aggregate, change: Callable[[Size], Size]) -> dict[str, Any]:
     """What is known of an aggregate however its entries are arranged."""
-    known = {name: getattr(fact, name) for name in ("sampling", "predicate", "places", "rising", "coins")}
+    known = {
+        name: getattr(fact, name) for name in ("sampling", "predicate", "places", "rising", "coins")
+    }
     return known | {"added": None if fact.added is None else change(fact.added)}
 
 
 def coins_of(*args: Node) -> frozenset[int]:
     """The draws of rows that a function of these values may tell of."""
-    own = [i for arg in args if isinstance(arg.fact, Coins | Places) for ids in arg.fact.ids for i in ids]
+    own = [
+        i
+        for arg in args
+        if isinstance(arg.fact, Coins | Places)
+        for ids in arg.fact.ids
+        for i in ids
+    ]
     return frozenset(own).union(*(arg.fact.coins for arg in args))
 
 
@@ -385,7 +410,9 @@ def differences(state: State, node: Node) -> Size:
 
 def records_axis(node: Node) -> int:
     """Where the records are, whichever of the operands has them."""
-    places = {node.ndim - arg.ndim + arg.fact.axis for arg in node.args if isinstance(arg.fact, Rows)}
+    places = {
+        node.ndim - arg.ndim + arg.fact.axis for arg in node.args if isinstance(arg.fact, Rows)
+    }
     sets = {id(arg.fact.rows) for arg in node.args if isinstance(arg.fact, Rows)}
     if len(places) != 1 or len(sets) != 1:
         node.refuse("rows of different records are combined")

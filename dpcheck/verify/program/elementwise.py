@@ -73,13 +73,18 @@ def elementwise(state: State, node: Node) -> Fact:
     size, known = _difference(node, found, shape), _known(node, found, shape)
     if not fits or not box.finite:
         size, known = where_it_differs(size), {}
-    return aggregate_fact(node, box, size, places=_places(node), coins=coins_of(*node.args), **known)
+    return aggregate_fact(
+        node, box, size, places=_places(node), coins=coins_of(*node.args), **known
+    )
 
 
 _TWO = frozenset(
-    "add subtract multiply divide floor_divide remainder power hypot minimum maximum fmin fmax less less_equal "
-    "greater greater_equal equal not_equal logical_and logical_or logical_xor bitwise_and bitwise_or "
-    "bitwise_xor".split()
+    {
+        *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "hypot"),
+        *("minimum", "maximum", "fmin", "fmax", "equal", "not_equal"),
+        *("less", "less_equal", "greater", "greater_equal"),
+        *("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"),
+    }
 )
 
 
@@ -135,7 +140,9 @@ def _row_size(node: Node, boxes: list[Box], axis: int) -> Size:
     if name in ("add", "subtract") and sizes[0] is not None and sizes[1] is not None:
         return sizes[0].plus(sizes[1])
     if name == "multiply":
-        options = [size.scaled(boxes[1 - i].size) for i, size in enumerate(sizes) if size is not None]
+        options = [
+            size.scaled(boxes[1 - i].size) for i, size in enumerate(sizes) if size is not None
+        ]
         return options[0] if len(options) == 1 else options[0].both(options[1])
     if name == "divide" and sizes[0] is not None:
         return sizes[0].scaled(reciprocal(boxes[1]).size)
@@ -225,13 +232,16 @@ def _of_one(node: Node, size: Size, box: Box) -> Size:
     if node.primitive in STEPS:
         # A step more: sums of floats are rounded, and a step may lie in between.
         slack = Fraction(1, 10**9)
-        steps = tuple(INF if isinstance(each, float) else Fraction(math.floor(each + slack) + 1) for each in size.entries)
+        steps = tuple(
+            INF if isinstance(each, float) else Fraction(math.floor(each + slack) + 1)
+            for each in size.entries
+        )
         return Size(steps, changed=size.changed)
     return where_it_differs(size)
 
 
 def _known(node: Node, boxes: list[Box], shape: tuple[int, ...]) -> dict[str, Any]:
-    """What stays true: what one record adds where the function is linear, that more records move nothing down."""
+    """What stays true: what one record adds to linear functions, that more records move nothing down."""
     facts = _aggregates(node)
     found: dict[str, Any] = {"rising": _rises(node)}
     added = _added(node, boxes, shape)
@@ -280,7 +290,7 @@ def _rises(node: Node) -> bool:
 
 @rule("select")
 def select(state: State, node: Node) -> Fact:
-    """an entry is one of two: the hull of their boxes; where a comparison decides, each side knows its answer"""
+    """an entry is one of two: the hull of their boxes; each side knows what the comparison says"""
     if len(node.args) != 3:
         node.refuse("it has three operands")
     if any(isinstance(arg.fact, RANDOM) for arg in node.args):
@@ -291,7 +301,10 @@ def select(state: State, node: Node) -> Fact:
         return _selected_rows(node)
     shape = broadcast_shape(node, [plain(arg) for arg in node.args])
     expect(node, shape)
-    box, fits = fitted(union(spread_box(x.fact.box, plain(x), shape), spread_box(y.fact.box, plain(y), shape)), node.dtype)
+    box, fits = fitted(
+        union(spread_box(x.fact.box, plain(x), shape), spread_box(y.fact.box, plain(y), shape)),
+        node.dtype,
+    )
     if only_released(node.args):
         return Released(box=box)
     parts = [arg for arg in (x, y) if isinstance(arg.fact, Aggregate)]

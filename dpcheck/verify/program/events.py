@@ -12,11 +12,9 @@ from typing import Any
 
 from dpcheck.verify import events as pairs
 from dpcheck.verify.events import fraction, not_negative, positive, share, text, whole
-from dpcheck.verify.intervals import Interval
-from dpcheck.verify.intervals import number as enclosed
 from dpcheck.verify.program.common import Release, State
 from dpcheck.verify.program.facts import exclude
-from dpcheck.verify.program.numbers import Number, inverse, root_up, times
+from dpcheck.verify.program.numbers import Number, inverse, log_ends, root_up, times
 from dpcheck.verify.program.sizes import Size
 from dpcheck.verify.result import Refused
 
@@ -79,7 +77,10 @@ def _enough(state: State, release: Release, event: Json | None, many: int) -> bo
         return _amplified(state, release, event, kind)
     unit, moves = in_units(release, release.size), state.moves
     if kind == "Laplace" and release.family == "laplace":
-        return unit.changed <= many and positive(event, "noise_multiplier") * unit.linf <= moves * SLACK
+        return (
+            unit.changed <= many
+            and positive(event, "noise_multiplier") * unit.linf <= moves * SLACK
+        )
     if kind == "Gaussian" and release.family == "normal":
         return positive(event, "noise_multiplier") * unit.l2 <= moves * SLACK
     if kind == "PureDP" and release.family in ("laplace", "discrete laplace"):
@@ -96,14 +97,22 @@ def _enough(state: State, release: Release, event: Json | None, many: int) -> bo
     if kind == "ZCDP" and release.family == "discrete normal":
         rho = times(Fraction(1, 2), times(_step(release), inverse(min(release.scale))))
         rho = times(rho, times(_step(release), inverse(min(release.scale))))
-        return _same_relation(state, event) and unit.changed <= many and rho <= not_negative(event, "rho") * SLACK
+        return (
+            _same_relation(state, event)
+            and unit.changed <= many
+            and rho <= not_negative(event, "rho") * SLACK
+        )
     return False
 
 
 def _step(release: Release) -> Number:
     """How far a whole number moves, as a whole number."""
     most = release.size.tightened(release.count).linf
-    return Fraction(max(1, math.ceil(most - Fraction(1, 10**9)))) if isinstance(most, Fraction) else most
+    return (
+        Fraction(max(1, math.ceil(most - Fraction(1, 10**9))))
+        if isinstance(most, Fraction)
+        else most
+    )
 
 
 def _same_relation(state: State, event: Json) -> bool:
@@ -126,8 +135,14 @@ def _selects(state: State, release: Release, event: Json, kind: str) -> bool:
     Linf / b where no entry moves down when a record comes.
     """
     how = state.chosen[release.node.id]
-    allowed = {"gumbel": ("ExponentialMechanism", "PureDP"), "exponential": ("PureDP",), "laplace": ("PureDP",)}
-    if kind not in allowed.get(release.family, ()) or (how == "argmin" and release.family != "laplace"):
+    allowed = {
+        "gumbel": ("ExponentialMechanism", "PureDP"),
+        "exponential": ("PureDP",),
+        "laplace": ("PureDP",),
+    }
+    if kind not in allowed.get(release.family, ()) or (
+        how == "argmin" and release.family != "laplace"
+    ):
         return False
     if len(set(release.scale)) != 1 or not _same_relation(state, event):
         return False
@@ -173,12 +188,18 @@ def mark_shared(state: State) -> None:
 
 
 def check_group(group: list[tuple[Release, Json | None, int]]) -> None:
-    """Releases of which every record is behind one at most: equal events, conditions that exclude each other."""
+    """Releases of which a record is behind one at most: equal events, conditions that exclude each other."""
     first = group[0]
     for i, (release, event, many) in enumerate(group):
         alike = event is not None and first[1] is not None and key_of(event) == key_of(first[1])
         alike = alike and release.node.when == first[0].node.when
-        if not alike or many != 1 or release.times != 1 or release.sampling is not None or not release.predicate:
+        if (
+            not alike
+            or many != 1
+            or release.times != 1
+            or release.sampling is not None
+            or not release.predicate
+        ):
             release.node.refuse("it does not belong to this group of releases")
         for other, _, _ in group[:i]:
             if not exclude(other.predicate, release.predicate):
@@ -195,8 +216,8 @@ class Price:
     def at(self, delta: Fraction) -> Fraction:
         """rho + 2 sqrt(rho ln(1 / delta)) [Bun2016, Proposition 1.3]."""
         assert self.rho is not None
-        log = Fraction(Interval.ln(enclosed(1 / delta)).high)
-        return self.rho + 2 * Fraction(root_up(self.rho * log))
+        log = log_ends(1 / delta)[1]
+        return self.rho + 2 * Fraction(root_up(times(self.rho, log)))
 
 
 def price(event: Json, adjacency: str) -> Price:

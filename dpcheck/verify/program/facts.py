@@ -16,7 +16,7 @@ from dpcheck.verify.program.sizes import Size
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How rows were chosen by coins that depend on no data: each on its own, or `batch` of `count` at once."""
+    """How rows were chosen, by coins that depend on no data: each on its own, or `batch` of `count`."""
 
     ids: frozenset[int]
     rate: Number
@@ -44,7 +44,9 @@ class Region:
             return not some.but and not any(between._may_hold(each) for each in some.members or ())
         mine, theirs = self.members, other.members
         if self.but or other.but:
-            return not (self.but and other.but) and (mine <= theirs if other.but else theirs <= mine)
+            return not (self.but and other.but) and (
+                mine <= theirs if other.but else theirs <= mine
+            )
         return mine.isdisjoint(theirs)
 
     def _below(self, other: Region) -> bool:
@@ -134,7 +136,9 @@ class Factor:
 
     def scaled(self, times_over: Number) -> Factor:
         """A positive multiple."""
-        above, below = (tuple((times(a, times_over), p) for a, p in side) for side in (self.above, self.below))
+        above, below = (
+            tuple((times(a, times_over), p) for a, p in side) for side in (self.above, self.below)
+        )
         return Factor(self.source, self.order, above, below, times(self.bound, times_over))
 
     def raised(self, exponent: float) -> Factor | None:
@@ -144,7 +148,10 @@ class Factor:
         if exponent == 2:
             up, down = [(a * a, 2 * p) for a, p in above], [(a * a, 2 * p) for a, p in below]
         elif exponent == 0.5:
-            up, down = [(root_up(a), p / 2) for a, p in above], [(root_down(a), p / 2) for a, p in below]
+            up, down = (
+                [(root_up(a), p / 2) for a, p in above],
+                [(root_down(a), p / 2) for a, p in below],
+            )
         elif exponent == -1:
             up, down = [(1 / a, -p) for a, p in below], [(1 / a, -p) for a, p in above]
         else:

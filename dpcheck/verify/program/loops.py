@@ -1,8 +1,8 @@
 """A loop of public length: its body is checked once, for values that stand for those of every round.
 
 Lemma. If what a round is given lies in intervals for which the body was checked, and what it hands on lies
-in those of the next round, then by induction the body's facts hold in every round. Draws of the body are fresh in
-every round; what was drawn outside is not used in it. A release of the body happens once a round.
+in those of the next round, then by induction the body's facts hold in every round. Draws of the body are
+fresh in every round; what was drawn outside is not used in it. A release of the body happens once a round.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def check_loop(steps: Steps, data: Mapping[str, Any], many: int) -> None:
         release.shared = release.shared or any(each < first_draw for each in release.coins)
     for key in set(steps.nodes) - before:
         if not isinstance(steps.nodes[key].fact, Released | Public):
-            del steps.nodes[key]  # of what is private or drawn in a round nothing is known afterwards
+            del steps.nodes[
+                key
+            ]  # of what is private or drawn in a round nothing is known afterwards
 
 
 def _objects(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
@@ -75,7 +77,13 @@ def _read(steps: Steps, data: Mapping[str, Any], many: int) -> _Carried:
     start = steps.nodes.get(data.get("start", -1))
     if start is None or not only_released([start]) or type(data.get("next")) is not int:
         raise Refused("a loop begins with values that are released")
-    written = {**data, "primitive": "carried", "args": [start.id], "shape": list(plain(start)), "dtype": start.dtype}
+    written = {
+        **data,
+        "primitive": "carried",
+        "args": [start.id],
+        "shape": list(plain(start)),
+        "dtype": start.dtype,
+    }
     node = steps.read(written)
     steps.state.open(start)
     grow = read(data.get("grow", 0), "grow")
@@ -113,7 +121,7 @@ def _check_handed_on(steps: Steps, one: _Carried, carried: list[_Carried], many:
 
 
 def _affine(node: Node, known: dict[int, Box]) -> Box:
-    """The interval of a node in one round; of what is not affine in the carried values, that of all rounds."""
+    """The interval of a node in one round; of what is not affine in the carried values, of all rounds."""
     if node.id in known:
         return known[node.id]
     found = node.fact.box

@@ -39,7 +39,9 @@ def release(state: State, node: Node) -> Fact:
         node.refuse(f"{drawn.family} noise is subtracted")
     if drawn.family in DISCRETE and not is_whole(private.dtype):
         node.refuse("whole-number noise is added to numbers that are not whole")
-    if any(not isinstance(n, int) for n in noise.shape) or not all(each > 0 for each in drawn.scale):
+    if any(not isinstance(n, int) for n in noise.shape) or not all(
+        each > 0 for each in drawn.scale
+    ):
         node.refuse("the noise has a private length, or a scale of 0")
     shape = broadcast_shape(node, [plain(private), plain(noise)])
     expect(node, shape)
@@ -54,8 +56,17 @@ def release(state: State, node: Node) -> Fact:
     sampling = fact.sampling if added is not None else None
     coins = fact.coins | (sampling.ids if sampling else frozenset())
     state.releases[node.id] = Release(
-        node, drawn.family, drawn.scale, change, count, added, sampling, coins, fact.predicate, fact.rising,
-    )  # fmt: skip
+        node,
+        drawn.family,
+        drawn.scale,
+        change,
+        count,
+        added,
+        sampling,
+        coins,
+        fact.predicate,
+        fact.rising,
+    )
     base = spread_box(minus(fact.box) if flip else fact.box, plain(private), shape)
     return Released(box=plus(base, Box(drawn.box.lo, drawn.box.hi)), release=node.id)
 
@@ -65,7 +76,12 @@ def respond(state: State, node: Node) -> Fact:
     """each record's answer is kept by its own coin, else a random one: randomized response"""
     coins, truth, other = node.args
     fact, coin = truth.fact, coins.fact
-    if not isinstance(fact, Rows) or not isinstance(coin, Coins) or truth.ndim != 1 or coins.ndim != 1:
+    if (
+        not isinstance(fact, Rows)
+        or not isinstance(coin, Coins)
+        or truth.ndim != 1
+        or coins.ndim != 1
+    ):
         return node.refuse("it is no column of answers with a coin for each")
     rows = fact.rows
     if state.adjacency == "add-remove" or rows.count is None or not rows.all_in:
@@ -79,7 +95,13 @@ def respond(state: State, node: Node) -> Fact:
         node.refuse("the answers are reported as they are")
     state.protect(node, [each for ids in coin.ids for each in ids])
     state.releases[node.id] = Release(
-        node, "randomized response", (), UNKNOWN, rows.count or 0, coins=fact.coins, response=(noise, kinds)
+        node,
+        "randomized response",
+        (),
+        UNKNOWN,
+        rows.count or 0,
+        coins=fact.coins,
+        response=(noise, kinds),
     )
     state.seen.add(node.id)
     return Released(box=fact.box.hull())
@@ -92,14 +114,28 @@ def _random_answer(state: State, node: Node, truth: Node, other: Node) -> tuple[
     low, high = fact.box.least, fact.box.most
     if isinstance(lie, Rows) and lie.complement == truth.id and (low, high) == (0, 1):
         return Fraction(2), 2  # the opposite answer: twice a uniform one
-    if isinstance(lie, Coins) and lie.rate == Fraction(1, 2) and 0 <= low and high <= 1:
-        if one_coin_a_row(other, fact.rows) and other.ndim == 1:
-            state.protect(node, [each for ids in lie.ids for each in ids])
-            return Fraction(1), 2
-    if isinstance(lie, Drawn) and lie.family == "uniform integers" and len(lie.scale) == 1 and other.ndim == 1:
+    fair = (
+        isinstance(lie, Coins) and lie.rate == Fraction(1, 2) and one_coin_a_row(other, fact.rows)
+    )
+    if isinstance(lie, Coins) and fair and other.ndim == 1 and low >= 0 and high <= 1:
+        state.protect(node, [each for ids in lie.ids for each in ids])
+        return Fraction(1), 2
+    if (
+        isinstance(lie, Drawn)
+        and lie.family == "uniform integers"
+        and len(lie.scale) == 1
+        and other.ndim == 1
+    ):
         many = lie.scale[0]
         alone = (lie.block and (fact.rows.count or 0) > BLOCK) or len(lie.ids) == fact.rows.count
-        if same(other.shape[0], fact.rows) and alone and lie.location <= low and high < lie.location + many:
+        if (
+            same(other.shape[0], fact.rows)
+            and alone
+            and lie.location <= low
+            and high < lie.location + many
+        ):
             state.protect(node, [each for ids in lie.ids for each in ids])
             return Fraction(1), int(many)
-    return node.refuse("the answer that replaces the true one is not uniform over the possible answers")
+    return node.refuse(
+        "the answer that replaces the true one is not uniform over the possible answers"
+    )

@@ -6,6 +6,7 @@ A float here is always an infinity.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from math import isqrt
 
@@ -16,6 +17,8 @@ from dpcheck.verify.result import Refused
 Number = Fraction | float
 INF = float("inf")
 ZERO, ONE = Fraction(0), Fraction(1)
+_FEWEST = 400  # digits after the point
+_TINY = Fraction(1, 10**_FEWEST)
 _BITS = 80  # of a root
 _MOST_EXPONENT = 800  # beyond it exp is infinite for every float type
 
@@ -52,6 +55,11 @@ def times(a: Number, b: Number) -> Number:
     return a * b
 
 
+def magnitude(a: Number) -> Number:
+    """Its absolute value."""
+    return -a if a < 0 else a
+
+
 def inverse(a: Number) -> Number:
     """1 / a of a number that is not 0; 0 of an infinity."""
     return ZERO if isinstance(a, float) else 1 / a
@@ -85,7 +93,14 @@ def _root(a: Number, *, up: bool) -> Number:
 def ends_of(function: Callable[[Interval], Interval], a: Number) -> tuple[Fraction, Fraction]:
     """The ends of what a function of intervals makes of one number."""
     found = function(enclosed(Fraction(a)))
-    return Fraction(found.low), Fraction(found.high)
+    return _exact(found.low, -_TINY), _exact(found.high, _TINY)
+
+
+def _exact(end: Decimal, tiny: Fraction) -> Fraction:
+    """An end as a fraction; one next to 0 may have a billion digits, and is moved outwards."""
+    if end and end.adjusted() < -_FEWEST:
+        return tiny if (end > 0) == (tiny > 0) else ZERO
+    return Fraction(end)
 
 
 def exp_ends(a: Number) -> tuple[Number, Number]:

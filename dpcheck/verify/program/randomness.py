@@ -39,7 +39,17 @@ from dpcheck.verify.program.facts import (
     RowSet,
     same,
 )
-from dpcheck.verify.program.numbers import INF, ONE, ZERO, Number, finite, length_of_two, read, times
+from dpcheck.verify.program.numbers import (
+    INF,
+    ONE,
+    ZERO,
+    Number,
+    finite,
+    length_of_two,
+    magnitude,
+    read,
+    times,
+)
 
 BLOCK = 4096  # draws of more numbers than that are one block, used as a whole
 SYMMETRIC = ("laplace", "normal", "discrete laplace", "discrete normal")
@@ -67,7 +77,9 @@ def draw(state: State, node: Node) -> Fact:
     block = count > BLOCK
     ids = tuple((each,) for each in state.draws(1 if block else count))
     scale = numbers(node.params.get("scale", 1), "scale")
-    if not all(finite(each) and each >= 0 for each in scale) or (len(scale) not in (1, count) or not scale):
+    if not all(finite(each) and each >= 0 for each in scale) or (
+        len(scale) not in (1, count) or not scale
+    ):
         node.refuse("a scale is a number of at least 0, one for all or one for each draw")
     if law == "coin":
         if len(scale) != 1 or scale[0] > 1:
@@ -133,7 +145,11 @@ def _one(node: Node, draw: Node) -> Fact | None:
         return _affine(fact, (-ONE,), ZERO)
     if node.primitive == "positive":
         return fact
-    if node.primitive in ("logical_not", "invert") and isinstance(fact, Coins) and draw.dtype == "bool":
+    if (
+        node.primitive in ("logical_not", "invert")
+        and isinstance(fact, Coins)
+        and draw.dtype == "bool"
+    ):
         return replace(fact, rate=1 - fact.rate)
     return None
 
@@ -150,7 +166,9 @@ def _with_public(node: Node, draw: Node) -> Fact | None:
     if not isinstance(fact, Drawn) or (other.ndim and plain(other) != draw.shape):
         return None
     if name in ("multiply", "divide") and all(value) and (name == "multiply" or left):
-        return _affine(fact, value if name == "multiply" else tuple(1 / each for each in value), ZERO)
+        return _affine(
+            fact, value if name == "multiply" else tuple(1 / each for each in value), ZERO
+        )
     if len(value) != 1:
         return None
     if name == "add":
@@ -168,7 +186,11 @@ def _of_coins(name: str, fact: Coins, value: Entries, left: bool) -> Coins | Non
         return None
     if name in ("equal", "not_equal") and value[0] in (0, 1):
         return fact if (value[0] == 1) == (name == "equal") else replace(fact, rate=1 - fact.rate)
-    return replace(fact, rate=1 - fact.rate) if name == "subtract" and not left and value[0] == 1 else None
+    return (
+        replace(fact, rate=1 - fact.rate)
+        if name == "subtract" and not left and value[0] == 1
+        else None
+    )
 
 
 def _coin(fact: Drawn, value: Number, above: bool) -> Coins | None:
@@ -186,12 +208,12 @@ def _affine(fact: Drawn, factor: Entries, shift: Number) -> Drawn | None:
     if any(each < 0 for each in factor) and fact.family not in SYMMETRIC:
         return None
     if fact.family in WHOLE_NUMBERS and not (
-        all(abs(each) == 1 for each in factor) and Fraction(shift).denominator == 1
+        all(magnitude(each) == 1 for each in factor) and Fraction(shift).denominator == 1
     ):
         return None
     if fact.family in ("uniform", "uniform integers") and len(factor) != 1:
         return None
-    mine, theirs = pair(fact.scale, tuple(map(abs, factor)))
+    mine, theirs = pair(fact.scale, tuple(map(magnitude, factor)))
     location: Number = ZERO
     if len(factor) == 1:
         location = fact.location * factor[0] + shift
@@ -204,7 +226,11 @@ def _affine(fact: Drawn, factor: Entries, shift: Number) -> Drawn | None:
 def _two(node: Node) -> Drawn | None:
     """Two draws: sums of Gaussians, and the differences that make Laplace noise."""
     a, b = (arg.fact for arg in node.args)
-    if not isinstance(a, Drawn) or not isinstance(b, Drawn) or node.primitive not in ("add", "subtract"):
+    if (
+        not isinstance(a, Drawn)
+        or not isinstance(b, Drawn)
+        or node.primitive not in ("add", "subtract")
+    ):
         return None
     if node.args[0].shape != node.args[1].shape or a.block != b.block:
         return None
@@ -229,7 +255,12 @@ def one_coin_a_row(coins: Node, rows: RowSet) -> bool:
     """Whether every record has exactly one coin, drawn for it, and every record is in."""
     fact = coins.fact
     places = [n for n in coins.shape if n != 1]
-    if not isinstance(fact, Coins) or len(places) != 1 or not same(places[0], rows) or not rows.all_in:
+    if (
+        not isinstance(fact, Coins)
+        or len(places) != 1
+        or not same(places[0], rows)
+        or not rows.all_in
+    ):
         return False
     count = places[0].count if isinstance(places[0], RowSet) else places[0]
     if count is None or count > BLOCK:

@@ -23,6 +23,7 @@ from dpcheck.verify.program.common import (
     coins_of,
     element,
     expect,
+    fixed,
     holds_where,
     integer,
     kept,
@@ -47,7 +48,7 @@ from dpcheck.verify.program.facts import (
     Shape,
     together,
 )
-from dpcheck.verify.program.numbers import INF, ONE, ZERO, Number, finite, read
+from dpcheck.verify.program.numbers import INF, ONE, ZERO, Number, finite, magnitude, read
 from dpcheck.verify.program.randomness import anything, one_coin_a_row, spent
 from dpcheck.verify.program.relations import region_of, where_known
 from dpcheck.verify.program.sizes import ONE_ENTRY, UNKNOWN, Size, where_it_differs
@@ -68,7 +69,7 @@ def chosen_shape(a: Node, fact: Rows, rows: RowSet) -> Shape:
 
 @rule("filter")
 def filter_rows(state: State, node: Node) -> Fact:
-    """the records that a mask keeps: a private mask makes their number private, own coins are a Poisson sample"""
+    """the records that a mask keeps: a private mask makes their number private, own coins sample them"""
     a, fact = rows_of(node)
     mask = node.args[1]
     if integer(node, "axis") != fact.axis:
@@ -79,7 +80,11 @@ def filter_rows(state: State, node: Node) -> Fact:
             node.refuse("coins that do not belong to one record each choose rows")
         ids = frozenset(each for ids in mask.fact.ids for each in ids)
         made = replace(_selected(node, fact), count=None, sampling=Sampling(ids, mask.fact.rate))
-    elif isinstance(mask.fact, Rows) and mask.fact.rows is fact.rows and math.prod(element(mask)) == 1:
+    elif (
+        isinstance(mask.fact, Rows)
+        and mask.fact.rows is fact.rows
+        and math.prod(element(mask)) == 1
+    ):
         where = together(fact.rows.predicate, holds_where(mask, True))
         made = replace(_selected(node, fact), count=None, optional=True, predicate=where)
         found = _narrowed(a, mask, found)
@@ -125,7 +130,9 @@ def batch(state: State, node: Node) -> Fact:
     made = replace(_selected(node, fact), count=chosen.batch, sampling=sampling)
     rows = state.part(node, ("batch", id(fact.rows), places.id), made)
     expect(node, chosen_shape(a, fact, rows))
-    return rows_fact(node, fact.box, rows, fact.axis, fact.size, **(kept(fact) | {"coins": coins_of(a, places)}))
+    return rows_fact(
+        node, fact.box, rows, fact.axis, fact.size, **(kept(fact) | {"coins": coins_of(a, places)})
+    )
 
 
 @rule("sampled")
@@ -138,7 +145,12 @@ def sampled(state: State, node: Node) -> Fact:
         return node.refuse("its second operand is no column of coins")
     at = fact.axis - (a.ndim - coins.ndim)
     aligned = at >= 0 and all(n == 1 or i == at for i, n in enumerate(coins.shape))
-    if not aligned or not one_coin_a_row(coins, fact.rows) or fact.sampling is not None or not fact.box.finite:
+    if (
+        not aligned
+        or not one_coin_a_row(coins, fact.rows)
+        or fact.sampling is not None
+        or not fact.box.finite
+    ):
         node.refuse("a product of rows and coins that do not belong to one record each")
     ids = frozenset(each for ids in coins.fact.ids for each in ids)
     known = kept(fact) | {"sampling": Sampling(ids, coins.fact.rate), "coins": coins_of(a, coins)}
@@ -226,7 +238,14 @@ def is_value(state: State, node: Node) -> Fact:
         return node.no_certificate("a comparison with a value of that type")
     inside, outside = (Region(members=frozenset({public}), but=but) for but in (False, True))
     return rows_fact(
-        node, TRUTH, fact.rows, fact.axis, UNKNOWN, coins=fact.coins, truth={a.id: inside}, falsehood={a.id: outside}
+        node,
+        TRUTH,
+        fact.rows,
+        fact.axis,
+        UNKNOWN,
+        coins=fact.coins,
+        truth={a.id: inside},
+        falsehood={a.id: outside},
     )
 
 
@@ -247,7 +266,7 @@ def clip_norm(state: State, node: Node) -> Fact:
     a, fact = rows_of(node)
     expect(node, a.shape)
     bound, order = read(node.params.get("bound"), "bound"), node.params.get("order")
-    name = {1: "l1", 2: "l2", "inf": "linf"}.get(order)  # type: ignore[arg-type]
+    name = {1: "l1", 2: "l2", "inf": "linf"}.get(order)
     if name is None or not bound > 0:
         return node.refuse("a norm has order 1, 2 or infinity and a positive bound")
     most = min(bound, fact.size.linf)
@@ -280,16 +299,25 @@ def convert(state: State, node: Node) -> Fact:
     if isinstance(fact, Rows):
         keeps = exact or is_float(node.dtype)
         return rows_fact(
-            node, found, fact.rows, fact.axis, fact.size if exact else UNKNOWN, zero_null=fact.zero_null,
-            sampling=fact.sampling, predicate=together(fact.predicate, holds_where(a, True)), coins=fact.coins,
+            node,
+            found,
+            fact.rows,
+            fact.axis,
+            fact.size if exact else UNKNOWN,
+            zero_null=fact.zero_null,
+            sampling=fact.sampling,
+            coins=fact.coins,
+            predicate=together(fact.predicate, holds_where(a, True)),
             factor=fact.factor if keeps and node.dtype in ("float32", "float64") else None,
             complement=fact.complement if a.dtype == "bool" else None,
             multiple=(a.id, ONE) if exact else None,
-        )  # fmt: skip
+        )
     assert isinstance(fact, Aggregate)
     if exact:
         return aggregate_fact(node, found, fact.size, **kept_aggregate(fact, lambda size: size))
-    return aggregate_fact(node, found, _cut(fact, a.dtype, node.dtype), places=fact.places, coins=fact.coins)
+    return aggregate_fact(
+        node, found, _cut(fact, a.dtype, node.dtype), places=fact.places, coins=fact.coins
+    )
 
 
 def _cast(found: Box, before: str, dtype: str) -> tuple[Box, bool]:
@@ -300,7 +328,9 @@ def _cast(found: Box, before: str, dtype: str) -> tuple[Box, bool]:
         lo, hi = (tuple(Fraction(math.trunc(end)) for end in ends) for ends in (found.lo, found.hi))
         found = Box(lo, hi, plain=True)
     made, inside = fitted(found, dtype)
-    return made, inside and (is_float(dtype) or not is_float(before)) and (found.finite or is_float(dtype))
+    return made, inside and (is_float(dtype) or not is_float(before)) and (
+        found.finite or is_float(dtype)
+    )
 
 
 def _cut(fact: Aggregate, before: str, dtype: str) -> Size:
@@ -310,7 +340,10 @@ def _cut(fact: Aggregate, before: str, dtype: str) -> Size:
     if not (is_float(before) and is_whole(dtype) and dtype != "bool" and inside):
         return where_it_differs(fact.size)
     slack = Fraction(1, 10**9)
-    entries = tuple(Fraction(math.floor(e + slack) + 1) if not isinstance(e, float) else INF for e in fact.size.entries)
+    entries = tuple(
+        Fraction(math.floor(e + slack) + 1) if not isinstance(e, float) else INF
+        for e in fact.size.entries
+    )
     return Size(entries, changed=fact.size.changed)
 
 
@@ -346,9 +379,16 @@ def fill(state: State, node: Node) -> Fact:
         zero = fact.zero_null
         size = fact.size if old.finite else UNKNOWN
         return rows_fact(
-            node, found, fact.rows, fact.axis, size, coins=fact.coins, zero_null=zero, sampling=fact.sampling,
+            node,
+            found,
+            fact.rows,
+            fact.axis,
+            size,
+            coins=fact.coins,
+            zero_null=zero,
+            sampling=fact.sampling,
             predicate=fact.predicate,
-        )  # fmt: skip
+        )
     assert isinstance(fact, Aggregate)
     size = fact.size if old.finite else where_it_differs(fact.size)
     return aggregate_fact(node, found, size, coins=fact.coins)
@@ -356,7 +396,7 @@ def fill(state: State, node: Node) -> Fact:
 
 @rule("assume")
 def assume(state: State, node: Node) -> Fact:
-    """the value itself, for records of which a comparison is true: whoever uses it selects by that comparison"""
+    """the value itself, for records of which a comparison is true: a later select must make sure of it"""
     a = node.args[0]
     fact = a.fact
     expect(node, a.shape)
@@ -400,9 +440,14 @@ def number(state: State, node: Node) -> Fact:
     if isinstance(fact, Aggregate) and a.ndim == 0:
         found, exact = _cast(fact.box, a.dtype, node.dtype)
         if is_whole(node.dtype) and not is_whole(a.dtype):
-            if not (fact.box.finite and max(abs(fact.box.least), abs(fact.box.most)) <= 2**53):
+            if not (
+                fact.box.finite
+                and max(magnitude(fact.box.least), magnitude(fact.box.most)) <= 2**53
+            ):
                 node.refuse("int() of a value that may be NaN, infinite or huge")
-            return aggregate_fact(node, found, _cut(fact, a.dtype, node.dtype), places=fact.places, coins=fact.coins)
+            return aggregate_fact(
+                node, found, _cut(fact, a.dtype, node.dtype), places=fact.places, coins=fact.coins
+            )
         if exact:
             return aggregate_fact(node, found, fact.size, **kept_aggregate(fact, lambda size: size))
     return node.refuse("a private value is turned into a plain number")
@@ -431,7 +476,7 @@ def data(state: State, node: Node) -> Fact:
 
 def element_of(node: Node) -> tuple[int, ...]:
     """The shape of one record's row of the data."""
-    return tuple(1 if i == 0 else n for i, n in enumerate(node.shape) if isinstance(n, int) or i == 0)  # type: ignore[misc]
+    return (1, *(fixed(node, n) for n in node.shape[1:]))
 
 
 def _ordered(low: Number, high: Number) -> bool:
@@ -446,7 +491,11 @@ def _listed(node: Node, name: str) -> list[object]:
 def constant(node: Node) -> Fact:
     """A public array, number or text."""
     value = node.params.get("value")
-    if isinstance(value, str) or value is None or not (is_whole(node.dtype) or is_float(node.dtype)):
+    if (
+        isinstance(value, str)
+        or value is None
+        or not (is_whole(node.dtype) or is_float(node.dtype))
+    ):
         return Public(box=anything(node), value=value)
     entries = [value] if not isinstance(value, list) else value
     numbers = [None if each == "nan" else read(each, "value") for each in entries]

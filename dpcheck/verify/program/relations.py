@@ -20,7 +20,7 @@ from dpcheck.verify.program.facts import (
     Threshold,
     together,
 )
-from dpcheck.verify.program.numbers import INF, Number, finite, times
+from dpcheck.verify.program.numbers import INF, Number, finite, magnitude, times
 from dpcheck.verify.program.sizes import UNKNOWN, Size
 
 _ORDERING = ("less", "less_equal", "greater", "greater_equal")
@@ -37,7 +37,9 @@ def known(node: Node) -> dict[str, Any]:
         "missing": _missing(node),
         "complement": _complement(node),
         "multiple": _multiple(node),
-        "zero_null": zero_where(node, [isinstance(a.fact, Rows) and a.fact.zero_null for a in node.args]),
+        "zero_null": zero_where(
+            node, [isinstance(a.fact, Rows) and a.fact.zero_null for a in node.args]
+        ),
         "sampling": _sampling(node),
         "predicate": _predicate(node),
         **_truths(node),
@@ -49,7 +51,8 @@ def known(node: Node) -> dict[str, Any]:
 
 def bound_in(order: str, bound: Number) -> Size:
     """A bound of one norm."""
-    return Size(**{"l1": INF, "l2": INF, "linf": INF, order: bound})
+    l1, l2, linf = (bound if order == name else INF for name in ("l1", "l2", "linf"))
+    return Size((INF,), l1, l2, linf)
 
 
 def clipped(node: Node) -> Size | None:
@@ -124,7 +127,11 @@ def _factor(node: Node) -> Factor | None:
 def _powers(node: Node) -> Factor | None:
     """Squares or absolute values of entries, whose sum over a row is a power of its norm."""
     first = node.args[0]
-    if not isinstance(first.fact, Rows) or not is_float(first.dtype) or len(first.shape) != node.ndim:
+    if (
+        not isinstance(first.fact, Rows)
+        or not is_float(first.dtype)
+        or len(first.shape) != node.ndim
+    ):
         return None
     name = node.primitive
     squared = (
@@ -134,7 +141,11 @@ def _powers(node: Node) -> Factor | None:
     )
     if squared:
         return Factor(first.id, "l2", ((Fraction(1), 2),), ((Fraction(1), 2),))
-    return Factor(first.id, "l1", ((Fraction(1), 1),), ((Fraction(1), 1),)) if name == "absolute" else None
+    return (
+        Factor(first.id, "l1", ((Fraction(1), 1),), ((Fraction(1), 1),))
+        if name == "absolute"
+        else None
+    )
 
 
 def _threshold(node: Node) -> Threshold | None:
@@ -274,7 +285,11 @@ def _compared(node: Node) -> dict[str, Any]:
     value = b.fact.box.least
     exact = value == b.fact.box.most and not b.fact.box.nan and finite(value)
     # float32 columns are compared in float32, whole numbers above 2^53 may be rounded to floats.
-    if not exact or a.dtype in ("float16", "float32") or (is_whole(a.dtype) and abs(value) > 2**53):
+    if (
+        not exact
+        or a.dtype in ("float16", "float32")
+        or (is_whole(a.dtype) and magnitude(value) > 2**53)
+    ):
         return {}
     if name in ("equal", "not_equal"):
         inside = Region(members=frozenset({_key(value)}))
@@ -311,7 +326,11 @@ def _range(name: str, value: Number) -> Region:
 def side(condition: Node, value: Node, box: Box, answer: bool) -> Box:
     """The box of one side; select(isnan(x), 0, x) is never NaN, select(x > c, c, x) is at most c."""
     fact = condition.fact
-    if not isinstance(fact, Rows) or not isinstance(value.fact, Rows) or value.shape != condition.shape:
+    if (
+        not isinstance(fact, Rows)
+        or not isinstance(value.fact, Rows)
+        or value.shape != condition.shape
+    ):
         return box
     if fact.missing is not None and fact.missing.source == value.id:
         return where_known(fact.missing, box, value.dtype, answer)
@@ -380,4 +399,8 @@ def _short_or_clipped(node: Node, test: Threshold, x: Node, y: Node) -> Size:
     if short.id != test.norm.source or not isinstance(long.fact, Rows) or short.shape != node.shape:
         return UNKNOWN
     order = test.norm.order
-    return bound_in(order, max(getattr(long.fact.size, order), test.limit)) if long.shape == node.shape else UNKNOWN
+    return (
+        bound_in(order, max(getattr(long.fact.size, order), test.limit))
+        if long.shape == node.shape
+        else UNKNOWN
+    )

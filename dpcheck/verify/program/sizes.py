@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcheck.verify.program.boxes import Entries, pair
-from dpcheck.verify.program.numbers import INF, ONE, ZERO, Number, add, root_up, times
+from dpcheck.verify.program.numbers import INF, ONE, ZERO, Number, add, magnitude, root_up, times
 
 NORMS = ("l1", "l2", "linf", "changed")
 
@@ -52,7 +52,9 @@ class Size:
         changed = min(self.changed, Fraction(count))
         linf = min(self.linf, top, self.l1, self.l2)
         wide = root_up(changed)
-        l1 = min(self.l1, times(total(self.entries), repeats), times(changed, linf), times(wide, self.l2))
+        l1 = min(
+            self.l1, times(total(self.entries), repeats), times(changed, linf), times(wide, self.l2)
+        )
         squares = times(total(times(each, each) for each in self.entries), repeats)
         l2 = min(self.l2, root_up(squares), l1, root_up(times(l1, linf)), times(wide, linf))
         l1 = min(l1, times(wide, l2))
@@ -65,8 +67,8 @@ class Size:
 
     def scaled(self, factors: Entries) -> Size:
         """Each entry times at most its factor in absolute value."""
-        mine, sizes = pair(self.entries, tuple(map(abs, factors)))
-        most = max(map(abs, factors), default=ZERO)
+        mine, sizes = pair(self.entries, tuple(map(magnitude, factors)))
+        most = max(map(magnitude, factors), default=ZERO)
         return Size(
             tuple(map(times, mine, sizes)),
             times(self.l1, most),

@@ -51,7 +51,7 @@ NOTHING_KNOWN = Released(box=WHOLE)
 
 @dataclass(slots=True)
 class Steps:
-    """The nodes so far. `settle` is given each node and the fact its rule finds, and says what counts from then on."""
+    """The nodes so far. `settle` is given each node and the fact its rule finds, and says what counts."""
 
     state: State
     settle: Callable[[Node, Fact], Fact]
@@ -78,16 +78,29 @@ class Steps:
     def _when(self, node: Node, value: object) -> tuple[tuple[int, bool], ...]:
         """The released values that decide whether it is computed; what it uses is computed then, too."""
         found: list[tuple[int, bool]] = []
-        for each in value if isinstance(value, list) else [value]:
-            test = each[0] if isinstance(each, list) and len(each) == 2 and type(each[1]) is bool else None
+        listed: list[Any] = value if isinstance(value, list) else [value]
+        for each in listed:
+            test = (
+                each[0]
+                if isinstance(each, list) and len(each) == 2 and type(each[1]) is bool
+                else None
+            )
             decides = self.nodes.get(test) if type(test) is int else None
-            if decides is None or not isinstance(decides.fact, Released | Public) or decides.when != tuple(found):
+            if (
+                decides is None
+                or not isinstance(decides.fact, Released | Public)
+                or decides.when != tuple(found)
+            ):
                 node.refuse("a branch is decided by a released value that is known before")
             self.state.open(decides)
             found.append((decides.id, each[1]))
         path = tuple(found)
         for i, arg in enumerate(node.args):
-            one = (*path, (node.args[0].id, i == 1)) if node.primitive in ("select", "either") and i else path
+            one = (
+                (*path, (node.args[0].id, i == 1))
+                if node.primitive in ("select", "either") and i
+                else path
+            )
             if arg.when not in (path[: len(arg.when)], one):
                 node.refuse("it uses what another branch computes")
         return path
@@ -103,9 +116,16 @@ class Steps:
             node.refuse("it has no operands")
         try:
             return RULES[node.primitive](self.state, node)
-        except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (
+            AssertionError,
+            AttributeError,
+            IndexError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise Refused(
-                f"node {node.id} ({node.primitive}, {node.line}): it is not built as its rule asks ({error!r})"
+                f"node {node.id} ({node.primitive}, {node.line}): not built as its rule asks ({error!r})"
             ) from None
 
     def read(self, data: Json) -> Node:
@@ -117,17 +137,33 @@ class Steps:
             raise Refused(f"a node has an id of its own, not {found!r}")
         self.known.add(found)
         texts = all(isinstance(each, str) for each in (primitive, dtype, line))
-        if not texts or not isinstance(params, Mapping) or not isinstance(args, list) or not isinstance(shape, list):
+        if (
+            not texts
+            or not isinstance(params, Mapping)
+            or not isinstance(args, list)
+            or not isinstance(shape, list)
+        ):
             raise Refused(f"node {found} is not written as a node")
         if any(type(each) is not int or each not in self.nodes for each in args):
             raise Refused(f"node {found} is computed from nodes that are not known there")
         dims = tuple(self._dim(each, found) for each in shape)
-        return Node(found, str(primitive), [self.nodes[i] for i in args], params, dims, str(dtype), str(line), NOTHING_KNOWN)
+        return Node(
+            found,
+            str(primitive),
+            [self.nodes[i] for i in args],
+            params,
+            dims,
+            str(dtype),
+            str(line),
+            NOTHING_KNOWN,
+        )
 
     def _dim(self, value: object, own: int) -> Dim:
         if isinstance(value, Mapping):
             source = value.get("rows")
-            made = next((each for each in self.state.row_sets.values() if each.first == source), None)
+            made = next(
+                (each for each in self.state.row_sets.values() if each.first == source), None
+            )
             if made is None and source == own:
                 made = RowSet(own, None)  # the rule that makes it puts its own in its place
             if made is None:
@@ -141,8 +177,8 @@ class Steps:
 def _conditions(node: Node) -> frozenset[tuple[int, Region]]:
     """What the facts of its operands are true under, without what a select makes sure of.
 
-    Lemma. select(c, x, y) takes x for records of which c is true only, so a fact of x that is true of these is
-    enough; y likewise.
+    Lemma. select(c, x, y) takes x for records of which c is true only, so a fact of x that is true of these
+    is enough; y likewise.
     """
     if node.primitive != "select":
         return frozenset().union(*(arg.given for arg in node.args))
@@ -204,7 +240,10 @@ def stated_box(node: Node, stated: Json, count: int, plain: bool) -> Box:
     """The interval of every entry; nothing is known where none is stated."""
     if "low" not in stated:
         return Box(WHOLE.lo, WHOLE.hi, nan=True)
-    lo, hi = _entries(node, stated["low"], count, "low"), _entries(node, stated.get("high"), count, "high")
+    lo, hi = (
+        _entries(node, stated["low"], count, "low"),
+        _entries(node, stated.get("high"), count, "high"),
+    )
     if len(lo) != len(hi) or not all(a <= b for a, b in zip(lo, hi, strict=True)):
         node.refuse("its interval has no order")
     return Box(lo, hi, stated.get("nan") is not False, plain)

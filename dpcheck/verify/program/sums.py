@@ -54,7 +54,7 @@ from dpcheck.verify.program.facts import (
     Shape,
     together,
 )
-from dpcheck.verify.program.numbers import INF, ZERO, Number, add, root_up, times
+from dpcheck.verify.program.numbers import INF, ZERO, Number, add, magnitude, root_up, times
 from dpcheck.verify.program.randomness import spent
 from dpcheck.verify.program.sizes import UNKNOWN, Size, total, where_it_differs
 
@@ -90,7 +90,7 @@ def summed(found: Box, shape: tuple[int, ...], axes: list[int]) -> Box:
 
 @rule("sum")
 def sums(state: State, node: Node) -> Fact:
-    """over records: moves by the diameter of a row (replace-one) or its norm (add-remove); over axes: linear"""
+    """over records: moves by a row's diameter (replace-one) or its norm (add-remove); over axes: linear"""
     a, axes = node.args[0], axes_of(node)
     if isinstance(a.fact, RANDOM):
         return spent(state, node)
@@ -123,7 +123,9 @@ def _of_entries(node: Node, a: Node, axes: list[int]) -> Fact:
         return Size(entries, size.l1, min(size.l1, times(many, size.l2)), size.l1, size.changed)
 
     if not fits or not found.finite:
-        return aggregate_fact(node, found, where_it_differs(fact.size), places=fact.places, coins=fact.coins)
+        return aggregate_fact(
+            node, found, where_it_differs(fact.size), places=fact.places, coins=fact.coins
+        )
     return aggregate_fact(node, found, change(fact.size), **kept_aggregate(fact, change))
 
 
@@ -137,9 +139,17 @@ def _within_rows(node: Node, a: Node, inner: list[int]) -> Rows:
     axis = fact.axis - sum(i < fact.axis for i in inner)
     factor = fact.powers if whole and is_float(node.dtype) else None
     return rows_fact(
-        node, found, fact.rows, axis, size, factor=factor, zero_null=fact.zero_null,
-        sampling=fact.sampling, predicate=fact.predicate, coins=fact.coins,
-    )  # fmt: skip
+        node,
+        found,
+        fact.rows,
+        axis,
+        size,
+        factor=factor,
+        zero_null=fact.zero_null,
+        sampling=fact.sampling,
+        predicate=fact.predicate,
+        coins=fact.coins,
+    )
 
 
 def over_records(state: State, node: Node, a: Node) -> Aggregate:
@@ -160,10 +170,16 @@ def over_records(state: State, node: Node, a: Node) -> Aggregate:
     if rows.sampling is not None and fact.sampling is not None:
         sampling = None  # two kinds of coins at once amplify nothing
     return aggregate_fact(
-        node, found, size, sampling=sampling, added=fact.size, places=places, coins=fact.coins,
+        node,
+        found,
+        size,
+        sampling=sampling,
+        added=fact.size,
+        places=places,
+        coins=fact.coins,
         predicate=together(together(rows.predicate, fact.predicate), holds_where(a, True)),
         rising=state.adjacency == "add-remove" and fact.box.least >= 0,
-    )  # fmt: skip
+    )
 
 
 @rule("whole")
@@ -174,7 +190,12 @@ def whole(state: State, node: Node) -> Fact:
     if not isinstance(fact, Rows):
         return node.refuse("its operand has no rows")
     rows = fact.rows
-    if rows.count is None or rows.optional or rows.sampling is not None or state.adjacency == "add-remove":
+    if (
+        rows.count is None
+        or rows.optional
+        or rows.sampling is not None
+        or state.adjacency == "add-remove"
+    ):
         node.refuse("the number of rows is private")
     shape = tuple(rows.count if i == fact.axis else n for i, n in enumerate(a.shape))
     expect(node, shape)
@@ -220,7 +241,10 @@ def variance(state: State, node: Node) -> Fact:
     over_all = axes == [fact.axis]
     if over_all:
         rows = fact.rows
-        node.need(rows.count is not None and not rows.optional and rows.sampling is None, "a variance over a private number")
+        node.need(
+            rows.count is not None and not rows.optional and rows.sampling is None,
+            "a variance over a private number",
+        )
         node.need(state.adjacency != "add-remove", "a variance over a private number")
         many = rows.count or 0
     elif fact.axis in axes:
@@ -252,7 +276,11 @@ def _between(state: State, node: Node, axes: list[int], known: bool) -> Fact:
         return spent(state, node)
     state.open(a)
     fact = a.fact
-    if isinstance(fact, Rows) and fact.axis in axes and (fact.rows.count is None or fact.rows.optional):
+    if (
+        isinstance(fact, Rows)
+        and fact.axis in axes
+        and (fact.rows.count is None or fact.rows.optional)
+    ):
         node.refuse("a private number of records, of which there may be none")
     shape = element(a)
     if not all(shape[i] for i in axes):
@@ -265,9 +293,16 @@ def _between(state: State, node: Node, axes: list[int], known: bool) -> Fact:
     if isinstance(fact, Rows) and fact.axis not in axes:
         axis = fact.axis - sum(i < fact.axis for i in axes)
         return rows_fact(
-            node, found, fact.rows, axis, UNKNOWN, sampling=fact.sampling, zero_null=fact.zero_null,
-            predicate=fact.predicate, coins=fact.coins,
-        )  # fmt: skip
+            node,
+            found,
+            fact.rows,
+            axis,
+            UNKNOWN,
+            sampling=fact.sampling,
+            zero_null=fact.zero_null,
+            predicate=fact.predicate,
+            coins=fact.coins,
+        )
     moves = Size((fact.size.linf,)) if known and isinstance(fact, Aggregate) else UNKNOWN
     return aggregate_fact(node, found, moves, coins=fact.coins)
 
@@ -286,9 +321,11 @@ def quantile(state: State, node: Node) -> Fact:
         node.refuse("a quantile has a level between 0 and 1")
     # Entries are added or subtracted in their own type: of int8, 127 - (-128) is -1.
     found = a.fact.box
-    most = 2 * max(abs(found.least), abs(found.most))
+    most = 2 * max(magnitude(found.least), magnitude(found.most))
     own = limits(a.dtype if is_whole(a.dtype) and level != 0.5 else node.dtype)
-    return _between(state, node, axes_of(node), known=not found.nan and own[0] <= -most and most <= own[1])
+    return _between(
+        state, node, axes_of(node), known=not found.nan and own[0] <= -most and most <= own[1]
+    )
 
 
 @rule("argmax")
@@ -314,7 +351,9 @@ def argmax(state: State, node: Node) -> Fact:
     if isinstance(fact, Public):
         return Released(box=found)
     if isinstance(fact, Rows):
-        return rows_fact(node, found, fact.rows, fact.axis - (axis < fact.axis), UNKNOWN, coins=fact.coins)
+        return rows_fact(
+            node, found, fact.rows, fact.axis - (axis < fact.axis), UNKNOWN, coins=fact.coins
+        )
     return aggregate_fact(node, found, UNKNOWN, coins=fact.coins)
 
 
@@ -336,9 +375,16 @@ def sort(state: State, node: Node) -> Fact:
             expect(node, a.shape)
             found = fact.box.hull()
             return rows_fact(
-                node, found, fact.rows, fact.axis, fact.size.norms(), sampling=fact.sampling,
-                zero_null=fact.zero_null, predicate=fact.predicate, coins=fact.coins,
-            )  # fmt: skip
+                node,
+                found,
+                fact.rows,
+                fact.axis,
+                fact.size.norms(),
+                sampling=fact.sampling,
+                zero_null=fact.zero_null,
+                predicate=fact.predicate,
+                coins=fact.coins,
+            )
     expect(node, a.shape)
     found = fact.box.hull()
     if only_released([a]):
@@ -362,20 +408,32 @@ def cumulative(state: State, node: Node) -> Fact:
     if not 0 <= axis < a.ndim or (isinstance(fact, Rows) and fact.axis == axis):
         node.refuse("running sums over records mix all of them")
     many = shape[axis]
-    lo, hi = times(min(fact.box.least, ZERO), Fraction(many)), times(max(fact.box.most, ZERO), Fraction(many))
+    lo, hi = (
+        times(min(fact.box.least, ZERO), Fraction(many)),
+        times(max(fact.box.most, ZERO), Fraction(many)),
+    )
     found, fits = fitted(box(lo, hi, fact.box.nan or not fact.box.bounded), node.dtype)
     if only_released([a]):
         return Released(box=found)
     if isinstance(fact, Rows):
         return rows_fact(
-            node, found, fact.rows, fact.axis, UNKNOWN, zero_null=fact.zero_null,
-            sampling=fact.sampling, coins=fact.coins,
-        )  # fmt: skip
+            node,
+            found,
+            fact.rows,
+            fact.axis,
+            UNKNOWN,
+            zero_null=fact.zero_null,
+            sampling=fact.sampling,
+            coins=fact.coins,
+        )
     assert isinstance(fact, Aggregate)
     if not fits or not found.finite:
         return aggregate_fact(node, found, UNKNOWN, coins=fact.coins)
     return aggregate_fact(
-        node, found, _running(fact.size, shape, axis), **kept_aggregate(fact, lambda size: _running(size, shape, axis))
+        node,
+        found,
+        _running(fact.size, shape, axis),
+        **kept_aggregate(fact, lambda size: _running(size, shape, axis)),
     )
 
 
@@ -431,9 +489,13 @@ def _turned(lengths: list[int], steps: list[int]) -> list[int]:
 
 @rule("product")
 def product(state: State, node: Node) -> Fact:
-    """rows times public numbers are rows (Cauchy-Schwarz); over the records it is a sum of rows; else norms of the matrix"""
+    """rows times public numbers are rows (Cauchy-Schwarz); over records a sum of rows; else matrix norms"""
     spelled = node.params.get("terms")
-    if not isinstance(spelled, list) or len(spelled) != 3 or not all(isinstance(t, str) for t in spelled):
+    if (
+        not isinstance(spelled, list)
+        or len(spelled) != 3
+        or not all(isinstance(t, str) for t in spelled)
+    ):
         node.refuse("terms must be three texts")
     a, b = node.args
     one, two, out = spelled
@@ -450,13 +512,19 @@ def product(state: State, node: Node) -> Fact:
     if any(isinstance(arg.fact, RANDOM) for arg in node.args):
         return spent(state, node)
     state.open(a, b)
-    rows = {arg.fact.rows: term[arg.fact.axis] for arg, term in ((a, one), (b, two)) if isinstance(arg.fact, Rows)}
+    rows = {
+        arg.fact.rows: term[arg.fact.axis]
+        for arg, term in ((a, one), (b, two))
+        if isinstance(arg.fact, Rows)
+    }
     if not rows:
         lengths = {letter: fixed(node, n) for letter, n in dims.items()}
         _check_lengths(node, lengths)
         return _of_arrays(node, _Terms(one, two, out, lengths))
     records, letter = next(iter(rows.items()))
-    letters = {term[arg.fact.axis] for arg, term in ((a, one), (b, two)) if isinstance(arg.fact, Rows)}
+    letters = {
+        term[arg.fact.axis] for arg, term in ((a, one), (b, two)) if isinstance(arg.fact, Rows)
+    }
     lengths = {each: 1 if each == letter else fixed(node, n) for each, n in dims.items()}
     if len(rows) > 1 or len(letters) > 1:
         node.refuse("every record is combined with every other")
@@ -503,17 +571,28 @@ def _of_rows(node: Node, terms: _Terms, records: RowSet, axis: int) -> Rows:
     one, two, out = set(terms.one), set(terms.two), set(terms.out)
     size = UNKNOWN
     if fits and not ((one | two) - out) and not (one & two) - {letter}:
-        size = Size((INF,), *(times(getattr(sizes[0], n), getattr(sizes[1], n)) for n in ("l1", "l2", "linf", "changed")))
+        size = Size(
+            (INF,),
+            *(
+                times(getattr(sizes[0], n), getattr(sizes[1], n))
+                for n in ("l1", "l2", "linf", "changed")
+            ),
+        )
     elif fits:
         most = times(times(sizes[0].l2, sizes[1].l2), _lone(terms))
         size = Size((INF,), l2=most, linf=most)
     facts = [arg.fact for arg in (a, b) if isinstance(arg.fact, Rows)]
     sampling = next((fact.sampling for fact in facts if fact.sampling is not None), None)
     return rows_fact(
-        node, found, records, axis, size, coins=coins_of(a, b),
+        node,
+        found,
+        records,
+        axis,
+        size,
+        coins=coins_of(a, b),
         zero_null=finite and any(fact.zero_null for fact in facts),
         sampling=sampling if finite else None,
-    )  # fmt: skip
+    )
 
 
 def _lone(terms: _Terms) -> Number:
@@ -544,8 +623,14 @@ def _of_arrays(node: Node, terms: _Terms) -> Fact:
     sides = [(a, b, terms.one, terms.two), (b, a, terms.two, terms.one)]
     private = [each for each in sides if isinstance(each[0].fact, Aggregate)]
     if len(private) == 2:
-        parts = [_moved(terms, mine.fact.size, other, term, rest) for mine, other, term, rest in private if isinstance(mine.fact, Aggregate)]
-        return aggregate_fact(node, found, Size(parts[0]).plus(Size(parts[1])), coins=coins_of(a, b))
+        parts = [
+            _moved(terms, mine.fact.size, other, term, rest)
+            for mine, other, term, rest in private
+            if isinstance(mine.fact, Aggregate)
+        ]
+        return aggregate_fact(
+            node, found, Size(parts[0]).plus(Size(parts[1])), coins=coins_of(a, b)
+        )
     mine, other, term, rest = private[0]
     fact = mine.fact
     assert isinstance(fact, Aggregate)
@@ -557,19 +642,35 @@ def _of_arrays(node: Node, terms: _Terms) -> Fact:
         columns = max(added_up(weights, shape, keep), default=ZERO)
         frobenius = Size(weights).tightened(math.prod(shape)).l2
         entries = _moved(terms, size, other, term, rest)
-        return Size(entries, times(size.l1, columns), times(size.l2, times(frobenius, _lone(terms))))
+        return Size(
+            entries, times(size.l1, columns), times(size.l2, times(frobenius, _lone(terms)))
+        )
 
     return aggregate_fact(
-        node, found, change(fact.size), places=fact.places, sampling=fact.sampling, coins=coins_of(a, b),
+        node,
+        found,
+        change(fact.size),
+        places=fact.places,
+        sampling=fact.sampling,
+        coins=coins_of(a, b),
         added=None if fact.added is None else change(fact.added),
-    )  # fmt: skip
+    )
 
 
 def _moved(terms: _Terms, size: Size, other: Node, term: str, rest: str) -> Entries:
     """Entry by entry: the sum of |difference| times |weight|."""
     letters = terms.out + "".join(sorted(set(terms.one + terms.two) - set(terms.out)))
     full = tuple(terms.lengths[letter] for letter in letters)
-    mine, theirs = terms.places(term, letters)(size.entries), terms.places(rest, letters)(other.fact.box.size)
+    mine, theirs = (
+        terms.places(term, letters)(size.entries),
+        terms.places(rest, letters)(other.fact.box.size),
+    )
     many = max(len(mine), len(theirs))
-    pairs = zip(mine * many if len(mine) == 1 else mine, theirs * many if len(theirs) == 1 else theirs, strict=True)
-    return added_up(tuple(times(x, y) for x, y in pairs), full, list(range(len(terms.out), len(full))))
+    pairs = zip(
+        mine * many if len(mine) == 1 else mine,
+        theirs * many if len(theirs) == 1 else theirs,
+        strict=True,
+    )
+    return added_up(
+        tuple(times(x, y) for x, y in pairs), full, list(range(len(terms.out), len(full)))
+    )
