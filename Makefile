@@ -55,7 +55,7 @@ layers: $(READY)  ## Imports go one way, and only where the allow-list says
 	$(BIN)/python tests/layers/check_imports.py
 
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
-FAST := tests/unit tests/program tests/property tests/layers tests/packaging dpcheck
+FAST := tests/unit tests/program tests/kernel tests/property tests/layers tests/packaging dpcheck
 SLOW := tests/cli tests/contribute tests/power tests/prove tests/slow tests/differential tests/ftl
 
 unit: $(READY)  ## Fast tests, doctests included: minutes

@@ -32,11 +32,10 @@ CASES = [
 
 def kind(what: str) -> str:
     """A mutant's kind, for the table."""
-    return (
-        "event or releases"
-        if "release" in what or "claim" in what
-        else ("fact, later facts fitted" if what.endswith("follows") else "fact")
-    )
+    about = what.split(": ", 1)[1]
+    if about.startswith(("release", "the ")):
+        return "event or releases"
+    return "fact, later facts fitted" if about.endswith("follows") else "fact"
 
 
 def main() -> None:

@@ -57,6 +57,8 @@ def check_data(data: object) -> Accepted:
     except (ArithmeticError, RecursionError, MemoryError) as error:
         # Out of range somewhere: nothing was proved.
         raise Refused(f"a step could not be computed: {type(error).__name__}: {error}") from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise Refused(f"it is not written as a certificate is: {error!r}") from None
 
 
 def _check_report(data: Mapping[str, Any]) -> Accepted:

@@ -119,3 +119,36 @@ def test_a_check_counts_the_traced_event(folder):
     budget = found["budgets"][0]
     assert "proved" in budget["releases"][0]
     assert budget["spent"]["upper"] == pytest.approx(1.0)
+
+
+def test_a_certificate_is_written_checked_and_refused_when_its_source_changes(folder):
+    run = CliRunner().invoke
+    assert run(main, ["prove", "survey.py:within", "--certificate", "proof.json"]).exit_code == 0
+    checked = run(main, ["verify", "proof.json", "--source", "survey.py"])
+    assert checked.exit_code == 0
+    assert "epsilon 1 at delta 0" in checked.stdout
+    assert "source: survey.py is the file that was read" in checked.stdout
+    (folder / "survey.py").write_text(SOURCE + "\n")
+    other = run(main, ["verify", "proof.json", "--source", "survey.py"])
+    assert other.stdout.startswith("refused: survey.py is not the source")
+    report = json.loads((folder / "proof.json").read_text())
+    kept = {
+        "schema": "dpcheck.report/1",
+        "audits": [{"name": "within", "proved": {"certificate": report}}],
+    }
+    (folder / "report.json").write_text(json.dumps(kept))
+    again = run(main, ["verify", "report.json", "--format", "json"])
+    assert again.exit_code == 0
+    assert any("within: the program spends" in word for word in json.loads(again.stdout)["words"])
+    report["claim"]["event"]["noise_multiplier"] *= 2
+    (folder / "report.json").write_text(json.dumps(kept))
+    assert run(main, ["verify", "report.json"]).stdout.startswith("refused: ")
+
+
+def test_the_report_of_an_audit_keeps_the_certificate(folder):
+    done = CliRunner().invoke(
+        main, ["audit", "survey.py:within", "--max-runs", "300", "--format", "json"]
+    )
+    kept = [each["proved"]["certificate"] for each in json.loads(done.stdout)["audits"]]
+    assert kept
+    assert all(each["schema"] == "dpcheck.proved/1" for each in kept)

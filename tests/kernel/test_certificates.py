@@ -124,6 +124,18 @@ def test_a_false_statement_is_refused(name):
         check_data(data)
 
 
+@pytest.mark.parametrize("value", [None, [], {}, "text", -1, 1e308, True, [[1]], {"kind": 3}])
+@pytest.mark.parametrize("where", ["releases", "steps", "claim", "digest", "source"])
+def test_whatever_stands_there_is_refused_or_accepted_and_never_an_error(where, value):
+    data = certificate()
+    data[where] = [value] if where == "releases" else value
+    if where == "source":
+        check_data(data)  # only named in the answer
+        return
+    with pytest.raises(Refused):
+        check_data(data)
+
+
 def changed(change: Any) -> dict[str, Any]:
     """The certificate of another program, its digest written anew."""
     data = certificate()
