@@ -155,6 +155,9 @@ def main() -> None:
     print(f"lines of accounting and numerics              {lines:,}")
     print(f"tuned numbers                                 {tuned(trees)}")
     print(f"  of what checks certificates                 {tuned(modules(root, 'verify'))}")
+    print(
+        f"  of the rules that prove                     {tuned(modules(root, 'accounting/certify'))}"
+    )
     print(f"types of loss                                 {len(names)}")
     print(
         f"isinstance over them outside their files      {asked} in {functions} functions of {files} files"
