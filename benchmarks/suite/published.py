@@ -34,7 +34,7 @@ class Published:
     name: str
     function: Callable[..., Any]
     epsilon: float
-    caught: bool  # by their authors, as published
+    caught: bool | None  # by their authors, as published; None where we did not look it up
     pairs: Sequence[tuple[Any, Any]] = ()
     delta: float = 0.0
     adjacency: str | Relation = CLOSE
@@ -297,8 +297,8 @@ def _siege() -> list[Published]:
     make = partial(Published, "Delta-Siege", adjacency="zero-out", pairs=[(0.0, 1.0)])
     return [
         make("Laplace, inversion", inverted_laplace, 0.1, True, bits=True),
-        make("Gaussian, Box-Muller", box_muller, 1.0, True, delta=1e-5, bits=True),
-        make("Gaussian, polar", polar, 1.0, True, delta=1e-5, bits=True),
+        make("Gaussian, Box-Muller", box_muller, 1.0, None, delta=1e-5, bits=True),
+        make("Gaussian, polar", polar, 1.0, None, delta=1e-5, bits=True),
         make("Gaussian, 20% too little noise", little_gaussian, 1.0, True, delta=1e-5),
     ]
 
