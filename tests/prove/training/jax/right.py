@@ -11,8 +11,21 @@ from jax import lax, random
 from jax.flatten_util import ravel_pytree
 
 from .models import (
-    C, FLAT, KEY, LINEAR, MLP, SIGMA, TABLE, clipped_sum, descend, loss, mlp, noisy, normal,
-    per_example, squared,
+    FLAT,
+    KEY,
+    LINEAR,
+    MLP,
+    SIGMA,
+    TABLE,
+    C,
+    clipped_sum,
+    descend,
+    loss,
+    mlp,
+    noisy,
+    normal,
+    per_example,
+    squared,
 )  # fmt: skip
 
 ADD, REPLACE, ZERO = "add-remove", "replace-one", "zero-out"
