@@ -1,4 +1,5 @@
 """Random numbers: normal ones may become noise, all others are coins that do not depend on the data."""
+# ruff: noqa: PIE810
 
 from __future__ import annotations
 

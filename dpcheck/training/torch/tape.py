@@ -3,6 +3,7 @@
 The step really runs. What it computes is found by the storage a tensor lies in, so that views and writing in
 place are followed whoever makes them; a call without a rule makes its results unusable, not unseen.
 """
+# ruff: noqa: ARG002, C901
 
 from __future__ import annotations
 
@@ -23,7 +24,6 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from dpcheck.core.errors import NotProvable
 from dpcheck.replay.draws import Line
-from dpcheck.training.torch.owners import filled
 from dpcheck.training.torch.facts import (
     MIXED,
     PUBLIC,
@@ -33,6 +33,7 @@ from dpcheck.training.torch.facts import (
     constant,
     digest,
 )
+from dpcheck.training.torch.owners import filled
 
 _HERE = str(Path(__file__).parent.parent.parent)
 _LIBRARY = (
@@ -521,21 +522,17 @@ _RANDOM = frozenset(
         "_fused_dropout",
     }
 )
-_NAMED = {
-    name: (
-        "recurrent",
-        "recurrent layers are not followed",
-        "write the recurrence with linear layers",
-    )
-    for name in ("lstm", "gru", "rnn_tanh", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell")
-} | {
-    name: (
+_NAMED = dict.fromkeys(
+    ("lstm", "gru", "rnn_tanh", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell"),
+    ("recurrent", "recurrent layers are not followed", "write the recurrence with linear layers"),
+) | dict.fromkeys(
+    ("_native_batch_norm_legit", "_batch_norm_with_update", "batch_norm_backward"),
+    (
         "batch-statistics",
         "batch normalisation mixes the records",
         "use group or layer normalisation",
-    )
-    for name in ("_native_batch_norm_legit", "_batch_norm_with_update", "batch_norm_backward")
-}
+    ),
+)
 
 
 def selected(tape: Any, fact: Fact, source: Any, numel: int) -> Fact:

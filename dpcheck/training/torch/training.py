@@ -348,7 +348,7 @@ def kept(model: Any, optimizer: Any) -> Iterator[None]:
             each.training = mode
         if hook is not None:
             optimizer.step_hook = hook
-        if saved is not None:
+        if saved is not None and generator is not None:
             generator.set_state(saved)
 
 
