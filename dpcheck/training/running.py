@@ -139,8 +139,9 @@ def _pure(node: Node, args: list[Array]) -> Array:  # noqa: C901 - one line for 
     if op in _REDUCE:
         return _REDUCE[op](args[0], axis=tuple(p["axes"]))
     if op in _RUNNING:
-        flip = (lambda x: np.flip(x, p["axis"])) if p["reverse"] else (lambda x: x)
-        return flip(_RUNNING[op](flip(args[0]), axis=p["axis"]))
+        turned = np.flip(args[0], p["axis"]) if p["reverse"] else args[0]
+        made = _RUNNING[op](turned, axis=p["axis"])
+        return np.flip(made, p["axis"]) if p["reverse"] else made
     if op == "bitcast":
         return args[0].view(np.dtype(node.out.dtype))
     if op == "integer_pow":
@@ -170,8 +171,8 @@ def _pure(node: Node, args: list[Array]) -> Array:  # noqa: C901 - one line for 
     if op == "reverse":
         return np.flip(args[0], p["axes"])
     if op == "slice":
-        cut = zip(p["start"], p["limit"], p["stride"], strict=True)
-        return args[0][tuple(slice(a, b, c) for a, b, c in cut)]
+        ends = zip(p["start"], p["limit"], p["stride"], strict=True)
+        return args[0][tuple(slice(a, b, c) for a, b, c in ends)]
     if op == "dynamic_slice":
         return args[0][_window(args[0].shape, shape, args[1:])]
     if op == "dynamic_update":
@@ -271,7 +272,7 @@ def _conv(node: Node, lhs: Array, rhs: Array) -> Array:
         ws = np.split(w, max(g, bg), 0)[group]
         total: Any = 0.0
         for place in itertools.product(*(range(n) for n in w.shape[2:])):
-            cut = tuple(
+            cut: tuple[Any, ...] = tuple(
                 slice(a, a + (n - 1) * s + 1, s)
                 for a, n, s in zip(place, out, p["strides"], strict=True)
             )

@@ -57,11 +57,11 @@ def _mark(main: Graph, node: Node, twin: Node, n: int, m: int) -> None:
             main.realised.add(out.index)
         if axes:
             main.varies[out.index] = tuple(sorted({*axes, *main.varies.get(out.index, ())}))
-    if _numbers_differ(main, node, twin, n, m):
+    if _numbers_differ(node, twin, n, m):
         main.realised.update(out.index for out in node.outs)
 
 
-def _numbers_differ(main: Graph, node: Node, twin: Node, n: int, m: int) -> bool:
+def _numbers_differ(node: Node, twin: Node, n: int, m: int) -> bool:
     skipped = _FROM_SHAPES.get(node.op, set())
     if set(node.params) != set(twin.params):
         raise differs(node.line)
@@ -116,8 +116,8 @@ def deduplicated(graph: Graph) -> None:
     for old in graph.nodes:
         args = tuple(same.get(arg.index, arg) for arg in old.args)
         params = dict(old.params)
-        for name in ("body", "branches"):
-            for inner in (params.get(name),) if name == "body" else params.get(name, ()):
+        for part in ("body", "branches"):
+            for inner in (params.get(part),) if part == "body" else params.get(part, ()):
                 if inner is not None:
                     deduplicated(inner)
         node = Node(old.op, args, params, old.outs, old.line)
