@@ -169,7 +169,7 @@ class Fact:
     shrinks: Shrinks | None = None
     bounded: Bounded | None = None
     test: Test | None = None
-    leaf: Leaf | None = None
+    leaf: tuple[Key, Key] | None = None
     made_of: tuple[frozenset[Leaf], float] | None = (
         None  # leaves side by side, none times more than this
     )

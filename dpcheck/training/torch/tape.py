@@ -3,6 +3,7 @@
 The step really runs. What it computes is found by the storage a tensor lies in, so that views and writing in
 place are followed whoever makes them; a call without a rule makes its results unusable, not unseen.
 """
+# mypy: disable-error-code="arg-type, assignment, attr-defined, misc, no-any-return, operator, union-attr"
 # ruff: noqa: ARG002, C901
 
 from __future__ import annotations
