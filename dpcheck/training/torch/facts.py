@@ -170,9 +170,7 @@ class Fact:
     bounded: Bounded | None = None
     test: Test | None = None
     leaf: tuple[Key, Key] | None = None
-    made_of: tuple[frozenset[Leaf], float] | None = (
-        None  # leaves side by side, none times more than this
-    )
+    made_of: frozenset[Leaf] | None = None  # leaves side by side
     released: bool = False
     value: float | None = None
     extra: dict[str, Any] = field(default_factory=dict, compare=False)

@@ -269,7 +269,7 @@ def opened(call: Call, inputs: Sequence[Any]) -> Fact:
     if any(call.fact(x).private for x in inputs) and known is not None:
         result = known(call)
         assert not isinstance(result, list)
-        return result  # type: ignore[no-any-return]
+        return result
     name = digest(call.name, literals(call), [call.fact(x).ukey for x in inputs])
     return Fact(Numbers(), name, name, released=True)
 
@@ -1592,7 +1592,7 @@ def _cat(call: Call) -> Fact:
         shapes = [
             (tuple(t.shape), str(sorted(s)))
             for t, s in zip(tensors, [*sets, *[frozenset()] * len(tensors)], strict=False)
-        ]  # type: ignore[misc]
+        ]
     name = digest(call.name, dim, [f.ukey for f in facts], shapes)
     exact = digest(call.name, dim, [f.ekey for f in facts], shapes)
     below = None

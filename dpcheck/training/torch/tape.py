@@ -43,7 +43,7 @@ _LIBRARY = (
     str(Path(torch.__file__).parent),
 )
 _MOST = 64  # entries of a tensor that may come from nowhere
-GUIDE = "see docs/contributing/training-primitives.md"
+GUIDE = "see docs/explanation/training-proofs.md"
 
 Rule = Callable[["Call"], Any]
 RULES: dict[str, Rule] = {}
@@ -116,7 +116,7 @@ class Tape(TorchDispatchMode):
             if not path.startswith((_HERE, "<", *_LIBRARY)):
                 found = Line(path, frame.f_lineno)
                 break
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
         return found or self.where or Line("?", 0)
 
     def refuse(self, kind: str, reason: str, remedy: str, line: Line | None = None) -> None:

@@ -91,7 +91,7 @@ def prove_training(
         one = proof_of(runs, Adjacency.ADD_REMOVE, None)
         for parity in (0, 1):  # first steps, and steps with a state
             check_shown(runs[parity::2])
-        multiplier = float(one.event.noise_multiplier)  # type: ignore[attr-defined]
+        multiplier = float(one.event.noise_multiplier)
         work.attack(multiplier)
         empty = work.empty()
     scale = 2.0 if relation is Adjacency.ZERO_OUT else 1.0
