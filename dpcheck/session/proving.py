@@ -54,7 +54,8 @@ def prove(
     """Prove what `function(data, rng)` spends, for every dataset like `data`, or raise NotProvable.
 
     A training step is proved by an example of its arguments: `prove(step, params=params, batch=batch,
-    key=key)` for `step(params, batch, key)` in jax, without `key` for `step(params, batch)` on dicts of torch tensors.
+    key=key)` for `step(params, batch, key)` in jax, without `key` for `step(params,
+    batch)` on dicts of torch tensors.
     `sampling_rate` says that the records of a batch are drawn by Poisson sampling. Neighbours are add-remove
     for steps and replace-one for functions unless `adjacency` says otherwise.
 

@@ -276,11 +276,10 @@ def _conv(node: Node, lhs: Array, rhs: Array) -> Array:
                 slice(a, a + (n - 1) * s + 1, s)
                 for a, n, s in zip(place, out, p["strides"], strict=True)
             )
-            total = total + np.einsum(
-                "ni...,oi->no...",
-                xs[(slice(None), slice(None), *cut)],
-                ws[(slice(None), slice(None), *place)],
-            )
+            every = slice(None)
+            seen: Any = (every, every, *cut)
+            kernel: Any = (every, every, *place)
+            total = total + np.einsum("ni...,oi->no...", xs[seen], ws[kernel])
         parts.append(total)
     made = np.concatenate(parts, 1)
     return made.transpose(np.argsort(p["out_spec"]))
