@@ -98,6 +98,7 @@ def prove_training(
     event = loaders.priced(batches, multiplier / scale, count, relation)
     releases = tuple(replace(each, event=None, times=count) for each in one.releases)
     assumes = [*one.assumes, LOOP, f"batches: {batches.described()}; {count} noisy steps"]
+    assumes.append("the number of rows is public, and with it the sampling rate and the divisor")
     assumes.append(f"sizes {', '.join(map(str, sizes))} were followed; others do the same")
     if empty:
         assumes.append(f"an empty batch, on which the step raises {empty}, does not occur")
