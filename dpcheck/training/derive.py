@@ -292,9 +292,15 @@ class Context:
         member = rows.member
         if member is not None and member.scale <= bound:
             return Term(
-                member.source, member.tokens, member.scale, member.part, rows.region, rows.zero,
-                rows.why, line,
-            )  # fmt: skip
+                member.source,
+                member.tokens,
+                member.scale,
+                member.part,
+                rows.region,
+                rows.zero,
+                rows.why,
+                line,
+            )
         token = frozenset({("sum", self.scope, self.here.outs[0].index, self.here.args[0].index)})
         return Term(token, token, bound, None, rows.region, rows.zero, rows.why, line)
 

@@ -99,29 +99,82 @@ def _stored(value: Array, node: Node) -> Array:
 
 
 _UNARY: dict[str, Callable[[Array], Array]] = {
-    "neg": np.negative, "abs": np.abs, "sign": np.sign, "square": np.square, "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x), "cbrt": np.cbrt, "reciprocal": lambda x: 1 / x, "exp": np.exp,
-    "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "log2": np.log2, "sin": np.sin,
-    "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
-    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-    "logistic": special.expit, "erf": special.erf, "erfc": special.erfc, "erf_inv": special.erfinv,
-    "lgamma": special.gammaln, "digamma": special.digamma, "floor": np.floor, "ceil": np.ceil, "round": np.round,
-    "is_finite": np.isfinite, "is_nan": np.isnan, "not": np.invert, "copy": lambda x: x, "stop_gradient": lambda x: x,
-}  # fmt: skip
+    "neg": np.negative,
+    "abs": np.abs,
+    "sign": np.sign,
+    "square": np.square,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "cbrt": np.cbrt,
+    "reciprocal": lambda x: 1 / x,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "logistic": special.expit,
+    "erf": special.erf,
+    "erfc": special.erfc,
+    "erf_inv": special.erfinv,
+    "lgamma": special.gammaln,
+    "digamma": special.digamma,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.round,
+    "is_finite": np.isfinite,
+    "is_nan": np.isnan,
+    "not": np.invert,
+    "copy": lambda x: x,
+    "stop_gradient": lambda x: x,
+}
 _BINARY: dict[str, Callable[[Array, Array], Array]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "rem": np.fmod, "pow": np.power, "max": np.maximum,
-    "min": np.minimum, "atan2": np.arctan2, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "shift_left": np.left_shift, "shift_right": np.right_shift, "eq": np.equal, "ne": np.not_equal, "lt": np.less,
-    "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-}  # fmt: skip
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "rem": np.fmod,
+    "pow": np.power,
+    "max": np.maximum,
+    "min": np.minimum,
+    "atan2": np.arctan2,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "shift_left": np.left_shift,
+    "shift_right": np.right_shift,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 _REDUCE: dict[str, Callable[..., Array]] = {
-    "reduce_sum": np.sum, "reduce_max": np.max, "reduce_min": np.min, "reduce_prod": np.prod,
-    "reduce_and": np.all, "reduce_or": np.any,
-}  # fmt: skip
+    "reduce_sum": np.sum,
+    "reduce_max": np.max,
+    "reduce_min": np.min,
+    "reduce_prod": np.prod,
+    "reduce_and": np.all,
+    "reduce_or": np.any,
+}
 _RUNNING: dict[str, Callable[..., Array]] = {
-    "cumsum": np.cumsum, "cumprod": np.cumprod, "cummax": np.maximum.accumulate,
+    "cumsum": np.cumsum,
+    "cumprod": np.cumprod,
+    "cummax": np.maximum.accumulate,
     "cummin": np.minimum.accumulate,
-}  # fmt: skip
+}
 
 
 def apply(node: Node, args: list[Array]) -> Array:
@@ -231,8 +284,12 @@ def _pad(
             for n, a, i in zip(shape, low, inner, strict=True)
         )
     ] = x
-    return wide[tuple(slice(max(-a, 0), wide.shape[k] - max(-b, 0)) for k, (a, b) in
-                      enumerate(zip(low, high, strict=True)))]  # fmt: skip
+    return wide[
+        tuple(
+            slice(max(-a, 0), wide.shape[k] - max(-b, 0))
+            for k, (a, b) in enumerate(zip(low, high, strict=True))
+        )
+    ]
 
 
 def _dot(node: Node, a: Array, b: Array) -> Array:

@@ -104,8 +104,23 @@ def _whole(node: Node, twin: Node, name: str) -> bool:
     )
 
 
-_ONCE = frozenset({"constant", "broadcast", "reshape", "transpose", "convert", "slice", "select", "iota",
-                   "reduce_sum", "dot_general"}) | ELEMENTWISE  # fmt: skip
+_ONCE = (
+    frozenset(
+        {
+            "constant",
+            "broadcast",
+            "reshape",
+            "transpose",
+            "convert",
+            "slice",
+            "select",
+            "iota",
+            "reduce_sum",
+            "dot_general",
+        }
+    )
+    | ELEMENTWISE
+)
 
 
 def deduplicated(graph: Graph) -> None:
@@ -125,8 +140,15 @@ def deduplicated(graph: Graph) -> None:
             out = node.out
             held = params.get("value")
             what = held.tobytes() if held is not None else tuple(sorted(params.items()))
-            name = (node.op, tuple(a.index for a in args), what, out.shape, out.dtype,
-                    graph.varies.get(out.index), out.index in graph.realised)  # fmt: skip
+            name = (
+                node.op,
+                tuple(a.index for a in args),
+                what,
+                out.shape,
+                out.dtype,
+                graph.varies.get(out.index),
+                out.index in graph.realised,
+            )
             if name in made:
                 same[out.index] = made[name]
                 continue

@@ -205,10 +205,15 @@ def _patterned(array: Any) -> bool:
         if array.ndim >= 2 and array.size == array.shape[-1] * array.shape[-2]
         else None
     )
-    return square is not None and any(
-        np.array_equal(square.astype(bool), side(np.ones(square.shape, bool), k))
-        for side in (np.tril, np.triu) for k in (-1, 0, 1)
-    ) and len(np.unique(square)) == 2  # fmt: skip
+    return (
+        square is not None
+        and any(
+            np.array_equal(square.astype(bool), side(np.ones(square.shape, bool), k))
+            for side in (np.tril, np.triu)
+            for k in (-1, 0, 1)
+        )
+        and len(np.unique(square)) == 2
+    )
 
 
 def facts_of(main: Traced, batch: Any, adjacency: Adjacency) -> list[Fact]:

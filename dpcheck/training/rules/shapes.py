@@ -385,8 +385,12 @@ def dynamic_slice(at: Context, node: Node, x: Fact, *starts: Fact) -> Fact:
         )
     rows = x.kind
     assert isinstance(rows, Rows)
-    found = rows.bare(zero=rows.zero, tag=rows.tag, test=rows.test,
-                      member=member_scaled(rows.member, 1.0, whole=False))  # fmt: skip
+    found = rows.bare(
+        zero=rows.zero,
+        tag=rows.tag,
+        test=rows.test,
+        member=member_scaled(rows.member, 1.0, whole=False),
+    )
     cut = [axis for axis in rows.axes if before[axis] != after[axis]]
     if not cut:
         return Fact(x.numbers, found)
@@ -448,8 +452,13 @@ def dynamic_update(at: Context, node: Node, x: Fact, update: Fact, *starts: Fact
         )
     before, part = node.args[0].shape, node.args[1].shape
     kinds = [fact.kind for fact in (x, update) if isinstance(fact.kind, (Rows, Aggregate))]
-    if all(isinstance(kind, Rows) and all(before[a] == part[a] for a in kind.axes) and kind.inner == 1 and kind.axes
-           for kind in kinds):  # fmt: skip
+    if all(
+        isinstance(kind, Rows)
+        and all(before[a] == part[a] for a in kind.axes)
+        and kind.inner == 1
+        and kind.axes
+        for kind in kinds
+    ):
         rows = shared(at, [x, update])
         if isinstance(rows, Fact):
             return rows
@@ -484,8 +493,12 @@ def pad(at: Context, node: Node, x: Fact, number: Fact) -> Fact:
     zeros = number.numbers.exactly == 0.0
     found = rows.bare(zero=zero_of(x) and zeros)
     if zeros and not any(n < 0 for n in (*low, *high)):
-        found = replace(found, vector=rows.vector, sums=rows.sums,
-                        member=member_scaled(rows.member, 1.0, whole=False))  # fmt: skip
+        found = replace(
+            found,
+            vector=rows.vector,
+            sums=rows.sums,
+            member=member_scaled(rows.member, 1.0, whole=False),
+        )
     return Fact(image, found)
 
 

@@ -49,8 +49,13 @@ def _reduced(op, axes=(1,)):
 
 def _taken(g, x, y):
     index = g.constant(np.array([[0], [2]]), "int32", LINE)
-    numbers = dict(offset_dims=(0,), collapsed_slice_dims=(1,), start_index_map=(1,), operand_batching_dims=(),
-                   start_indices_batching_dims=())  # fmt: skip
+    numbers = dict(
+        offset_dims=(0,),
+        collapsed_slice_dims=(1,),
+        start_index_map=(1,),
+        operand_batching_dims=(),
+        start_indices_batching_dims=(),
+    )
     return g.add(
         "gather", [x, index], (N, 2), "float32", LINE, numbers=numbers, sizes=(N, 1), mode="clip"
     )
@@ -62,8 +67,13 @@ def _put(op):
         new = g.add(
             "slice", [x], (N, 2), "float32", LINE, start=(0, 0), limit=(N, 2), stride=(1, 1)
         )
-        numbers = dict(update_window_dims=(0,), inserted_window_dims=(1,), scatter_dims_to_operand_dims=(1,),
-                       operand_batching_dims=(), scatter_indices_batching_dims=())  # fmt: skip
+        numbers = dict(
+            update_window_dims=(0,),
+            inserted_window_dims=(1,),
+            scatter_dims_to_operand_dims=(1,),
+            operand_batching_dims=(),
+            scatter_indices_batching_dims=(),
+        )
         return g.add(op, [y, index, new], (N, D), "float32", LINE, numbers=numbers, mode="clip")
 
     return build
@@ -78,8 +88,22 @@ def _conv(g, x, y):
     wide = g.add("reshape", [x], (N, 1, D), "float32", LINE)
     kernel = g.constant(RNG.normal(size=(2, 1, 2)), "float32", LINE)
     spec = (0, 1, 2)
-    return g.add("conv", [wide, kernel], (N, 2, 2), "float32", LINE, lhs_spec=spec, rhs_spec=spec, out_spec=spec,
-                 strides=(1,), padding=((0, 0),), lhs_dilation=(1,), rhs_dilation=(1,), groups=1, batch_groups=1)  # fmt: skip
+    return g.add(
+        "conv",
+        [wide, kernel],
+        (N, 2, 2),
+        "float32",
+        LINE,
+        lhs_spec=spec,
+        rhs_spec=spec,
+        out_spec=spec,
+        strides=(1,),
+        padding=((0, 0),),
+        lhs_dilation=(1,),
+        rhs_dilation=(1,),
+        groups=1,
+        batch_groups=1,
+    )
 
 
 WINDOW = dict(
@@ -107,8 +131,17 @@ def _scan(g, x, y):
     bounded = body.add("tanh", [row], (D,), "float32", LINE)
     body.outputs = [("0", body.add("add", [total, bounded], (D,), "float32", LINE))]
     start = g.constant(np.zeros(D), "float32", LINE)
-    return g.add_many("scan", [start, x], [((D,), "float32")], LINE, body=body, consts=0, carries=1, length=N,
-                      reverse=False)[0]  # fmt: skip
+    return g.add_many(
+        "scan",
+        [start, x],
+        [((D,), "float32")],
+        LINE,
+        body=body,
+        consts=0,
+        carries=1,
+        length=N,
+        reverse=False,
+    )[0]
 
 
 def _cond(g, x, y):
@@ -124,27 +157,54 @@ def _cond(g, x, y):
 
 OTHERS = {
     **{op: _reduced(op) for op in REDUCTIONS},
-    **{op: lambda g, x, y, op=op: g.add(op, [x], (N, D), "float32", LINE, axis=1, reverse=True) for op in CUMULATIVE},
-    **{op: lambda g, x, y, op=op: g.add(op, [x], (N,), "int32", LINE, axis=1) for op in ("argmax", "argmin")},
+    **{
+        op: lambda g, x, y, op=op: g.add(op, [x], (N, D), "float32", LINE, axis=1, reverse=True)
+        for op in CUMULATIVE
+    },
+    **{
+        op: lambda g, x, y, op=op: g.add(op, [x], (N,), "int32", LINE, axis=1)
+        for op in ("argmax", "argmin")
+    },
     "select": _selected,
     "convert": lambda g, x, y: g.add("convert", [x], (N, D), "int32", LINE),
     "broadcast": lambda g, x, y: g.add("broadcast", [x], (N, 2, D), "float32", LINE, dims=(0, 2)),
     "reshape": lambda g, x, y: g.add("reshape", [x], (2, 2, D), "float32", LINE),
     "transpose": lambda g, x, y: g.add("transpose", [x], (D, N), "float32", LINE, perm=(1, 0)),
     "reverse": lambda g, x, y: g.add("reverse", [x], (N, D), "float32", LINE, axes=(1,)),
-    "slice": lambda g, x, y: g.add("slice", [x], (2, D), "float32", LINE, start=(1, 0), limit=(3, D), stride=(1, 1)),
-    "dynamic_slice": lambda g, x, y: g.add("dynamic_slice", [x, *_place(g)], (N, 2), "float32", LINE),
+    "slice": lambda g, x, y: g.add(
+        "slice", [x], (2, D), "float32", LINE, start=(1, 0), limit=(3, D), stride=(1, 1)
+    ),
+    "dynamic_slice": lambda g, x, y: g.add(
+        "dynamic_slice", [x, *_place(g)], (N, 2), "float32", LINE
+    ),
     "dynamic_update": lambda g, x, y: g.add(
         "dynamic_update",
-        [y, g.add("slice", [x], (N, 1), "float32", LINE, start=(0, 0), limit=(N, 1), stride=(1, 1)), *_place(g)],
-        (N, D), "float32", LINE,
+        [
+            y,
+            g.add("slice", [x], (N, 1), "float32", LINE, start=(0, 0), limit=(N, 1), stride=(1, 1)),
+            *_place(g),
+        ],
+        (N, D),
+        "float32",
+        LINE,
     ),
-    "pad": lambda g, x, y: g.add("pad", [x, g.constant(np.array(2.0), "float32", LINE)], (N, D + 1), "float32", LINE,
-                                 low=(0, 1), high=(0, 0), interior=(0, 0)),
-    "concatenate": lambda g, x, y: g.add("concatenate", [x, y], (N, 2 * D), "float32", LINE, axis=1),
+    "pad": lambda g, x, y: g.add(
+        "pad",
+        [x, g.constant(np.array(2.0), "float32", LINE)],
+        (N, D + 1),
+        "float32",
+        LINE,
+        low=(0, 1),
+        high=(0, 0),
+        interior=(0, 0),
+    ),
+    "concatenate": lambda g, x, y: g.add(
+        "concatenate", [x, y], (N, 2 * D), "float32", LINE, axis=1
+    ),
     "sort": lambda g, x, y: g.add("sort", [x], (N, D), "float32", LINE, axis=1, keys=1, index=0),
-    "dot_general": lambda g, x, y: g.add("dot_general", [x, y], (N, N), "float32", LINE, contract=((1,), (1,)),
-                                         batch=((), ())),
+    "dot_general": lambda g, x, y: g.add(
+        "dot_general", [x, y], (N, N), "float32", LINE, contract=((1,), (1,)), batch=((), ())
+    ),
     "conv": _conv,
     "pool_max": lambda g, x, y: g.add("pool_max", [x], (N, 2), "float32", LINE, **WINDOW),
     "pool_sum": lambda g, x, y: g.add("pool_sum", [x], (N, 2), "float32", LINE, **WINDOW),
@@ -156,7 +216,7 @@ OTHERS = {
     "iota": lambda g, x, y: g.add("iota", [], (N, D), "int32", LINE, axis=0),
     "scan": _scan,
     "cond": _cond,
-}  # fmt: skip
+}
 ELSEWHERE = {op for op in RULES if op.startswith("key_")} | {
     "draw"
 }  # below, and in jax/test_wrong.py

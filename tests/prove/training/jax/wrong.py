@@ -26,7 +26,7 @@ from .models import (
     normal,
     per_example,
     squared,
-)  # fmt: skip
+)
 
 ADD, REPLACE, ZERO = "add-remove", "replace-one", "zero-out"
 
