@@ -88,11 +88,11 @@ chromium:
 	sh tests/browser/install_chromium.sh
 
 $(VENV)/.deep: $(READY)
-	$(BIN)/python $(PIP) --editable '.[deep]'
+	$(BIN)/python $(PIP) --editable '.[deep]' optax
 	@touch $@
 
-test-deep: $(VENV)/.deep  ## Tests of the jax mechanisms; installs jax
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/deep dpcheck/mechanisms
+test-deep: $(VENV)/.deep  ## Tests of the jax mechanisms and of proofs of jax steps; installs jax and optax
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 tests/deep tests/prove/training/jax dpcheck/mechanisms
 
 INTEGRATIONS := .venv-integrations
 DIFFPRIVLIB := .venv-diffprivlib

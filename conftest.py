@@ -16,3 +16,5 @@ for module, library in {
         collect_ignore_glob.append(f"*/integrations/guards/{module}.py")
 if not find_spec("opacus"):
     collect_ignore_glob.append("*/integrations/opacus.py")
+if not find_spec("torch") or not find_spec("opacus"):
+    collect_ignore_glob.append("*/training/torch/*.py")

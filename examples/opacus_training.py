@@ -9,7 +9,7 @@ import torch
 from opacus import PrivacyEngine
 
 import dpcheck
-import dpcheck.integrations.opacus  # noqa: F401 - registers accountant="dpcheck"
+import dpcheck.integrations.opacus
 from dpcheck.accounting.risk import attack_risk
 from dpcheck.auditing.training.step import StepReport
 from dpcheck.integrations.opacus_step import opacus_step

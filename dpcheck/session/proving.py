@@ -55,8 +55,9 @@ def prove(
 ) -> Proof:
     """Prove what `function(data, rng)` spends, for every dataset like `data`, or raise NotProvable.
 
-    A training step is proved by an example of its arguments: `prove(step, params=params, batch=batch, key=key)`
-    for `step(params, batch, key)` in jax, without `key` for `step(params, batch)` on dicts of torch tensors.
+    A training step is proved by an example of its arguments: `prove(step, params=params, batch=batch,
+    key=key)` for `step(params, batch, key)` in jax, without `key` for `step(params,
+    batch)` on dicts of torch tensors.
     `sampling_rate` says that the records of a batch are drawn by Poisson sampling. Neighbours are add-remove
     for steps and replace-one for functions unless `adjacency` says otherwise.
 
@@ -131,8 +132,8 @@ def prove_training(
 ) -> Proof:
     """Prove what a training with torch and Opacus spends, or raise NotProvable.
 
-    Give it what `make_private` returned, and a `loss(outputs, targets)`. `steps` counts noisy steps, not physical
-    batches.
+    Give it what `make_private` returned, and a `loss(outputs, targets)`. `steps` counts noisy
+    steps, not physical batches.
 
     Guarantee: no two neighbouring data sets have trainings further apart than `event`.
     Assumes: what `assumes` lists, the loop among it.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.core.errors import NotProvable
 from dpcheck.replay.draws import Line
 from dpcheck.training.facts import (
     BATCH,
@@ -111,20 +112,29 @@ class Context:
         args = [self.facts[arg.index] for arg in node.args]
         rule = RULES.get(node.op)
         if rule is None:
-            return tuple(self.unknown(node, args) for _ in node.outs)
+            found = self.unknown(node, args)
+            return tuple(found for _ in node.outs)
         first = next((fact for fact in args if isinstance(fact.kind, Mixed)), None)
         if first is not None and node.op not in ("scan", "cond", "key_fold"):
             assert isinstance(first.kind, Mixed)
             self.spend(args)
             return tuple(Fact(Numbers(inf=True, nan=True), first.kind) for _ in node.outs)
-        found = rule(self, node, *args)
-        return found if isinstance(found, tuple) else (found,)
+        made = rule(self, node, *args)
+        return made if isinstance(made, tuple) else (made,)
 
     def unknown(self, node: Node, args: Sequence[Fact]) -> Fact:
         """An operation without a rule: of public things something public, of others refused by name."""
         name = str(node.params.get("name", node.op))
         effect = node.params.get("effect", False)
         self.spend(args)
+        if effect and not all(isinstance(fact.kind, Public) for fact in args):
+            remedy = "leave it out of the step, or hand it released values only"
+            raise NotProvable(
+                f"not provable: {node.line}: {name} shows private values while the step runs; {remedy}.",
+                kind="effect",
+                line=str(node.line),
+                remedy=remedy,
+            )
         if all(isinstance(fact.kind, Public) for fact in args) and not effect:
             return Fact(Numbers(inf=True, nan=True), self.public(args))
         old = next((f.kind for f in args if isinstance(f.kind, Mixed)), None)
@@ -149,7 +159,8 @@ class Context:
         if out.dtype != "key":
             numbers = stored(numbers, out.dtype)
         varies = self.graph.varies.get(out.index, ())
-        if varies and not isinstance(kind, (Mixed, Keys)):
+        cut = self.adjacency is Adjacency.ADD_REMOVE and isinstance(kind, Rows) and bool(kind.axes)
+        if (varies or cut) and not isinstance(kind, (Mixed, Keys)):
             if isinstance(kind, Drawn):
                 self.coin(kind)
                 kind = Rows(varies, None)
@@ -281,9 +292,15 @@ class Context:
         member = rows.member
         if member is not None and member.scale <= bound:
             return Term(
-                member.source, member.tokens, member.scale, member.part, rows.region, rows.zero,
-                rows.why, line,
-            )  # fmt: skip
+                member.source,
+                member.tokens,
+                member.scale,
+                member.part,
+                rows.region,
+                rows.zero,
+                rows.why,
+                line,
+            )
         token = frozenset({("sum", self.scope, self.here.outs[0].index, self.here.args[0].index)})
         return Term(token, token, bound, None, rows.region, rows.zero, rows.why, line)
 

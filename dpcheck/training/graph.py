@@ -49,28 +49,98 @@ Array = NDArray[Any]
 
 UNARY = frozenset(
     {
-        "neg", "abs", "sign", "square", "integer_pow", "sqrt", "rsqrt", "cbrt", "reciprocal",
-        "exp", "exp2", "expm1", "log", "log1p", "log2", "sin", "cos", "tan",
-        "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic",
-        "erf", "erfc", "erf_inv", "lgamma", "digamma",
-        "floor", "ceil", "round", "is_finite", "is_nan", "not", "copy", "stop_gradient", "bitcast",
+        "neg",
+        "abs",
+        "sign",
+        "square",
+        "integer_pow",
+        "sqrt",
+        "rsqrt",
+        "cbrt",
+        "reciprocal",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log1p",
+        "log2",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "logistic",
+        "erf",
+        "erfc",
+        "erf_inv",
+        "lgamma",
+        "digamma",
+        "floor",
+        "ceil",
+        "round",
+        "is_finite",
+        "is_nan",
+        "not",
+        "copy",
+        "stop_gradient",
+        "bitcast",
     }
-)  # fmt: skip
+)
 BINARY = frozenset(
     {
-        "add", "sub", "mul", "div", "rem", "pow", "max", "min", "atan2",
-        "and", "or", "xor", "shift_left", "shift_right", "eq", "ne", "lt", "le", "gt", "ge",
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "rem",
+        "pow",
+        "max",
+        "min",
+        "atan2",
+        "and",
+        "or",
+        "xor",
+        "shift_left",
+        "shift_right",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
     }
-)  # fmt: skip
+)
 ELEMENTWISE = UNARY | BINARY
 REDUCTIONS = frozenset(
     {"reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or"}
 )
 CUMULATIVE = frozenset({"cumsum", "cumprod", "cummax", "cummin"})
-SHAPING = frozenset({
-    "select", "convert", "broadcast", "reshape", "transpose", "slice", "dynamic_slice",
-    "dynamic_update", "pad", "concatenate", "reverse", "argmax", "argmin", "sort", "iota",
-})  # fmt: skip
+SHAPING = frozenset(
+    {
+        "select",
+        "convert",
+        "broadcast",
+        "reshape",
+        "transpose",
+        "slice",
+        "dynamic_slice",
+        "dynamic_update",
+        "pad",
+        "concatenate",
+        "reverse",
+        "argmax",
+        "argmin",
+        "sort",
+        "iota",
+    }
+)
 PRODUCTS = frozenset({"dot_general", "conv", "pool_max", "pool_sum", "pool_max_grad"})
 INDEXING = frozenset({"gather", "scatter_add", "scatter"})
 RANDOM = frozenset({"key_constant", "key_wrap", "key_unwrap", "key_split", "key_fold", "draw"})

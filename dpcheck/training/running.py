@@ -99,29 +99,82 @@ def _stored(value: Array, node: Node) -> Array:
 
 
 _UNARY: dict[str, Callable[[Array], Array]] = {
-    "neg": np.negative, "abs": np.abs, "sign": np.sign, "square": np.square, "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x), "cbrt": np.cbrt, "reciprocal": lambda x: 1 / x, "exp": np.exp,
-    "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "log2": np.log2, "sin": np.sin,
-    "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
-    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-    "logistic": special.expit, "erf": special.erf, "erfc": special.erfc, "erf_inv": special.erfinv,
-    "lgamma": special.gammaln, "digamma": special.digamma, "floor": np.floor, "ceil": np.ceil, "round": np.round,
-    "is_finite": np.isfinite, "is_nan": np.isnan, "not": np.invert, "copy": lambda x: x, "stop_gradient": lambda x: x,
-}  # fmt: skip
+    "neg": np.negative,
+    "abs": np.abs,
+    "sign": np.sign,
+    "square": np.square,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "cbrt": np.cbrt,
+    "reciprocal": lambda x: 1 / x,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "logistic": special.expit,
+    "erf": special.erf,
+    "erfc": special.erfc,
+    "erf_inv": special.erfinv,
+    "lgamma": special.gammaln,
+    "digamma": special.digamma,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.round,
+    "is_finite": np.isfinite,
+    "is_nan": np.isnan,
+    "not": np.invert,
+    "copy": lambda x: x,
+    "stop_gradient": lambda x: x,
+}
 _BINARY: dict[str, Callable[[Array, Array], Array]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "rem": np.fmod, "pow": np.power, "max": np.maximum,
-    "min": np.minimum, "atan2": np.arctan2, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "shift_left": np.left_shift, "shift_right": np.right_shift, "eq": np.equal, "ne": np.not_equal, "lt": np.less,
-    "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-}  # fmt: skip
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "rem": np.fmod,
+    "pow": np.power,
+    "max": np.maximum,
+    "min": np.minimum,
+    "atan2": np.arctan2,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "shift_left": np.left_shift,
+    "shift_right": np.right_shift,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 _REDUCE: dict[str, Callable[..., Array]] = {
-    "reduce_sum": np.sum, "reduce_max": np.max, "reduce_min": np.min, "reduce_prod": np.prod,
-    "reduce_and": np.all, "reduce_or": np.any,
-}  # fmt: skip
+    "reduce_sum": np.sum,
+    "reduce_max": np.max,
+    "reduce_min": np.min,
+    "reduce_prod": np.prod,
+    "reduce_and": np.all,
+    "reduce_or": np.any,
+}
 _RUNNING: dict[str, Callable[..., Array]] = {
-    "cumsum": np.cumsum, "cumprod": np.cumprod, "cummax": np.maximum.accumulate,
+    "cumsum": np.cumsum,
+    "cumprod": np.cumprod,
+    "cummax": np.maximum.accumulate,
     "cummin": np.minimum.accumulate,
-}  # fmt: skip
+}
 
 
 def apply(node: Node, args: list[Array]) -> Array:
@@ -139,8 +192,9 @@ def _pure(node: Node, args: list[Array]) -> Array:  # noqa: C901 - one line for 
     if op in _REDUCE:
         return _REDUCE[op](args[0], axis=tuple(p["axes"]))
     if op in _RUNNING:
-        flip = (lambda x: np.flip(x, p["axis"])) if p["reverse"] else (lambda x: x)
-        return flip(_RUNNING[op](flip(args[0]), axis=p["axis"]))
+        turned = np.flip(args[0], p["axis"]) if p["reverse"] else args[0]
+        made = _RUNNING[op](turned, axis=p["axis"])
+        return np.flip(made, p["axis"]) if p["reverse"] else made
     if op == "bitcast":
         return args[0].view(np.dtype(node.out.dtype))
     if op == "integer_pow":
@@ -170,8 +224,8 @@ def _pure(node: Node, args: list[Array]) -> Array:  # noqa: C901 - one line for 
     if op == "reverse":
         return np.flip(args[0], p["axes"])
     if op == "slice":
-        cut = zip(p["start"], p["limit"], p["stride"], strict=True)
-        return args[0][tuple(slice(a, b, c) for a, b, c in cut)]
+        ends = zip(p["start"], p["limit"], p["stride"], strict=True)
+        return args[0][tuple(slice(a, b, c) for a, b, c in ends)]
     if op == "dynamic_slice":
         return args[0][_window(args[0].shape, shape, args[1:])]
     if op == "dynamic_update":
@@ -230,8 +284,12 @@ def _pad(
             for n, a, i in zip(shape, low, inner, strict=True)
         )
     ] = x
-    return wide[tuple(slice(max(-a, 0), wide.shape[k] - max(-b, 0)) for k, (a, b) in
-                      enumerate(zip(low, high, strict=True)))]  # fmt: skip
+    return wide[
+        tuple(
+            slice(max(-a, 0), wide.shape[k] - max(-b, 0))
+            for k, (a, b) in enumerate(zip(low, high, strict=True))
+        )
+    ]
 
 
 def _dot(node: Node, a: Array, b: Array) -> Array:
@@ -271,15 +329,14 @@ def _conv(node: Node, lhs: Array, rhs: Array) -> Array:
         ws = np.split(w, max(g, bg), 0)[group]
         total: Any = 0.0
         for place in itertools.product(*(range(n) for n in w.shape[2:])):
-            cut = tuple(
+            cut: tuple[Any, ...] = tuple(
                 slice(a, a + (n - 1) * s + 1, s)
                 for a, n, s in zip(place, out, p["strides"], strict=True)
             )
-            total = total + np.einsum(
-                "ni...,oi->no...",
-                xs[(slice(None), slice(None), *cut)],
-                ws[(slice(None), slice(None), *place)],
-            )
+            every = slice(None)
+            seen: Any = (every, every, *cut)
+            kernel: Any = (every, every, *place)
+            total = total + np.einsum("ni...,oi->no...", xs[seen], ws[kernel])
         parts.append(total)
     made = np.concatenate(parts, 1)
     return made.transpose(np.argsort(p["out_spec"]))

@@ -57,11 +57,11 @@ def _mark(main: Graph, node: Node, twin: Node, n: int, m: int) -> None:
             main.realised.add(out.index)
         if axes:
             main.varies[out.index] = tuple(sorted({*axes, *main.varies.get(out.index, ())}))
-    if _numbers_differ(main, node, twin, n, m):
+    if _numbers_differ(node, twin, n, m):
         main.realised.update(out.index for out in node.outs)
 
 
-def _numbers_differ(main: Graph, node: Node, twin: Node, n: int, m: int) -> bool:
+def _numbers_differ(node: Node, twin: Node, n: int, m: int) -> bool:
     skipped = _FROM_SHAPES.get(node.op, set())
     if set(node.params) != set(twin.params):
         raise differs(node.line)
@@ -104,8 +104,23 @@ def _whole(node: Node, twin: Node, name: str) -> bool:
     )
 
 
-_ONCE = frozenset({"constant", "broadcast", "reshape", "transpose", "convert", "slice", "select", "iota",
-                   "reduce_sum", "dot_general"}) | ELEMENTWISE  # fmt: skip
+_ONCE = (
+    frozenset(
+        {
+            "constant",
+            "broadcast",
+            "reshape",
+            "transpose",
+            "convert",
+            "slice",
+            "select",
+            "iota",
+            "reduce_sum",
+            "dot_general",
+        }
+    )
+    | ELEMENTWISE
+)
 
 
 def deduplicated(graph: Graph) -> None:
@@ -116,8 +131,8 @@ def deduplicated(graph: Graph) -> None:
     for old in graph.nodes:
         args = tuple(same.get(arg.index, arg) for arg in old.args)
         params = dict(old.params)
-        for name in ("body", "branches"):
-            for inner in (params.get(name),) if name == "body" else params.get(name, ()):
+        for part in ("body", "branches"):
+            for inner in (params.get(part),) if part == "body" else params.get(part, ()):
                 if inner is not None:
                     deduplicated(inner)
         node = Node(old.op, args, params, old.outs, old.line)
@@ -125,8 +140,15 @@ def deduplicated(graph: Graph) -> None:
             out = node.out
             held = params.get("value")
             what = held.tobytes() if held is not None else tuple(sorted(params.items()))
-            name = (node.op, tuple(a.index for a in args), what, out.shape, out.dtype,
-                    graph.varies.get(out.index), out.index in graph.realised)  # fmt: skip
+            name = (
+                node.op,
+                tuple(a.index for a in args),
+                what,
+                out.shape,
+                out.dtype,
+                graph.varies.get(out.index),
+                out.index in graph.realised,
+            )
             if name in made:
                 same[out.index] = made[name]
                 continue

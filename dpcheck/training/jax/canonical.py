@@ -9,10 +9,31 @@ import numpy as np
 
 # What says how a jaxpr is compiled or shown, and nothing of what it computes.
 _SILENT = frozenset(
-    {"name", "inline", "ctx_mesh", "compiler_options_kvs", "donated_invars", "keep_unused", "in_layouts",
-     "out_layouts", "in_shardings", "out_shardings", "out_sharding", "sharding", "jvp", "jvp_jaxpr_fun", "fwd",
-     "fwd_jaxpr_thunk", "bwd", "policy", "prevent_cse", "differentiated", "unroll", "precision"}
-)  # fmt: skip
+    {
+        "name",
+        "inline",
+        "ctx_mesh",
+        "compiler_options_kvs",
+        "donated_invars",
+        "keep_unused",
+        "in_layouts",
+        "out_layouts",
+        "in_shardings",
+        "out_shardings",
+        "out_sharding",
+        "sharding",
+        "jvp",
+        "jvp_jaxpr_fun",
+        "fwd",
+        "fwd_jaxpr_thunk",
+        "bwd",
+        "policy",
+        "prevent_cse",
+        "differentiated",
+        "unroll",
+        "precision",
+    }
+)
 
 
 def inner(params: Any) -> Any:

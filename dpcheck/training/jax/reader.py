@@ -16,9 +16,21 @@ from dpcheck.training.jax.canonical import inner
 from dpcheck.training.jax.draws import law_of
 
 _CALLS = frozenset(
-    {"jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint", "custom_jvp_call",
-     "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin", "run_state"}
-)  # fmt: skip
+    {
+        "jit",
+        "pjit",
+        "closed_call",
+        "core_call",
+        "remat",
+        "remat2",
+        "checkpoint",
+        "custom_jvp_call",
+        "custom_vjp_call",
+        "custom_vjp_call_jaxpr",
+        "custom_lin",
+        "run_state",
+    }
+)
 _SAME = {
     "add_any": "add",
     "shift_right_logical": "shift_right",
@@ -163,12 +175,16 @@ class Reader:
         ):
             return None
         with jax.ensure_compile_time_eval():
-            given = [jax.numpy.asarray(self.known[a.index], dtype=v.aval.dtype) for a, v in
-                     zip(args, eqn.invars, strict=True)]  # fmt: skip
+            given = [
+                jax.numpy.asarray(self.known[a.index], dtype=v.aval.dtype)
+                for a, v in zip(args, eqn.invars, strict=True)
+            ]
             found = eqn.primitive.bind(*given, **eqn.params)
         listed = found if eqn.primitive.multiple_results else [found]
-        return [self.constant(np.asarray(each), line, kind_of(v.aval)) for each, v in
-                zip(listed, eqn.outvars, strict=True)]  # fmt: skip
+        return [
+            self.constant(np.asarray(each), line, kind_of(v.aval))
+            for each, v in zip(listed, eqn.outvars, strict=True)
+        ]
 
     def _call(self, eqn: Any, args: list[Value], line: Line) -> list[Value]:
         law = law_of(eqn)
@@ -209,8 +225,10 @@ class Reader:
         jaxpr, consts = inner(closed)
         reader = Reader()
         reader.inside = self.inside
-        args = [reader.graph.input("body", str(i), v.aval.shape, kind_of(v.aval)) for i, v in
-                enumerate(jaxpr.invars)]  # fmt: skip
+        args = [
+            reader.graph.input("body", str(i), v.aval.shape, kind_of(v.aval))
+            for i, v in enumerate(jaxpr.invars)
+        ]
         held = [reader.constant(c, Line("step", 0)) for c in consts]
         outs = reader.read(jaxpr, held, args)
         reader.graph.outputs = [(str(i), value) for i, value in enumerate(outs)]
@@ -314,8 +332,16 @@ def _rev(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]
 def _slice(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
     p = eqn.params
     stride = p["strides"] or [1] * len(p["start_indices"])
-    return _one(reader, "slice", eqn, args, line, start=_ints(p["start_indices"]),
-                limit=_ints(p["limit_indices"]), stride=_ints(stride))  # fmt: skip
+    return _one(
+        reader,
+        "slice",
+        eqn,
+        args,
+        line,
+        start=_ints(p["start_indices"]),
+        limit=_ints(p["limit_indices"]),
+        stride=_ints(stride),
+    )
 
 
 @_handles("split")
@@ -325,8 +351,18 @@ def _split(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Valu
         start = tuple(at if i == axis else 0 for i in range(len(x.shape)))
         limit = tuple(at + size if i == axis else n for i, n in enumerate(x.shape))
         shape = tuple(b - a for a, b in zip(start, limit, strict=True))
-        found.append(reader.add("slice", [x], shape, x.dtype, line, start=start, limit=limit,
-                                stride=(1,) * len(shape)))  # fmt: skip
+        found.append(
+            reader.add(
+                "slice",
+                [x],
+                shape,
+                x.dtype,
+                line,
+                start=start,
+                limit=limit,
+                stride=(1,) * len(shape),
+            )
+        )
         at += size
     return found
 
@@ -414,18 +450,33 @@ def _conv(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value
     p = eqn.params
     d = p["dimension_numbers"]
     return _one(
-        reader, "conv", eqn, args, line, lhs_spec=_ints(d.lhs_spec), rhs_spec=_ints(d.rhs_spec),
-        out_spec=_ints(d.out_spec), strides=_ints(p["window_strides"]),
-        padding=tuple(_ints(pair) for pair in p["padding"]), lhs_dilation=_ints(p["lhs_dilation"]),
-        rhs_dilation=_ints(p["rhs_dilation"]), groups=int(p["feature_group_count"]),
+        reader,
+        "conv",
+        eqn,
+        args,
+        line,
+        lhs_spec=_ints(d.lhs_spec),
+        rhs_spec=_ints(d.rhs_spec),
+        out_spec=_ints(d.out_spec),
+        strides=_ints(p["window_strides"]),
+        padding=tuple(_ints(pair) for pair in p["padding"]),
+        lhs_dilation=_ints(p["lhs_dilation"]),
+        rhs_dilation=_ints(p["rhs_dilation"]),
+        groups=int(p["feature_group_count"]),
         batch_groups=int(p["batch_group_count"]),
-    )  # fmt: skip
+    )
 
 
 @_handles("reduce_window_sum", "reduce_window_max")
 def _pool(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
-    return _one(reader, "pool_sum" if eqn.primitive.name.endswith("sum") else "pool_max", eqn, args, line,
-                **_window(eqn.params))  # fmt: skip
+    return _one(
+        reader,
+        "pool_sum" if eqn.primitive.name.endswith("sum") else "pool_max",
+        eqn,
+        args,
+        line,
+        **_window(eqn.params),
+    )
 
 
 def _window(p: Any) -> dict[str, Any]:
@@ -457,23 +508,46 @@ def _mode(mode: Any) -> str:
 
 @_handles("gather")
 def _gather(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
-    names = ("offset_dims", "collapsed_slice_dims", "start_index_map", "operand_batching_dims",
-             "start_indices_batching_dims")  # fmt: skip
+    names = (
+        "offset_dims",
+        "collapsed_slice_dims",
+        "start_index_map",
+        "operand_batching_dims",
+        "start_indices_batching_dims",
+    )
     numbers = _fields(eqn.params["dimension_numbers"], names)
     out = eqn.outvars[0].aval
-    return [reader.graph.add("gather", args, out.shape, kind_of(out), line, numbers=numbers,
-                             sizes=_ints(eqn.params["slice_sizes"]), mode=_mode(eqn.params["mode"]))]  # fmt: skip
+    return [
+        reader.graph.add(
+            "gather",
+            args,
+            out.shape,
+            kind_of(out),
+            line,
+            numbers=numbers,
+            sizes=_ints(eqn.params["slice_sizes"]),
+            mode=_mode(eqn.params["mode"]),
+        )
+    ]
 
 
 @_handles("scatter-add", "scatter", "scatter_add")
 def _scatter(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
-    names = ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
-             "operand_batching_dims", "scatter_indices_batching_dims")  # fmt: skip
+    names = (
+        "update_window_dims",
+        "inserted_window_dims",
+        "scatter_dims_to_operand_dims",
+        "operand_batching_dims",
+        "scatter_indices_batching_dims",
+    )
     numbers = _fields(eqn.params["dimension_numbers"], names)
     out = eqn.outvars[0].aval
     op = "scatter" if eqn.primitive.name == "scatter" else "scatter_add"
-    return [reader.graph.add(op, args, out.shape, kind_of(out), line, numbers=numbers,
-                             mode=_mode(eqn.params["mode"]))]  # fmt: skip
+    return [
+        reader.graph.add(
+            op, args, out.shape, kind_of(out), line, numbers=numbers, mode=_mode(eqn.params["mode"])
+        )
+    ]
 
 
 @_handles("iota")
@@ -531,9 +605,18 @@ def _scan(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value
     p = eqn.params
     kinds = [(v.aval.shape, kind_of(v.aval)) for v in eqn.outvars]
     return list(
-        reader.graph.add_many("scan", args, kinds, line, body=reader.body(p["jaxpr"]), consts=int(p["num_consts"]),
-                              carries=int(p["num_carry"]), length=int(p["length"]), reverse=bool(p["reverse"]))
-    )  # fmt: skip
+        reader.graph.add_many(
+            "scan",
+            args,
+            kinds,
+            line,
+            body=reader.body(p["jaxpr"]),
+            consts=int(p["num_consts"]),
+            carries=int(p["num_carry"]),
+            length=int(p["length"]),
+            reverse=bool(p["reverse"]),
+        )
+    )
 
 
 @_handles("cond")

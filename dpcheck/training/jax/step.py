@@ -55,7 +55,19 @@ def prove_step(
         raise InvalidParameter(
             "records= is not read for jax steps yet; leave it out.", name="records"
         )
-    main = traced(step, params, batch, key, size_of(batch))
+    size = size_of(batch)
+    try:
+        main = traced(step, params, batch, key, size)
+    except DpcheckError:
+        raise
+    except Exception as error:
+        remedy = "let jax.make_jaxpr(step)(params, batch, key) work"
+        raise refusal(
+            "failed",
+            "step",
+            f"jax cannot trace the step ({type(error).__name__}: {str(error)[:200]})",
+            remedy,
+        ) from error
     smaller = None
     if adjacency is Adjacency.ADD_REMOVE:
         for other in (main.size + 1, main.size - 1):
@@ -139,7 +151,7 @@ def traced(step: Callable[..., object], params: Any, batch: Any, key: Any, size:
 
     def flat(params: Any, batch: Any, key: Any) -> Any:
         out = step(params, batch, key)
-        found, tree = jax.tree_util.tree_flatten_with_path(out)
+        found, _ = jax.tree_util.tree_flatten_with_path(out)
         places[:] = [(jax.tree_util.keystr(path), leaf) for path, leaf in found]
         return [
             jax.numpy.asarray(leaf) if not isinstance(leaf, jax.Array) else leaf
@@ -193,10 +205,15 @@ def _patterned(array: Any) -> bool:
         if array.ndim >= 2 and array.size == array.shape[-1] * array.shape[-2]
         else None
     )
-    return square is not None and any(
-        np.array_equal(square.astype(bool), side(np.ones(square.shape, bool), k))
-        for side in (np.tril, np.triu) for k in (-1, 0, 1)
-    ) and len(np.unique(square)) == 2  # fmt: skip
+    return (
+        square is not None
+        and any(
+            np.array_equal(square.astype(bool), side(np.ones(square.shape, bool), k))
+            for side in (np.tril, np.triu)
+            for k in (-1, 0, 1)
+        )
+        and len(np.unique(square)) == 2
+    )
 
 
 def facts_of(main: Traced, batch: Any, adjacency: Adjacency) -> list[Fact]:

@@ -247,16 +247,24 @@ class _Scan:
             return tuple(found for _ in self.node.outs)
         self._reprice(len(saved.releases))
         ends = [self._end(j, carries[j], outs[j]) for j in range(len(carries))]
-        stacked = [self._stacked(fact, value) for fact, (_, value) in
-                   zip(outs[len(carries):], self.body.outputs[len(carries):], strict=True)]  # fmt: skip
+        stacked = [
+            self._stacked(fact, value)
+            for fact, (_, value) in zip(
+                outs[len(carries) :], self.body.outputs[len(carries) :], strict=True
+            )
+        ]
         return tuple(ends + stacked)
 
     def _round(self, carries: Sequence[Fact]) -> list[Fact]:
         at = self.at
         inner = Context(
-            at.adjacency, self.body, at.ledger, (*at.loops, self.loop),
-            distinct=dict(self.distinct), counters=dict(self.counters),
-        )  # fmt: skip
+            at.adjacency,
+            self.body,
+            at.ledger,
+            (*at.loops, self.loop),
+            distinct=dict(self.distinct),
+            counters=dict(self.counters),
+        )
         for j, fact in enumerate(carries):
             if isinstance(fact.kind, Keys) and isinstance(self.start[j].kind, Keys):
                 for path in self.start[j].kind.paths.flat:

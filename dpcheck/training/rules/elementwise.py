@@ -42,10 +42,32 @@ from dpcheck.training.rules.rowwise import (
 
 _AT_ZERO = frozenset(  # 0 where their argument is 0
     {
-        "neg", "abs", "sign", "square", "sqrt", "cbrt", "expm1", "log1p", "sin", "tan", "asin", "atan", "sinh",
-        "tanh", "asinh", "atanh", "erf", "erf_inv", "floor", "ceil", "round", "copy", "stop_gradient", "is_nan",
+        "neg",
+        "abs",
+        "sign",
+        "square",
+        "sqrt",
+        "cbrt",
+        "expm1",
+        "log1p",
+        "sin",
+        "tan",
+        "asin",
+        "atan",
+        "sinh",
+        "tanh",
+        "asinh",
+        "atanh",
+        "erf",
+        "erf_inv",
+        "floor",
+        "ceil",
+        "round",
+        "copy",
+        "stop_gradient",
+        "is_nan",
     }
-)  # fmt: skip
+)
 _LINEAR = frozenset({"neg", "copy", "stop_gradient"})
 _LENGTH = _LINEAR | {"abs"}  # each entry keeps its absolute value
 

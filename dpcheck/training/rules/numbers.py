@@ -41,8 +41,17 @@ def stored(numbers: Numbers, dtype: str) -> Numbers:
             return Numbers(float(info.min), float(info.max))
         return replace(numbers, inf=False, nan=False)
     if dtype == "float16" and max(-numbers.lo, numbers.hi) > _LARGEST_HALF:
-        return Numbers(numbers.lo, math.inf if numbers.hi > _LARGEST_HALF else numbers.hi, False, True,
-                       numbers.nan) if numbers.lo >= -_LARGEST_HALF else WILD  # fmt: skip
+        return (
+            Numbers(
+                numbers.lo,
+                math.inf if numbers.hi > _LARGEST_HALF else numbers.hi,
+                False,
+                True,
+                numbers.nan,
+            )
+            if numbers.lo >= -_LARGEST_HALF
+            else WILD
+        )
     if dtype.startswith("float8"):
         return WILD
     if dtype in ("float16", "bfloat16"):

@@ -94,9 +94,9 @@ def dot_general(at: Context, node: Node, a: Fact, b: Fact) -> Fact:
         and not node.out.half
         and not node.args[0].half
         and rows.vector is not None
+        and all(left[i] == 1 for i in free_a)
     ):
-        if all(left[i] == 1 for i in free_a):
-            found = replace(found, sums=_squares(a))
+        found = replace(found, sums=_squares(a))
     return Fact(image, with_tag(found, node.out.shape, at.name))
 
 
@@ -112,10 +112,10 @@ def _zero(a: Fact, b: Fact) -> bool:
 def _per_record(at: Context, node: Node, rows: Rows, a: Fact, b: Fact, count: int) -> Fact:
     """What one record adds where the records are contracted."""
     left, right = node.args[0].shape, node.args[1].shape
-    records = math.prod(
-        (left if isinstance(a.kind, Rows) else right)[axis]
-        for axis in (a.kind if isinstance(a.kind, Rows) else b.kind).axes  # type: ignore[union-attr]
-    )
+    shape = left if isinstance(a.kind, Rows) else right
+    own = a.kind if isinstance(a.kind, Rows) else b.kind
+    assert isinstance(own, Rows)
+    records = math.prod(shape[axis] for axis in own.axes)
     within = rows.inner * max(count // max(records, 1), 1)
     numbers = of.summed(of.mul(a.numbers, b.numbers), within)
     found = replace(rows, zero=_zero(a, b), inner=1, member=None)

@@ -115,8 +115,10 @@ def draw(at: Context, node: Node, *key: Fact) -> Fact:
         at.ledger.keys.use(path, "draw", which, node.line)
     at.ledger.paths[which] = paths
     at.ledger.where[which] = (node.line, at.loops)
-    fact = Fact(_LAWS.get(law, Numbers() if law in ("normal", "laplace") else of.WILD),
-                Drawn(which, law, 1.0))  # fmt: skip
+    fact = Fact(
+        _LAWS.get(law, Numbers() if law in ("normal", "laplace") else of.WILD),
+        Drawn(which, law, 1.0),
+    )
     varies = at.graph.varies.get(node.out.index)
     if (law not in ("normal", "laplace") or node.out.half) and not varies:
         return at.settled(fact)

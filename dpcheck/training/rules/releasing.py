@@ -23,6 +23,12 @@ def released(at: Context, node: Node, x: Fact, noise: Fact) -> Fact:
     total, drawn = x.kind, noise.kind
     assert isinstance(total, Aggregate) and isinstance(drawn, Drawn)
     at.ledger.noise.setdefault(drawn.draw, []).append(drawn.part)
+    if at.ledger.where[drawn.draw][1] != at.loops:
+        return at.mixed(
+            "noise-reused",
+            "the noise is drawn outside this loop, so that every round adds the same one",
+            "draw it inside the loop, from a key of its own for each round",
+        )
     if drawn.law != "normal":
         return at.mixed(
             "unknown-noise",

@@ -114,10 +114,13 @@ def as_block(at: Context, value: Value, fact: Fact) -> Fact:
 def terms_scaled(terms: Sequence[Term], factor: float, whole: bool = True) -> tuple[Term, ...]:
     """The terms times numbers of at most this magnitude; not `whole`: in other places of the array."""
     return tuple(
-        replace(term, scale=term.scale * factor if term.scale and factor else 0.0,
-                part=term.part if whole else None)
+        replace(
+            term,
+            scale=term.scale * factor if term.scale and factor else 0.0,
+            part=term.part if whole else None,
+        )
         for term in terms
-    )  # fmt: skip
+    )
 
 
 def member_scaled(member: Member | None, factor: float, whole: bool = True) -> Member | None:

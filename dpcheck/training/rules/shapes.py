@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.core.adjacency import Adjacency
 from dpcheck.training.derive import Context
 from dpcheck.training.facts import (
     Aggregate,
@@ -242,7 +243,7 @@ def slice_(at: Context, node: Node, x: Fact) -> Fact:
     return sliced(at, node, x, list(start), list(limit), list(stride))
 
 
-def sliced(
+def sliced(  # noqa: C901 - one case for each kind of fact
     at: Context, node: Node, x: Fact, start: list[int], limit: list[int], stride: list[int]
 ) -> Fact:
     """A slice with known ends."""
@@ -308,6 +309,8 @@ def sliced(
     ]
     if not chosen:
         return Fact(x.numbers, found)
+    if at.adjacency is Adjacency.ADD_REMOVE:
+        return some_of_them(at)
     if all((start[a], limit[a], stride[a]) == (0, before[a], 1) for a in others):
         found = replace(found, vector=rows.vector, sums=rows.sums, member=rows.member)
     if rows.inner > 1 and any(
@@ -315,6 +318,16 @@ def sliced(
     ):
         return at.mixed("records-mixed", "this slice cuts records", "slice along the records only")
     return Fact(x.numbers, _some_records(at, node, found, chosen, start, limit, stride))
+
+
+def some_of_them(at: Context) -> Fact:
+    """Records by their place, where one that is removed moves all that follow."""
+    return at.mixed(
+        "positions",
+        "under add-remove a record that is removed moves all that follow it into other places, and this line"
+        " picks records by their place",
+        "treat all records alike (jax.vmap), or use adjacency='replace-one'",
+    )
 
 
 def _some_records(
@@ -372,11 +385,17 @@ def dynamic_slice(at: Context, node: Node, x: Fact, *starts: Fact) -> Fact:
         )
     rows = x.kind
     assert isinstance(rows, Rows)
-    found = rows.bare(zero=rows.zero, tag=rows.tag, test=rows.test,
-                      member=member_scaled(rows.member, 1.0, whole=False))  # fmt: skip
+    found = rows.bare(
+        zero=rows.zero,
+        tag=rows.tag,
+        test=rows.test,
+        member=member_scaled(rows.member, 1.0, whole=False),
+    )
     cut = [axis for axis in rows.axes if before[axis] != after[axis]]
     if not cut:
         return Fact(x.numbers, found)
+    if at.adjacency is Adjacency.ADD_REMOVE:
+        return some_of_them(at)
     if rows.inner > 1:
         return at.mixed("records-mixed", "this slice cuts records", "slice along the records only")
     loop = at.loops[-1] if at.loops else None
@@ -433,8 +452,13 @@ def dynamic_update(at: Context, node: Node, x: Fact, update: Fact, *starts: Fact
         )
     before, part = node.args[0].shape, node.args[1].shape
     kinds = [fact.kind for fact in (x, update) if isinstance(fact.kind, (Rows, Aggregate))]
-    if all(isinstance(kind, Rows) and all(before[a] == part[a] for a in kind.axes) and kind.inner == 1 and kind.axes
-           for kind in kinds):  # fmt: skip
+    if all(
+        isinstance(kind, Rows)
+        and all(before[a] == part[a] for a in kind.axes)
+        and kind.inner == 1
+        and kind.axes
+        for kind in kinds
+    ):
         rows = shared(at, [x, update])
         if isinstance(rows, Fact):
             return rows
@@ -469,8 +493,12 @@ def pad(at: Context, node: Node, x: Fact, number: Fact) -> Fact:
     zeros = number.numbers.exactly == 0.0
     found = rows.bare(zero=zero_of(x) and zeros)
     if zeros and not any(n < 0 for n in (*low, *high)):
-        found = replace(found, vector=rows.vector, sums=rows.sums,
-                        member=member_scaled(rows.member, 1.0, whole=False))  # fmt: skip
+        found = replace(
+            found,
+            vector=rows.vector,
+            sums=rows.sums,
+            member=member_scaled(rows.member, 1.0, whole=False),
+        )
     return Fact(image, found)
 
 

@@ -107,7 +107,7 @@ class Bounded:
     group: object
     leaves: frozenset[object]
     bound: float
-    part: tuple[int, int, int] | None = None  # axis and range, if it is a slice of the leaf
+    part: tuple[Any, int, int] | None = None  # which array, first entry, end: if it is a slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +169,8 @@ class Fact:
     shrinks: Shrinks | None = None
     bounded: Bounded | None = None
     test: Test | None = None
-    leaf: Leaf | None = None
-    made_of: tuple[frozenset[Leaf], float] | None = (
-        None  # leaves side by side, none times more than this
-    )
+    leaf: tuple[Key, Key] | None = None
+    made_of: frozenset[Leaf] | None = None  # leaves side by side
     released: bool = False
     value: float | None = None
     extra: dict[str, Any] = field(default_factory=dict, compare=False)

@@ -66,7 +66,7 @@ def traced(run: Callable[[list[Any]], Any], owners: Sequence[Any], records: int)
     for bit in range(bits):
         answers = []
         for side in (0, 1):
-            marked = []
+            marked: list[Any] = []
             for owner in owners:
                 if owner is None:
                     marked.append(None)
@@ -74,7 +74,7 @@ def traced(run: Callable[[list[Any]], Any], owners: Sequence[Any], records: int)
                 hit = ((owner >= 0) & ((owner >> bit) & 1 == side)) | (owner == MIXED)
                 marked.append(hit)
             out = run(marked)
-            outs = [x for x in (out if isinstance(out, (tuple, list)) else [out])]
+            outs = list(out) if isinstance(out, (tuple, list)) else [out]
             answers.append([None if x is None else torch.isnan(x) for x in outs])
         for i, (low, high) in enumerate(zip(*answers, strict=True)):
             if low is None:
@@ -88,7 +88,7 @@ def traced(run: Callable[[list[Any]], Any], owners: Sequence[Any], records: int)
             both, none = mixed[i]
             one[i] = one[i] + (high.to(torch.int16) << bit)
             mixed[i] = (both | (low & high), none | (low | high))
-    found = []
+    found: list[Any] = []
     for value, flags in zip(one, mixed, strict=True):
         if value is None:
             found.append(None)

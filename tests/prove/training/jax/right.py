@@ -11,9 +11,22 @@ from jax import lax, random
 from jax.flatten_util import ravel_pytree
 
 from .models import (
-    C, FLAT, KEY, LINEAR, MLP, SIGMA, TABLE, clipped_sum, descend, loss, mlp, noisy, normal,
-    per_example, squared,
-)  # fmt: skip
+    FLAT,
+    KEY,
+    LINEAR,
+    MLP,
+    SIGMA,
+    TABLE,
+    C,
+    clipped_sum,
+    descend,
+    loss,
+    mlp,
+    noisy,
+    normal,
+    per_example,
+    squared,
+)
 
 ADD, REPLACE, ZERO = "add-remove", "replace-one", "zero-out"
 
@@ -292,10 +305,15 @@ def convolutions(params, batch, key):
 CNN["w"] = normal(6 * 2 * 2, 3)
 WIDTH, HEADS, LENGTH, WORDS = 8, 2, 5, 11
 TRANSFORMER = {
-    "embed": normal(WORDS, WIDTH), "place": normal(LENGTH, WIDTH), "qkv": normal(WIDTH, 3 * WIDTH),
-    "out": normal(WIDTH, WIDTH), "up": normal(WIDTH, 16), "down": normal(16, WIDTH),
-    "scale": jnp.ones(WIDTH), "bias": jnp.zeros(WIDTH),
-}  # fmt: skip
+    "embed": normal(WORDS, WIDTH),
+    "place": normal(LENGTH, WIDTH),
+    "qkv": normal(WIDTH, 3 * WIDTH),
+    "out": normal(WIDTH, WIDTH),
+    "up": normal(WIDTH, 16),
+    "down": normal(16, WIDTH),
+    "scale": jnp.ones(WIDTH),
+    "bias": jnp.zeros(WIDTH),
+}
 TEXT = {"x": jnp.asarray(RNG_TEXT := np.random.default_rng(1).integers(0, WORDS, (4, LENGTH + 1)))}
 
 

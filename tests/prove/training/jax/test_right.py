@@ -6,6 +6,7 @@ pytest.importorskip("jax")
 pytest.importorskip("optax")
 
 from dpcheck import prove
+
 from .right import STEPS
 
 CASES = [(name, adjacency) for name, each in STEPS.items() for adjacency in each.adjacencies]

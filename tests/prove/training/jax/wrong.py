@@ -11,9 +11,22 @@ from jax import lax, random
 from jax.flatten_util import ravel_pytree
 
 from .models import (
-    C, FLAT, KEY, LINEAR, MLP, SIGMA, TABLE, clipped_sum, descend, loss, mlp, noisy, normal,
-    per_example, squared,
-)  # fmt: skip
+    FLAT,
+    KEY,
+    LINEAR,
+    MLP,
+    SIGMA,
+    TABLE,
+    C,
+    clipped_sum,
+    descend,
+    loss,
+    mlp,
+    noisy,
+    normal,
+    per_example,
+    squared,
+)
 
 ADD, REPLACE, ZERO = "add-remove", "replace-one", "zero-out"
 
@@ -513,3 +526,39 @@ def noise_looks_normal_but_is_not(params, batch, key):
 
 
 STEPS["noise_looks_normal_but_is_not"] = STEPS["noise_looks_normal_but_is_not"]._replace(truth=0.0)
+
+
+@wrong("noise-reused", adjacencies=(REPLACE,))
+def noise_drawn_outside_the_loop(params, batch, key):
+    noise = SIGMA * C * random.normal(key, params["b1"].shape)
+
+    def one(b1, _):
+        total = clipped_sum(per_example({**params, "b1": b1}, batch))["b1"]
+        return total + noise, None
+
+    return lax.scan(one, params["b1"], None, length=3)[0]
+
+
+@wrong("positions", adjacencies=(ADD,))
+def slices_by_place_under_add_remove(params, batch, key):
+    total = jax.tree.map(jnp.zeros_like, params)
+    for i in range(0, 4, 2):
+        part = jax.tree.map(lambda a, i=i: a[i : i + 2], batch)
+        total = jax.tree.map(jnp.add, total, clipped_sum(per_example(params, part)))
+    return update(params, total, key)
+
+
+@wrong("positions", adjacencies=(ADD,))
+def a_record_by_its_place(params, batch, key):
+    grads = [jax.grad(loss)(params, batch["x"][i], batch["y"][i]) for i in range(4)]
+    grads = [
+        jax.tree.map(lambda g, c=jnp.minimum(1.0, C / optax.global_norm(t)): g * c, t)
+        for t in grads
+    ]
+    return update(params, jax.tree.map(lambda *g: sum(g), *grads), key)
+
+
+@wrong("effect")
+def shows_the_loss_while_it_runs(params, batch, key):
+    jax.debug.print("{}", jax.vmap(partial(loss, params))(batch["x"], batch["y"]).sum())
+    return update(params, clipped_sum(per_example(params, batch)), key)

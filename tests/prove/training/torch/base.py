@@ -55,4 +55,23 @@ def update(p, direction, divisor=EXPECTED):
     return {k: p[k] - RATE * direction[k] / divisor for k in p}
 
 
-__all__ = ["EXPECTED", "RATE", "SIGMA", "C", "batch", "clipped_sum", "factors", "functional", "functional_call", "grad", "gradients", "loss", "noisy", "norms", "params", "torch", "update", "vmap"]  # fmt: skip
+__all__ = [
+    "EXPECTED",
+    "RATE",
+    "SIGMA",
+    "C",
+    "batch",
+    "clipped_sum",
+    "factors",
+    "functional",
+    "functional_call",
+    "grad",
+    "gradients",
+    "loss",
+    "noisy",
+    "norms",
+    "params",
+    "torch",
+    "update",
+    "vmap",
+]  # fmt: skip

@@ -25,8 +25,12 @@ CASES = {
     "_softmax_backward_data": lambda x: A._softmax_backward_data(x, x, 1, torch.float32),
     "_log_softmax_backward_data": lambda x: A._log_softmax_backward_data(x, x, 1, torch.float32),
     "native_layer_norm": lambda x: A.native_layer_norm(x, [4], None, None, 1e-5)[0],
-    "native_group_norm": lambda x: A.native_group_norm(x.reshape(N, 2, 2), None, None, N, 2, 2, 1, 1e-5)[0],
-    "native_batch_norm": lambda x: A.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)[0],
+    "native_group_norm": lambda x: A.native_group_norm(
+        x.reshape(N, 2, 2), None, None, N, 2, 2, 1, 1e-5
+    )[0],
+    "native_batch_norm": lambda x: A.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)[
+        0
+    ],
     "convolution": lambda x: A.convolution(
         x.reshape(N, 1, 4), torch.ones(2, 1, 3), None, [1], [0], [1], False, [0], 1
     ),

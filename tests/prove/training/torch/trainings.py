@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import math
 import warnings
 
 import torch
@@ -122,7 +120,8 @@ def fused_attention():
     class Fused(Transformer):
         def forward(self, tokens):
             h = self.table(tokens)
-            return self.out(h.mean(1) + functional.scaled_dot_product_attention(self.query(h), self.key(h), self.value(h)).mean(1))  # fmt: skip
+            keys = (self.query(h), self.key(h), self.value(h))
+            return self.out(h.mean(1) + functional.scaled_dot_product_attention(*keys).mean(1))
 
     model = Fused()
     del model.places, model.norm
@@ -326,22 +325,15 @@ def batch_normalisation():
 
 @wrong()
 def ghost_clipping():
-    made = (
-        private(mlp(), grad_sample_mode="ghost", loss=None, criterion=nn.CrossEntropyLoss())
-        if False
-        else None
-    )
-    if made is None:
-        model = mlp()
-        loader = DataLoader(TensorDataset(X, Y), batch_size=BATCH)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model, optimizer, criterion, loader = PrivacyEngine().make_private(
-                module=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), data_loader=loader,
-                noise_multiplier=NOISE, max_grad_norm=1.0, grad_sample_mode="ghost", criterion=nn.CrossEntropyLoss(),
-            )  # fmt: skip
-        made = {"model": model, "optimizer": optimizer, "loader": loader, "loss": criterion}
-    return made
+    model, loss = mlp(), nn.CrossEntropyLoss()
+    loader = DataLoader(TensorDataset(X, Y), batch_size=BATCH)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, optimizer, loss, loader = PrivacyEngine().make_private(
+            module=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), data_loader=loader,
+            noise_multiplier=NOISE, max_grad_norm=1.0, grad_sample_mode="ghost", criterion=loss,
+        )  # fmt: skip
+    return {"model": model, "optimizer": optimizer, "loader": loader, "loss": loss}
 
 
 @wrong()
@@ -384,6 +376,3 @@ def realised_divisor():
 
     optimizer.scale_grad = scale
     return made
-
-
-_ = (copy, math)

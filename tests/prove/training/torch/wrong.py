@@ -1,4 +1,4 @@
-"""Wrong steps, with the largest noise multiplier that would be honest: 0 where the step is not private at all."""
+"""Wrong steps and the largest multiplier that would be honest, 0 where nothing is private."""
 
 from __future__ import annotations
 
