@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,7 +77,9 @@ def _diffprivlib(kind: Any, name: str) -> Callable[..., object]:
         """Noise of that mechanism of diffprivlib."""
         if random_state is not None:
             reader.refuse(
-                "known-noise", "a mechanism has a seed or a generator of its own", "leave random_state out"
+                "known-noise",
+                "a mechanism has a seed or a generator of its own",
+                "leave random_state out",
             )
         if not reader.is_public(named):
             reader.refuse(
