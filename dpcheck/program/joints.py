@@ -4,8 +4,8 @@ Lemma (above threshold). Let rho be Laplace noise of scale a on a threshold, dra
 Laplace noise of scale b_i on query i, which differs by at most d_i between neighbours, d = max d_i; and let
 only the answers "query i + nu_i is above the threshold + rho" be seen. An answer sequence with the hits
 (answers above) H has on neighbours a likelihood ratio of at most exp(d/a + sum over H of (d_i + d)/b_i):
-substitute rho + d for rho, which makes no answer below rarer, and nu_i + d + q_i - q'_i for nu_i where it is a
-hit. Then the difference of the two sides of a hit is the same as well, so that it may be told with the hit.
+substitute rho + d for rho, which makes no answer below rarer, and nu_i + d + q_i - q'_i for nu_i where it
+is a hit. Then the difference of the two sides of a hit is the same as well, so that it may be told with the hit.
 Where all queries rise together or fall together a hit costs d/b_i: shift nothing, or all by d. The same
 holds with "below" for "above". Queries, thresholds and whether there is a next one may depend on what was
 seen before, and on other releases: their factors of the likelihood have other noise. A threshold that is

@@ -1,4 +1,4 @@
-"""Mechanisms of diffprivlib inside of a function: charged for how far the value moves, not for what they are told."""
+"""Mechanisms of diffprivlib inside of a function: charged for how far the value moves."""
 
 from __future__ import annotations
 

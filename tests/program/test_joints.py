@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 from scipy.stats import laplace
 
 import dpcheck
@@ -32,9 +33,7 @@ def likelihood(queries, answers, threshold, scales):
     for query, above, scale in zip(queries, answers, scales, strict=True):
         more = laplace.sf(GRID - query, scale=scale)
         density = density * (more if above else 1 - more)
-    return float(
-        np.trapezoid(density, GRID) if hasattr(np, "trapezoid") else np.trapz(density, GRID)
-    )
+    return float(trapezoid(density, GRID))
 
 
 def priced(threshold, scales, diffs, hits, direction="either", adjacency=Adjacency.REPLACE_ONE):
@@ -293,7 +292,7 @@ def test_only_the_place_of_the_largest_is_cheap(function, cost):
     assert charged(function) == pytest.approx(cost)
 
 
-# Entries of one vector ---------------------------------------------------------------------------------------
+# Entries of one vector --------------
 
 
 UNIT = dpcheck.records(x=dpcheck.number(0, 1), rows=50)

@@ -17,17 +17,20 @@ PROGRAMS = {p.name: p for p in (*checkdp.PAPER.programs, *statdp.PAPER.programs)
 LOOSE = {"CheckDP-sparse_vector_adaptive"}  # right, but proved at more than its claim
 
 
+def proved(program):
+    return proof_of(
+        read(program.function, program.data, Adjacency(program.adjacency)), program.data
+    )
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_charged_what_it_costs(name):
     program = PROGRAMS[name]
-    adjacency = Adjacency(program.adjacency)
     if program.charged == REFUSED:
         with pytest.raises(dpcheck.NotProvable):
-            read(program.function, program.data, adjacency)
-            proof_of(read(program.function, program.data, adjacency), program.data)
+            proved(program)
         return
-    proof = proof_of(read(program.function, program.data, adjacency), program.data)
-    assert proof.epsilon().upper == pytest.approx(program.charged, rel=1e-9)
+    assert proved(program).epsilon().upper == pytest.approx(program.charged, rel=1e-9)
 
 
 def test_verdicts_follow_the_charge():

@@ -241,6 +241,7 @@ def go_on(reader: Reader, test: Test) -> None:
 
 
 def made(reader: Reader) -> tuple[int, int]:
+    """How many releases and draws there are, but for those of single records."""
     return len(reader.graph.releases), reader.graph._next_draw - reader.own_draws
 
 

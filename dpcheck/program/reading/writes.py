@@ -1,4 +1,4 @@
-"""What is written while a path is read that may not be taken: noted, taken back, and joined with the other paths."""
+"""What is written on a path that may not be taken: noted, taken back, and joined with the other paths."""
 
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# ruff: noqa: C420, SIM108, B007
 """Functions as they stand in notebooks, answers and small repositories, with the epsilon derived by hand."""
 
 from __future__ import annotations
@@ -264,7 +265,7 @@ def dp_sgd_numpy(data, rng):
 
 @CASES(PLANE, replace_one=2.5)
 def dp_kmeans_one_step(points, rng):
-    """Counts: 1/4 twice; sums move by 20 of scale 20 at most, twice. (A record that leaves moves half as far.)"""
+    """Counts: 1/4 twice; sums move by 20 of scale 20 at most, twice."""
     centers = np.array([[-2.0, 0.0], [2.0, 0.0]])
     distance = ((points[:, None, :] - centers[None, :, :]) ** 2).sum(axis=2)
     nearest = distance.argmin(axis=1)
@@ -529,7 +530,7 @@ def marginals_with_defaultdict(df, rng):
 
 @CASES(PEOPLE, replace_one=1.0, add_remove=0.5)
 def marginals_with_plain_dict(df, rng):
-    counts = dict.fromkeys(CITIES, 0)
+    counts = {c: 0 for c in CITIES}
     for city in df["city"]:
         counts[city] += 1
     return {c: n + rng.laplace(scale=2.0) for c, n in counts.items()}

@@ -113,7 +113,7 @@ def left_with_an_old_name(x, rng):
     n = x.sum() + rng.laplace()
     w = np.zeros(2)
     v = w
-    for i in range(3):
+    for _ in range(3):
         if n > NEVER:
             break
         v = np.ones(2)
