@@ -445,8 +445,8 @@ def _content(reader: Reader, thing: object, test: Test, first: object, second: o
     if isinstance(thing, Instance):
         assert isinstance(first, dict)
         assert isinstance(second, dict)
-        either = _names(reader, test, {}, first, second)
-        return {name: either.get(name, Undecided(())) for name in {**first, **second}}
+        names = _names(reader, test, {}, first, second)
+        return {name: names.get(name, Undecided(())) for name in {**first, **second}}
     parts = [each if isinstance(each, Node | Growing) else None for each in (first, second)]
     if not any(parts):
         same = type(first) is type(second) and len(first) == len(second)  # type: ignore[arg-type]
@@ -520,7 +520,7 @@ class Paths:
     def __enter__(self) -> Paths:
         reader = self.reader
         self.outer, self.place = reader.exits, Place.now(reader)
-        reader.waiting.append(self.outer)
+        reader.waiting.append(self.outer)  # type: ignore[arg-type]
         reader.exits = []
         reader.noted.append({})
         return self
