@@ -12,8 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-import dpcheck
-from tests.prove.published import checkdp, statdp
+import dpcheck  # noqa: E402
+from tests.prove.published import checkdp, statdp  # noqa: E402
 
 HEAD = """# Programs of papers on proofs and tests
 
@@ -27,8 +27,9 @@ and "wrong" are their papers' verdicts. A wrong program is refused, or charged m
 TAIL = """
 As published: CheckDP proves or refutes each of its programs "within 70 seconds without any false positives
 or false negatives" (its abstract), StatDP finds counterexamples "within a few seconds" (its abstract) and
-proves nothing. "Prefix sum" is of LightDP and ShadowDP. Their seconds for single programs were not at hand. The adaptive sparse vector is right and is
-charged more than its claim here: it stops by a budget in floats, which no rule reads.
+proves nothing; their seconds for single programs were not at hand. "Prefix sum" is of LightDP and ShadowDP.
+The adaptive sparse vector is right and is charged more than its claim here: it stops by a budget in
+floats, which no rule reads.
 
 Made by `python benchmarks/published_programs.py`; the attack on every proof is part of the seconds.
 """

@@ -123,16 +123,18 @@ class Gap:
 
     def open(self) -> None:
         """It is seen; where the answer may be no hit, that is a release of its own."""
-        bit = self.bit
         if self.joint.payer is not None:
             self.joint.payer.told(self)
-        elif any(
-            bit is not None and getattr(node.fact, "release", None) is bit and answer == bit.above
-            for node, answer in self.graph.guards
-        ):
+        elif self.bit is not None and self._after_a_hit(self.bit):
             self.joint.gaps = True
         else:
             self.joint.broken = True
+
+    def _after_a_hit(self, bit: Bit) -> bool:
+        return any(
+            getattr(node.fact, "release", None) is bit and answer == bit.above
+            for node, answer in self.graph.guards
+        )
 
     def selects(self, how: str) -> bool:
         """It is no vector."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -349,11 +350,11 @@ def _write(reader: Reader, thing: object, held: object) -> None:
 
 
 def _same_content(a: object, b: object) -> bool:
-    if isinstance(a, list | dict) and type(a) is type(b) and len(a) == len(b):  # type: ignore[arg-type]
+    if isinstance(a, list | dict) and type(a) is type(b) and len(a) == len(b):
         if isinstance(a, dict):
             assert isinstance(b, dict)
             return list(a) == list(b) and all(a[k] is b[k] for k in a)
-        return all(x is y for x, y in zip(a, b, strict=True))  # type: ignore[call-overload]
+        return all(x is y for x, y in zip(a, b, strict=True))
     return a is b
 
 
@@ -483,13 +484,13 @@ def _grow(reader: Reader, thing: object, grown: Growing) -> None:
             before = written.pop(id(thing))[1]
             written[id(grown)] = (grown, _as_node(reader, before))
     writes.replaced(reader, thing, grown)
-    for each in (reader.exits, *reader.waiting):
-        for one in each:
-            if one.names is not None:
-                one.names = {k: grown if v is thing else v for k, v in one.names.items()}
-            one.value = grown if one.value is thing else one.value
-            if id(thing) in one.held:
-                one.held[id(grown)] = (grown, _as_node(reader, one.held.pop(id(thing))[1]))
+    kept: list[Exit | Side] = [*reader.exits, *chain.from_iterable(reader.waiting)]
+    for one in kept:
+        if one.names is not None:
+            one.names = {k: grown if v is thing else v for k, v in one.names.items()}
+        one.value = grown if one.value is thing else one.value
+        if id(thing) in one.held:
+            one.held[id(grown)] = (grown, _as_node(reader, one.held.pop(id(thing))[1]))
     reader.dead[id(thing)] = thing
 
 
@@ -700,9 +701,9 @@ def joined(reader: Reader, test: Test, first: object, second: object) -> object:
         a, b = reader.node(first), reader.node(second)
         if a.shape == b.shape and a.dtype.kind in "biuf" and b.dtype.kind in "biuf":
             found = reader.array(where(reader, test[0], *((a, b) if test[1] else (b, a))))
-            parts = [each for each in (first, second) if isinstance(each, Array)]
-            if any(writes.shared(reader, each) for each in parts):
-                for each in (*parts, found):
+            arrays = [side for side in (first, second) if isinstance(side, Array)]
+            if any(writes.shared(reader, side) for side in arrays):
+                for each in (*arrays, found):
                     writes.frozen(reader, each, REMEMBERED)
             return found
     from dpcheck.program.reading.public import either
