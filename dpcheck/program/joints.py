@@ -1,15 +1,16 @@
 """Noisy numbers that are compared before anybody sees them: sparse vector, and noisy maxima found in a loop.
 
-Lemma (above threshold). Let rho be Laplace noise of scale a on a threshold, drawn once; let nu_i be fresh
-Laplace noise of scale b_i on query i, which differs by at most d_i between neighbours, d = max d_i; and let
-only the answers "query i + nu_i is above the threshold + rho" be seen. An answer sequence with the hits
-(answers above) H has on neighbours a likelihood ratio of at most exp(d/a + sum over H of (d_i + d)/b_i):
-substitute rho + d for rho, which makes no answer below rarer, and nu_i + d + q_i - q'_i for nu_i where it is a
-hit. Then the difference of the two sides of a hit is the same as well, so that it may be told with the hit.
-Where all queries rise together or fall together a hit costs d/b_i: shift nothing, or all by d. The same
-holds with "below" for "above". Queries, thresholds and whether there is a next one may depend on what was
-seen before, and on other releases: their factors of the likelihood have other noise. A threshold that is
-drawn anew costs its d/a each time. So all of it is pure DP with the largest such sum over the paths.
+Lemma (above threshold). Let rho be Laplace noise of scale a on a threshold, drawn once; let nu_i be
+fresh Laplace noise of scale b_i on query i, which differs by at most d_i between neighbours, d = max
+d_i; and let only the answers "query i + nu_i is above the threshold + rho" be seen. An answer sequence
+with the hits (answers above) H has on neighbours a likelihood ratio of at most exp(d/a + sum over H of
+(d_i + d)/b_i): substitute rho + d for rho, which makes no answer below rarer, and nu_i + d + q_i - q'_i
+for nu_i where it is a hit. Then the difference of the two sides of a hit is the same as well, so that
+it may be told with the hit. Where all queries rise together or fall together a hit costs d/b_i: shift
+nothing, or all by d. The same holds with "below" for "above". Queries, thresholds and whether there is
+a next one may depend on what was seen before, and on other releases: their factors of the likelihood
+have other noise. A threshold that is drawn anew costs its d/a each time. So all of it is pure DP with
+the largest such sum over the paths.
 
 Lemma (noisy maximum). Whether each number is larger than all before decides which is the largest of all;
 if only that is seen, it is what `argmax` of all of them is.
@@ -124,15 +125,16 @@ class Gap:
         """It is seen; where the answer may be no hit, that is a release of its own."""
         if self.joint.payer is not None:
             self.joint.payer.told(self)
-        elif any(
-            self.bit is not None
-            and getattr(node.fact, "release", None) is self.bit
-            and answer == self.bit.above
-            for node, answer in self.graph.guards
-        ):
+        elif self.bit is not None and self._after_a_hit(self.bit):
             self.joint.gaps = True
         else:
             self.joint.broken = True
+
+    def _after_a_hit(self, bit: Bit) -> bool:
+        return any(
+            getattr(node.fact, "release", None) is bit and answer == bit.above
+            for node, answer in self.graph.guards
+        )
 
     def selects(self, how: str) -> bool:
         """It is no vector."""

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -142,8 +142,8 @@ def drawn(node: Node, rng: np.random.Generator, sizes: tuple[int, ...]) -> objec
         if params.get("source") == "np.random":
             source = np.random
         elif params.get("source") == "random":
-            many = [_python(node) for _ in range(math.prod(sizes))]
-            return np.reshape(many, sizes) if sizes else many[0]
+            several: list[Any] = [_python(node) for _ in range(math.prod(sizes))]
+            return np.reshape(several, sizes) if sizes else several[0]
         else:
             raise CannotRun("the program makes a generator of its own")
     size = sizes or None

@@ -1,4 +1,4 @@
-"""Mechanisms of diffprivlib inside of a function: charged for how far the value moves, not for what they are told."""
+"""Mechanisms of diffprivlib inside of a function: charged for how far the value moves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def total(x, rng):
 
 
 def folded(x, rng):
-    return mechanisms.LaplaceFolded(epsilon=0.5, sensitivity=1, lower=0, upper=100).randomise(x.sum())
+    return mechanisms.LaplaceFolded(epsilon=0.5, sensitivity=1, lower=0, upper=100).randomise(
+        x.sum()
+    )
 
 
 def truncated(x, rng):
@@ -87,11 +89,16 @@ def test_the_noise_has_the_stated_law():
 @pytest.mark.parametrize(
     ("function", "match"),
     [
-        (lambda x, rng: mechanisms.Laplace(epsilon=1, sensitivity=x.max()).randomise(x.sum()), "public"),
+        (
+            lambda x, rng: mechanisms.Laplace(epsilon=1, sensitivity=x.max()).randomise(x.sum()),
+            "public",
+        ),
         (lambda x, rng: mechanisms.Laplace(epsilon=1, sensitivity=0).randomise(x.sum()), "scale"),
         (lambda x, rng: mechanisms.Geometric(epsilon=1, sensitivity=1).randomise(x.sum()), "whole"),
         (
-            lambda x, rng: mechanisms.Laplace(epsilon=1, sensitivity=1, random_state=3).randomise(x.sum()),
+            lambda x, rng: mechanisms.Laplace(epsilon=1, sensitivity=1, random_state=3).randomise(
+                x.sum()
+            ),
             "seed",
         ),
         (

@@ -129,3 +129,28 @@ def test_a_shared_ledger_counts_all_functions():
         dpcheck.enforced(ledger=ledger)
     with pytest.raises(dpcheck.InvalidParameter):
         dpcheck.enforced()
+
+
+def sparse(t, rng):
+    threshold = 20 + rng.laplace(scale=2.0)
+    for i in range(2):
+        noisy = t[:, i].sum() + rng.laplace(scale=8.0)
+        if noisy >= threshold:
+            return i, noisy - threshold
+    return None
+
+
+def sparse_and_the_number(t, rng):
+    threshold = 20 + rng.laplace(scale=2.0)
+    noisy = t[:, 0].sum() + rng.laplace(scale=8.0)
+    return noisy >= threshold, noisy
+
+
+def test_sparse_vector_is_paid_for_before_each_answer():
+    """1/2 for the threshold and 1/4 for a hit, of sensitivity 1; the gap comes with the hit."""
+    run = enforced(sparse)
+    got, want = run(X, np.random.default_rng(5)), sparse(X, np.random.default_rng(5))
+    assert got == pytest.approx(want)
+    assert run.ledger.epsilon().upper == pytest.approx(0.75)
+    with pytest.raises(dpcheck.NotProvable, match="seen by itself"):
+        enforced(sparse_and_the_number)(X)

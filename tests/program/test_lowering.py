@@ -44,6 +44,9 @@ ELSEWHERE = {
     "random.Random.seed",
     "pandas.Series",  # of released values: below
     "pandas.DataFrame",
+    # In tests/prove/corpus/habits.py: they take no arrays.
+    *("random.Random", "random.SystemRandom", "math.copysign"),
+    *("collections.Counter", "collections.defaultdict"),
 }
 
 

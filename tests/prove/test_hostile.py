@@ -15,7 +15,7 @@ import dpcheck
 
 MODULES = (
     *("aliases", "containers", "control", "dtypes", "hashing", "iteration", "neighbours"),
-    *("noise", "ordering", "state", "tables", "text", "types", "warned", "writes"),
+    *("noise", "ordering", "paths", "state", "tables", "text", "types", "warned", "writes"),
     *("accumulated", "bindings", "written"),
 )
 CASES = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,6 @@ from dpcheck.program.facts.boxes import Array, Box, Missing
 from dpcheck.program.facts.norms import NormTag, Threshold
 from dpcheck.program.facts.rowsets import Predicate, RowSet, Sampling
 from dpcheck.program.facts.sizes import Size
-
-if TYPE_CHECKING:
-    from dpcheck.program.joints import Beats, Bit, Gap, Peek, Running
-    from dpcheck.program.releases import Release
 
 Ids = NDArray[np.int64]
 NO_COINS: frozenset[int] = frozenset()
@@ -148,7 +144,7 @@ class Released(Fact):
     of all its numbers.
     """
 
-    release: Release | Bit | Gap | Beats | Running | Peek | None = None
+    release: Any = None  # a Release; or a comparison of some, see `joints`
 
 
 SECRET = (Rows, Aggregate, Drawn, OfUniform, Coins, Places)

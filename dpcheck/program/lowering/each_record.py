@@ -50,7 +50,7 @@ def drawn_for_each(
     inside = Aggregate(box=column.fact.box.broadcast(()), diff=UNBOUNDED.tightened(()))
     node = reader.graph.given("element", (), column.dtype, inside, of=column.id, weak=True)
     loop.known[node.id] = column  # type: ignore[attr-defined]
-    reader.graph.in_order[column.id] = loop  # type: ignore[assignment]
+    reader.graph.in_order[column.id] = loop
     if column.dtype == np.dtype(bool):
         reader.unknown("a draw of truth values in a loop over records")
     reader.drawn.add(node.id)

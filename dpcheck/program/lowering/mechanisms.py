@@ -1,17 +1,17 @@
-"""Mechanisms of diffprivlib and OpenDP inside of a function: noise of a known law, added to what they are given.
+"""Mechanisms of diffprivlib and OpenDP inside of a function: noise of a known law, added to a value.
 
-What they are told of the sensitivity only sets the scale; how far the value really moves is what the release is
-charged for. A total that moves by 5 under `Laplace(epsilon=1, sensitivity=1)` costs 5.
+What they are told of the sensitivity only sets the scale; how far the value really moves is what the
+release is charged for. A total that moves by 5 under `Laplace(epsilon=1, sensitivity=1)` costs 5.
 
 | mechanism | noise |
 |---|---|
-| diffprivlib `Laplace(epsilon, sensitivity, delta)` | Laplace, scale sensitivity / (epsilon - log(1 - delta)) |
+| diffprivlib `Laplace` | Laplace, scale sensitivity / (epsilon - log(1 - delta)) |
 | diffprivlib `LaplaceTruncated`, `LaplaceFolded` | the same, and a function of the result |
-| diffprivlib `Geometric`, `GeometricTruncated`, `GeometricFolded` | discrete Laplace, scale sensitivity / epsilon |
-| diffprivlib `Gaussian`, `GaussianAnalytic` | normal, of the scale that the mechanism has computed |
-| OpenDP `make_laplace(atom_domain(T), absolute_distance(T), scale)` | Laplace; of whole numbers discrete Laplace |
-| OpenDP `make_gaussian(...)` | normal; of whole numbers discrete normal |
-| OpenDP `make_geometric(...)` | discrete Laplace |
+| diffprivlib `Geometric`, `...Truncated`, `...Folded` | discrete Laplace, scale sensitivity / epsilon |
+| diffprivlib `Gaussian`, `GaussianAnalytic` | normal, of the scale that it has computed |
+| OpenDP `make_laplace`, of one number | Laplace; of whole numbers discrete Laplace |
+| OpenDP `make_gaussian`, of one number | normal; of whole numbers discrete normal |
+| OpenDP `make_geometric`, of one number | discrete Laplace |
 
 Assumes: the libraries draw from the laws they document, from a secret source.
 """
@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +35,7 @@ from dpcheck.program.reading.values import Mechanism
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
 
-LIBRARIES = "the mechanisms of diffprivlib and OpenDP add noise of the law they document, from a secret source"
+LIBRARIES = "mechanisms of libraries add noise of the law they document, from a secret source"
 _PLAIN = ("Laplace", "LaplaceTruncated", "LaplaceFolded")
 _WHOLE = ("Geometric", "GeometricTruncated", "GeometricFolded")
 _NORMAL = ("Gaussian", "GaussianAnalytic")
@@ -78,7 +77,9 @@ def _diffprivlib(kind: Any, name: str) -> Callable[..., object]:
         """Noise of that mechanism of diffprivlib."""
         if random_state is not None:
             reader.refuse(
-                "known-noise", "a mechanism has a seed or a generator of its own", "leave random_state out"
+                "known-noise",
+                "a mechanism has a seed or a generator of its own",
+                "leave random_state out",
             )
         if not reader.is_public(named):
             reader.refuse(

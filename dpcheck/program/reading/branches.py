@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -241,6 +242,7 @@ def go_on(reader: Reader, test: Test) -> None:
 
 
 def made(reader: Reader) -> tuple[int, int]:
+    """How many releases and draws there are, but for those of single records."""
     return len(reader.graph.releases), reader.graph._next_draw - reader.own_draws
 
 
@@ -348,11 +350,11 @@ def _write(reader: Reader, thing: object, held: object) -> None:
 
 
 def _same_content(a: object, b: object) -> bool:
-    if isinstance(a, list | dict) and type(a) is type(b) and len(a) == len(b):  # type: ignore[arg-type]
+    if isinstance(a, list | dict) and type(a) is type(b) and len(a) == len(b):
         if isinstance(a, dict):
             assert isinstance(b, dict)
             return list(a) == list(b) and all(a[k] is b[k] for k in a)
-        return all(x is y for x, y in zip(a, b, strict=True))  # type: ignore[call-overload]
+        return all(x is y for x, y in zip(a, b, strict=True))
     return a is b
 
 
@@ -444,8 +446,8 @@ def _content(reader: Reader, thing: object, test: Test, first: object, second: o
     if isinstance(thing, Instance):
         assert isinstance(first, dict)
         assert isinstance(second, dict)
-        either = _names(reader, test, {}, first, second)
-        return {name: either.get(name, Undecided(())) for name in {**first, **second}}
+        names = _names(reader, test, {}, first, second)
+        return {name: names.get(name, Undecided(())) for name in {**first, **second}}
     parts = [each if isinstance(each, Node | Growing) else None for each in (first, second)]
     if not any(parts):
         same = type(first) is type(second) and len(first) == len(second)  # type: ignore[arg-type]
@@ -482,13 +484,13 @@ def _grow(reader: Reader, thing: object, grown: Growing) -> None:
             before = written.pop(id(thing))[1]
             written[id(grown)] = (grown, _as_node(reader, before))
     writes.replaced(reader, thing, grown)
-    for each in (reader.exits, *reader.waiting):
-        for one in each:
-            if one.names is not None:
-                one.names = {k: grown if v is thing else v for k, v in one.names.items()}
-            one.value = grown if one.value is thing else one.value
-            if id(thing) in one.held:
-                one.held[id(grown)] = (grown, _as_node(reader, one.held.pop(id(thing))[1]))
+    kept: list[Exit | Side] = [*reader.exits, *chain.from_iterable(reader.waiting)]
+    for one in kept:
+        if one.names is not None:
+            one.names = {k: grown if v is thing else v for k, v in one.names.items()}
+        one.value = grown if one.value is thing else one.value
+        if id(thing) in one.held:
+            one.held[id(grown)] = (grown, _as_node(reader, one.held.pop(id(thing))[1]))
     reader.dead[id(thing)] = thing
 
 
@@ -519,7 +521,7 @@ class Paths:
     def __enter__(self) -> Paths:
         reader = self.reader
         self.outer, self.place = reader.exits, Place.now(reader)
-        reader.waiting.append(self.outer)
+        reader.waiting.append(self.outer)  # type: ignore[arg-type]
         reader.exits = []
         reader.noted.append({})
         return self
@@ -699,9 +701,9 @@ def joined(reader: Reader, test: Test, first: object, second: object) -> object:
         a, b = reader.node(first), reader.node(second)
         if a.shape == b.shape and a.dtype.kind in "biuf" and b.dtype.kind in "biuf":
             found = reader.array(where(reader, test[0], *((a, b) if test[1] else (b, a))))
-            parts = [each for each in (first, second) if isinstance(each, Array)]
-            if any(writes.shared(reader, each) for each in parts):
-                for each in (*parts, found):
+            arrays = [side for side in (first, second) if isinstance(side, Array)]
+            if any(writes.shared(reader, side) for side in arrays):
+                for each in (*arrays, found):
                     writes.frozen(reader, each, REMEMBERED)
             return found
     from dpcheck.program.reading.public import either

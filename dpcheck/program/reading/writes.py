@@ -1,8 +1,9 @@
-"""What is written while a path is read that may not be taken: noted, taken back, and joined with the other paths."""
+"""What is written on a path that may not be taken: noted, taken back, and joined with the other paths."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from dpcheck.program.reading.values import (
@@ -19,6 +20,7 @@ from dpcheck.program.reading.values import (
 )
 
 if TYPE_CHECKING:
+    from dpcheck.program.reading.branches import Exit, Side
     from dpcheck.program.reading.reader import Reader
 
 Noted = dict[int, tuple[object, object]]  # by identity: what was written, and what it held
@@ -144,8 +146,8 @@ def shared(reader: Reader, array: Array) -> bool:
         return isinstance(value, Method | LibraryCall) and within(value.owner)
 
     held: list[object] = [scope.names for scope in _scopes(reader.scopes)]
-    for paths in (reader.exits, *reader.waiting):
-        held += [[each.names, each.value, list(each.held.values())] for each in paths]
+    kept: list[Exit | Side] = [*reader.exits, *chain.from_iterable(reader.waiting)]
+    held += [[each.names, each.value, list(each.held.values())] for each in kept]
     held += [list(written.values()) for written in reader.noted]
     return any(within(each) for each in (*held, reader.temporaries, reader.frozen))
 

@@ -145,6 +145,16 @@ def released_branch(world: World) -> Node:
     return world.add("either", test, released(world, "float"), world.constant("text"))
 
 
+@example("truth")
+def truth_of_anything(world: World) -> list[Node]:
+    """Whether something released counts as true."""
+    number = released(world, "float")
+    return [
+        world.add("truth", number),
+        world.add("truth", world.add("apply", number, function=lambda a: [a])),
+    ]
+
+
 @example("pending")
 def pending(world: World) -> list[Node]:
     """Half of the noise: private still."""
