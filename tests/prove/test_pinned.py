@@ -71,6 +71,16 @@ def test_some_of_a_private_number_of_coins_are_refused():
         bare(some_of_the_coins, COLUMN, Adjacency.ADD_REMOVE)
 
 
+def clipped_with_missing_values(x, rng):
+    """np.clip lets NaN through, and so does a sum of the entries of a row."""
+    return np.clip(x, 0.0, 1.0).sum(axis=1).sum() + rng.laplace()
+
+
+def test_missing_values_stay_missing_in_sums():
+    with pytest.raises(dpcheck.NotProvable, match="NaN"):
+        bare(clipped_with_missing_values, TABLE)
+
+
 # Sampling -------------------------------------------------------------------------------------------------
 
 
