@@ -12,6 +12,8 @@ import dpcheck
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.program.proof import proof_of, read
 
+from .corpus.base import DELTA, gaussian
+
 TABLE = np.zeros((12, 3))
 COLUMN = np.zeros(12)
 
@@ -67,6 +69,67 @@ def some_of_the_coins(x, rng):
 def test_some_of_a_private_number_of_coins_are_refused():
     with pytest.raises(dpcheck.NotProvable):
         bare(some_of_the_coins, COLUMN, Adjacency.ADD_REMOVE)
+
+
+def clipped_with_missing_values(x, rng):
+    """np.clip lets NaN through, and so does a sum of the entries of a row."""
+    return np.clip(x, 0.0, 1.0).sum(axis=1).sum() + rng.laplace()
+
+
+def test_missing_values_stay_missing_in_sums():
+    with pytest.raises(dpcheck.NotProvable, match="NaN"):
+        bare(clipped_with_missing_values, TABLE)
+
+
+# Sampling -------------------------------------------------------------------------------------------------
+
+
+def sampled(x, rng):
+    y = clean(x)
+    return y, y * (rng.random(len(x)) < 0.01)
+
+
+def columns_side_by_side(x, rng):
+    return np.column_stack(sampled(x, rng)).sum(axis=0) + rng.normal(scale=10.0, size=2)
+
+
+def columns_the_other_way_round(x, rng):
+    both = sampled(x, rng)
+    return np.column_stack(both[::-1]).sum(axis=0) + rng.normal(scale=10.0, size=2)
+
+
+def sums_side_by_side(x, rng):
+    one, two = sampled(x, rng)
+    return np.stack([two.sum(), one.sum()]) + rng.normal(scale=10.0, size=2)
+
+
+def rows_added(x, rng):
+    one, two = sampled(x, rng)
+    return (two + one).sum() + rng.normal(scale=10.0)
+
+
+def sums_added(x, rng):
+    one, two = sampled(x, rng)
+    return two.sum() + one.sum() + rng.normal(scale=10.0)
+
+
+def larger_of_both(x, rng):
+    one, two = sampled(x, rng)
+    return np.maximum(two, one).sum() + rng.normal(scale=10.0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(columns_side_by_side, columns_the_other_way_round, sums_side_by_side),
+        *(rows_added, sums_added, larger_of_both),
+    ],
+)
+def test_what_holds_unsampled_rows_too_is_not_amplified(function):
+    """A record of size 10 moves an unsampled sum by 10, noise is 10: no less than N(0, 1) and N(1, 1)."""
+    program = read(function, COLUMN, Adjacency.ADD_REMOVE)
+    found = proof_of(program, COLUMN).epsilon(delta=DELTA).upper
+    assert found >= gaussian(1.0, DELTA) * (1 - 1e-9)
 
 
 # Examples -------------------------------------------------------------------------------------------------
