@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from pathlib import Path
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click

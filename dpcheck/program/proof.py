@@ -74,7 +74,7 @@ class Proof:
         CannotCertify where the kernel has no lemma for something in the program.
         """
         if self.program is None:
-            raise CannotCertify("only the proof that prove() returns has a certificate.")
+            raise CannotCertify("proofs of training steps have no certificate yet.")
         from dpcheck.program.certificates import certificate
 
         bound = None

@@ -31,8 +31,8 @@ class StepProof(Proof):
     `digest` is of the program that was read.
     """
 
-    digest: str
-    reread: Callable[..., str] = field(repr=False, compare=False)
+    digest: str = field(kw_only=True)
+    reread: Callable[..., str] = field(repr=False, compare=False, kw_only=True)
 
     def check(self, step: Callable[..., object], **example: object) -> bool:
         """Whether `step` still is the program that was proved; other arguments as for `prove`."""

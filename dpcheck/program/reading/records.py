@@ -485,7 +485,7 @@ def _into_entries(reader: Reader, now: Loop, each: Sum, column: Node) -> None:
     from dpcheck.program.reading.arrays import in_place
 
     owner = each.owner
-    assert owner is not None
+    assert isinstance(owner, Array)
     target = owner.node(reader.graph)
     bins = plain(target.shape)
     key = reader.node(each.place)

@@ -86,8 +86,8 @@ def prove_step(
             *ASSUMES,
             f"the batch has {main.size} records, or as many as the step is traced for again",
         ),
-        digest(main.closed.jaxpr, tuple(main.closed.consts)),
-        _digest_of,
+        digest=digest(main.closed.jaxpr, tuple(main.closed.consts)),
+        reread=_digest_of,
     )
     shrunk = smaller if main.size > 1 else None
     attack(step, main.graph, shrunk, found, (params, batch, key), adjacency)
