@@ -9,7 +9,7 @@ replaced by one event. Releases that both sides make stay as they are; of the ot
 - Gaussian noise: a side is mu-GDP with mu^2 the sum of its mu^2, so W is Gaussian noise with the larger mu;
 - else both are counted: a release that was not made could have been made and thrown away.
 
-Reference: [Dwork2014] Theorem 3.16 for pure DP, [Dong2019] Corollary 3.3 for mu-GDP.
+Reference: [Dwork2014] Theorem 3.16 for pure DP, [Dong2022] Corollary 3.3 for mu-GDP.
 """
 
 from __future__ import annotations

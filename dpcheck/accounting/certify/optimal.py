@@ -77,7 +77,7 @@ def _around(epsilon: float, times: int, delta: float, hits: int) -> tuple[float,
         found = (times - hits) * step + (room / right).log()
         if not found.is_finite():
             return 0.0, most, 0
-        low = below(found)
+        low = max(0.0, below(found))  # no epsilon is below 0
         # Where it is not certain that an end was passed, both sides of it have this value.
         if found > (times - 2 * hits) * step and hits:
             return low, most, -1

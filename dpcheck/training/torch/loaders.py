@@ -127,5 +127,7 @@ def _wrong(adjacency: Adjacency, what: str, instead: str) -> NotProvable:
     remedy = f'use adjacency="{instead}", or opacus.data_loader.DPDataLoader for Poisson sampling'
     return NotProvable(
         f"not provable: {what} under {instead}, not under {adjacency.value}; {remedy}.",
-        kind="sampler", line="?", remedy=remedy,
-    )  # fmt: skip
+        kind="sampler",
+        line="?",
+        remedy=remedy,
+    )

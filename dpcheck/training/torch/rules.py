@@ -349,9 +349,16 @@ def scaled_fact(fact: Fact, by: float) -> Fact:
     bounded = replace(fact.bounded, bound=fact.bounded.bound * abs(by)) if fact.bounded else None
     value = None if fact.value is None else fact.value * by
     return replace(
-        fact, numbers=numbers, coef=fact.coef * by, below=below, shrinks=shrinks, bounded=bounded,
-        sum=None if fact.sum is None else scaled(fact.sum, by), test=None, value=value,
-    )  # fmt: skip
+        fact,
+        numbers=numbers,
+        coef=fact.coef * by,
+        below=below,
+        shrinks=shrinks,
+        bounded=bounded,
+        sum=None if fact.sum is None else scaled(fact.sum, by),
+        test=None,
+        value=value,
+    )
 
 
 def fits(fact: Fact, shape: Any) -> Fact:
@@ -845,10 +852,23 @@ def linear_in_first(names: Sequence[str]) -> None:
         RULES[name] = found
 
 
-linear_in_first([
-    "gelu_backward", "silu_backward", "elu_backward", "leaky_relu_backward", "hardtanh_backward", "mish_backward",
-    "sigmoid_backward", "tanh_backward", "softplus_backward", "threshold_backward", "hardswish_backward", "hardsigmoid_backward", "log_sigmoid_backward",
-])  # fmt: skip
+linear_in_first(
+    [
+        "gelu_backward",
+        "silu_backward",
+        "elu_backward",
+        "leaky_relu_backward",
+        "hardtanh_backward",
+        "mish_backward",
+        "sigmoid_backward",
+        "tanh_backward",
+        "softplus_backward",
+        "threshold_backward",
+        "hardswish_backward",
+        "hardsigmoid_backward",
+        "log_sigmoid_backward",
+    ]
+)
 
 
 @rule("relu")

@@ -117,8 +117,10 @@ def run_or_refuse(
         remedy = 'use adjacency="replace-one", or batches padded with a mask'
         raise NotProvable(
             f"not provable: the step raises {type(error).__name__} on {size} records ({error}), and takes {n}; {remedy}.",
-            kind="undefined-size", line=str(_where(error)), remedy=remedy,
-        ) from error  # fmt: skip
+            kind="undefined-size",
+            line=str(_where(error)),
+            remedy=remedy,
+        ) from error
 
 
 def _where(error: BaseException) -> str:

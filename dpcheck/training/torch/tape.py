@@ -311,8 +311,10 @@ class Tape(TorchDispatchMode):
                 remedy = "do not let it depend on the data whether something is raised"
                 self.refused = NotProvable(
                     f"not provable: {self.line()}: {name} raised {type(error).__name__} on private numbers; {remedy}.",
-                    kind="raises", line=str(self.line()), remedy=remedy,
-                )  # fmt: skip
+                    kind="raises",
+                    line=str(self.line()),
+                    remedy=remedy,
+                )
             raise
         results = [x for x in _flat(out) if isinstance(x, torch.Tensor)]
         written = [
@@ -495,10 +497,29 @@ class Guard(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-_LOOKS = frozenset({
-    "numpy", "__array__", "tolist", "data_ptr", "__dlpack__", "untyped_storage", "storage", "_typed_storage",
-    "__repr__", "__str__", "__format__", "__reduce_ex__", "__reduce__", "share_memory_", "apply_", "map_", "map2_", "const_data_ptr", "mutable_data_ptr",
-})  # fmt: skip
+_LOOKS = frozenset(
+    {
+        "numpy",
+        "__array__",
+        "tolist",
+        "data_ptr",
+        "__dlpack__",
+        "untyped_storage",
+        "storage",
+        "_typed_storage",
+        "__repr__",
+        "__str__",
+        "__format__",
+        "__reduce_ex__",
+        "__reduce__",
+        "share_memory_",
+        "apply_",
+        "map_",
+        "map2_",
+        "const_data_ptr",
+        "mutable_data_ptr",
+    }
+)
 _RESHAPES = frozenset(
     {
         "squeeze_",

@@ -49,9 +49,13 @@ _NOT_YET = {
     "FSDPOptimizerFastGradientClipping": "ghost clipping",
     "DistributedDPOptimizer": "training on several machines",
     "DistributedPerLayerOptimizer": "training on several machines",
-    "DPLSTM": "a recurrent layer", "DPGRU": "a recurrent layer", "DPRNN": "a recurrent layer",
-    "LSTM": "a recurrent layer", "GRU": "a recurrent layer", "RNN": "a recurrent layer",
-}  # fmt: skip
+    "DPLSTM": "a recurrent layer",
+    "DPGRU": "a recurrent layer",
+    "DPRNN": "a recurrent layer",
+    "LSTM": "a recurrent layer",
+    "GRU": "a recurrent layer",
+    "RNN": "a recurrent layer",
+}
 
 
 def prove_training(
@@ -116,14 +120,18 @@ def known(model: Any, optimizer: Any) -> None:
             remedy = "use the hooks of GradSampleModule and DPOptimizer, and layers without recurrence, in one process"
             raise NotProvable(
                 f"not provable: {_NOT_YET[name]} ({name}) is not followed; {remedy}.",
-                kind="unsupported", line="?", remedy=remedy,
-            )  # fmt: skip
+                kind="unsupported",
+                line="?",
+                remedy=remedy,
+            )
         if isinstance(each, torch.nn.modules.batchnorm._BatchNorm):
             remedy = "use torch.nn.GroupNorm or LayerNorm"
             raise NotProvable(
                 f"not provable: {name} mixes the records of a batch; {remedy}.",
-                kind="batch-statistics", line="?", remedy=remedy,
-            )  # fmt: skip
+                kind="batch-statistics",
+                line="?",
+                remedy=remedy,
+            )
 
 
 def example_of(loader: Any) -> Any:
