@@ -199,7 +199,7 @@ def test_memory_without_end_is_cut(audit, tmp_path, monkeypatch):
     ("words", "says"),
     [
         (("--exec", "no-such-program"), "there is no program 'no-such-program'"),
-        (("--exec", "python3 x.py"), "give its claim, the adjacency and a file of neighbours"),
+        (("--exec", "python3 x.py"), "give --claim, --adjacency and --neighbours"),
         (("--exec", "'"), "is no command"),
         (("--python", "no-such-python", "x.py:f"), "there is no interpreter"),
         (("--exec", "python3", "--python", "python3"), "not both"),

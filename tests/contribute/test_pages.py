@@ -84,6 +84,8 @@ def run(words: list[str], root: Path) -> subprocess.CompletedProcess[str]:
     scripts = Path(sys.executable).parent
     if words[0] == "dpcheck":
         words = [sys.executable, "-m", *words]
+    elif words[0] == "python":
+        words = [sys.executable, *words[1:]]
     elif words == ["make", "layers"]:
         words = ["make", "--old-file=.venv/.ready", f"BIN={scripts}", "layers"]
     return subprocess.run(
@@ -103,6 +105,7 @@ def test_there_is_a_page_for_every_axis():
         "auditor",
         "event",
         "integration",
+        "primitive",
         "report-format",
     ]
 

@@ -104,7 +104,7 @@ def test_what_is_wrong_is_said_in_one_line(demo, capsys, monkeypatch, changes, w
         ("id,x\np,1\n", "must have the columns id, label and features"),
         ("name,label,x\np,1,2\n", "must have the columns"),
         ("id,label\np,1\n", "has no features"),
-        ("id,label,x\np,1\n", "line 2: 2 cells where 3 are due"),
+        ("id,label,x\np,1\n", "line 2: 2 cells instead of 3 are due"),
         ("id,label,x\np,2,1\n", "label '2' is none of 1, 0, -1"),
         ("id,label,x\np,1,one\n", "line 2: 'one' is not a finite number"),
         ("id,label,x\np,1,inf\n", "'inf' is not a finite number"),

@@ -395,6 +395,7 @@ def appended(reader: Reader, owner: list[object], value: object) -> bool:
             "append to an empty list, once for every record",
         )
     now.lists[id(owner)] = [owner, value]
+    now.reads[id(owner)] -= 1  # the name was read for this, and for nothing else
     return True
 
 
@@ -448,7 +449,7 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
         total = reader.array(summed(reader, column, (0,), kind))
         scope.names[each.name] = in_place(reader, name, old, total)
     for owner, value in now.lists.values():
-        if now.reads[id(owner)] > 1:
+        if now.reads[id(owner)] > 0:
             reader.unknown("a list that is read in the loop over records that fills it")
         column = _column(reader, now, value, ())
         made = Array(Storage(column, "it is a list of values of records"), form=list)
