@@ -115,7 +115,7 @@ board-environments: $(READY)
 
 environments: $(READY) chromium $(INTEGRATIONS)/.ready $(DIFFPRIVLIB)/.ready board-environments  ## All that test-browser and test-integrations install, tests not run
 
-WITH_TORCH := $(addprefix tests/integrations/, test_opacus.py test_opacus_guard.py test_guards.py test_training_step.py test_torch_step.py test_opendp.py replay/test_torch.py test_prove_opendp.py replay/test_opendp.py replay/test_appfl.py replay/test_flower.py)
+WITH_TORCH := $(addprefix tests/integrations/, test_graphs.py test_opacus.py test_opacus_guard.py test_guards.py test_training_step.py test_torch_step.py test_opendp.py replay/test_torch.py test_prove_opendp.py replay/test_opendp.py replay/test_appfl.py replay/test_flower.py)
 WITH_DIFFPRIVLIB := $(addprefix tests/integrations/, test_diffprivlib.py test_prove_diffprivlib.py replay/test_diffprivlib.py)
 
 test-torch: $(INTEGRATIONS)/.ready

@@ -87,6 +87,8 @@ def _read_cost(values: Written, size: int) -> Cost:
         raise ValueError(f"{len(divergences)} divergences instead of {size}")
     each = tuple(Decimal(number) for number in cast(Sequence[str], repeats))
     numbers = [Decimal(cast(str, number)) for number in (pure, failure, slip)]
+    if not all(number >= 0 for number in (*numbers, *each)) or (divergences < 0).any():
+        raise ValueError("a cost is below 0")
     return Cost(numbers[0], numbers[1], numbers[2], each, divergences)
 
 
@@ -132,4 +134,6 @@ def read_piece(text: str, size: int) -> Units:
     found = np.frombuffer(b64decode(text), dtype="<i8").astype(np.int64)
     if len(found) != size:
         raise ValueError(f"{len(found)} accounts instead of {size}")
+    if (found < 0).any():
+        raise ValueError("an account is below 0")
     return found

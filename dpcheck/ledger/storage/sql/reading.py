@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import cast
 
 from dpcheck.core.errors import LedgerBroken
+from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import from_dict
 from dpcheck.ledger.names import drawn
 from dpcheck.ledger.populations.accounts import PopulationSpec, Units
@@ -33,6 +34,24 @@ def slices(names: list[str]) -> Iterator[list[str]]:
     """A few at a time."""
     for at in range(0, len(names), _AT_ONCE):
         yield names[at : at + _AT_ONCE]
+
+
+def _event(text: object, what: str) -> Event:
+    fields = read(text, what)
+    try:
+        return from_dict(fields)
+    except SENSELESS as error:
+        raise senseless(what, error) from None
+
+
+def _times(text: object) -> int:
+    try:
+        found = int(cast(str, text))
+        if found < 0:
+            raise ValueError(f"{found} releases")
+    except SENSELESS as error:
+        raise senseless("count", error) from None
+    return found
 
 
 def _whole(heads: list[tuple[str, Position]]) -> str:
@@ -131,14 +150,14 @@ class Reading(ABC):
                 raise senseless(entry.kind, error) from None
         for row in rows:
             if row.name in state.populations and row.first is not None:
-                state.populations[row.name].first = from_dict(read(row.first, "the first event"))
+                state.populations[row.name].first = _event(row.first, "the first event")
         rows = [row for row in rows if row.name not in state.populations]
         self._load_balances(state, rows)
         for row in rows:
             root = state.nodes[row.name]
             root.counted = row.kinds == 0
             if row.first is not None:
-                root.first = from_dict(read(row.first, "the first event"))
+                root.first = _event(row.first, "the first event")
             if row.priced_by != PRICED_BY:
                 state.recount(root)
 
@@ -206,7 +225,10 @@ class Reading(ABC):
             if sealed != seal("balance", spec.name, place, body):
                 raise self.broken(f"accounts of {spec.name!r} were changed")
             number = piece_number(cast(str, place))
-            found[number] = read_piece(cast(str, body), spec.piece_size(number))
+            try:
+                found[number] = read_piece(cast(str, body), spec.piece_size(number))
+            except SENSELESS as error:
+                raise senseless("accounts", error) from None
         if sorted(found) != sorted(numbers):
             raise self.broken(f"accounts of {spec.name!r} are missing")
         return found
@@ -224,8 +246,10 @@ class Reading(ABC):
         for place, event, number, what, times, sealed in rows:
             if sealed != seal("count", root.path, place, event, number, what, times):
                 raise self.broken(f"a count of {root.path!r} was changed")
-            counts = state.nodes[cast(str, place)].counts
-            counts[from_dict(read(what, "an event"))] = int(cast(str, times))
+            node = state.nodes.get(cast(str, place))
+            if node is None:
+                raise self.broken(f"a count of {root.path!r} is of no part of it")
+            node.counts[_event(what, "an event")] = _times(times)
 
     def _row_of(self, name: str) -> Row:
         (row,) = self.execute(
@@ -278,7 +302,7 @@ class Reading(ABC):
         if sealed != seal("receipt", *values):
             raise self.broken(f"the receipt {request!r} was changed")
         name, path, event, times, released = cast("tuple[str, str, str, str, int]", tuple(values))
-        return Kept(name, path, event, int(times), bool(released))
+        return Kept(name, path, event, _times(times), bool(released))
 
     def history(self) -> list[Entry]:
         """Every entry, oldest first."""
