@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import dpcheck
+from dpcheck.core.adjacency import as_adjacency
+from dpcheck.program.proof import proof_of, read
 
 MODULES = (
     *("aliases", "containers", "control", "dtypes", "hashing", "iteration", "neighbours"),
@@ -58,11 +60,23 @@ def proved(case):
     return found.epsilon(delta=0.0).upper
 
 
+def read_alone(case):
+    """What the rules alone prove, before any attack; None where it is refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            program = read(case.function, case.data, as_adjacency(case.adjacency), form=case.form)
+            return proof_of(program, case.data).epsilon(delta=0.0).upper
+        except dpcheck.NotProvable:
+            return None
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.right])
 def test_no_proof_is_below_the_truth(name):
+    """The rules alone must not prove it: an attack that saves them may miss its twin."""
     case = CASES[name]
-    found = proved(case)
+    found = read_alone(case)
     assert found is None or found >= case.epsilon * (1 - 1e-9)
 
 
