@@ -5,7 +5,9 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("jax") else ["*/mechanisms/adaptation/*.py"]
+collect_ignore_glob = (
+    [] if find_spec("jax") else ["*/mechanisms/adaptation/*.py", "*/training/jax/*.py"]
+)
 for module, library in {
     "flower": "flwr",
     "huggingface": "transformers",

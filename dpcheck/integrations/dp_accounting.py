@@ -171,7 +171,7 @@ def _noise_from_dp_event(event: Foreign) -> Event:
             trees = [counts] if isinstance(counts, int) else list(counts)
             # A record is in one of the trees, at one of its steps.
             parts = tuple(
-                training.TreeAggregation(event.noise_multiplier, n, completed_only=n & (n - 1) > 0)
+                training.TreeAggregation(event.noise_multiplier, n, completed_only=True)
                 for n in trees
             )
             return parts[0] if len(parts) == 1 else combine.Parallel(parts)
