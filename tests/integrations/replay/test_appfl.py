@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -37,7 +38,8 @@ def test_ten_steps_are_named_at_ten(found):
     finding = examine(found.train, found.PAIR, Budget(found.EPSILON, 0.0), "replace-one")
     assert finding.calls <= 10
     (words,) = named(finding)
-    assert "epsilon is 10 at delta 0" in words or "epsilon is 9.99" in words
+    epsilon = float(re.search(r"epsilon is ([0-9.]+) at delta 0", words).group(1))
+    assert 10 * (1 - 3e-3) < epsilon <= 10  # less what the estimate may be off
 
 
 def test_one_step_keeps_its_claim(found, monkeypatch):

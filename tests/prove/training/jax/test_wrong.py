@@ -10,6 +10,8 @@ from dpcheck.core.errors import NotProvable
 
 from .wrong import STEPS
 
+# The steps are written as people write them, with names that libraries are about to drop.
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 CASES = [(name, adjacency) for name, each in STEPS.items() for adjacency in each.adjacencies]
 
 
