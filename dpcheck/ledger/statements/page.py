@@ -18,7 +18,7 @@ _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3rem .6rem;"
     "border-bottom:1px solid #ddd;vertical-align:top}meter{width:8rem}code{word-break:break-word}"
-    "div{overflow-x:auto}svg text{fill:currentColor}"
+    "body{overflow-wrap:anywhere}div{overflow-x:auto}svg text{fill:currentColor}"
     "@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}td,th{border-color:#444}}"
 )
 
