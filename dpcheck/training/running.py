@@ -12,9 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import special
 
-from dpcheck.training.graph import Graph, Node
-
-Array = Any
+from dpcheck.training.graph import Array, Graph, Node
 
 
 class Randomness(Protocol):
@@ -198,12 +196,12 @@ def _pure(node: Node, args: list[Array]) -> Array:  # noqa: C901 - one line for 
     if op == "bitcast":
         return args[0].view(np.dtype(node.out.dtype))
     if op == "integer_pow":
-        return np.power(args[0].astype(float), p["y"])
+        return np.asarray(np.power(args[0].astype(float), p["y"]))
     if op == "div":
         whole = args[0].dtype.kind in "iu"
         return np.trunc(args[0] / args[1]) if whole else args[0] / args[1]
     if op == "constant":
-        return p["value"]
+        return np.asarray(p["value"])
     if op == "iota":
         lead = [1] * len(shape)
         lead[p["axis"]] = shape[p["axis"]]
@@ -237,7 +235,7 @@ def _pure(node: Node, args: list[Array]) -> Array:  # noqa: C901 - one line for 
     if op == "concatenate":
         return np.concatenate(args, p["axis"])
     if op in ("argmax", "argmin"):
-        return (np.argmax if op == "argmax" else np.argmin)(args[0], p["axis"])
+        return np.asarray((np.argmax if op == "argmax" else np.argmin)(args[0], p["axis"]))
     if op == "sort":
         order = np.argsort(args[0], axis=p["axis"], kind="stable")
         if p["keys"] > 1:
@@ -270,7 +268,7 @@ def _window(
 
 
 def _pad(
-    x: Array, number: Array, low: Sequence[int], high: Sequence[int], inner: Sequence[int]
+    x: Array, number: Array | float, low: Sequence[int], high: Sequence[int], inner: Sequence[int]
 ) -> Array:
     shape = [(n - 1) * (i + 1) + 1 if n else 0 for n, i in zip(x.shape, inner, strict=True)]
     wide = np.full(
@@ -303,7 +301,7 @@ def _dot(node: Node, a: Array, b: Array) -> Array:
     out = [left[i] for i in ba]
     out += [left[i] for i in range(a.ndim) if i not in ca and i not in ba]
     out += [right[j] for j in range(b.ndim) if j not in cb and j not in bb]
-    return np.einsum(a, left, b, right, out, optimize=True)
+    return np.asarray(np.einsum(a, left, b, right, out, optimize=True))
 
 
 def _spread(x: Array, dilation: Sequence[int], axes: Sequence[int]) -> Array:
