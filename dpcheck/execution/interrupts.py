@@ -107,8 +107,8 @@ def time_limited(
     if seconds == timeout:
         kept = " Finished batches are kept." if what == "a run" else ""
         late = RunTimedOut(
-            f"{what} did not finish within {seconds:.3g} s; the mechanism hangs, or needs a larger "
-            f"timeout.{kept}",
+            f"{what} did not finish within {seconds:.3g} s. Find out where it hangs, or raise --timeout."
+            f"{kept}",
             timeout=seconds,
             name="timeout",
         )

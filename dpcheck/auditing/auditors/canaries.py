@@ -10,7 +10,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
-from scipy.stats import binom
 
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.guard import guarded
@@ -204,6 +203,8 @@ def _detectable(
     claim: AuditedClaim, canaries: int, guesses: int, scores: str, alpha: float
 ) -> float:
     """The smallest epsilon whose best scores are refuted with power 0.9; inf if none is."""
+    from scipy.stats import binom  # takes a second to import
+
     name = BY_SCORES if scores != "any" else BY_CURVE
     made = canaries if name == BY_SCORES else guesses
     level = _shares(claim, scores)[name] * alpha

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from dpcheck.auditing.auditors.interface import Finding
 from dpcheck.auditing.mechanism import Mechanism, Pair
@@ -130,6 +129,8 @@ _Rated = tuple[float, str, np.ndarray]
 
 
 def _refine(loss: Loss, domain: PlaneDomain, start: _Rated, evaluations: int) -> _Rated:
+    from scipy.optimize import minimize  # takes half a second to import
+
     _, kind, point = start
     result: Any = minimize(
         lambda p: -loss(domain.decode(p, kind)),

@@ -8,7 +8,7 @@ from enum import Enum, auto
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.learning.features import Layout, learn_layout
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 # How far below the estimate an event is ranked, or the winner's curse eats the bound: the best of some
 # ten thousand correlated thresholds is up to four standard errors high by luck alone. Three when
 # drawing up a shortlist that fresh runs will judge again.
-_PENALTY, LENIENT = float(norm.cdf(-4.5)), float(norm.cdf(-3.0))
+_PENALTY, LENIENT = float(ndtr(-4.5)), float(ndtr(-3.0))
 _BEYOND_LUCK, _FIRST = 4.5, 1e4
 _NEAR = -4.0  # standard errors below a claimed line at which an event may still cross it
 _SMALL_EPSILON = 0.5  # below it the best event of a pair has a probability near 1/2

@@ -20,7 +20,7 @@ except ImportError:  # Windows
 
 from dpcheck.auditing.mechanism import Mechanism, Pair, SingleCall
 from dpcheck.core.data import Data, Value
-from dpcheck.core.errors import DpcheckError, TimeLimitReached
+from dpcheck.core.errors import DpcheckError, RunTimedOut, TimeLimitReached
 from dpcheck.execution.facts import watched
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
 from dpcheck.execution.randomness import seeded
@@ -98,6 +98,12 @@ def _called(mechanism: Mechanism, data: Data, seed: int) -> _Answer:
             flat = flatten(SingleCall(mechanism)(copy.deepcopy(data), rng))
     except (TimeLimitReached, Interrupted):
         raise
+    except RunTimedOut:
+        if (
+            mechanism.timeout is not None
+        ):  # the user's own limit: every other call would take as long
+            raise
+        return _Answer(("raised", RunTimedOut.code), ())
     except DpcheckError as error:
         return _Answer(("raised", error.code), ())
     except BaseException as error:  # sys.exit of somebody's code is an outcome too

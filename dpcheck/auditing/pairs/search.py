@@ -7,6 +7,7 @@ runs on both sides. The audit tests the chosen pairs on fresh runs, so that noth
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -162,6 +163,7 @@ class _Hunt:
     tried: dict[str, _Rated] = field(default_factory=dict)
     chosen: list[Candidate] = field(default_factory=list)
     quickest: float = 0.0  # seconds of a call, by itself
+    returns: bool = False  # known after a call that was followed took too long
     _stages: int = 0
 
     def plain(self) -> None:
@@ -283,6 +285,14 @@ class _Hunt:
             pair = self.search.pair(one.candidate)
             found = self._batch(followed_batch, pair.first, pair.second, self.delta)
             one.loss = float(found["score"][0]) if found["followed"][0] else -1.0
+            if found["late"][0]:
+                self._check_that_it_returns(pair)
+
+    def _check_that_it_returns(self, pair: Pair) -> None:
+        """Once, by calls that nobody follows: RunTimedOut if these take longer than the user allows, too."""
+        if not self.returns:
+            list(self.runner.batches("returns", range(1), coupled_batch, self.mechanism, [pair]))
+            self.returns = True
 
     def _couple(self, rated: Sequence[_Rated]) -> None:
         self.runner.progress.stage(f"{self.runner.prefix}: {len(self.tried):,} pairs tried")
@@ -321,15 +331,18 @@ def followed_batch(
 ) -> Arrays:
     """What replay says of the pair in two calls: its loss at `delta`, if both sides are followed."""
     scorer = Scorer(SingleCall(mechanism), delta, int(seed.generate_state(1)[0]))
+    height, followed, began = 0.0, False, time.monotonic()
     try:
         with interruptible(), time_limited(mechanism.timeout or _SECONDS, fatal=False):
             rated = scorer.rate((first, second))
-            height = rated.score
-            if rated.followed and math.isinf(height):  # as for normal noise; some are worse still
+            height, followed = rated.score, rated.followed
+            if followed and math.isinf(height):  # as for normal noise; some are worse still
                 height = _INFINITE + scorer.rate((first, second), _TAIL).score
     except RunTimedOut:
-        return {"score": np.zeros(1), "followed": np.zeros(1, bool)}
-    return {"score": np.array([height]), "followed": np.array([rated.followed])}
+        followed = False
+    late = mechanism.timeout is not None and time.monotonic() - began >= mechanism.timeout
+    found = {"score": height, "followed": followed, "late": late}
+    return {name: np.array([value]) for name, value in found.items()}
 
 
 def apart_batch(

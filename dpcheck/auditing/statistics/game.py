@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
-from scipy.stats import binom
+from scipy.special import bdtrc, expit
 
 from dpcheck.auditing.statistics.sequential import Counts
 
@@ -43,6 +42,8 @@ def exact_p_value(right: int, wrong: int, calls: int, epsilon: float, delta: flo
     """
     excused, surplus = 0, 0.0
     if delta > 0:
+        from scipy.stats import binom  # takes a second to import
+
         excused, surplus = int(binom.ppf(1 - 1e-9, calls, delta / 2)), 1e-9
     best = float(expit(epsilon))
-    return min(1.0, surplus + float(binom.sf(right - excused - 1, right + wrong, best)))
+    return min(1.0, surplus + float(bdtrc(right - excused - 1, right + wrong, best)))

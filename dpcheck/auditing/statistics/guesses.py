@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc, expit
-from scipy.stats import binom
 
 from dpcheck.core.errors import BadOutput, InvalidParameter
 from dpcheck.core.validate import count, non_negative, open_probability, probability
@@ -69,6 +68,8 @@ def p_value(seen: Guesses, epsilon: float, delta: float = 0.0) -> float:
     accuracy = float(expit(epsilon))
     tail = float(bdtrc(seen.correct - 1, seen.guessed, accuracy))
     if delta > 0:
+        from scipy.stats import binom  # takes a second to import
+
         under = np.arange(seen.correct - 1, -1, -1)
         below = np.cumsum(binom.pmf(under, seen.guessed, accuracy))
         tail += 2 * seen.canaries * delta * float(np.max(below / np.arange(1, seen.correct + 1)))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import binom, norm
+from scipy.special import bdtrc, ndtri
 
 from dpcheck.auditing.training.noise import (
     ALPHA,
@@ -169,8 +169,8 @@ def _sampler(step: Step, rng: np.random.Generator) -> list[Checked]:
     remedy = "include each example independently, with the accounted rate (Poisson sampling)."
     high = int(np.argmax(counts))
     observed = f"Rates over {_DRAWS} batches: {counts.mean() / _DRAWS:.4g} on average"
-    too_often = binom.sf(counts[high] - 1, _DRAWS, rate) < ALPHA / rows
-    more = binom.sf(int(counts.sum()) - 1, _DRAWS * rows, rate) < ALPHA
+    too_often = bdtrc(counts[high] - 1, _DRAWS, rate) < ALPHA / rows
+    more = bdtrc(int(counts.sum()) - 1, _DRAWS * rows, rate) < ALPHA
     rates = Checked("sampling rate", Outcome.FINE, f"{observed}, accounted {rate:.4g}.")
     if too_often or more:
         text = f"{observed}, {counts[high] / _DRAWS:.4g} for example {high}; accounted {rate:.4g}."
@@ -185,6 +185,6 @@ def _sampler(step: Step, rng: np.random.Generator) -> list[Checked]:
     elif rate < 1:
         # The variance of a sum of many coins is nearly that of normal draws; four times the error.
         error = expected * math.sqrt((2 + 1 / max(expected, 0.1)) / (_DRAWS - 1))
-        if abs(spread - expected) > float(norm.isf(ALPHA / 2)) * error:
+        if abs(spread - expected) > float(-ndtri(ALPHA / 2)) * error:
             poisson = Checked("Poisson sampling", Outcome.VIOLATED, text, remedy)
     return [rates, poisson]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from dpcheck.auditing.training.step import Checked, Indices, Outcome, Step, Vector
 from dpcheck.core.data import Value
@@ -64,6 +64,11 @@ def _remedy(step: Step) -> str:
     )
 
 
+def _least_square_sum(level: float, free: int) -> float:
+    """The quantile of a chi-squared law: sums of so many squared normal draws are seldom below it."""
+    return 2 * float(gammaincinv(free / 2, level))
+
+
 def noise_by_variance(step: Step, runs: Vector, followed: AddedNoise) -> Checked:
     """The noise of repeated updates of one batch against the scale that is accounted."""
     scale = step.noise_multiplier * step.clip / step.divisor
@@ -71,7 +76,7 @@ def noise_by_variance(step: Step, runs: Vector, followed: AddedNoise) -> Checked
     free = len(runs) - 1
     each = (centred**2).sum(axis=0)
     share = math.sqrt(float(each.mean()) / free)
-    shows = math.sqrt(float(chi2.ppf(ALPHA, free * len(each))) / (free * len(each)))
+    shows = math.sqrt(_least_square_sum(ALPHA, free * len(each)) / (free * len(each)))
     seen = (
         f"Its standard deviation is {share:.3g} of the {scale:.4g} accounted; under {shows:.3g} would "
         "be called too little."
@@ -81,14 +86,14 @@ def noise_by_variance(step: Step, runs: Vector, followed: AddedNoise) -> Checked
     total = float(each.sum())
     # One noise in all coordinates would make up for its number: neighbours' differences show it.
     between = ((centred[:, 1::2] - centred[:, : centred.shape[1] - 1 : 2]) ** 2).sum() / 2
-    if total < chi2.ppf(ALPHA, free * len(each)):
+    if total < _least_square_sum(ALPHA, free * len(each)):
         return Checked("noise", Outcome.VIOLATED, seen, remedy, where)
     low = int(np.argmin(each))
-    if each[low] < chi2.ppf(ALPHA / len(each), free):
+    if each[low] < _least_square_sum(ALPHA / len(each), free):
         text = f"Coordinate {low} has {math.sqrt(each[low] / free):.3g} of the noise accounted."
         return Checked("noise", Outcome.VIOLATED, text, remedy, where)
     pairs = len(each) // 2
-    if pairs and between < chi2.ppf(ALPHA, free * pairs):
+    if pairs and between < _least_square_sum(ALPHA, free * pairs):
         shared = "Coordinates share their noise: their differences have less than accounted."
         return Checked("noise", Outcome.VIOLATED, shared, remedy, where)
     twins = _twins(centred)

@@ -84,7 +84,7 @@ REMEDIES: dict[str, tuple[str, str]] = {
     ),
     "DPC404": (
         "A call of your function did not come back in time, and could not be interrupted.",
-        "Give it more time (--timeout, --time-limit), or find out where it hangs. Try smaller data.",
+        "Find out where it hangs, or allow each call more time with --timeout. Try smaller data.",
     ),
     "DPC405": (
         "There is no claim, no data or no such function to audit.",

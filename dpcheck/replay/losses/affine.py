@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
@@ -205,6 +204,8 @@ def _light(block: Block, heavy: list[int]) -> Part | None:
 
 def _dual(matrix: Array, shift: Array) -> Array | None:
     """The combination of outputs with the steepest tail: max w s with |w A_k| <= 1."""
+    from scipy.optimize import linprog  # takes half a second to import
+
     limits = np.vstack([matrix.T, -matrix.T])
     found = linprog(
         -shift, A_ub=limits, b_ub=np.ones(len(limits)), bounds=(None, None), method="highs"

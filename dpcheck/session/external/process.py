@@ -115,8 +115,8 @@ class Process:
         now = time.monotonic()
         if deadline is not None and now > deadline:
             raise RunTimedOut(
-                f"{self._name} did not answer within {limit:g} s; it hangs, or needs a larger "
-                "timeout. Finished batches are kept.",
+                f"{self._name} did not answer within {limit:g} s. Find out where it hangs, or "
+                "raise --timeout. Finished batches are kept.",
                 timeout=limit,
             )
         if now - self._looked < _CHECK:

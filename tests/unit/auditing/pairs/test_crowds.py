@@ -18,7 +18,7 @@ from dpcheck.auditing.pairs.crowds import Breeder, Crowd
 from dpcheck.auditing.pairs.forms import Form
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.errors import TimeLimitReached
+from dpcheck.core.errors import RunTimedOut, TimeLimitReached
 from dpcheck.core.records import number, one_of, records, text
 from dpcheck.execution.runner import Runner
 
@@ -200,6 +200,21 @@ def busy(x, rng):
 def waiting(x, rng):
     time.sleep(0.01)
     return rng.normal()
+
+
+def test_a_function_that_hangs_is_not_tried_on_every_pair():
+    """One call that is followed and one that is not, each for as long as the user allows."""
+    calls = []
+
+    def hangs(data, rng):
+        calls.append(data)
+        while True:
+            time.sleep(0.01)
+
+    search = PairSearch(SIX, Adjacency.REPLACE_ONE, Form.ARRAY)
+    with pytest.raises(RunTimedOut, match=r"raise --timeout"):
+        search.find(Mechanism(hangs, timeout=0.05), Runner())
+    assert len(calls) <= 3  # a run that is followed is made again where it imported modules
 
 
 def test_calls_are_timed_by_themselves(monkeypatch):
