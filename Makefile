@@ -35,7 +35,7 @@ test: $(READY)  ## Style, types, layers, docs, wheel, then fast and slow tests
 	@$(MAKE) --no-print-directory checks
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory test-slow
-	@echo "left out: torch, OpenDP and diffprivlib (make test-integrations), jax (make test-deep), browsers (make test-browser) and the papers' data sets"
+	@echo "left out: torch, OpenDP and diffprivlib (make test-integrations), jax (make test-deep), browsers (make test-browser) and the papers' datasets"
 
 CHECKS := lint types layers docs wheel
 

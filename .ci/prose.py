@@ -52,6 +52,11 @@ OURS = {
     r"the more so": "leave it out",
     r"goes on where it was": "resumes",
     r"ends? in exit code": "exits with",
+    r"data sets?": "dataset",
+    r"otherwise guess": "starts at even odds",
+    r"at least infinite": "no finite epsilon holds",
+    r"shrunk to": "reduced",
+    r"needs \S+; it has": "needs --x. Its options: --y",
 }
 CODE = re.compile(r"^(```|~~~).*?^\1\s*$", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"``.+?``|`[^`\n]+`")

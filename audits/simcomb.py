@@ -24,7 +24,7 @@ AUDIT = objective_audit(
         parameters=(ETA, EPSILON_TARGET),
         judgement=Judgement(
             Grade.HOLDS,
-            "Two private regressions; each data set pays for its own. Nothing but the sign of the "
+            "Two private regressions; each dataset pays for its own. Nothing but the sign of the "
             "noise, which is PLR's misprint, needs mending.",
             literal=Exhibit("printed", "Each part holds."),
             favourable=Exhibit("printed", "Each part holds."),

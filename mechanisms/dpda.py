@@ -231,7 +231,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
 
         Sampling rates and epochs follow from `public_rows`, by default the rows there are: give it
         where not even their number may be known. An `observer` sees every step's updates.
-        With a `ledger` every epoch is spent on its data sets before it is run, at its true cost, and
+        With a `ledger` every epoch is spent on its datasets before it is run, at its true cost, and
         training stops at the budget; `steps_` says how far it came.
         """
         from dpcheck.mechanisms.adaptation.lazy_jax import jax
@@ -302,7 +302,7 @@ class DPDA(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is 
         for part in self.parts:
             if datasets[part] is None:
                 raise InvalidParameter(
-                    f"a ledger needs to know which of its data sets is the {part}; pass it.",
+                    f"a ledger needs to know which of its datasets is the {part}; pass it.",
                     name=part,
                 )
             try:

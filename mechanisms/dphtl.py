@@ -198,7 +198,7 @@ class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is u
     ) -> DPHTL:
         """Train on the target's labelled rows X, y and its `unlabelled` ones, helped by `sources`.
 
-        With a `ledger`, `datasets` are its (labelled, unlabelled) data sets of every source, and
+        With a `ledger`, `datasets` are its (labelled, unlabelled) datasets of every source, and
         everything is spent on them before any noise is drawn.
         """
         rows = read_rows(X, "X")

@@ -1,4 +1,4 @@
-"""DPIW: differentially private importance weights over a public data set."""
+"""DPIW: differentially private importance weights over a public dataset."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class GDPDA(DPDA):
     paper accounts each phase on its own and adds up, (2 eps', 2 delta'), with two blocks clipped
     apart in each.
     Reference: [Wang2020] section IV-D, (19)-(22).
-    Assumes: as DPDA, and nobody is in both data sets.
+    Assumes: as DPDA, and nobody is in both datasets.
     """
 
     parts: ClassVar[tuple[str, ...]] = ("source", "target")

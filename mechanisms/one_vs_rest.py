@@ -32,7 +32,7 @@ class PrivateOneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     Reference: sequential composition, [Dwork2014] Theorem 3.16.
     Assumes: as the estimator; the classes are public: give them, or what occurs in y is taken for it.
 
-    `estimator` (PLR by default) is a model of one data set with `epsilon` and `classes`; its own
+    `estimator` (PLR by default) is a model of one dataset with `epsilon` and `classes`; its own
     epsilon is replaced. scikit-learn's OneVsRestClassifier would spend K times the budget.
     """
 

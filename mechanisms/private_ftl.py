@@ -48,7 +48,7 @@ class PrivateFederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn 
 
     Guarantee: all messages of A are (epsilon, delta)-DP for replacing one row of A (features and
     label), all messages of B for replacing one row of B. Predictions and the final networks of one
-    party are functions of its own rows and of those messages. A person who is in both data sets is
+    party are functions of its own rows and of those messages. A person who is in both datasets is
     protected against B by A's budget and against A by B's; someone who sees both needs the sum.
     Reference: what was fixed: [Liu2018] Algorithm 1; T Gaussian releases: [Dong2022] Corollary 3.3.
     Assumes: numbers of rows, which rows are common, clips and noise are public; float noise.
@@ -163,7 +163,7 @@ class PrivateFederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn 
         a: object = None,
         b: object = None,
     ) -> PrivateFederatedTransfer:
-        """Train. With a `ledger` both schedules are planned on its data sets `a` and `b` first."""
+        """Train. With a `ledger` both schedules are planned on its datasets `a` and `b` first."""
         generator = np.random.default_rng() if rng is None else rng
         rules = self.rules()
         plans = self._plans(ledger, {"a": a, "b": b})
@@ -201,7 +201,7 @@ class PrivateFederatedTransfer(BaseEstimator):  # type: ignore[misc]  # sklearn 
         for part, dataset in datasets.items():
             if dataset is None:
                 raise InvalidParameter(
-                    f"a ledger needs to know which of its data sets is party {part}'s; pass {part}=.",
+                    f"a ledger needs to know which of its datasets is party {part}'s; pass {part}=.",
                     name=part,
                 )
         return {part: ledger.plan(datasets[part], self.release_event(part)) for part in self.parts}

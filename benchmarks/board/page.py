@@ -53,7 +53,7 @@ FAIR = {
 HEAD = """# Released libraries
 
 Made by `python benchmarks/board/page.py` from the results of `make libraries`; do not edit. Each row is one
-mechanism, in an environment of its own, on one or a few pairs of neighbouring data sets that we chose. It is
+mechanism, in an environment of its own, on one or a few pairs of neighbouring datasets that we chose. It is
 called through the library's own functions; where a training run would be needed, the text above the table
 says what we put together ourselves.
 
@@ -67,7 +67,7 @@ says what we put together ourselves.
 - **Limits.** A time limit for the calls of a row, in seconds, in brackets in the last column after the time
   the row took with its start and its analysis, on two cores that up to ten other processes shared; and at
   most 20,000 runs on each side of a pair, fewer where calls are slow.
-- *consistent on the events tried*: nothing above the claim was found, and the calls told the two data sets
+- *consistent on the events tried*: nothing above the claim was found, and the calls told the two datasets
   apart well enough that a leak of twice the claimed epsilon would have been refuted, had it shown in the
   events that were tried (tolerance 1.0; `dpcheck audit` asks for more, 0.25). It is no proof and no
   certificate. A smaller leak, one on other data, one at other parameters, or one that shows in the output
@@ -107,7 +107,7 @@ def why(row: dict) -> str:
     if str(row["detectable"]) == "inf":
         if row["calls"] < FEW:
             return "too few calls in the time given"
-        return "the calls told the two data sets apart in nothing"
+        return "the calls told the two datasets apart in nothing"
     return "too few calls to refute twice the claim"
 
 

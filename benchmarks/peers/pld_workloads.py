@@ -137,7 +137,7 @@ WORKLOADS = [
     Work("Laplace replaced, its distribution", 20.0, 1.0, 100, 1e-6),
     Work("Laplace replaced, its distribution", 4.0, 1.0, 5, 1e-5),
 ]
-# Data sets of the truncated rows: rows and largest batch by rate.
+# Datasets of the truncated rows: rows and largest batch by rate.
 TRUNCATED = {0.01: (10_000, 150), 0.02: (5_000, 150)}
 GROUPS = [(0.01, 1.0 + 0.01 * k) for k in range(100)]  # 100 distinct groups of 100 steps
 # 100 different mechanisms of a kind, each used once: noise (or flip probability, or epsilon) and rate.

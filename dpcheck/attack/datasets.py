@@ -16,7 +16,7 @@ from dpcheck.core.records import Number, Records
 
 Row = tuple[Any, ...]
 _ROWS = 12  # where the number of rows is not public
-_ALIKE = 200  # pairs of equal data sets, one after the other, that are tried
+_ALIKE = 200  # pairs of equal datasets, one after the other, that are tried
 _DIFFERENT = 64  # rows of a background that are not copies of each other
 
 

@@ -48,7 +48,7 @@ class Statistic:
 
     @property
     def swapped(self) -> bool:
-        """Whether D is the second data set of the pair."""
+        """Whether D is the second dataset of the pair."""
         return self.event is not None and self.event.swapped
 
     @property

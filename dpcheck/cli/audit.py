@@ -92,7 +92,7 @@ PROVES = {
 @click.option(
     "--neighbours",
     type=click.Path(dir_okay=False),
-    help="JSON file with a list of pairs of data sets, for --exec and --python.",
+    help="JSON file with a list of pairs of datasets, for --exec and --python.",
 )
 @click.option(
     "--claim", metavar="EPS[,DELTA]", help="What a program claims; the same as --eps and --delta."

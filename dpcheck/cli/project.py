@@ -108,7 +108,7 @@ _AUDIT_OPTIONS = (
         "--max-runs",
         type=click.IntRange(1),
         envvar="DPCHECK_MAX_RUNS",
-        help="At most this many runs on each of two neighbouring data sets.",
+        help="At most this many runs on each of two neighbouring datasets.",
     ),
     click.option(
         "--seed", type=click.IntRange(0), default=0, envvar="DPCHECK_SEED", show_default=True

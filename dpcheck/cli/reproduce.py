@@ -33,7 +33,7 @@ TABLES = {
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
-    help="Folder with the papers' data sets, for tables that need them.",
+    help="Folder with the papers' datasets, for tables that need them.",
 )
 def command(table: str, data_dir: Path | None) -> None:
     """Print a table of a paper beside what dpcheck finds.

@@ -63,8 +63,8 @@ class Spent:
 class RunEvidence:
     """Both sides of one pair, seen through one score, on runs nothing else was decided with.
 
-    D is the side under which large scores are likelier; `swapped` says that it is the second data
-    set of the pair. `exact` says whether the losses are known from densities or estimated from how
+    D is the side under which large scores are likelier; `swapped` says that it is the second
+    dataset of the pair. `exact` says whether the losses are known from densities or estimated from how
     often scores occurred in `pilot_runs` other runs a side.
     """
 

@@ -1,4 +1,4 @@
-"""What one record may hold: the description that proofs, pair searches and generators share.
+"""What one record can contain: the description that proofs, pair searches and generators share.
 
 A declared bound is an assumption about the data. Whoever uses it says so. `confirmed=True` says that
 somebody who knows how the data are collected stands behind it. `confirmed=False` marks a guess, as

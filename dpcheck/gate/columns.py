@@ -153,7 +153,7 @@ class ColumnGuess:
     def note(self) -> str:
         """What whoever corrects the guess should look at."""
         if self.rows == self.missing:
-            return "every cell is empty: say what it may hold"
+            return "every cell is empty: say what it can contain"
         if self.category:
             return "as you said, a public list: complete it"
         if "number" in self.kinds:

@@ -75,7 +75,7 @@ def declaration(start: Start, described: Described) -> str:
                 f"# audit then makes up data of N rows, which takes long for all {described.rows:,}."
             )
     code = as_code(records, described.notes)
-    return f'''"""What {start.function} claims, and what one record may hold: yours to correct.
+    return f'''"""What {start.function} claims, and what one record can contain: yours to correct.
 
 The bounds below are guesses: dpcheck read {described.source} and rounded outwards.
 Nobody has confirmed them, and a proof is only as good as they are. For every column:

@@ -34,7 +34,7 @@ except ImportError:
 
 
 ASSUMES = (
-    "batches are drawn by Poisson sampling, every example by a coin of its own, as "
+    "batches are drawn by Poisson sampling, every example by an independent coin, as "
     "make_private(poisson_sampling=True) does",
     "the number of rows is public, and with it the divisor: the expected batch size, not the drawn one",
 )

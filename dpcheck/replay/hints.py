@@ -165,7 +165,7 @@ def _shift(first: Run, second: Run, start: Line) -> list[Hint]:
     assert one is not None
     assert other is not None
     far = float(np.linalg.norm(other - one))
-    words = f"with the same draws the output moves by {far:.6g} between the two data sets"
+    words = f"with the same draws the output moves by {far:.6g} between the two datasets"
     return [Hint(HintKind.SHIFT, start, words)]
 
 

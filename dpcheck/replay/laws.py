@@ -121,7 +121,7 @@ def _smooth(items: Sequence[Item], first: Run, second: Run) -> tuple[list[Part],
     one, other = first.recorder.atoms, second.recorder.atoms
     for way, a, b in items:
         if isinstance(a, Followed) != isinstance(b, Followed) and _density(a, b):
-            words = f"output{way} has noise on one of the two data sets only"
+            words = f"output{way} has noise on one of the two datasets only"
             return [revealed((way,), (a if isinstance(a, Followed) else b).depends, words)], True
     affines = [i for i in items if isinstance(i[1], Affine) and isinstance(i[2], Affine)]
     same = [i for i in affines if _same(i[1], i[2], one, other)]

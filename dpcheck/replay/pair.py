@@ -24,7 +24,7 @@ CALLS = 10
 
 
 class NeighbouringPair(Protocol):
-    """Two neighbouring data sets."""
+    """Two neighbouring datasets."""
 
     @property
     def first(self) -> Value:

@@ -24,7 +24,7 @@ _NUMBER = "a noisy number"
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The paths that were walked on one data set, and whether there are no others."""
+    """The paths that were walked on one dataset, and whether there are no others."""
 
     runs: tuple[Run, ...]
     complete: bool

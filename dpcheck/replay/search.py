@@ -24,7 +24,7 @@ class Rating:
 
 
 class Scorer:
-    """Rates pairs by what one run on each side shows; keeps runs of data sets it has seen.
+    """Rates pairs by what one run on each side shows; keeps runs of datasets it has seen.
 
     >>> def noisy_mean(data, rng):
     ...     return np.mean(np.clip(data, 0, 1)) + rng.laplace(scale=0.25)

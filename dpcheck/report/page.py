@@ -127,7 +127,7 @@ def not_looked_at(report: AuditReport) -> tuple[str, ...]:
     unproved = [e for e in report.entries if e.verdict in (Verdict.CONSISTENT, Verdict.UNDECIDED)]
     if unproved:
         found.append(
-            "Data sets and output sets other than those tried: a leak that shows only there is missed."
+            "Datasets and output sets other than those tried: a leak that shows only there is missed."
         )
     if not any(entry.floating_point for entry in report.entries):
         found.append(

@@ -145,10 +145,10 @@ def for_a_person(entry: AuditEntry) -> str:
             aside = f"outcomes of probability {entry.observed.delta:.3g}"
             beside = f"Even with {aside} set aside there are outputs"
         odds = (
-            "Some outputs are possible on one data set and never, or almost never, on its neighbour"
+            "Some outputs are possible on one dataset and never, or almost never, on its neighbour"
             if math.isinf(entry.observed.epsilon)
-            else f"{beside} that are at least {times:.3g} times as likely on one data "
-            f"set as on its neighbour; the claim allows {math.exp(min(700.0, allowed(entry))):.3g} times"
+            else f"{beside} that are at least {times:.3g} times as likely on one "
+            f"dataset as on its neighbour; the claim allows {math.exp(min(700.0, allowed(entry))):.3g} times"
         )
         return (
             f"{odds}. The claim promises that somebody who wants to find out {question}, and starts at "

@@ -135,7 +135,7 @@ def prove_training(
     Give it what `make_private` returned, and a `loss(outputs, targets)`. `steps` counts noisy
     steps, not physical batches.
 
-    Guarantee: no two neighbouring data sets have trainings further apart than `event`.
+    Guarantee: no two neighbouring datasets have trainings further apart than `event`.
     Assumes: what `assumes` lists, the loop among it.
     """
     try:

@@ -28,7 +28,7 @@ def poisson_batches(
 
 
 def joined(*tables: Rows, rows: tuple[int, ...]) -> Rows:
-    """Tables of several data sets side by side, (steps, tables, width), padded alike."""
+    """Tables of several datasets side by side, (steps, tables, width), padded alike."""
     width = max(table.shape[1] for table in tables)
     padded = [
         np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=own)

@@ -18,7 +18,7 @@ LogDensity: TypeAlias = Any  # a float for one release, an array of floats for m
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelled:
-    """Rows X and labels y in {-1, +1} of one data set."""
+    """Rows X and labels y in {-1, +1} of one dataset."""
 
     X: Floats
     y: Floats
@@ -44,7 +44,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transfer:
-    """A source and a target data set of the same width."""
+    """A source and a target dataset of the same width."""
 
     X_source: Floats
     y_source: Floats
@@ -77,7 +77,7 @@ Data = Labelled | Transfer
 
 
 def part_of(data: Data, part: str) -> Labelled:
-    """The data set a part names: "data", "source" or "target"."""
+    """The dataset a part names: "data", "source" or "target"."""
     if isinstance(data, Labelled):
         return data
     if part == "source":

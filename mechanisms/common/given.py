@@ -51,7 +51,7 @@ def by_domain(
     """(X_source, y_source, X_target, y_target) of one table."""
     if sample_domain is None:
         raise InvalidParameter(
-            "a transfer model needs two data sets: fit(X_source, y_source, X_target, y_target), or fit(X, y, "
+            "a transfer model needs two datasets: fit(X_source, y_source, X_target, y_target), or fit(X, y, "
             "sample_domain=d) with d above 0 for the source's rows and below 0 for the target's.",
             name="sample_domain",
         )

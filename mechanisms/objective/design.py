@@ -1,7 +1,7 @@
 """A release as a list of blocks: who is in each, what it sees, how it is noised.
 
 Every algorithm of the family is such a list. One engine samples the whole release, gives its exact
-density, and says as an event what it took from each data set. A block holds the very event its
+density, and says as an event what it took from each dataset. A block holds the very event its
 noise is drawn from, so what is described is what is run.
 """
 

@@ -137,7 +137,7 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         for part in self.parts if ledger is not None else ():
             if datasets.get(part) is None:
                 raise InvalidParameter(
-                    f"a ledger needs to know which of its data sets is the {part}; pass it.",
+                    f"a ledger needs to know which of its datasets is the {part}; pass it.",
                     name="dataset",
                 )
             # Spent before any noise is drawn: an overspending fit releases nothing.
@@ -232,7 +232,7 @@ class ObjectiveModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
 
 class PrivateClassifier(ObjectiveModel):
-    """A model of one data set: `fit(X, y)`."""
+    """A model of one dataset: `fit(X, y)`."""
 
     def fit(
         self,
@@ -257,7 +257,7 @@ class PrivateClassifier(ObjectiveModel):
 
 
 class TransferClassifier(ObjectiveModel):
-    """A model of a target data set that is helped by a source: `fit(X_s, y_s, X_t, y_t)`."""
+    """A model of a target dataset that is helped by a source: `fit(X_s, y_s, X_t, y_t)`."""
 
     parts: ClassVar[tuple[str, ...]] = ("source", "target")
 
@@ -279,7 +279,7 @@ class TransferClassifier(ObjectiveModel):
 
         Inside pipelines and searches, which pass one table: fit(X, y, sample_domain=d) with d above 0
         for rows of the source and below 0 for those of the target, as in skada; who is in which part is
-        public. With a `ledger` the releases are spent on its data sets `source` and `target` first.
+        public. With a `ledger` the releases are spent on its datasets `source` and `target` first.
         """
         refuse(others)
         if X_target is None or y_target is None:

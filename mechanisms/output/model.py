@@ -43,7 +43,7 @@ class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
         """The epsilon the algorithm says it spends."""
 
     def blocks(self, data: Data) -> list[OutputBlock]:
-        """The released vectors; the minimisers are found once per data set and parameters."""
+        """The released vectors; the minimisers are found once per dataset and parameters."""
         return _cached_blocks(_Task(self, data))
 
     def sample_releases(
@@ -89,7 +89,7 @@ class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
         if ledger is not None:
             if dataset is None:
                 raise InvalidParameter(
-                    "a ledger needs to know which of its data sets this is; pass it.",
+                    "a ledger needs to know which of its datasets this is; pass it.",
                     name="dataset",
                 )
             # Spent before any noise is drawn: an overspending fit releases nothing.
@@ -102,7 +102,7 @@ class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
 
 
 class _Task:
-    """A model with its parameters of now and a data set, compared by both."""
+    """A model with its parameters of now and a dataset, compared by both."""
 
     def __init__(self, model: OutputModel, data: Data) -> None:
         self.model, self.data = model, data

@@ -40,7 +40,7 @@ def read_rows(X: object, name: str, width: int | None = None) -> Rows:
         raise InvalidParameter(f"{name}: {error}", name=name) from None
     if width is not None and rows.shape[1] != width:
         raise InvalidParameter(
-            f"{name} has {rows.shape[1]} features where {width} are expected; all data sets must "
+            f"{name} has {rows.shape[1]} features where {width} are expected; all datasets must "
             "have the same features in the same order.",
             name=name,
         )

@@ -1,6 +1,6 @@
 """Every block of the README and of docs/ runs, in order: Python as it stands, commands from a shell.
 
-A command says its exit code where that is not 0 (`# exit 1`). What needs data sets, makes, installs or
+A command says its exit code where that is not 0 (`# exit 1`). What needs datasets, makes, installs or
 serves is run by other tests or by CI; only the programs named below may be left out.
 
 README.md and the tutorials take longer than 20 s each: their commands are whole audits, at full size,

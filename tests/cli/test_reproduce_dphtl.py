@@ -1,4 +1,4 @@
-"""The DPHTL tables on made-up domains: the data sets are disjoint and every row is filled."""
+"""The DPHTL tables on made-up domains: the datasets are disjoint and every row is filled."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def test_scan_and_vmap_run_the_same_steps():
         jnp.asarray(rng.normal(size=(15, 5)), jnp.float32),
     )
     rows = np.stack([rng.integers(0, 15, (6, 3, 4)) for _ in range(2)]).astype(np.int32)
-    rows[:, :, :, -1] = 20  # padding for both data sets
+    rows[:, :, :, -1] = 20  # padding for both datasets
     nus = np.linspace(0, 1, 6, dtype=np.float32)
     keys = jax.random.split(jax.random.key(3), 2)
     twice = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), weights)

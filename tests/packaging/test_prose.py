@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -22,7 +27,13 @@ def lint(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "sentence", ["The runs could not have told.", "It has coins of its own.", "Very very good."]
+    "sentence",
+    [
+        "The runs could not have told.",
+        "It has coins of its own.",
+        "Two data sets are neighbours.",
+        "Very very good.",
+    ],
 )
 def test_what_readers_stumble_over_is_found(sentence):
     page = ROOT / "docs" / "trial-of-the-linter.md"
@@ -34,3 +45,57 @@ def test_what_readers_stumble_over_is_found(sentence):
     assert done.returncode == 1
     assert "trial-of-the-linter.md:3:" in done.stdout
     assert ":6:" not in done.stdout  # code is no prose
+
+
+def linter() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("prose", ROOT / ".ci" / "prose.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def messages(text: str) -> Iterator[tuple[int, str]]:
+    """Every text in a module that is no docstring, with the pieces of one sentence together."""
+    tree = ast.parse(text)
+    left_out = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "X" for part in node.values]
+            yield node.lineno, " ".join("".join(map(str, parts)).split())
+        elif isinstance(node, ast.Constant) and id(node) not in left_out:
+            yield node.lineno, " ".join(str(node.value).split())
+
+
+def test_no_message_says_what_readers_stumbled_over():
+    """The same words in messages, help texts and reports."""
+    ours = {phrase: re.compile(rf"\b{phrase}", re.IGNORECASE) for phrase in linter().OURS}
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {phrase}"
+        for path in sorted((ROOT / "dpcheck").rglob("*.py"))
+        for line, text in messages(path.read_text(encoding="utf-8"))
+        for phrase, pattern in ours.items()
+        if pattern.search(text)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '"tell me " "--data"',
+        'f"gaussian needs --noise; it has {option}"',
+        'f"two neighbouring data "\n"sets"',
+    ],
+)
+def test_a_message_that_says_it_again_is_seen(message):
+    """However it is put together."""
+    said = " ".join(text for _, text in messages(f"say({message})"))
+    assert any(re.search(rf"\b{phrase}", said, re.IGNORECASE) for phrase in linter().OURS)

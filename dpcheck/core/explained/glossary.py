@@ -12,12 +12,12 @@ GLOSSARY: dict[str, str] = {
     ),
     "consistent": (
         "No attack that was tried contradicts the claim, and nothing proves it. It is a statement about "
-        "the pairs of data sets, the events and the number of runs named in the report, not about all "
+        "the pairs of datasets, the events and the number of runs named in the report, not about all "
         "of them: a leak elsewhere would not have been seen."
     ),
     "violated": (
-        "The code spends more than was claimed, and a counterexample shows it: two neighbouring data "
-        "sets and a set of outputs that is too much likelier on one than on the other. The stated "
+        "The code spends more than was claimed, and a counterexample shows it: two neighbouring "
+        "datasets and a set of outputs that is too much likelier on one than on the other. The stated "
         "confidence is the probability that such a verdict is not a false alarm."
     ),
     "undecided": (
@@ -39,7 +39,7 @@ GLOSSARY: dict[str, str] = {
         "Gaussian noise of a certain size, under one neighbouring relation."
     ),
     "adjacency": (
-        "Which data sets count as neighbours: what may change about one person. A claim means nothing "
+        "Which datasets count as neighbours: what may change about one person. A claim means nothing "
         "without it. dpcheck knows replace-one, add-remove and zero-out."
     ),
     "replace-one": (
@@ -47,7 +47,7 @@ GLOSSARY: dict[str, str] = {
         "sum of contributions of norm at most C moves by at most 2C."
     ),
     "add-remove": (
-        "One data set is the other with one row more. The number of rows is private. A sum of "
+        "One dataset is the other with one row more. The number of rows is private. A sum of "
         "contributions of norm at most C moves by at most C."
     ),
     "zero-out": (
@@ -67,7 +67,7 @@ GLOSSARY: dict[str, str] = {
         "ends with a false alarm, however often the evidence is weighed on the way."
     ),
     "witness": (
-        "The counterexample of a violated claim: the pair of data sets, the event, and how often it "
+        "The counterexample of a violated claim: the pair of datasets, the event, and how often it "
         "happened on each, or an exact loss. It can be saved and checked again."
     ),
     "event": (
@@ -75,7 +75,7 @@ GLOSSARY: dict[str, str] = {
         "SampledGaussian(noise_multiplier=1.1, sampling_rate=0.01). Accountants turn events into bounds."
     ),
     "output set": (
-        "A set of outputs that an attack tests: is it likelier on one data set than on its neighbour "
+        "A set of outputs that an attack tests: is it likelier on one dataset than on its neighbour "
         "than the claim allows?"
     ),
     "release": (
@@ -83,7 +83,7 @@ GLOSSARY: dict[str, str] = {
         "counts it."
     ),
     "description": (
-        "What a record may hold: dpcheck.records(age=dpcheck.number(0, 120)). A proof covers the data "
+        "What a record can contain: dpcheck.records(age=dpcheck.number(0, 120)). A proof covers the data "
         "that fit it. The bounds that `dpcheck init` writes are guesses: nothing holds until "
         "you turn their confirmed=False into confirmed=True."
     ),
@@ -92,7 +92,7 @@ GLOSSARY: dict[str, str] = {
         "that produced it."
     ),
     "privacy loss": (
-        "For one output, the logarithm of how much likelier it is on one data set than on its "
+        "For one output, the logarithm of how much likelier it is on one dataset than on its "
         "neighbour. Pure epsilon is its largest value; a privacy-loss distribution says how often "
         "which value occurs."
     ),
@@ -101,7 +101,7 @@ GLOSSARY: dict[str, str] = {
         "it."
     ),
     "ledger": (
-        "A record of what was released from which data set, that refuses the release which would "
+        "A record of what was released from which dataset, that refuses the release which would "
         "exceed the budget."
     ),
     "gate": (

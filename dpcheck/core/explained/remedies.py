@@ -52,7 +52,7 @@ REMEDIES: dict[str, tuple[str, str]] = {
         "Use neither number. Report it: SECURITY.md says how.",
     ),
     "DPC301": (
-        "This release would spend more than the budget of the data set allows. Nothing was released.",
+        "This release would spend more than the budget of the dataset allows. Nothing was released.",
         "Stop here, add noise, take fewer steps, or raise the budget. The message says what still fits.",
     ),
     "DPC302": (
@@ -61,8 +61,8 @@ REMEDIES: dict[str, tuple[str, str]] = {
         "line that the message names.",
     ),
     "DPC303": (
-        "A data set, split or plan is used in a way its declaration does not allow.",
-        "Declare the data set as it is, or split it before the first release.",
+        "A dataset, split or plan is used in a way its declaration does not allow.",
+        "Declare the dataset as it is, or split it before the first release.",
     ),
     "DPC304": (
         "This request id was used before, and its releases were made.",
@@ -111,7 +111,7 @@ REMEDIES: dict[str, tuple[str, str]] = {
         "Return the numbers in it, or register the type with `dpcheck.auditing.outputs`.",
     ),
     "DPC421": (
-        "Two data sets you gave differ by more than the adjacency allows.",
+        "Two datasets you gave differ by more than the adjacency allows.",
         "Give pairs that differ in one record, or name the adjacency that you mean.",
     ),
     "DPC422": (

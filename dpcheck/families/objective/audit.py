@@ -24,7 +24,7 @@ from dpcheck.session.registry import Audit, AuditSetup, Parameter
 if TYPE_CHECKING:  # scikit-learn takes as long to load as all the rest
     from dpcheck.families.objective.search import Situation
 
-ROWS = Parameter("rows", 10_000, "rows of each data set, before any split")
+ROWS = Parameter("rows", 10_000, "rows of each dataset, before any split")
 FEATURES = Parameter("features", 0, "features; 0 stands for 4 times the groups")
 GROUPS = Parameter("groups", 5, "feature groups, or row partitions for pst_s")
 REGULARIZATION = Parameter("regularization", 0.001, "lambda of every block")

@@ -30,7 +30,7 @@ def guard_training(
     Call it with what `make_private` returned. Refuses, with NotCovered, batches that are not drawn by
     a coin per example, a divisor that is not the expected batch size, layers that mix examples, and a
     step whose batch the loader did not draw. The adjacency is add-remove, which Opacus's Poisson
-    sampling is accounted under. Guards of one process on the same data set share a ledger; with
+    sampling is accounted under. Guards of one process on the same dataset share a ledger; with
     `dataset`, of a ledger that is kept say, they share that.
 
     Guarantee: whatever is refused has drawn no noise, changes no parameter, and leaves no gradient.

@@ -80,7 +80,7 @@ ASKED = (
         "which sector it belongs to",
         allowed=("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
     ),
-    Field("dp_variant.data_domain", "which data sets could have been there", 3),
+    Field("dp_variant.data_domain", "which datasets could have been there", 3),
     Field("dp_variant.unprotected_quantities", "what is published without noise", 3),
     Field(
         "deployment_model.model_name",

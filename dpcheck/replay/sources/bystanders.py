@@ -1,7 +1,7 @@
 """What code does beside computing: it reads clocks, sleeps, logs and reads files.
 
 None of it is randomness, unless the answer depends on it. Clocks are replaced by one that tells the same
-time to both data sets, and another time to the plain runs that confirm what was followed: an answer, a
+time to both datasets, and another time to the plain runs that confirm what was followed: an answer, a
 seed or a path that depends on the clock is not confirmed. Sleeping takes no time, loggers are silent, and a
 file that is only read must have the same content whenever it is read.
 """

@@ -49,7 +49,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draw:
-    """One random draw of all data sets of an experiment."""
+    """One random draw of all datasets of an experiment."""
 
     sources: list[tuple[Rows, Floats, Rows]]  # X, y, unlabelled
     public: Rows
@@ -119,7 +119,7 @@ def review_counts(
 def draw(
     domains: Sequence[Domain], mixture: Sequence[float], sizes: Sizes, rng: np.random.Generator
 ) -> Draw:
-    """All data sets without replacement: nobody is in two of them."""
+    """All datasets without replacement: nobody is in two of them."""
     sources, public, target, test = [], [], [], []
     for domain, share in zip(domains, mixture, strict=True):
         order = rng.permutation(domain.X.shape[0])

@@ -100,7 +100,7 @@ def nuswide(
     train, common, test = 5 * rarer // 4, rarer, 3 * rarer // 4
     echo(
         f"data: a {len(table.y)}-row sample of NUS-WIDE with one unnamed task, NOT the whole "
-        f"data set and the three tasks of the paper.\nbalanced to {2 * rarer} rows: A trains on {train} "
+        f"dataset and the three tasks of the paper.\nbalanced to {2 * rarer} rows: A trains on {train} "
         f"({table.X_a.shape[1]} tags), {common} of them common, B tests on {test} "
         f"({table.X_b.shape[1]} image features); {partitions} partitions.\n"
         f"one layer of {recipe.hidden[-1]}, gamma {recipe.gamma:g}, lambda {recipe.regularization:g}, "

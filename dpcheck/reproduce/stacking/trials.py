@@ -16,7 +16,7 @@ from dpcheck.reproduce.parameters import Parameters
 
 Floats = NDArray[np.float64]
 GROUPS = 5
-DRAWS = 3  # fits per data set and choice of hyper-parameters, shared among its tuning splits
+DRAWS = 3  # fits per dataset and choice of hyper-parameters, shared among its tuning splits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +75,7 @@ class Trial:
     folds: int
 
     def tuning(self, rng: np.random.Generator) -> Iterator[Trial]:
-        """Splits of the last data set of `train` (the target, if there are two)."""
+        """Splits of the last dataset of `train` (the target, if there are two)."""
         *rest, X, y = self.train
         pieces = np.array_split(rng.permutation(len(X)), 3)
         for held in pieces[: self.folds]:

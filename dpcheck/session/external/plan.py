@@ -127,7 +127,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def read_pairs(path: str) -> list[Any]:
-    """The pairs of a file: a JSON list of lists of two data sets."""
+    """The pairs of a file: a JSON list of lists of two datasets."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -74,7 +74,7 @@ def prove_training(
     names, is handed both. `steps` counts noisy steps, not physical batches; `epochs` counts passes over the loader.
     Model and optimiser are left as they were.
 
-    Guarantee: no two neighbouring data sets have trainings further apart than `event`.
+    Guarantee: no two neighbouring datasets have trainings further apart than `event`.
     Assumes: what `assumes` lists, the loop among it.
     """
     relation = as_adjacency(adjacency)

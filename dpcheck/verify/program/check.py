@@ -45,7 +45,7 @@ TRUSTED = (
     "that the description of the data is true of them, and that Python and numpy compute what they document",
     "arithmetic of real numbers: rounding of floats is not followed, public constants count as what "
     "they were rounded from, up to 1e-12",
-    "that noise has the law it is said to have, and that only what is returned is seen",
+    "that noise has the law that the proof states, and that only what is returned is seen",
     "this kernel, and Python's whole numbers and decimals",
 )
 

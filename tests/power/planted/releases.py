@@ -154,7 +154,7 @@ ROWS = [
         pure(1.0, "add-remove"),
         [(array(0, 0), array(0, 0, 1))],
         math.inf,
-        "Opacus issue 571: the cardinality of a small data set leaks through a divisor",
+        "Opacus issue 571: the cardinality of a small dataset leaks through a divisor",
     ),
     Planted(
         "clipped data computed, raw data used",
