@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dpcheck.core.errors import LedgerMisuse
+from dpcheck.ledger.populations.accounts import PopulationSpec
+from dpcheck.ledger.populations.sharing import Sharing
 from dpcheck.ledger.provenance import SplitKind
 from dpcheck.ledger.spending import Transaction
-from dpcheck.ledger.state import DatasetSpec
+from dpcheck.ledger.state import DatasetSpec, State, pairs
 from dpcheck.ledger.storage.entries import DatasetDeclared, OverlapDeclared, SplitDeclared
 from dpcheck.ledger.storage.interface import Retry
 
@@ -36,21 +38,64 @@ def refuse_look_alikes(transaction: Transaction, name: str) -> None:
 
 
 def declare_overlap(transaction: Transaction, names: tuple[str, ...]) -> None:
-    """Accounts of several datasets, which must be new to releases."""
+    """Accounts of several datasets, or of datasets and a population; datasets must be new to releases."""
     state = transaction.state
+    populations = [state.populations[name] for name in names if name in state.populations]
+    check_population(state, [known.spec for known in populations])
+    for known in populations:
+        near = state.sharing(known).datasets
+        new = [name for name in names if name in state.specs and name not in near]
+        used = [name for name in new if state.released(state.nodes[name])]
+        if used:
+            raise _released_before(used[0])
     for account in state.accounts_with(names):
         used = [root.path for root in account.roots if state.released(root)]
         if used:
-            raise LedgerMisuse(
-                f"{used[0]!r} has releases already. Declare overlaps before the first release.",
-                dataset=used[0],
-            )
+            raise _released_before(used[0])
         if not account.accepts(account.total(), None):
             raise LedgerMisuse(
                 f"the plans of {account.name!r} together exceed the budget "
                 f"{account.budget} of a person in all of them; declare overlaps first."
             )
+    nearby = (known for name in names for known in state.populations_by_dataset.get(name, ()))
+    for known in {known.spec.name: known for known in (*populations, *nearby)}.values():
+        sharing = Sharing(known.spec, state.edges | pairs(names))
+        costs = {name: state.whole_cost(state.nodes[name]) for name in sharing.datasets}
+        if not sharing.bears(state.most(known), sharing.paid(costs, state.terms.filter)):
+            raise LedgerMisuse(
+                f"what the accounts of {known.spec.name!r} have paid and the plans of "
+                f"{', '.join(sharing.datasets)} together exceed {known.spec.budget}, the budget of a "
+                "person in all of them; declare overlaps first."
+            )
     transaction.write(OverlapDeclared(names))
+
+
+def check_population(state: State, specs: list[PopulationSpec]) -> None:
+    """LedgerMisuse if datasets cannot overlap these populations."""
+    if len(specs) > 1:
+        raise LedgerMisuse(
+            f"{specs[0].name!r} and {specs[1].name!r} are two populations, and those cannot overlap: "
+            "nobody knows which account of one belongs to which of the other. Use one population."
+        )
+    for spec in specs:
+        if spec.private:
+            raise LedgerMisuse(
+                f"{spec.name!r} has private accounts, and a dataset cannot overlap them: whether a release "
+                "from it was refused would tell how much somebody has paid. Release from the "
+                "population instead, without who=."
+            )
+        budget, whole = spec.budget, state.terms.budget
+        if budget.epsilon > whole.epsilon or budget.delta > whole.delta:
+            raise LedgerMisuse(
+                f"the accounts of {spec.name!r} may pay {budget}, more than {whole}, the ledger's budget "
+                "for people in several datasets. Declare a population with a smaller budget=."
+            )
+
+
+def _released_before(name: str) -> LedgerMisuse:
+    return LedgerMisuse(
+        f"{name!r} has releases already. Declare overlaps before the first release.", dataset=name
+    )
 
 
 def declare_split(

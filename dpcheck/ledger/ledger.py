@@ -138,20 +138,23 @@ class Ledger(WithPopulations):
             self._spending.run((name,), lambda t: declare_dataset(t, spec))
         return self._handle(name, rows)
 
-    def overlaps(self, *datasets: Dataset) -> None:
-        """A person may be in several of these: their costs add up, within the ledger's budget."""
+    def overlaps(self, *datasets: Dataset | Population) -> None:
+        """A person may be in several of these: their costs add up, within the ledger's budget.
+
+        One may be a population with public accounts. Whatever is released from the others is then
+        charged to all of its accounts, because anybody in them may own any account.
+        """
         names = tuple(dict.fromkeys(self._root_name(d) for d in datasets))
         if len(names) < 2:
-            raise LedgerMisuse("name at least two different datasets that may share a person.")
+            raise LedgerMisuse(
+                "name at least two different datasets that may share a person, or one and a population."
+            )
         with self._spending.alone():
             self._spending.run(names, lambda t: declare_overlap(t, names))
 
     def _root_name(self, dataset: object) -> str:
-        if isinstance(dataset, Population):
-            raise LedgerMisuse(
-                f"{dataset.name!r} is a population, and a population cannot overlap. Release from it "
-                "instead, without who=: that will charge all of its accounts."
-            )
+        if isinstance(dataset, Population) and dataset.ledger is self:
+            return dataset.name
         path = self._path(dataset)
         if "/" in path:
             raise LedgerMisuse(f"{path!r} is a part of a dataset. Only whole datasets can overlap.")

@@ -78,6 +78,17 @@ def declare_plan(
         )
         if not account.accepts(account.total(), account.allocation, wanted):
             raise _too_much(account, node, planned, wanted, bound.method)
+    if root.path in state.populations_by_dataset:
+        full = state.full(root, state.whole_cost(root, plans={index: whole}))
+        if full is not None:
+            raise BudgetExceeded(
+                f"this plan for {node.path!r} costs the accounts of {full.spec.name!r}, whose people may be "
+                f"in it, more than is left of {full.spec.budget}; add noise, or take fewer steps.",
+                dataset=node.path,
+                account=full.spec.name,
+                quantity="epsilon",
+                allowed=full.spec.budget.epsilon,
+            )
     return PlanDeclared(name, node.path, event, index, batch)
 
 

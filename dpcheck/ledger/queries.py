@@ -43,7 +43,7 @@ def largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
 
 def fits(state: State, node: Node, event: Event, times: int) -> bool:
     """Whether `times` releases would be accepted now."""
-    return state.proposal(node, event, times).refused_by() is None
+    return state.proposal(node, event, times).accepted()
 
 
 def how_many(state: State, node: Node, event: Event, most: int = _MOST) -> int:
@@ -61,7 +61,10 @@ def largest_pure(state: State, node: Node, account: Account, digits: int = 12) -
     low, high = 0.0, account.budget.epsilon
     spent = node.root.total.pure + account.planned()[0]
     exact = float(literal(high) - spent) if spent.is_finite() else 0.0
-    if account.allocation is None:  # nothing adaptive yet: epsilons add up to what plans left
+    alone = node.root.path not in state.populations_by_dataset
+    if (
+        account.allocation is None and alone
+    ):  # nothing adaptive yet: epsilons add up to what plans left
         return max(0.0, exact)
     for guess in (high, exact):
         if guess > 0 and fits(state, node, PureDP(guess), 1):
@@ -106,13 +109,15 @@ class Reader:
         """The odometer of the worst-off account."""
         accounts = self.state.accounts if root is None else self.state.accounts_of(root)
         bounds = [self._account_epsilon(account, delta) for account in accounts]
-        if root is None:
-            charged = (
-                known for known in self.state.populations.values() if known.first is not None
-            )
-            bounds += [self._population_epsilon(known.spec, delta) for known in charged]
+        known = self.state.populations.values()
+        near = known if root is None else self.state.populations_by_dataset.get(root.path, ())
+        bounds += [self._population_epsilon(p.spec, delta) for p in near if self._charged(p)]
         empty = known_bound(0.0, "nothing-spent", self.state.terms.adjacency)
         return max(bounds, key=lambda bound: bound.upper, default=empty)
+
+    def _charged(self, known: PopulationState) -> bool:
+        """Whether any account of a population has paid anything."""
+        return known.first is not None or self.state.shared_cost(known) > 0
 
     def _population_epsilon(self, spec: PopulationSpec, delta: float) -> Bound:
         """The budget, whoever has paid how much: that is private, or for each account to ask."""
@@ -171,6 +176,8 @@ class Reader:
         repeats = None
         if allocation is not None and account.looping(total, allocation, planned):
             repeats = int(allocation.repeats - bundles(total.repeats, allocation.event))
+            if node.root.path in self.state.populations_by_dataset:
+                repeats = how_many(self.state, node, allocation.event, repeats)
         return Remaining(
             node.path,
             largest_pure(self.state, node, account),
@@ -200,9 +207,10 @@ class Reader:
     def _population_report(self, known: PopulationState) -> AccountReport:
         spec, relation = known.spec, self.state.terms.adjacency
         spent = known_bound(0.0, "nothing-spent", relation)
-        if known.first is not None:
+        if self._charged(known):
             spent = self._population_epsilon(spec, spec.budget.delta)
-        name = f"{spec.name}, each of {spec.size:,} {'private ' if spec.private else ''}accounts"
+        whose = " + ".join([spec.name, *self.state.sharing(known).datasets])
+        name = f"{whose}, each of {spec.size:,} {'private ' if spec.private else ''}accounts"
         return AccountReport(name, "account", spec.budget, spent, math.inf, None, None)
 
     def _account_report(self, account: Account) -> AccountReport:

@@ -9,12 +9,13 @@ from dpcheck.core.errors import BudgetExceeded
 from dpcheck.core.events.event import Event, leaves
 from dpcheck.core.events.guarantee import NotPrivate
 from dpcheck.ledger.account import Account
+from dpcheck.ledger.populations.sharing import can_fail
 from dpcheck.ledger.pricing.allocation import Allocation
 from dpcheck.ledger.pricing.costs import ZERO, Cost, as_float
 from dpcheck.ledger.pricing.filters import PureFilter
 from dpcheck.ledger.provenance import Node
 from dpcheck.ledger.queries import how_many, largest_pure
-from dpcheck.ledger.state import PlanState, State
+from dpcheck.ledger.state import PlanState, Proposal, State
 
 
 def refused_step(plan: PlanState, event: Event, times: int) -> BudgetExceeded:
@@ -32,8 +33,10 @@ def refused_step(plan: PlanState, event: Event, times: int) -> BudgetExceeded:
 
 def refused_release(state: State, node: Node, event: Event, times: int) -> BudgetExceeded:
     """The error for releases that an account cannot bear."""
-    found = state.proposal(node, event, times).refused_by()
-    assert found is not None  # asked only after a refusal
+    proposal = state.proposal(node, event, times)
+    found = proposal.refused_by()
+    if found is None:
+        return _too_much_for_accounts(state, node, event, times, proposal)
     account, allocation, total = found
     cost = state.price(event, node.root.views[0])
     planned = account.planned()
@@ -59,6 +62,33 @@ def refused_release(state: State, node: Node, event: Event, times: int) -> Budge
         allowed=budget.epsilon,
         wanted=wanted,
         would_be=would_be,
+    )
+
+
+def _too_much_for_accounts(
+    state: State, node: Node, event: Event, times: int, proposal: Proposal
+) -> BudgetExceeded:
+    """Of a population whose people may be in the dataset."""
+    assert proposal.full is not None  # asked only after a refusal
+    spec = proposal.full.spec
+    what = f"{times} x {_short(event)}" if times > 1 else _short(event)
+    if can_fail(proposal.cost):
+        why = (
+            f"{what} from {node.path!r} can fail outright, which the accounts of {spec.name!r}, whose "
+            "people may be in it, do not add up; describe it by its noise."
+        )
+    else:
+        fits = _still_fits(state, node, event, times, proposal.accounts[0], proposal.allocations[0])
+        why = (
+            f"{what} from {node.path!r} would bring an account of {spec.name!r}, whose people may be in "
+            f"it, beyond {spec.budget}. {fits} Stop here, or add noise."
+        )
+    return BudgetExceeded(
+        why,
+        dataset=node.path,
+        account=spec.name,
+        quantity="epsilon",
+        allowed=spec.budget.epsilon,
     )
 
 

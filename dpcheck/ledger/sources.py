@@ -43,7 +43,7 @@ class FromDataset:
 
     def accepts(self, state: State, event: Event, times: int) -> bool:
         """By the rules of every account that covers the dataset."""
-        return state.proposal(state.nodes[self.path], event, times).refused_by() is None
+        return state.proposal(state.nodes[self.path], event, times).accepted()
 
     def refusal(self, state: State, event: Event, times: int) -> BudgetExceeded:
         """In epsilon, with what would still fit."""

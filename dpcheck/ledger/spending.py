@@ -22,6 +22,7 @@ from typing import TypeVar
 from dpcheck.core.errors import BudgetExceeded, LedgerMisuse
 from dpcheck.core.events.event import Event
 from dpcheck.ledger.frozen import Key
+from dpcheck.ledger.populations.accounts import PopulationSpec
 from dpcheck.ledger.provenance import Counts, Node
 from dpcheck.ledger.queries import largest
 from dpcheck.ledger.sources import FromDataset, Source
@@ -148,6 +149,7 @@ class Spending:
         with self.storage.transaction(writing=writing):
             state, known = self._up_to_date(self.storage.heads(datasets))
             state.load_counts = lambda root: self.storage.load_counts(state, root)
+            state.load_most = lambda spec: highest(self.storage, spec)
             transaction = Transaction(state, self.storage)
             result = body(transaction)
             if transaction.entries:
@@ -290,6 +292,12 @@ class Spending:
                     kinds.clear()
                 self.closed = "this ledger is closed; open it again to spend or read."
                 self.storage.close()
+
+
+def highest(storage: Storage, spec: PopulationSpec) -> int:
+    """The highest balance of a population."""
+    pieces = storage.pieces(spec, list(range(spec.pieces))).values()
+    return max(int(piece.max()) for piece in pieces)
 
 
 def _under_way(call: FrameType | None) -> bool:

@@ -6,9 +6,10 @@ rebuilt from the storage whenever a change of it did not end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import combinations
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
@@ -16,8 +17,9 @@ from dpcheck.core.events.event import Event, Repeated, Sequential
 from dpcheck.ledger.account import Account, Batch
 from dpcheck.ledger.overlaps import connected, maximal_cliques
 from dpcheck.ledger.populations.accounts import PopulationSpec
+from dpcheck.ledger.populations.sharing import Sharing
 from dpcheck.ledger.pricing.allocation import Allocation
-from dpcheck.ledger.pricing.costs import INFINITE, Cost, Repeats, View, event_cost, nothing
+from dpcheck.ledger.pricing.costs import INFINITE, Cost, Repeats, View, event_cost, nothing, plus
 from dpcheck.ledger.pricing.filters import Filter
 from dpcheck.ledger.pricing.loop import repeats_of, unit_of
 from dpcheck.ledger.provenance import (
@@ -60,10 +62,15 @@ class PlanState:
 
 @dataclass(slots=True, eq=False)
 class PopulationState:
-    """A population, and what it was first charged for; its balances are read when they are needed."""
+    """A population, and what it was first charged for; its balances are read when they are needed.
+
+    `most` is the highest balance once it was read, `sharing` which datasets its people may be in.
+    """
 
     spec: PopulationSpec
     first: Event | None = None
+    most: int | None = None
+    sharing: Sharing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,8 @@ class State:
     by_name: dict[str, Account] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     load_counts: Callable[[Node], None] | None = None
+    load_most: Callable[[PopulationSpec], int] | None = None
+    populations_by_dataset: dict[str, list[PopulationState]] = field(default_factory=dict)
 
     def price(self, event: Event, view: View) -> Cost:
         """What one release of `event` costs, computed once; its `repeats` are not known here."""
@@ -171,9 +180,9 @@ class State:
         return split
 
     def accounts_with(self, names: Iterable[str]) -> list[Account]:
-        """The accounts that would be new if people may be in all of `names`."""
-        names = list(names)
-        edges = self.edges | {frozenset((a, b)) for a in names for b in names if a != b}
+        """The accounts of several datasets that would be new if people may be in all of `names`."""
+        names = [name for name in names if name in self.specs]
+        edges = {edge for edge in self.edges if edge <= self.specs.keys()} | pairs(names)
         near = sorted(connected(names, edges), key=self.numbers.__getitem__)
         found = [
             self._account(tuple(self.nodes[name] for name in near if name in clique))
@@ -187,8 +196,17 @@ class State:
         names = list(names)
         for account in self.accounts_with(names):
             self._add(account)
-        self.edges |= {frozenset((a, b)) for a in names for b in names if a != b}
         # An account within a larger one is kept; it asks for less than the larger one does.
+        self.edges |= pairs(names)
+        near = [known for name in names for known in self.populations_by_dataset.get(name, ())]
+        for known in (*near, *(self.populations[n] for n in names if n in self.populations)):
+            known.sharing = None  # found out when it is asked for
+        for name in names:
+            if name in self.populations:
+                for other in names:
+                    known_there = self.populations_by_dataset.setdefault(other, [])
+                    if other != name and self.populations[name] not in known_there:
+                        known_there.append(self.populations[name])
 
     def _account(self, roots: tuple[Node, ...], budget: Budget | None = None) -> Account:
         terms = self.terms
@@ -204,6 +222,44 @@ class State:
     def accounts_of(self, root: Node) -> list[Account]:
         """Every account that covers the dataset."""
         return self.accounts_by_root[root]
+
+    # Populations ---------------------------------------------------------------------------------
+
+    def sharing(self, known: PopulationState) -> Sharing:
+        """The datasets whose people may have accounts of a population."""
+        if known.sharing is None:
+            known.sharing = Sharing(known.spec, self.edges)
+        return known.sharing
+
+    def shared_cost(self, known: PopulationState, instead: Mapping[str, Cost] | None = None) -> int:
+        """What every account pays for datasets, some of them at another cost."""
+        sharing, other = self.sharing(known), instead or {}
+        costs = {n: other.get(n) or self.whole_cost(self.nodes[n]) for n in sharing.datasets}
+        return sharing.paid(costs, self.terms.filter)
+
+    def whole_cost(
+        self, root: Node, total: Cost | None = None, plans: Mapping[int, Event] | None = None
+    ) -> Cost:
+        """What a person pays for a dataset's releases (`total`) and plans, some batches replaced."""
+        found, other = root.total if total is None else total, plans or {}
+        for number in {*range(len(self.batches.get(root, ()))), *other}:
+            event = other.get(number) or self.planned_event(root, number, None)
+            found = plus(found, self.price(event, View(root.views[0].adjacency, 1)))
+        return found
+
+    def full(self, root: Node, cost: Cost) -> PopulationState | None:
+        """The population whose accounts could not all bear it if the dataset cost that."""
+        for known in self.populations_by_dataset.get(root.path, ()):
+            shared = self.shared_cost(known, {root.path: cost})
+            if not self.sharing(known).bears(self.most(known), shared):
+                return known
+        return None
+
+    def most(self, known: PopulationState) -> int:
+        """The highest balance of a population, without what all of its accounts pay."""
+        if known.most is None:
+            known.most = 0 if self.load_most is None else self.load_most(known.spec)
+        return known.most
 
     # Releases ------------------------------------------------------------------------------------
 
@@ -252,7 +308,9 @@ class State:
             account.settled(account.allocation_for(root, first, one, announced), total)
             for account, total in zip(accounts, totals, strict=True)
         ]
-        return Proposal(accounts, totals, divided)
+        near = self.populations_by_dataset.get(root.path)
+        full = self.full(root, self.whole_cost(root, changed)) if near else None
+        return Proposal(accounts, totals, divided, changed, full)
 
     def count(self, node: Node, event: Event, times: int) -> None:
         """More releases of `event`, or fewer that were counted ahead; totals follow."""
@@ -336,11 +394,20 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A dataset with some releases more: what its accounts would bear, and how delta is divided then."""
+    """A dataset with some releases more: what its accounts would bear, and how delta is divided then.
+
+    `cost` is the dataset's own total, `full` a population whose accounts could not all bear it.
+    """
 
     accounts: list[Account]
     totals: list[Cost]
     allocations: list[Allocation]
+    cost: Cost
+    full: PopulationState | None
+
+    def accepted(self) -> bool:
+        """Whether everybody concerned can bear it."""
+        return self.full is None and self.refused_by() is None
 
     def refused_by(self) -> tuple[Account, Allocation, Cost] | None:
         """The first account that cannot bear it, and the total it cannot bear."""
@@ -358,6 +425,11 @@ class Proposal:
 
 def _together(events: list[Event]) -> Event | None:
     return None if not events else events[0] if len(events) == 1 else Sequential(tuple(events))
+
+
+def pairs(names: Iterable[str]) -> set[frozenset[str]]:
+    """Every two of them."""
+    return {frozenset(pair) for pair in combinations(set(names), 2)}
 
 
 def plan_place(name: str) -> str:

@@ -8,7 +8,7 @@ whole numbers are exact, so ten times 0.1 is 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import lru_cache
 
 import numpy as np
@@ -19,12 +19,13 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.ledger.pricing.certificate import ORDERS, best_order, limits
-from dpcheck.ledger.pricing.costs import View, event_cost, literal, rounded_up
+from dpcheck.ledger.pricing.costs import UP, View, event_cost, literal, rounded_up
 from dpcheck.ledger.pricing.filters import choose_filter
 
 PIECE = 4096  # accounts that are read and written together
 _UNIT = Decimal("1e-12")
 _MOST = 2**62  # twice as much is still a 64-bit number
+_DOWN = Context(prec=40, rounding=ROUND_FLOOR)
 
 Units = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -70,7 +71,7 @@ def limit_of(spec: PopulationSpec) -> int:
         order, delta = np.array([spec.order]), np.array([spec.budget.delta])
         found = float(limits(order, spec.budget.epsilon, delta)[0])
         most = Decimal(max(0.0, found)) if np.isfinite(found) else Decimal(0)
-    return int(min(Decimal(_MOST), (most / _UNIT).to_integral_value(ROUND_FLOOR)))
+    return int(min(Decimal(_MOST), _DOWN.divide(most, _UNIT).to_integral_value(ROUND_FLOOR)))
 
 
 @lru_cache(maxsize=4096)
@@ -86,10 +87,14 @@ def price_of(spec: PopulationSpec, event: Event, adjacency: Adjacency, times: in
             value=event,
         )
     amount = cost.pure if pure else rounded_up(float(cost.divergences[0]))
-    if not amount.is_finite() or amount * times > _UNIT * _MOST:
+    return units_of(UP.multiply(amount, times))
+
+
+def units_of(amount: Decimal) -> int:
+    """An amount in whole units, rounded up; more than any limit where it is infinite."""
+    if not amount.is_finite() or amount > _UNIT * _MOST:
         return _MOST + 1
-    units = amount * times / _UNIT
-    return int(units.to_integral_value(rounding="ROUND_CEILING"))
+    return int(UP.divide(amount, _UNIT).to_integral_value(ROUND_CEILING))
 
 
 def chosen(who: object, size: int) -> Numbers | None:

@@ -104,10 +104,11 @@ def charge(
     ):
         return None
     price = price_of(spec, event, transaction.state.terms.adjacency, times)
-    limit = limit_of(spec)
+    for_all = shared(transaction, spec)
+    limit = limit_of(spec) - for_all
     active = np.zeros(spec.size, dtype=np.bool_) if spec.private else None
     changed = {}
-    short = 0
+    short = highest = 0
     masks = by_piece(meant, spec)
     for number, before in transaction.storage.pieces(spec, list(masks)).items():
         fits = masks[number] & (before <= limit - price)
@@ -115,20 +116,34 @@ def charge(
             short += int(np.count_nonzero(masks[number])) - int(np.count_nonzero(fits))
         else:
             active[number * PIECE : number * PIECE + len(fits)] = fits
-        changed[spec.name, number] = before + price * fits
+        changed[spec.name, number] = after = before + price * fits
+        highest = max(highest, int(after.max()))
     if short:
+        others = ", ".join(datasets_of(transaction, spec)) if for_all else ""
         raise BudgetExceeded(
             f"{short:,} of the accounts that {event!r} concerns in {spec.name!r} would exceed "
-            f"{spec.budget}; nobody was charged. Leave them out: ledger.affordable(population, event, "
+            f"{spec.budget}{others and f', with what was released from {others}'}; nobody was "
+            "charged. Leave them out: ledger.affordable(population, event, "
             "who) says who still may.",
             dataset=spec.name,
             account=spec.name,
             quantity="epsilon",
             allowed=spec.budget.epsilon,
         )
-    transaction.write(Charged(spec.name, event, times, people, who, request))
+    told = None if spec.private else highest
+    transaction.write(Charged(spec.name, event, times, people, who, request, highest=told))
     transaction.pieces.update(changed)
     return active
+
+
+def shared(transaction: Transaction, spec: PopulationSpec) -> int:
+    """What every account pays for datasets its owner may be in."""
+    return transaction.state.shared_cost(transaction.state.populations[spec.name])
+
+
+def datasets_of(transaction: Transaction, spec: PopulationSpec) -> list[str]:
+    """The datasets that an owner of an account may be in."""
+    return transaction.state.sharing(transaction.state.populations[spec.name]).datasets
 
 
 def affordable(
@@ -137,8 +152,9 @@ def affordable(
     """Which of those who are meant could pay."""
     price = price_of(spec, event, transaction.state.terms.adjacency, times)
     found = np.zeros(spec.size, dtype=np.bool_)
+    limit = limit_of(spec) - shared(transaction, spec)
     masks = by_piece(meant, spec)
     for number, before in transaction.storage.pieces(spec, list(masks)).items():
-        fits = masks[number] & (before <= limit_of(spec) - price)
+        fits = masks[number] & (before <= limit - price)
         found[number * PIECE : number * PIECE + len(fits)] = fits
     return found

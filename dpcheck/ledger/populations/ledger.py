@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import InvalidParameter, LedgerMisuse
+from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event, Sampled, children
 from dpcheck.core.events.training import SampledGaussian
 from dpcheck.core.validate import count
-from dpcheck.ledger.answers import Answering
+from dpcheck.ledger.answers import Answer, Answering
 from dpcheck.ledger.frozen import frozen
 from dpcheck.ledger.names import checked_name
 from dpcheck.ledger.populations.accounts import (
@@ -29,6 +31,7 @@ from dpcheck.ledger.populations.charging import (
     affordable,
     charge,
     declare_population,
+    shared,
 )
 from dpcheck.ledger.pricing.filters import choose_filter
 from dpcheck.ledger.spending import Transaction
@@ -101,7 +104,14 @@ class WithPopulations(Answering):
         def body(transaction: Transaction) -> Mask | None:
             return charge(transaction, spec, release, times, meant, request)
 
-        active = self._spending.run((spec.name,), body)
+        try:
+            active = self._spending.run((spec.name,), body)
+        except BudgetExceeded:
+            if (
+                not self._spending.give_back()
+            ):  # datasets charge the accounts for what is counted ahead
+                raise
+            active = self._spending.run((spec.name,), body)
         return None if active is None else Active(active)
 
     def affordable(
@@ -115,21 +125,29 @@ class WithPopulations(Answering):
         def body(transaction: Transaction) -> Mask:
             return affordable(transaction, spec, release, times, meant)
 
-        with self._spending.alone():
-            return self._spending.run((spec.name,), body, writing=False)
+        return self._asked(spec, body)
 
     def used(self, population: Population) -> npt.NDArray[np.float64]:
-        """Which part of its budget each public account has used: 0 is nothing, 1 all of it."""
+        """Which part of its budget each public account has used: 0 is nothing, 1 all of it.
+
+        With what it pays for datasets that overlap the population.
+        """
         spec, _ = self._meant(population, None, None)
         self._public(spec)
 
         def body(transaction: Transaction) -> npt.NDArray[np.float64]:
             found = np.zeros(spec.size)
+            for_all = shared(transaction, spec)
             for number, paid in transaction.storage.pieces(spec, list(range(spec.pieces))).items():
                 found[number * PIECE : number * PIECE + len(paid)] = paid
-            return found / max(1, limit_of(spec))
+            return (found + for_all) / max(1, limit_of(spec))
 
+        return self._asked(spec, body)
+
+    def _asked(self, spec: PopulationSpec, body: Callable[[Transaction], Answer]) -> Answer:
+        """An answer about accounts, without what was counted ahead and not used."""
         with self._spending.alone():
+            self._spending.give_back()
             return self._spending.run((spec.name,), body, writing=False)
 
     def _public(self, spec: PopulationSpec) -> None:

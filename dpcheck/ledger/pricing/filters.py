@@ -83,6 +83,9 @@ class Filter(Protocol):
     def odometer(self, total: Floats, delta: float) -> float:
         """The odometer."""
 
+    def divergence(self, total: Floats, order: float) -> float:
+        """The Renyi divergence of this order that `total` proves; infinite where it proves none."""
+
 
 @dataclass(frozen=True, slots=True)
 class PureFilter:
@@ -116,6 +119,10 @@ class PureFilter:
 
     def odometer(self, total: Floats, delta: float) -> float:  # noqa: ARG002
         """None but the sum itself."""
+        return math.inf
+
+    def divergence(self, total: Floats, order: float) -> float:  # noqa: ARG002
+        """None: the sum of epsilons is a bound of every order, and the ledger keeps it."""
         return math.inf
 
 
@@ -182,6 +189,11 @@ class RenyiFilter:
             return _alone(self.order).epsilon(total, delta)
         return EVENLY.epsilon(total[::2], delta)
 
+    def divergence(self, total: Floats, order: float) -> float:
+        """That of the next order that is added up: divergences grow with the order."""
+        at = int(np.searchsorted(self._orders, order))
+        return float(total[at]) if at < len(total) else math.inf
+
 
 @dataclass(frozen=True, slots=True)
 class LoopFilter(RenyiFilter):
@@ -238,6 +250,10 @@ class ConcentratedFilter:
         """By the divergences at many orders."""
         return EVENLY.epsilon(total * SOME * (1 + _ROUNDING), delta)
 
+    def divergence(self, total: Floats, order: float) -> float:
+        """rho times the order."""
+        return float(total[0]) * order * (1 + _ROUNDING)
+
 
 @dataclass(frozen=True, slots=True)
 class GaussianFilter:
@@ -289,6 +305,10 @@ class GaussianFilter:
     def odometer(self, total: Floats, delta: float) -> float:
         """mu-GDP has divergence a mu^2/2 at every order a."""
         return EVENLY.epsilon(total * SOME / 2 * (1 + _ROUNDING), delta)
+
+    def divergence(self, total: Floats, order: float) -> float:
+        """mu^2 times half the order."""
+        return float(total[0]) * order / 2 * (1 + _ROUNDING)
 
     @staticmethod
     def _mu(total: Floats) -> float:

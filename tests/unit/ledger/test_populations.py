@@ -11,19 +11,6 @@ from dpcheck import ApproxDP, Budget, BudgetExceeded, Gaussian, Ledger, PureDP, 
 from dpcheck.core.errors import InvalidParameter, LedgerBroken, LedgerMisuse
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
-def opened(request, tmp_path):
-    """A function that gives a handle on one ledger."""
-    if request.param == "memory":
-        one = Ledger(Budget(1.0), "add-remove")
-        return lambda: one
-    place = str(tmp_path / "privacy.ledger")
-    if request.param == "postgresql":
-        place = request.getfixturevalue("postgresql").database()
-    Ledger.open(place, Budget(1.0), "add-remove").close()
-    return lambda: Ledger.open(place)
-
-
 def test_public_accounts_pay_what_they_are_charged_and_no_more(opened):
     """Against a dictionary of decimals, for random charges of random people."""
     from decimal import Decimal
@@ -75,7 +62,6 @@ def test_what_is_asked_wrongly(opened):
         (lambda: ledger.population("users", size=101), "something else"),
         (lambda: ledger.population("us\u0435rs", size=100), "looks like"),
         (lambda: ledger.population("big", size=0), "size"),
-        (lambda: ledger.overlaps(users, ledger.dataset("d")), "charge all of its accounts"),
         (
             lambda: Ledger(Budget(1.0), "replace-one").population("u", size=5, private=True),
             "replace",

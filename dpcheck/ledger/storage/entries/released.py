@@ -110,14 +110,15 @@ class PlanStepped:
         cast("str | None", f["who"]),
         cast("str | None", f.get("request")),
         at,
+        cast("int | None", f.get("highest")),
     )
 )
 @dataclass(frozen=True, slots=True)
 class Charged:
     """Releases that some accounts of a population pay for.
 
-    Of public accounts: how many, and a digest of which (None: all). Of private ones nothing: who takes
-    part depends on the data.
+    Of public accounts: how many, a digest of which (None: all), and the highest balance of them then. Of
+    private ones nothing: who takes part depends on the data.
     """
 
     population: str
@@ -127,12 +128,15 @@ class Charged:
     who: str | None
     request: str | None = None
     time: float = field(default_factory=now)
+    highest: int | None = None
     kind: ClassVar[str] = "charge"
 
     def apply(self, state: State) -> None:
         """Balances are written beside it."""
         known = state.populations[self.population]
         known.first = known.first or self.event
+        if known.most is not None:
+            known.most = None if self.highest is None else max(known.most, self.highest)
 
     def datasets(self, state: State) -> tuple[str, ...]:  # noqa: ARG002
         """Where it is written."""
@@ -146,6 +150,7 @@ class Charged:
             "times": self.times,
             "people": self.people,
             "who": self.who,
+            **({} if self.highest is None else {"highest": self.highest}),
         }
         return found if self.request is None else {**found, "request": self.request}
 
