@@ -61,10 +61,11 @@ def each(work: Callable[[int], object], number: int) -> float:
 
 
 def in_turn(works: list[Callable[[int], object]], number: int) -> list[float]:
-    """Median seconds of a call of each, one after the other; the first few warm up."""
+    """Median seconds of a call of each, in turn and there and back: none is always after another."""
     times: list[list[float]] = [[] for _ in works]
+    order = list(zip(works, times, strict=True))
     for i in range(5 + number):
-        for work, taken in zip(works, times, strict=True):
+        for work, taken in order if i % 2 else reversed(order):
             start = time.perf_counter()
             work(i)
             taken.append(time.perf_counter() - start)

@@ -307,6 +307,20 @@ def derived_event(root: Node, own: Callable[[Node], Event | None]) -> Event:
     return event if view.rows == 1 else Grouped(event, view.rows)
 
 
+def really_paid(root: Node) -> bool:
+    """Whether some person pays what `derived_event` costs: then a lower bound on that is one on this.
+
+    It costs more where rows of a person are scattered over parts, or move between very many.
+    """
+    splits = [split for node in descendants(root) for split in node.splits.values()]
+    if root.views[0].rows > 1:
+        return not splits
+    moving = (s for s in splits if s.kind is SplitKind.KEY)
+    return root.views[0].adjacency is not Adjacency.REPLACE_ONE or all(
+        len(split.parts) <= _MANY_KINDS for split in moving
+    )
+
+
 def _derived(node: Node, own: Callable[[Node], Event | None], view: View) -> Event | None:
     found = [own(node), *(_split_event(split, own, view) for split in node.splits.values())]
     events = tuple(event for event in found if event is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from dpcheck.accounting.api import epsilon
@@ -19,7 +19,7 @@ from dpcheck.ledger.account import Account
 from dpcheck.ledger.populations.accounts import PopulationSpec
 from dpcheck.ledger.pricing.costs import Cost, as_float, assumptions, literal
 from dpcheck.ledger.pricing.loop import bundles
-from dpcheck.ledger.provenance import Counts, Node, descendants
+from dpcheck.ledger.provenance import Counts, Node, descendants, really_paid
 from dpcheck.ledger.report import AccountReport, Line, Remaining, Report
 from dpcheck.ledger.state import PopulationState, State
 
@@ -54,6 +54,15 @@ def how_many(state: State, node: Node, event: Event, most: int = _MOST) -> int:
     while high < most and fits(state, node, event, high):
         high *= 2
     return largest(max(1, high // 2), min(high, most), lambda n: fits(state, node, event, n))
+
+
+def _as_written(lower: float) -> float:
+    """A lower bound on a sum of epsilons that were read as binary fractions, once they are read as decimals.
+
+    Guarantee: each float and the decimal it prints as differ by at most 2^-53 of it, so sums, and
+    quotients by one of them, differ by less than 2^-52 of them.
+    """
+    return math.nextafter(lower * (1 - 2.0**-52), 0.0)
 
 
 def largest_pure(state: State, node: Node, account: Account, digits: int = 12) -> float:
@@ -128,17 +137,18 @@ class Reader:
         state, relation = self.state, self.state.terms.adjacency
         adaptive = any(root.first is not None for root in account.roots)
         batches = [(r, i) for r in account.roots for i in range(len(state.batches.get(r, ())))]
+        real = all(really_paid(root) for root in account.roots)
         if not adaptive and len(batches) == 1:
             # One schedule, fixed in advance: any accountant may be asked at any delta.
             schedule = state.planned_event(*batches[0], None)
-            return epsilon(schedule, delta=delta, adjacency=relation)
+            found = epsilon(schedule, delta=delta, adjacency=relation)
+            return found if real else replace(found, lower=0.0)
         upper, method = account.odometer(self.total(account), delta)
         lower = 0.0
-        if delta == 0 and upper > 0 and self._is_small(account):
+        if delta == 0 and upper > 0 and real and self._is_small(account):
             events = tuple(self.event(root) for root in account.roots)
-            lower = epsilon(Sequential(events), adjacency=relation).lower
-        # Both are proved; they can cross by the last digit of a decimal read as a binary fraction.
-        return between(min(lower, upper), upper, method, relation, self._assumes(account))
+            lower = _as_written(epsilon(Sequential(events), adjacency=relation).lower)
+        return between(lower, upper, method, relation, self._assumes(account))
 
     def _is_small(self, account: Account) -> bool:
         return sum(1 for root in account.roots for _ in descendants(root)) <= _FEW

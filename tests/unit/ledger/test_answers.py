@@ -2,6 +2,7 @@
 
 import math
 import threading
+from decimal import Decimal
 
 import pytest
 
@@ -18,6 +19,7 @@ from dpcheck import (
     SampledGaussian,
     TruncatedPoissonGaussian,
 )
+from dpcheck.core.errors import ProofsContradict
 from dpcheck.ledger.pricing.mixture import EVENLY, SOME
 
 WIDE = Budget(1000.0)
@@ -216,3 +218,44 @@ def test_the_statement_says_who_how_much_and_what_is_left_out():
 
 
 OBJECTIVE = ObjectivePerturbation(0.1, rows=500, regularization=0.1)
+
+
+@pytest.mark.parametrize("event", [PureDP(0.1), Laplace(0.3), PureDP(1 / 3), Laplace(7.0)])
+def test_the_lower_side_reads_numbers_as_the_upper_one_does(event):
+    """Three times 0.1 is 0.3 on both sides, and more than 0.3 in binary fractions."""
+    ledger = Ledger(Budget(1e4), "add-remove")
+    data = ledger.dataset("d")
+    one = Decimal(repr(event.epsilon)) if isinstance(event, PureDP) else None
+    for number in range(1, 40):
+        ledger.spend(data, event)
+        found = ledger.epsilon()
+        exact = one or 1 / Decimal(repr(event.noise_multiplier))
+        assert Decimal(found.lower) <= number * exact
+        assert found.upper >= found.lower >= found.upper * (1 - 1e-14)
+
+
+def test_a_lower_side_above_the_upper_one_is_an_error(monkeypatch):
+    """It says that one of two proofs is wrong, and nobody knows which."""
+    from dpcheck.core.bound import Bound
+    from dpcheck.ledger import queries
+
+    ledger = Ledger(Budget(1.0), "add-remove")
+    ledger.spend(ledger.dataset("d"), PureDP(0.5))
+    monkeypatch.setattr(queries, "epsilon", lambda *_, **__: Bound(0.51, math.inf, "wrong"))
+    with pytest.raises(ProofsContradict, match="contradict"):
+        ledger.epsilon()
+
+
+def test_nobody_pays_for_all_places_that_rows_may_be_in():
+    """The event of a dataset whose persons have several rows costs more than anybody pays: no lower side."""
+    for spend in (Ledger.spend, Ledger.plan):
+        ledger = Ledger(Budget(10.0), "add-remove")
+        data = ledger.dataset("d", rows=10, max_rows_per_unit=2)
+        for part in data.split_rows(2):
+            spend(ledger, part, PureDP(0.5))
+        assert ledger.epsilon().lower <= 1.0 <= ledger.epsilon().upper
+    ledger = Ledger(Budget(10.0), "replace-one")
+    for number, part in enumerate(ledger.dataset("d").split_by("key", 17)):
+        ledger.spend(part, PureDP(1.0 if number == 0 else 0.01 * number))
+    # The record moves from the first part to the last, or stays: nobody is in the first one twice.
+    assert ledger.epsilon().lower <= 1.16 <= ledger.epsilon().upper
