@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -13,6 +12,7 @@ from dpcheck.ledger.ledger import Ledger
 from dpcheck.ledger.statements.written import FOR_OTHERS
 from dpcheck.ledger.storage.entries import to_fields
 from dpcheck.ledger.storage.export import FORMATS, as_json
+from dpcheck.ledger.timeline import moment, timeline
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -61,12 +61,11 @@ def history(place: str, layout: str, plot: Path | None, head: str | None) -> Non
         click.echo(json.dumps(lines, indent=2))
     else:
         for entry, fields in zip(entries, lines, strict=True):
-            moment = datetime.fromtimestamp(entry.time, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+            when = moment(entry.time, "%Y-%m-%d %H:%M:%SZ")
             rest = {name: value for name, value in fields.items() if name not in ("kind", "time")}
-            click.echo(f"{moment}  {entry.kind:<9} {json.dumps(rest)}")
+            click.echo(f"{when}  {entry.kind:<9} {json.dumps(rest)}")
     if plot is not None:
         from dpcheck.cli.accounting.plot import draw_timeline
-        from dpcheck.ledger.timeline import timeline
 
         draw_timeline(timeline(terms, entries), terms.budget, place, plot)
         click.echo(f"spending over time written to {plot}", err=True)

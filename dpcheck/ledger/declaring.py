@@ -12,14 +12,19 @@ from dpcheck.ledger.storage.entries import DatasetDeclared, OverlapDeclared, Spl
 from dpcheck.ledger.storage.interface import Retry
 
 
-def declare_dataset(transaction: Transaction, spec: DatasetSpec) -> None:
-    """A dataset, unless it is known; LedgerMisuse if it is known as something else."""
+def knows_dataset(transaction: Transaction, spec: DatasetSpec) -> bool:
+    """Whether a dataset was declared; LedgerMisuse if it is known as something else."""
     known = transaction.state.specs.get(spec.name)
     if spec.name in transaction.state.populations:
         raise LedgerMisuse(f"{spec.name!r} is a population. Give the dataset another name.")
     if known is not None and known != spec:
         raise LedgerMisuse(f"dataset {spec.name!r} was declared before, as {known}.")
-    if known is None:
+    return known is not None
+
+
+def declare_dataset(transaction: Transaction, spec: DatasetSpec) -> None:
+    """A dataset, unless it is known."""
+    if not knows_dataset(transaction, spec):
         refuse_look_alikes(transaction, spec.name)
         transaction.write(DatasetDeclared(spec))
 

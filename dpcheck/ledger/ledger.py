@@ -15,10 +15,10 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import count, probability
+from dpcheck.core.validate import MOST, count, probability
 from dpcheck.ledger.account import Batch
 from dpcheck.ledger.answers import group_of
-from dpcheck.ledger.declaring import declare_dataset, declare_overlap, declare_split
+from dpcheck.ledger.declaring import declare_dataset, declare_overlap, declare_split, knows_dataset
 from dpcheck.ledger.frozen import frozen, key_of
 from dpcheck.ledger.handles import Dataset, Plan
 from dpcheck.ledger.names import brief, checked_name
@@ -135,7 +135,8 @@ class Ledger(WithPopulations):
         name, unit = checked_name("dataset name", name), checked_name("unit", unit)
         spec = DatasetSpec(name, rows, budget, unit, most)
         with self._spending.alone():
-            self._spending.run((name,), lambda t: declare_dataset(t, spec))
+            if not self._spending.run((name,), lambda t: knows_dataset(t, spec), writing=False):
+                self._spending.run((name,), lambda t: declare_dataset(t, spec))
         return self._handle(name, rows)
 
     def overlaps(self, *datasets: Dataset | Population) -> None:
@@ -211,7 +212,7 @@ class Ledger(WithPopulations):
         before noise is shown and works once. From a population, the accounts in `who` (a mask, or
         numbers; by default all) pay; private ones get back who takes part.
         """
-        if type(times) is not int or times < 1:
+        if type(times) is not int or not 1 <= times <= MOST:
             times = count("times", times)
         with self._spending.alone():
             try:
@@ -317,7 +318,7 @@ class Ledger(WithPopulations):
 
     def take_planned(self, plan: Plan, event: Event | None, times: int) -> None:
         """Use up planned releases; see `Plan.step`."""
-        if type(times) is not int or times < 1:
+        if type(times) is not int or not 1 <= times <= MOST:
             times = count("times", times)
         if event is not None and not isinstance(event, Event):
             raise InvalidParameter(f"expected an event, got {brief(event)}.", value=event)

@@ -10,6 +10,7 @@ _FORBIDDEN = frozenset("/[]")
 _UNPRINTABLE = frozenset(
     {"Cc", "Cs", "Zl", "Zp"}
 )  # they would break a report's lines, or its printing
+_LONGEST = 200  # four bytes each still fit into the index of a database
 _JOINERS = frozenset("\u200c\u200d\ufe0f")  # part of words and of emoji
 # Letters of other alphabets that are drawn like Latin ones.
 _CYRILLIC = ("аеорсухіјѕһԁԛԝӏАВЕКМНОРСТУХІЈЅ", "aeopcyxijshdqwlABEKMHOPCTYXIJS")
@@ -22,6 +23,10 @@ def checked_name(what: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip() or _FORBIDDEN & set(value):
         raise InvalidParameter(
             f"the {what} must be a name without / [ ], got {brief(value)}.", name=what, value=value
+        )
+    if len(value) > _LONGEST:
+        raise InvalidParameter(
+            f"the {what} must have at most {_LONGEST} characters, got {len(value):,}.", name=what
         )
     if any(category(letter) in _UNPRINTABLE for letter in value):
         raise InvalidParameter(

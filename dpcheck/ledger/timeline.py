@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from dpcheck.ledger.state import State, Terms
 from dpcheck.ledger.storage.entries import Entry
@@ -18,6 +19,18 @@ class Point:
     time: float
     account: str
     epsilon: float
+
+
+def moment(seconds: float, layout: str) -> str:
+    """A time as a date; as a number where no calendar has it, since clocks can be wrong.
+
+    >>> moment(0.0, "%Y-%m-%d"), moment(1e12, "%Y-%m-%d")
+    ('1970-01-01', '1e+12 s after 1970')
+    """
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime(layout)
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:.6g} s after 1970"
 
 
 def timeline(terms: Terms, entries: Sequence[Entry], most: int = _MOST_POINTS) -> list[Point]:

@@ -101,7 +101,12 @@ def chosen(who: object, size: int) -> Numbers | None:
     """Which accounts are meant, by number and in order, None for all: of a mask, or of numbers."""
     if who is None:
         return None
-    found = np.asarray(who)
+    try:
+        found = np.asarray(who)
+    except ValueError:
+        raise _unclear(who) from None
+    if np.ma.isMaskedArray(who):
+        raise _unclear(who)
     if found.dtype == np.bool_:
         if found.shape != (size,):
             raise InvalidParameter(
@@ -111,11 +116,25 @@ def chosen(who: object, size: int) -> Numbers | None:
     if found.size == 0:
         found = found.astype(np.int64)
     if not np.issubdtype(found.dtype, np.integer) or found.ndim > 1:
-        raise InvalidParameter("who must be a mask or the numbers of accounts.", value=type(who))
+        raise _unclear(who)
     numbers = found.reshape(-1)
     if numbers.size and (int(numbers.min()) < 0 or int(numbers.max()) >= size):
         raise InvalidParameter(f"who must be numbers from 0 to {size - 1:,}.")
-    return np.unique(numbers.astype(np.int64))
+    once, times = np.unique(numbers.astype(np.int64), return_counts=True)
+    if len(once) < len(numbers):
+        raise InvalidParameter(
+            f"who names account {once[times > 1][0]:,} more than once. Name each account once, as "
+            "numpy.unique does; if it pays for several releases, say times=."
+        )
+    return once
+
+
+def _unclear(who: object) -> InvalidParameter:
+    return InvalidParameter(
+        "who must be a mask (True or False for each account) or the numbers of accounts, as an array or "
+        f"a list; got a {type(who).__name__}. Make a list of a set or a generator first.",
+        value=type(who),
+    )
 
 
 def by_piece(meant: Numbers | None, spec: PopulationSpec) -> dict[int, Mask]:

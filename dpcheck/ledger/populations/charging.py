@@ -74,16 +74,20 @@ class Active:
     __bool__ = __iter__ = __reduce__ = __len__
 
 
-def declare_population(transaction: Transaction, spec: PopulationSpec) -> None:
-    """A population, unless it is known as such."""
+def knows_population(transaction: Transaction, spec: PopulationSpec) -> bool:
+    """Whether a population was declared; LedgerMisuse if the name stands for something else."""
     state = transaction.state
     known = state.populations.get(spec.name)
     if spec.name in state.specs or (known is not None and known.spec != spec):
         raise LedgerMisuse(f"{spec.name!r} was declared before, as something else.")
-    if known is not None:
-        return
-    refuse_look_alikes(transaction, spec.name)
-    transaction.write(PopulationDeclared(spec))
+    return known is not None
+
+
+def declare_population(transaction: Transaction, spec: PopulationSpec) -> None:
+    """A population, unless it is known."""
+    if not knows_population(transaction, spec):
+        refuse_look_alikes(transaction, spec.name)
+        transaction.write(PopulationDeclared(spec))
 
 
 def charge(

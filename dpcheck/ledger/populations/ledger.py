@@ -12,10 +12,10 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event, Sampled, children
 from dpcheck.core.events.training import SampledGaussian
-from dpcheck.core.validate import count
+from dpcheck.core.validate import count, truth
 from dpcheck.ledger.answers import Answer, Answering
 from dpcheck.ledger.frozen import frozen
-from dpcheck.ledger.names import checked_name
+from dpcheck.ledger.names import brief, checked_name
 from dpcheck.ledger.populations.accounts import (
     PIECE,
     Mask,
@@ -31,6 +31,7 @@ from dpcheck.ledger.populations.charging import (
     affordable,
     charge,
     declare_population,
+    knows_population,
     shared,
 )
 from dpcheck.ledger.pricing.filters import choose_filter
@@ -66,6 +67,7 @@ class WithPopulations(Answering):
         limits = terms.budget if budget is None else budget
         if not isinstance(limits, Budget):
             raise InvalidParameter(f"budget must be a Budget, got {budget!r}.", value=budget)
+        private = truth("private", private)
         if private and terms.adjacency is Adjacency.REPLACE_ONE:
             raise LedgerMisuse(
                 "private accounts need add-remove or zero-out: under replace-one a person with a spent "
@@ -80,7 +82,8 @@ class WithPopulations(Answering):
             raise InvalidParameter(f"size must be at most {_MOST_ACCOUNTS:,}, got {number:,}.")
         spec = PopulationSpec(checked_name("population name", name), number, limits, private, order)
         with self._spending.alone():
-            self._spending.run((name,), lambda t: declare_population(t, spec))
+            if not self._spending.run((name,), lambda t: knows_population(t, spec), writing=False):
+                self._spending.run((name,), lambda t: declare_population(t, spec))
         return Population(self, spec)
 
     def charge(
@@ -120,7 +123,9 @@ class WithPopulations(Answering):
         """Who could pay for `times` releases, of those in `who` (by default all); a mask."""
         spec, meant = self._meant(population, event, who)
         self._public(spec)
-        release = frozen(event)
+        if not isinstance(event, Event):
+            raise InvalidParameter(f"expected an event, got {brief(event)}.", value=event)
+        release, times = frozen(event), count("times", times)
 
         def body(transaction: Transaction) -> Mask:
             return affordable(transaction, spec, release, times, meant)
@@ -158,8 +163,12 @@ class WithPopulations(Answering):
             )
 
     def _meant(
-        self, population: Population, event: Event | None, who: object
+        self, population: object, event: Event | None, who: object
     ) -> tuple[PopulationSpec, Numbers | None]:
+        if not isinstance(population, Population):
+            raise LedgerMisuse(
+                f"{brief(population)} is not a population; get one from ledger.population()."
+            )
         if population.ledger is not self:
             raise LedgerMisuse(f"{population!r} is of another ledger.")
         spec = population.spec

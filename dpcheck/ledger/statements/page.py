@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from html import escape
 
 from dpcheck.ledger.report import AccountReport, Remaining, Report
-from dpcheck.ledger.timeline import Point
+from dpcheck.ledger.timeline import Point, moment
 
 _MOST_CURVES = 7
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 720, 260, 80, 40
@@ -121,7 +120,7 @@ def _list(lines: Sequence[str]) -> str:
 
 
 def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return moment(seconds, "%Y-%m-%d %H:%M UTC")
 
 
 def burn_down(points: Sequence[Point], accounts: Sequence[AccountReport]) -> str:
@@ -136,12 +135,12 @@ def burn_down(points: Sequence[Point], accounts: Sequence[AccountReport]) -> str
     shown = sorted(curves, key=lambda name: curves[name][-1][1])[:_MOST_CURVES]
     if not shown:
         return "<p>Nothing was spent yet.</p>"
-    start = min(curves[name][0][0] for name in shown)
-    end = max(curves[name][-1][0] for name in shown)
+    times = [time for name in shown for time, _ in curves[name]]  # clocks may go backwards
+    start, end = min(times), max(times)
     span = max(end - start, 1e-9)
 
-    def x(moment: float) -> float:
-        return _LEFT + (moment - start) / span * (_WIDTH - _LEFT - 10)
+    def x(at: float) -> float:
+        return _LEFT + (at - start) / span * (_WIDTH - _LEFT - 10)
 
     def y(left: float) -> float:
         return 10 + (1 - left) * (_HEIGHT - _BOTTOM - 10)
@@ -155,15 +154,15 @@ def burn_down(points: Sequence[Point], accounts: Sequence[AccountReport]) -> str
             f'<path d="M{_LEFT} {y(share):.1f}H{_WIDTH - 10}" stroke="#999" stroke-width=".5"/>'
             f'<text x="4" y="{y(share) + 5:.1f}" font-size="13">{share:.0%} left</text>'
         )
-    for moment, anchor in ((start, "start"), (end, "end")):
+    for at, anchor in ((start, "start"), (end, "end")):
         drawn.append(
-            f'<text x="{x(moment):.1f}" y="{_HEIGHT - 12}" font-size="13" text-anchor="{anchor}">'
-            f"{_moment(moment)}</text>"
+            f'<text x="{x(at):.1f}" y="{_HEIGHT - 12}" font-size="13" text-anchor="{anchor}">'
+            f"{_moment(at)}</text>"
         )
     for number, name in enumerate(shown):
         colour = _COLOURS[number % len(_COLOURS)]
         steps = [f"M{x(curves[name][0][0]):.1f} {y(1.0):.1f}"]
-        steps += [f"H{x(moment):.1f}V{y(left):.1f}" for moment, left in curves[name]]
+        steps += [f"H{x(at):.1f}V{y(left):.1f}" for at, left in curves[name]]
         drawn.append(
             f'<path d="{"".join(steps)}H{_WIDTH - 10}" fill="none" stroke="{colour}" stroke-width="2"/>'
             f'<path d="M{_LEFT} {_HEIGHT + 11 + 22 * number}h24" stroke="{colour}" stroke-width="4"/>'

@@ -140,3 +140,45 @@ def test_budgets_and_costs_beyond_all_exponents():
         assert ledger.epsilon(delta=budget.delta).upper == budget.epsilon
         with pytest.raises(BudgetExceeded):
             ledger.spend(data, PureDP(1e308), times=10)
+
+
+def test_a_number_of_releases_that_could_not_be_read_back_is_refused(place):
+    """What is written must be readable: a ledger that is not would be lost."""
+    with Ledger.open(place, Budget(1.0), "add-remove") as ledger:
+        data = ledger.dataset("d")
+        for times in (2**63, 10**16):
+            with pytest.raises(InvalidParameter, match="at most 1e"):
+                ledger.spend(data, PureDP(1e-30), times)
+        ledger.spend(data, PureDP(1e-30), 10**15)
+        plan = ledger.plan(data, PureDP(0.0) * 10**15, name="plan")
+        with pytest.raises(InvalidParameter, match="at most 1e"):
+            plan.step(10**16)
+        plan.step(10**15)
+    with Ledger.open(place) as ledger:
+        assert [e.times for e in ledger.history() if e.kind in ("release", "step")] == [10**15] * 2
+
+
+def test_names_too_long_for_a_database_are_refused_with_words(place):
+    """In both places alike; nested splits are where only a database knows its limit."""
+    with Ledger.open(place, Budget(1.0), "add-remove") as ledger:
+        with pytest.raises(InvalidParameter, match="at most 200 characters, got 5,000"):
+            ledger.dataset("a" * 5000)
+        with pytest.raises(InvalidParameter, match="at most 200"):
+            ledger.spend(ledger.dataset("d"), PureDP(0.1), request_id="a" * 5000)
+        rng = np.random.default_rng(0)
+
+        def splits_of_splits():
+            part = ledger.dataset("\U0001f600" * 200)
+            for _ in range(20):
+                name = "".join(chr(c) for c in rng.integers(0x4E00, 0x9FA5, 200))
+                (part,) = part.split_by(name, ["x"])
+                ledger.spend(part, PureDP(0.01))
+
+        if place.startswith("postgresql"):
+            with pytest.raises(LedgerMisuse, match="use shorter names"):
+                splits_of_splits()
+        else:
+            splits_of_splits()
+        ledger.spend(ledger.dataset("d"), PureDP(0.1))
+    with Ledger.open(place) as ledger:
+        ledger.report()

@@ -178,6 +178,7 @@ def test_roles_say_who_may_spend_and_read(place, postgresql):
     with Ledger.open(place.replace("dpcheck@", "analyst@")) as ledger:
         ledger.spend(ledger.dataset("d"), PureDP(0.25), request_id="q").release()
         ledger.plan(ledger.dataset("e"), PureDP(0.25), delta=0.0, name="p").step()
+        ledger.population("users", size=2)
     with psycopg.connect(place.replace("dpcheck@", "analyst@")) as db:
         for sql in ("DELETE FROM ledger_entries", "UPDATE ledger_entries SET body = ''"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -185,8 +186,16 @@ def test_roles_say_who_may_spend_and_read(place, postgresql):
             db.rollback()
     with Ledger.open(place.replace("dpcheck@", "auditor@")) as ledger:
         assert ledger.report().lines[0].times == 2
-        with pytest.raises(LedgerMisuse, match="may not do that"):
-            ledger.spend(ledger.dataset("d"), PureDP(0.25))
+        data, users = ledger.dataset("d"), ledger.population("users", size=2)
+        assert ledger.remaining(data).epsilon == BUDGET.epsilon - 0.5
+        assert ledger.used(users).tolist() == [0.0, 0.0]
+        for declare in (
+            lambda: ledger.spend(data, PureDP(0.25)),
+            lambda: ledger.spend(users, PureDP(0.25)),
+            lambda: ledger.dataset("new"),
+        ):
+            with pytest.raises(LedgerMisuse, match="may not do that"):
+                declare()
     with psycopg.connect(place, autocommit=True) as db:
         for role in ("analyst", "auditor"):
             db.execute(f"DROP OWNED BY {role}")

@@ -7,8 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
 from dpcheck import Budget, Gaussian, Ledger, PureDP
+from dpcheck.cli.ledger import command
 from dpcheck.core.errors import LedgerBroken, LedgerMisuse
 from dpcheck.ledger.storage.sql import places, sqlite
 
@@ -239,3 +241,69 @@ ledger.spend(data, PureDP(0.5))
     with Ledger.open(kept) as ledger:
         assert len(ledger.report().lines) == before
         ledger.spend(ledger.dataset("d"), PureDP(0.25))
+
+
+def test_a_file_of_somebody_else_is_no_broken_ledger(path, monkeypatch):
+    """Nobody should restore a backup because of a missing right."""
+    Ledger.open(path, BUDGET, "add-remove").close()
+
+    opened = type(path).open
+
+    def denied(self, *arguments, **named):
+        if self == path:
+            raise PermissionError(13, "Permission denied")
+        return opened(self, *arguments, **named)
+
+    monkeypatch.setattr(type(path), "open", denied)
+    with pytest.raises(LedgerMisuse, match="you may not read the ledger"):
+        Ledger.open(path)
+
+
+def test_a_disk_that_is_full_or_read_only_says_what_to_do(tmp_path):
+    """A small file system of our own, which only root may make."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("a small file system needs root")
+    made = ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(tmp_path)]
+    if subprocess.run(made, capture_output=True, check=False).returncode:
+        pytest.skip("this machine allows no mounts")
+    try:
+        path, times = tmp_path / "privacy.ledger", 0
+        with Ledger.open(path, Budget(1000.0), "add-remove", block=1) as ledger:
+            data = ledger.dataset("d")
+
+            def until_full():
+                nonlocal times
+                while True:
+                    ledger.spend(data, PureDP(0.01))
+                    times += 1
+
+            with pytest.raises(LedgerMisuse, match="Make room"):
+                until_full()
+        with pytest.raises(LedgerMisuse, match="Make room"):
+            Ledger.open(tmp_path / "another.ledger", BUDGET, "add-remove")
+        subprocess.run(["mount", "-o", "remount,ro", str(tmp_path)], check=True)
+        with Ledger.open(path) as ledger:
+            assert [line.times for line in ledger.report().lines] == [times]
+            data = ledger.dataset("d")
+            with pytest.raises(LedgerMisuse, match="you may write"):
+                ledger.spend(data, PureDP(0.01))
+    finally:
+        subprocess.run(["umount", "-l", str(tmp_path)], check=False)
+
+
+def test_a_clock_that_goes_wrong_costs_no_release_and_no_report(path, monkeypatch):
+    """Times are for people to read: entries keep their order whatever they say."""
+    from dpcheck.ledger.statements.page import page
+
+    with Ledger.open(path, BUDGET, "add-remove", block=1) as ledger:
+        data = ledger.dataset("d")
+        for moment in (2e9, 1e9, -5.0, 1e12):
+            monkeypatch.setattr("time.time", lambda moment=moment: moment)
+            ledger.spend(data, PureDP(0.05))
+        monkeypatch.undo()
+        assert [e.time for e in ledger.history() if e.kind == "release"] == [2e9, 1e9, -5.0, 1e12]
+        drawn = page(ledger.overview())
+    assert "1e+12 s after 1970" in drawn
+    assert "H-" not in drawn  # nothing is drawn to the left of the picture
+    said = CliRunner().invoke(command, ["history", str(path)], catch_exceptions=False)
+    assert "1e+12 s after 1970  release" in said.output

@@ -141,6 +141,11 @@ class PostgresqlStorage(SqlStorage):
                 f"this user may not do that in {self.place} ({_line(error)}); roles say who may "
                 "create, spend and read."
             )
+        if isinstance(error, errors.ProgramLimitExceeded):
+            return LedgerMisuse(
+                f"{self.place} cannot keep that ({_line(error)}); use shorter names, or fewer splits of "
+                "splits."
+            )
         return LedgerMisuse(
             f"the ledger {self.place} did not answer ({_line(error)}); what was asked for may have "
             "been counted or not, and nothing may be released for it."

@@ -71,6 +71,11 @@ class SqliteStorage(SqlStorage):
         try:
             with self.path.open("rb") as file:
                 start = file.read(256)
+        except PermissionError:
+            raise LedgerMisuse(
+                f"you may not read the ledger {self.path}; ask its owner, or open it as another user.",
+                path=self.place,
+            ) from None
         except OSError as error:
             raise self.broken(str(error)) from None
         application = int.from_bytes(start[68:72], "big")
@@ -117,7 +122,8 @@ class SqliteStorage(SqlStorage):
             )
         if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
             return LedgerMisuse(
-                f"cannot write to the ledger {self.path} ({error}); nothing may be released for it.",
+                f"cannot write to the ledger {self.path} ({error}); nothing may be released for it. "
+                "Make room, or see that you may write to the file and its folder, then try again.",
                 path=self.place,
             )
         return self.broken(str(error))
