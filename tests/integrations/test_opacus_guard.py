@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from opacus import PrivacyEngine
 
 import dpcheck
 import dpcheck.integrations.opacus
+from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, NotCovered
 from dpcheck.integrations.guards.opacus import guard_training
 
@@ -169,6 +171,43 @@ def test_a_kept_ledger_survives_the_process_and_its_checkpoint(tmp_path):
     other = dpcheck.Ledger(BUDGET, "replace-one").dataset("d")
     with pytest.raises(InvalidParameter, match="accounted under"):
         guard_training(optimizer, loader, model, BUDGET, dataset=other)
+
+
+def test_a_proved_training_costs_what_was_proved():
+    """The proof's event is spent; one of another loader, or of more noise, is refused."""
+    model, optimizer, loader = private()
+    loss = torch.nn.functional.cross_entropy
+    proof = dpcheck.prove_training(
+        model=model, optimizer=optimizer, loader=loader, loss=loss, steps=3
+    )
+    guard = guard_training(optimizer, loader, model, BUDGET, proof=proof)
+    assert guard.event == dpcheck.SampledGaussian(4.0, 0.25)
+    less = replace(proof, event=dpcheck.SampledGaussian(3.0, 0.25))
+    model, optimizer, loader = private()
+    guard = guard_training(optimizer, loader, model, BUDGET, proof=less)
+    epoch(model, optimizer, loader)  # the optimiser's own noise is still 4
+    (line,) = guard.ledger.report().lines
+    assert line.event == dpcheck.SampledGaussian(3.0, 0.25)
+    for other, words in (
+        (replace(proof, event=dpcheck.SampledGaussian(4.5, 0.25)), "prove the training with this"),
+        (replace(proof, event=dpcheck.SampledGaussian(4.0, 0.2) * 3), "samples at rate 0.25"),
+        (replace(proof, event=dpcheck.Gaussian(4.0)), "samples at rate 0.25"),
+        (replace(proof, adjacency=Adjacency.REPLACE_ONE), "under add-remove"),
+    ):
+        model, optimizer, loader = private()
+        with pytest.raises(NotCovered, match=words):
+            guard_training(optimizer, loader, model, BUDGET, proof=other)
+
+
+@pytest.mark.parametrize(("size", "ranks"), [(32, 1), (16, 2), (8, 1)])
+def test_a_divisor_of_another_batch_is_refused(size, ranks):
+    """Of one batch of 16 on average: each of two ranks divides by 8, not by 16."""
+    model, optimizer, loader = private()
+    optimizer.expected_batch_size, optimizer.world_size = size, ranks
+    with pytest.raises(NotCovered, match=r"divides by (32|8), the loader draws 16"):
+        guard_training(optimizer, loader, model, BUDGET)
+    optimizer.expected_batch_size, optimizer.world_size = 8, 2
+    guard_training(optimizer, loader, model, BUDGET)
 
 
 def test_two_ranks_are_counted_once():

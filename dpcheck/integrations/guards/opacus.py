@@ -5,12 +5,15 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 
+from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, MissingExtra, NotCovered
+from dpcheck.core.events.event import Repeated
 from dpcheck.core.events.training import SampledGaussian
 from dpcheck.integrations.foreign import Foreign
 from dpcheck.integrations.guards.budget import BudgetGuard, Log
 from dpcheck.ledger.ledger import Dataset, Ledger
+from dpcheck.program.proof import Proof
 
 _TOLERANCE = 1e-9
 
@@ -22,6 +25,7 @@ def guard_training(
     budget: Budget,
     *,
     dataset: Dataset | None = None,
+    proof: Proof | None = None,
     log: Sequence[Log] = (),
     log_every: int = 50,
 ) -> BudgetGuard:
@@ -31,7 +35,8 @@ def guard_training(
     a coin per example, a divisor that is not the expected batch size, layers that mix examples, and a
     step whose batch the loader did not draw. The adjacency is add-remove, which Opacus's Poisson
     sampling is accounted under. Guards of one process on the same dataset share a ledger; with
-    `dataset`, of a ledger that is kept say, they share that.
+    `dataset`, of a ledger that is kept say, they share that. With the `proof` that
+    `dpcheck.prove_training` made of the same training, a step costs what was proved.
 
     Guarantee: whatever is refused has drawn no noise, changes no parameter, and leaves no gradient.
     Assumes: the number of rows, and with it the divisor, is public.
@@ -39,14 +44,35 @@ def guard_training(
     rate = sampling_rate(data_loader)
     check_layers(module)
     check_divisor(optimizer, rate * len(data_loader.dataset))
-    event = SampledGaussian(float(optimizer.noise_multiplier), rate)
+    noise = float(optimizer.noise_multiplier)
+    event = SampledGaussian(noise, rate) if proof is None else proved_step(proof, noise, rate)
     if dataset is None:
         dataset = _shared(data_loader.dataset, budget)
     guard = BudgetGuard(
         event, budget, adjacency="add-remove", dataset=dataset, log=log, log_every=log_every
     )
-    _Watched(optimizer, guard, _Draws(data_loader, rate), event)
+    _Watched(optimizer, guard, _Draws(data_loader, rate), noise)
     return guard
+
+
+def proved_step(proof: Proof, noise: float, rate: float) -> SampledGaussian:
+    """What one step of a proved training costs; NotCovered if it is of another training.
+
+    Guarantee: never less than the optimiser's own noise says.
+    """
+    event = proof.event.event if isinstance(proof.event, Repeated) else proof.event
+    same = isinstance(event, SampledGaussian) and abs(event.sampling_rate - rate) <= _TOLERANCE
+    if not same or proof.adjacency is not Adjacency.ADD_REMOVE:
+        raise NotCovered(
+            f"the proof is of {event!r} under {proof.adjacency}, this loader samples at rate {rate:g}; "
+            "pass what dpcheck.prove_training proves of this loader under add-remove."
+        )
+    if event.noise_multiplier > noise + _TOLERANCE:
+        raise NotCovered(
+            f"the proof has noise multiplier {event.noise_multiplier:g}, this optimiser {noise:g}; prove "
+            "the training with this optimiser."
+        )
+    return event
 
 
 _LEDGERS: weakref.WeakKeyDictionary[Foreign, Ledger] = weakref.WeakKeyDictionary()
@@ -96,9 +122,9 @@ class _Watched:
     """
 
     def __init__(
-        self, optimizer: Foreign, guard: BudgetGuard, draws: _Draws, event: SampledGaussian
+        self, optimizer: Foreign, guard: BudgetGuard, draws: _Draws, expected: float
     ) -> None:
-        self.optimizer, self.guard, self.draws, self.event = optimizer, guard, draws, event
+        self.optimizer, self.guard, self.draws, self.expected = optimizer, guard, draws, expected
         self.noised = False
         self._add_noise = optimizer.add_noise
         optimizer.add_noise = self.add_noise
@@ -116,12 +142,12 @@ class _Watched:
         self.noised = True
 
     def _check(self) -> None:
-        stepping, event = self.optimizer, self.event
+        stepping = self.optimizer
         noise = float(stepping.noise_multiplier)
-        if abs(noise - event.noise_multiplier) > _TOLERANCE or stepping.accumulated_iterations != 1:
+        if abs(noise - self.expected) > _TOLERANCE or stepping.accumulated_iterations != 1:
             raise NotCovered(
                 f"this step has noise multiplier {noise:g} over {stepping.accumulated_iterations} "
-                f"batches; the guard was made for {event.noise_multiplier:g} and one. Make a guard for "
+                f"batches; the guard was made for {self.expected:g} and one. Make a guard for "
                 "each phase, or account a schedule with a ledger."
             )
         if self.draws.left <= 0:
