@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, MissingExtra, NotCovered
-from dpcheck.core.events.event import Repeated
+from dpcheck.core.events.event import Event, Repeated
 from dpcheck.core.events.training import SampledGaussian
 from dpcheck.integrations.foreign import Foreign
 from dpcheck.integrations.guards.budget import BudgetGuard, Log
 from dpcheck.ledger.ledger import Dataset, Ledger
-from dpcheck.program.proof import Proof
 
 _TOLERANCE = 1e-9
+
+
+class Proved(Protocol):
+    """What is used of a proof that `dpcheck.prove_training` made."""
+
+    @property
+    def event(self) -> Event:
+        """All of the training."""
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """Between which data sets."""
 
 
 def guard_training(
@@ -25,7 +37,7 @@ def guard_training(
     budget: Budget,
     *,
     dataset: Dataset | None = None,
-    proof: Proof | None = None,
+    proof: Proved | None = None,
     log: Sequence[Log] = (),
     log_every: int = 50,
 ) -> BudgetGuard:
@@ -55,14 +67,17 @@ def guard_training(
     return guard
 
 
-def proved_step(proof: Proof, noise: float, rate: float) -> SampledGaussian:
+def proved_step(proof: Proved, noise: float, rate: float) -> SampledGaussian:
     """What one step of a proved training costs; NotCovered if it is of another training.
 
     Guarantee: never less than the optimiser's own noise says.
     """
     event = proof.event.event if isinstance(proof.event, Repeated) else proof.event
-    same = isinstance(event, SampledGaussian) and abs(event.sampling_rate - rate) <= _TOLERANCE
-    if not same or proof.adjacency is not Adjacency.ADD_REMOVE:
+    if (
+        not isinstance(event, SampledGaussian)
+        or abs(event.sampling_rate - rate) > _TOLERANCE
+        or proof.adjacency is not Adjacency.ADD_REMOVE
+    ):
         raise NotCovered(
             f"the proof is of {event!r} under {proof.adjacency}, this loader samples at rate {rate:g}; "
             "pass what dpcheck.prove_training proves of this loader under add-remove."
