@@ -27,7 +27,7 @@ class Proved(Protocol):
 
     @property
     def adjacency(self) -> Adjacency:
-        """Between which data sets."""
+        """Between which datasets."""
 
 
 def guard_training(
