@@ -27,7 +27,7 @@ from dpcheck.ledger.provenance import Counts, Node
 from dpcheck.ledger.queries import largest
 from dpcheck.ledger.sources import FromDataset, Source
 from dpcheck.ledger.state import Prices, State, Terms
-from dpcheck.ledger.storage.entries import SENSELESS, Entry, OverlapDeclared, senseless
+from dpcheck.ledger.storage.entries import SENSELESS, Entry, OverlapDeclared, Released, senseless
 from dpcheck.ledger.storage.interface import Head, Pieces, Position, Retry, Storage
 from dpcheck.ledger.storage.memory import MemoryStorage
 
@@ -182,7 +182,7 @@ class Spending:
         behind = [head for head in heads if head.name in known and known[head.name] != head.at]
         if behind:
             news = [pair for head in behind for pair in self.storage.news(head, known[head.name])]
-            if any(isinstance(entry, OverlapDeclared) for _, entry in news):
+            if any(_known_anew(entry) for _, entry in news):
                 return False
             unwritten = set(state.touched)
             for _, entry in sorted(news, key=lambda pair: pair[0]):
@@ -292,6 +292,12 @@ class Spending:
                     kinds.clear()
                 self.closed = "this ledger is closed; open it again to spend or read."
                 self.storage.close()
+
+
+def _known_anew(entry: Entry) -> bool:
+    """Whether a state cannot follow: groups grow, or counts fall that it may first have to read, fallen."""
+    given_back = isinstance(entry, Released) and entry.times < 0
+    return given_back or isinstance(entry, OverlapDeclared)
 
 
 def highest(storage: Storage, spec: PopulationSpec) -> int:

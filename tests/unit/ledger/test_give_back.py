@@ -63,3 +63,17 @@ def test_threads_that_spend_and_give_back_never_overspend():
         thread.join()
     assert sum(made) <= 1.0 + 1e-9
     assert ledger.epsilon().upper == pytest.approx(sum(made))
+
+
+def test_what_another_handle_gives_back_is_taken_off_once(place):
+    """The other one knows totals and no counts; it read them after they had fallen, and took it off again."""
+    one = Ledger.open(place, Budget(1.0), "add-remove", block=8)
+    data = one.dataset("d")
+    for _ in range(9):
+        one.spend(data, PureDP(1 / 32))
+    with Ledger.open(place, block=1) as other:
+        theirs = other.dataset("d")
+        assert other.how_many(theirs, PureDP(1 / 32)) < 32 - 9  # some are counted ahead
+        one.close()
+        assert other.how_many(theirs, PureDP(1 / 32)) == 32 - 9
+        assert sum(1 for _ in other.steps(theirs, PureDP(1 / 32))) == 32 - 9
