@@ -60,13 +60,17 @@ def _attack(request: AuditSetup) -> Attack:
             labels = np.where((signed < 0).any(axis=1), -1.0, 1.0)
         return SourcesData((Source(signed * labels[:, None], labels, extra),), public)
 
-    def into_labelled(pair: OutputPair, release: Array) -> tuple[OutputModel, Data, Data, Array]:
+    def into_labelled(
+        pair: OutputPair, release: Array
+    ) -> tuple[OutputModel[SourcesData], Data, Data, Array]:
         first, second, public = _output.expand(pair, labelled.sizes, rows, features)
         w = _output.spread(release, labelled.sizes, features)
         both = [data(X, zeros, public) for X in (first, second)]
         return model, both[0], both[1], np.concatenate([w, np.zeros(features)])
 
-    def into_unlabelled(pair: OutputPair, release: Array) -> tuple[OutputModel, Data, Data, Array]:
+    def into_unlabelled(
+        pair: OutputPair, release: Array
+    ) -> tuple[OutputModel[SourcesData], Data, Data, Array]:
         first, second, public = _output.expand(pair, unlabelled.sizes, rows, features)
         w = _output.spread(release, unlabelled.sizes, features)
         both = [data(zeros, X, public) for X in (first, second)]

@@ -34,7 +34,9 @@ def _attack(request: AuditSetup) -> Attack:
     domain = _output.weight_domain(model, features, s["largest_row"])
     rate = model.blocks(blank)[0].scale.rate
 
-    def materialise(pair: OutputPair, release: Array) -> tuple[OutputModel, Data, Data, Array]:
+    def materialise(
+        pair: OutputPair, release: Array
+    ) -> tuple[OutputModel[TwoSamples], Data, Data, Array]:
         first, second, public = _output.expand(pair, domain.sizes, rows, features)
         w = _output.spread(release, domain.sizes, features)
         return model, TwoSamples(first, public), TwoSamples(second, public), w

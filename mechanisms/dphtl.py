@@ -67,7 +67,7 @@ class SourcesData:
         object.__setattr__(self, "public", both.public)
 
 
-class DPHTL(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is untyped
+class DPHTL(ClassifierMixin, OutputModel[SourcesData]):  # type: ignore[misc]  # sklearn is untyped
     """A target model around a prior made of private source models and private importance weights.
 
     Every source releases an output-perturbed model of its labelled rows and importance weights of

@@ -130,7 +130,7 @@ def log_importance_weights(beta: Floats, public: Rows) -> Floats:
     return np.asarray(scores - logsumexp(scores) + math.log(len(scores)))
 
 
-class DPIW(OutputModel):
+class DPIW(OutputModel[TwoSamples]):
     """Private importance weights: how much each public row looks like the private data.
 
     Guarantee: replacing one private row changes the log density of the released vector by at most

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.core.data import Data
 
@@ -43,7 +45,7 @@ def same(one: Data, other: Data, depth: int = 0) -> bool:
     return True
 
 
-def _numbers(value: Data) -> Data:
+def _numbers(value: object) -> NDArray[Any] | None:
     if hasattr(value, "to_numpy") and not isinstance(value, np.ndarray):
         value = value.to_numpy()
     try:
@@ -53,7 +55,7 @@ def _numbers(value: Data) -> Data:
     return found if found.dtype.kind in "biufc" else None
 
 
-def _near(one: Data, other: Data) -> bool:
+def _near(one: NDArray[Any], other: NDArray[Any]) -> bool:
     if not one.size:
         return True
     kinds = one.dtype.kind, other.dtype.kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from dpcheck.auditing.pairs.forms import Form, build
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.data import Data
 from dpcheck.core.records import Number, Records
+
+if TYPE_CHECKING:
+    import pandas
 
 Row = tuple[Any, ...]
 _ROWS = 12  # where the number of rows is not public
@@ -53,7 +56,7 @@ def _described(data: Records, form: str | None) -> Space:
     )
 
 
-def _exemplified(data: Data) -> Space | None:
+def _exemplified(data: Any) -> Space | None:
     """Arrays, tuples and dicts of arrays, lists of numbers, DataFrames."""
     if isinstance(data, dict):
         return _together(list(data.values()), lambda parts: dict(zip(data, parts, strict=True)))
@@ -101,7 +104,7 @@ def _of_series(kind: Any) -> Column:
     return exemplified(kind if isinstance(kind, np.dtype) else np.dtype(object))
 
 
-def _framed(example: Data, rows: Sequence[Row]) -> Data:
+def _framed(example: pandas.DataFrame, rows: Sequence[Row]) -> Data:
     columns = {name: [row[i] for row in rows] for i, name in enumerate(example.columns)}
     return type(example)(columns).astype(dict(example.dtypes))
 

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.data import Data
@@ -21,9 +24,9 @@ class EvaluatedRelease:
     """
 
     line: str
-    value: Data
-    low: Data
-    high: Data
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
     l1: float
     l2: float
     linf: float

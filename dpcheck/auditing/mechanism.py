@@ -55,7 +55,7 @@ class Mechanism:
     function: Callable[..., Output]
     batched: bool = False
     timeout: float | None = None
-    log_density: Callable[[Data, Output], Output] | None = None
+    log_density: Callable[..., Output] | None = None
     batch_runs: int | None = None
     deadline: float = math.inf  # by time.time(): no call goes on after it
     width: int = 1  # numbers per output of a batched mechanism, where that is known to be many
@@ -250,7 +250,7 @@ def as_mechanism(target: Any, timeout: float | None = None) -> Mechanism:
 class OutputDensity:
     """A user's log_density, given outputs as the mechanism returned them, one by one or batched."""
 
-    function: Callable[[Data, Output], Output]
+    function: Callable[..., Any]
     batched: bool
 
     @property

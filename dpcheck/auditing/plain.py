@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import Protocol, TypeGuard
 
 import numpy as np
 
@@ -51,8 +52,16 @@ def _plain(value: Output, limit: int, depth: int) -> Output:
     return repr(value)[:_MOST_TEXT]
 
 
-def _is_frame(value: object) -> bool:
-    """Of pandas or polars."""
+class Frame(Protocol):
+    """A table of pandas or polars."""
+
+    columns: Iterable[object]
+    shape: tuple[int, int]
+
+    def __getitem__(self, name: object) -> Iterable[object]: ...
+
+
+def _is_frame(value: object) -> TypeGuard[Frame]:
     return type(value).__name__ == "DataFrame" and hasattr(value, "columns")
 
 
@@ -119,9 +128,9 @@ def _common(first: Sequence[Output], second: Sequence[Output]) -> int:
 def _equal(first: Output, second: Output) -> bool:
     try:
         if isinstance(first, np.ndarray | np.generic) and first.dtype.kind == "f":
-            return bool(np.array_equal(first, second, equal_nan=True))
+            return bool(np.array_equal(first, np.asarray(second), equal_nan=True))
         if isinstance(first, np.ndarray):
-            return bool(np.array_equal(first, second))
+            return bool(np.array_equal(first, np.asarray(second)))
         return bool(first == second)
     except Exception:  # objects of somebody else, which may compare as they like
         return first is second

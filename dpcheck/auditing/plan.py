@@ -104,7 +104,7 @@ class TrainingAudit(Protocol):
 class Pivot:
     """`values(data, outputs)` are Gamma(shape, 1) if code and event agree."""
 
-    values: Callable[[Data, Array], Array]
+    values: Callable[..., Array]
     shape: float
     what: str = "noise"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -95,7 +96,7 @@ def _shared(pair: Pair) -> list[tuple[int, int]] | None:
     return [(i, i) for i in range(head)] + ends
 
 
-def _without(data: Data, drop: list[int]) -> Data:
+def _without(data: Any, drop: list[int]) -> Data:
     if isinstance(data, np.ndarray):
         return np.delete(data, drop, axis=0)
     if isinstance(data, tuple):

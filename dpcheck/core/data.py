@@ -8,9 +8,9 @@ import io
 import pickle
 from typing import Any, TypeAlias
 
-Data: TypeAlias = Any  # a dataset, in the form its mechanism takes it
-Output: TypeAlias = Any  # what a mechanism returns
-Plain: TypeAlias = Any  # a value that JSON can carry
+Data: TypeAlias = object  # a dataset, in the form its mechanism takes it
+Output: TypeAlias = object  # what a mechanism returns
+Plain: TypeAlias = Any
 Value: TypeAlias = Any  # whatever somebody's code holds while it runs
 
 

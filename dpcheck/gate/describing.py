@@ -109,7 +109,7 @@ def _from_code(data: str, told: Reading) -> list[ColumnGuess]:
     return found
 
 
-def _columns(table: Data) -> dict[Any, Iterable[Any]]:
+def _columns(table: Any) -> dict[Any, Iterable[Any]]:
     if isinstance(table, list) and table and all(isinstance(row, dict) for row in table):
         return {name: [row.get(name) for row in table] for name in table[0]}
     names = getattr(table, "columns", None)

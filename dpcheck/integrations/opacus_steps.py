@@ -38,7 +38,7 @@ class TrainingSteps:
         self.__name__ = "opacus_steps"
         self._engines: dict[str | None, Foreign] = {}
 
-    def __call__(self, data: Data, rng: np.random.Generator) -> Output:
+    def __call__(self, data: tuple[Foreign, Foreign], rng: np.random.Generator) -> Output:
         """Parameters after the steps, as one vector."""
         key = fingerprint(data)
         if key not in self._engines:
@@ -53,7 +53,7 @@ class TrainingSteps:
     def __getstate__(self) -> dict[str, Foreign]:
         return self.__dict__ | {"_engines": {}}
 
-    def _prepare(self, data: Data) -> Callable[[int], Output]:
+    def _prepare(self, data: tuple[Foreign, Foreign]) -> Callable[[int], Output]:
         try:
             import torch
             from opacus import PrivacyEngine

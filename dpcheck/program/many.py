@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,9 @@ class Sampler:
     adjacency: Adjacency
     records: Records | None
 
-    def __call__(self, data: object, size: int, rng: np.random.Generator) -> object:
+    def __call__(
+        self, data: object, size: int, rng: np.random.Generator
+    ) -> NDArray[Any] | list[object]:
         """Outputs of many runs, as one array where they are arrays, else as a list."""
         program = self._program(data)
         values = _values(program, data, size, rng)
@@ -79,9 +82,7 @@ class Sampler:
 
     def one(self, data: object, rng: np.random.Generator) -> object:
         """The output of one run of the program."""
-        made = self(data, 1, rng)
-        assert isinstance(made, np.ndarray | list)
-        return made[0]
+        return self(data, 1, rng)[0]
 
     def call(self, data: object, rng: np.random.Generator) -> object:
         """The function itself."""

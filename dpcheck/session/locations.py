@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
 from dpcheck.core.audit_result import Location
-from dpcheck.core.data import Data
 from dpcheck.core.errors import DpcheckError
 from dpcheck.execution.references import parse
 from dpcheck.session import registry
@@ -47,7 +47,7 @@ def _registered(name: str, root: Path) -> Location | None:
     return Location(shown or f"{module.__name__.replace('.', '/')}.py")
 
 
-def _written(found: Data) -> Data:
+def _written(found: object) -> Callable[..., object]:
     """The function or class that somebody wrote, under wrappers, partials and methods."""
     while True:
         if isinstance(found, functools.partial):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.auditing.mechanism import Declaration, Mechanism
 from dpcheck.auditing.outputs.encode import encode_runs, take
@@ -40,15 +42,18 @@ class ManyRuns:
         function = target.load() if isinstance(target, Reference) else target
         return Sampler(function, self.adjacency, self.records)
 
-    def __call__(self, data: Data, size: int, rng: np.random.Generator) -> Output:
+    def __call__(
+        self, data: Data, size: int, rng: np.random.Generator
+    ) -> NDArray[Any] | list[Output]:
         """Outputs of many runs; of data whose runs cannot be made together, one by one."""
         sampler = self.sampler
         try:
             return sampler(data, size, rng)
         except TooLarge:
             parts = [self(data, each, rng) for each in (size // 2, size - size // 2)]
-            if all(isinstance(part, np.ndarray) for part in parts):
-                return np.concatenate(parts)
+            arrays = [part for part in parts if isinstance(part, np.ndarray)]
+            if len(arrays) == len(parts):
+                return np.concatenate(arrays)
             return [output for part in parts for output in part]
         except NotTogether:
             return [sampler.call(data, rng) for _ in range(size)]
@@ -102,7 +107,7 @@ def _agrees(sampler: Sampler, data: Data, compared: int) -> bool:
     return bool(np.allclose(rows[0], rows[1], rtol=_NEAR, atol=_NEAR))
 
 
-def _has_density(sampler: Sampler, data: Data, outputs: Output) -> bool:
+def _has_density(sampler: Sampler, data: Data, outputs: NDArray[Any] | list[Output]) -> bool:
     try:
         return bool(np.isfinite(sampler.log_density(data, outputs[:4])).all())
     except NotTogether:

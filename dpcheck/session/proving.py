@@ -169,7 +169,10 @@ def prove_target(
 
 
 def prove_declared(
-    function: Data, declared: Declaration, adjacency: Adjacency, timeout: float | None = None
+    function: Callable[..., Data],
+    declared: Declaration,
+    adjacency: Adjacency,
+    timeout: float | None = None,
 ) -> Proof:
     """The proof of a function as it was declared, in `timeout` seconds at most.
 
@@ -194,7 +197,7 @@ def prove_declared(
         ) from error
 
 
-def _read(function: Data, declared: Declaration, adjacency: Adjacency) -> Proof:
+def _read(function: Callable[..., Data], declared: Declaration, adjacency: Adjacency) -> Proof:
     if declared.canaries is not None:
         raise NothingToAudit(
             "a training with canaries describes no data. Give records= to prove it."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.pairs.forms import default_form
 from dpcheck.auditing.pairs.search import PairSearch
 from dpcheck.core.adjacency import as_neighbours
-from dpcheck.core.data import Data, Output, fingerprint
+from dpcheck.core.data import Data, fingerprint
 from dpcheck.core.errors import BadOutput, NotNeighbours
 from dpcheck.execution.runner import Runner
 from dpcheck.testing.failing import audit_in_test
@@ -48,7 +49,7 @@ class Check:
         return self.name
 
 
-def _outputs(mechanism: object, data: Data, size: int, seed: int) -> Output:
+def _outputs(mechanism: object, data: Data, size: int, seed: int) -> Any:
     """`size` outputs as they come, from a copy of the data."""
     own, rng = copy.deepcopy(data), np.random.default_rng(seed)
     inner = as_mechanism(mechanism)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dpcheck.core.data import Data
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.core.spending import Spender
@@ -21,8 +20,10 @@ from dpcheck.mechanisms.common.regularizers import Floats
 from dpcheck.mechanisms.output import noise as _output
 from dpcheck.mechanisms.output.noise import OutputBlock, Scale
 
+D = TypeVar("D")  # the data a model is fitted to
 
-class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
+
+class OutputModel(BaseEstimator, Generic[D]):  # type: ignore[misc]  # sklearn is untyped
     """A model whose release is a few minimisers, each plus spherical noise.
 
     A fitted model has `release_` (all vectors side by side) and `event_`, what was released.
@@ -31,36 +32,34 @@ class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     parts: ClassVar[tuple[str, ...]] = ("data",)
 
     @abstractmethod
-    def _blocks(self, data: Data) -> list[OutputBlock]:
+    def _blocks(self, data: D) -> list[OutputBlock]:
         """The released vectors on this data, with their minimisers."""
 
     @abstractmethod
-    def _event(self, data: Data) -> Event:
+    def _event(self, data: D) -> Event:
         """What is released, from public facts of the data (row counts and widths) only."""
 
     @abstractmethod
     def claimed_epsilon(self, part: str = "data") -> float:
         """The epsilon the algorithm says it spends."""
 
-    def blocks(self, data: Data) -> list[OutputBlock]:
+    def blocks(self, data: D) -> list[OutputBlock]:
         """The released vectors; the minimisers are found once per dataset and parameters."""
         return _cached_blocks(_Task(self, data))
 
-    def sample_releases(
-        self, data: Data, size: int, rng: np.random.Generator | None = None
-    ) -> Floats:
+    def sample_releases(self, data: D, size: int, rng: np.random.Generator | None = None) -> Floats:
         """`size` independent releases on the same data, flattened: shape (size, width)."""
         size = count("size", size, at_least=0)
         generator = np.random.default_rng() if rng is None else rng
         return _output.sample(self.blocks(data), size, generator)
 
-    def log_density(self, data: Data, releases: ArrayLike) -> LogDensity:
+    def log_density(self, data: D, releases: ArrayLike) -> LogDensity:
         """The exact normalised log density: a float for one release, an array for many."""
         array = np.asarray(releases, dtype=float)
         values = _output.log_density(self.blocks(data), np.atleast_2d(array))
         return float(values[0]) if array.ndim == 1 else values
 
-    def noise_lengths(self, data: Data, releases: Floats) -> Floats:
+    def noise_lengths(self, data: D, releases: Floats) -> Floats:
         """rate |noise| summed over the vectors: Gamma(width) when the noise is as stated."""
         blocks = self.blocks(data)
         found = _output.noises(blocks, releases)
@@ -69,7 +68,7 @@ class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
         ]
         return np.asarray(np.sum(lengths, axis=0))
 
-    def release_event(self, part: str = "data", data: Data = None) -> Event:
+    def release_event(self, part: str = "data", data: D | None = None) -> Event:
         """What is released about a part: by the fitted model, or on data of this shape."""
         if part not in self.parts:
             raise InvalidParameter(
@@ -82,7 +81,7 @@ class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
         return event
 
     def _release(
-        self, data: Data, rng: np.random.Generator | None, ledger: Spender | None, dataset: object
+        self, data: D, rng: np.random.Generator | None, ledger: Spender | None, dataset: object
     ) -> list[OutputBlock]:
         """Spend, then draw one release; the blocks say where each vector stands."""
         event = self._event(data)
@@ -101,10 +100,10 @@ class OutputModel(BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
         return blocks
 
 
-class _Task:
+class _Task(Generic[D]):
     """A model with its parameters of now and a dataset, compared by both."""
 
-    def __init__(self, model: OutputModel, data: Data) -> None:
+    def __init__(self, model: OutputModel[D], data: D) -> None:
         self.model, self.data = model, data
         self._key = (type(model), repr(sorted(model.get_params().items())), id(data))
 
@@ -116,7 +115,7 @@ class _Task:
 
 
 @lru_cache(maxsize=16)
-def _cached_blocks(task: _Task) -> list[OutputBlock]:
+def _cached_blocks(task: _Task[D]) -> list[OutputBlock]:
     # The cache keeps the data alive, so an id in a key is never that of another object.
     return task.model._blocks(task.data)
 

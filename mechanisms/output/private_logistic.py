@@ -80,7 +80,7 @@ def source_block(name: str, X: Rows, y: Floats, scale: Scale, lam: float) -> Out
     return OutputBlock(name, minimise(problem, scale.distance).point, scale)
 
 
-class OutputLogistic(ClassifierMixin, OutputModel):  # type: ignore[misc]  # sklearn is untyped
+class OutputLogistic(ClassifierMixin, OutputModel[SignedRows]):  # type: ignore[misc]  # sklearn is untyped
     """Private logistic regression: the minimiser plus noise of density exp(-(n lam eps/2)|b|).
 
     Guarantee: replacing one record changes the log density of the release by at most `epsilon`.

@@ -74,7 +74,9 @@ def _plain_kind(value: Output) -> tuple[str, tuple[int, ...]] | None:
     return None
 
 
-def _plain(array: NDArray[Output], size: int, kind: str, shape: tuple[int, ...]) -> Plain | None:
+def _plain(
+    array: NDArray[np.generic], size: int, kind: str, shape: tuple[int, ...]
+) -> Plain | None:
     """The outputs as rows, unless some is not finite or too large to be a float."""
     if array.dtype.kind == "c":
         array, shape = np.stack([array.real, array.imag], axis=-1), (*shape, 2)
@@ -118,7 +120,7 @@ def encode_batch(value: Output, size: int) -> Encoded:
     return encode_list(list(array))
 
 
-def _as_array(value: Output) -> NDArray[Output] | None:
+def _as_array(value: Output) -> NDArray[np.generic] | None:
     if hasattr(value, "detach"):  # torch: part of a graph, perhaps not on the CPU
         value = value.detach().cpu()
     try:

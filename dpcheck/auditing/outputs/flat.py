@@ -36,7 +36,7 @@ class Flat:
         """One number; NaN and infinity are numbers."""
         self.numbers[Slot(path, Kind.NUMBER)] = np.array([value])
 
-    def block(self, path: str, values: NDArray[Output]) -> None:
+    def block(self, path: str, values: NDArray[np.generic]) -> None:
         """An array of numbers, each a place of its own; sums of many where it is very large."""
         flat = np.asarray(values, dtype=np.float64)
         trailing = tuple(int(n) for n in flat.shape[1:])

@@ -6,11 +6,14 @@ Classes of other packages are known by name (package, class), so none of them is
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpcheck.core.data import Output
 
-Reads = Callable[[Output, str, Output], None]
+if TYPE_CHECKING:
+    from dpcheck.auditing.outputs.flat import Flat
+
+Reads = Callable[[Any, str, "Flat"], None]  # each function of the registry names its own type
 F = TypeVar("F", bound=Reads)
 
 _BY_CLASS: dict[type, Reads] = {}

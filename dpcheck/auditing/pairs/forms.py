@@ -112,7 +112,7 @@ def _package(name: str) -> Any:
         raise MissingExtra(f"form={name!r} needs {name}: pip install {name}.") from None
 
 
-def rows_of(data: Data) -> list[Any] | None:
+def rows_of(data: Any) -> list[Any] | None:
     """The rows of a dataset as values that can be compared; None where it has none one can see.
 
     >>> rows_of((np.eye(2), np.array([1, 2])))

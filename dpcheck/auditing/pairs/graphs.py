@@ -6,17 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.core.data import Data
 from dpcheck.core.errors import MissingExtra
 from dpcheck.core.relation import Relation
 
+if TYPE_CHECKING:
+    import networkx
+
 _SIZE = 6  # nodes
 
 
-def is_graph(data: Data) -> bool:
+def is_graph(data: Data) -> TypeGuard[networkx.Graph]:
     """Whether it is a graph of networkx, by what it offers."""
     return all(hasattr(data, name) for name in ("nodes", "edges", "adj", "is_directed"))
 
@@ -43,17 +46,17 @@ def problem_of(first: Data, second: Data, relation: Relation) -> str | None:
     return None if _edges(rest) == _edges(smaller) else "edges differ that are not the node's own"
 
 
-def _nodes(graph: Data) -> Counter[tuple[str, str]]:
+def _nodes(graph: networkx.Graph) -> Counter[tuple[str, str]]:
     return Counter(
         (repr(node), repr(sorted(about.items()))) for node, about in graph.nodes(data=True)
     )
 
 
-def _by_name(graph: Data, name: str) -> Any:
+def _by_name(graph: networkx.Graph, name: str) -> Any:
     return next(node for node in graph.nodes if repr(node) == name)
 
 
-def _edges(graph: Data) -> Counter[tuple[str, ...]]:
+def _edges(graph: networkx.Graph) -> Counter[tuple[str, ...]]:
     found: Counter[tuple[str, ...]] = Counter()
     for one, two, about in graph.edges(data=True):
         ends = [repr(one), repr(two)]
@@ -88,7 +91,7 @@ def usual_graphs(relation: Relation) -> list[Pair]:
     ]
 
 
-def _other_edges(graph: Data) -> Iterator[tuple[str, Data]]:
+def _other_edges(graph: networkx.Graph) -> Iterator[tuple[str, Data]]:
     """One edge less, one more: between the first two nodes, and between the last ones that allow it."""
     for listed, word in (
         (list(graph.edges), "less"),
@@ -100,7 +103,7 @@ def _other_edges(graph: Data) -> Iterator[tuple[str, Data]]:
             yield f"one edge {word} ({one}, {two})", other
 
 
-def _other_nodes(graph: Data) -> Iterator[tuple[str, Data]]:
+def _other_nodes(graph: networkx.Graph) -> Iterator[tuple[str, Data]]:
     """Without its first node and without its last; with one that knows everybody, or nobody."""
     nodes = list(graph.nodes)
     for gone in (nodes[0], nodes[-1]):

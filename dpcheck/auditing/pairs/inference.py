@@ -26,7 +26,7 @@ def infer_records(data: Data) -> Records:
     return Records(tuple((str(name), _field(values)) for name, values in columns.items()))
 
 
-def _columns(data: Data) -> dict[Any, list[Any]]:
+def _columns(data: Any) -> dict[Any, list[Any]]:
     if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):
         return {name: [row.get(name) for row in data] for name in data[0]}
     names = getattr(data, "columns", None)

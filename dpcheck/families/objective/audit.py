@@ -166,9 +166,12 @@ class _FlippedLabel:
     part: str
 
     def __call__(self, pair: Pair, backwards: bool) -> list[NoiseShift] | None:
-        from dpcheck.mechanisms.common.data import part_of
+        from dpcheck.mechanisms.common.data import Labelled, Transfer, part_of
 
-        first, second = (part_of(side, self.part) for side in (pair.first, pair.second))
+        sides = [
+            side for side in (pair.first, pair.second) if isinstance(side, Labelled | Transfer)
+        ]
+        first, second = (part_of(side, self.part) for side in sides)
         changed = np.flatnonzero(first.y != second.y)
         if len(changed) != 1 or not np.array_equal(first.X, second.X):
             return None

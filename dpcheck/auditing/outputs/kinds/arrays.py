@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.outputs.flat import Flat
 from dpcheck.auditing.outputs.kinds.numbers import EXACT, read_int
 from dpcheck.auditing.outputs.registry import reads
-from dpcheck.core.data import Output
 
 _PER_DAY = {
     "D": 1,
@@ -22,7 +23,7 @@ _PER_DAY = {
 
 
 @reads(np.ndarray)
-def read_array(value: NDArray[Output], path: str, flat: Flat) -> None:
+def read_array(value: NDArray[np.generic], path: str, flat: Flat) -> None:
     """The entries, the shape and the dtype."""
     if isinstance(value, np.ma.MaskedArray):
         _read_masked(value, path, flat)
@@ -38,7 +39,7 @@ def read_shape(shape: tuple[int, ...], path: str, flat: Flat) -> None:
     flat.block(f"np.shape({path})", np.array(shape, dtype=float))
 
 
-def read_entries(array: NDArray[Output], path: str, flat: Flat) -> None:
+def read_entries(array: NDArray[Any], path: str, flat: Flat) -> None:
     """The entries of an array of any dtype."""
     kind = array.dtype.kind
     if array.dtype.names is not None:
@@ -54,7 +55,7 @@ def read_entries(array: NDArray[Output], path: str, flat: Flat) -> None:
         flat.child(array.tolist(), f"{path}.tolist()")
 
 
-def _read_numbers(array: NDArray[Output], path: str, flat: Flat) -> None:
+def _read_numbers(array: NDArray[np.generic], path: str, flat: Flat) -> None:
     if array.dtype.kind == "c":
         _put(flat, f"{path}.real", array.real)
         _put(flat, f"{path}.imag", array.imag)
@@ -71,7 +72,7 @@ def _read_numbers(array: NDArray[Output], path: str, flat: Flat) -> None:
             _put(flat, f"({path} - {path}.astype(float))", (array - near).astype(float))
 
 
-def _put(flat: Flat, path: str, values: NDArray[Output]) -> None:
+def _put(flat: Flat, path: str, values: NDArray[np.generic]) -> None:
     """An array, or a single number where it has no axis."""
     if values.ndim:
         flat.block(path, values)
@@ -79,7 +80,7 @@ def _put(flat: Flat, path: str, values: NDArray[Output]) -> None:
         flat.number(path, float(values))
 
 
-def _read_times(array: NDArray[Output], path: str, flat: Flat) -> None:
+def _read_times(array: NDArray[Any], path: str, flat: Flat) -> None:
     """Days and what is left of the day, each exact in a float; NaT is NaN."""
     unit = np.datetime_data(array.dtype)[0]
     whole = array.view("i8")
@@ -92,11 +93,13 @@ def _read_times(array: NDArray[Output], path: str, flat: Flat) -> None:
     _put(flat, f"time of day of {path}", np.where(missing, np.nan, rest.astype(float)))
 
 
-def _read_masked(value: Output, path: str, flat: Flat) -> None:
+def _read_masked(
+    value: np.ma.MaskedArray[tuple[int, ...], np.dtype[np.generic]], path: str, flat: Flat
+) -> None:
     mask = np.ma.getmaskarray(value)
     flat.token(f"{path}.dtype", str(value.dtype))
     read_shape(value.shape, path, flat)
-    blank: Output = np.zeros((), dtype=value.dtype)
+    blank = np.zeros((), dtype=value.dtype)
     read_entries(np.where(mask, blank, np.ma.getdata(value)), path, flat)
     _put(flat, f"{path}.mask", mask.astype(float))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, S
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def read_nothing(value: None, path: str, flat: Flat) -> None:
 
 
 @reads_where(lambda value: isinstance(value, tuple) and hasattr(type(value), "_fields"))
-def read_named_tuple(value: Output, path: str, flat: Flat) -> None:
+def read_named_tuple(value: NamedTuple, path: str, flat: Flat) -> None:
     """Each field by its name."""
     for name in type(value)._fields:
         flat.child(getattr(value, name), f"{path}.{name}")
@@ -51,13 +52,13 @@ def _as_numbers(items: list[Output], path: str, flat: Flat) -> np.ndarray | None
     """The items as one array, if they are numbers, or rows of as many numbers each."""
     if not items:
         return None
-    rows = [items]
+    rows: list[Sequence[Output]] = [items]
     width = None
     if isinstance(items[0], list | tuple) and not hasattr(items[0], "_fields"):
         width = len(items[0])
         if not all(type(item) is type(items[0]) and len(item) == width for item in items):
             return None
-        rows = items
+        rows = [row for row in items if isinstance(row, list | tuple)]
     kinds = {type(entry) for row in rows for entry in row}
     if not kinds or not kinds <= _PLAIN:
         return None
@@ -85,7 +86,7 @@ def read_mapping(value: Mapping[Output, Output], path: str, flat: Flat) -> None:
         flat.child(value[key], f"{path}[{key_text(key)}]")
 
 
-def _read_keys(keys: list[Output], path: str, flat: Flat) -> None:
+def _read_keys(keys: list[Any], path: str, flat: Flat) -> None:
     """Keys that are numbers may be the answer themselves."""
     if keys and all(isinstance(key, int | float) for key in keys):
         flat.block(path, np.sort(np.array([float(key) for key in keys])))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dpcheck.auditing.outputs.flat import Flat
@@ -10,9 +13,13 @@ from dpcheck.auditing.outputs.kinds.containers import key_text
 from dpcheck.auditing.outputs.registry import reads_named
 from dpcheck.core.data import Output
 
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
 
 @reads_named("pandas", "DataFrame")
-def read_frame(value: Output, path: str, flat: Flat) -> None:
+def read_frame(value: pandas.DataFrame, path: str, flat: Flat) -> None:
     """Each column by its name, the index, the names and their order."""
     flat.number(f"len({path})", float(len(value)))
     names = [key_text(name) for name in value.columns]
@@ -26,7 +33,7 @@ def read_frame(value: Output, path: str, flat: Flat) -> None:
 
 
 @reads_named("pandas", "Series")
-def read_series(value: Output, path: str, flat: Flat) -> None:
+def read_series(value: pandas.Series, path: str, flat: Flat) -> None:
     """Its values, index and name; by label where labels are texts."""
     flat.number(f"len({path})", float(len(value)))
     flat.token(f"{path}.name", str(value.name))
@@ -34,7 +41,7 @@ def read_series(value: Output, path: str, flat: Flat) -> None:
     read_column(value, path, flat)
 
 
-def read_column(value: Output, path: str, flat: Flat) -> None:
+def read_column(value: pandas.Series, path: str, flat: Flat) -> None:
     """A column by its labels where they are names, each of them once; else by position."""
     index = value.index
     names = index.nlevels == 1 and len(index) <= _MOST_LABELS and index.is_unique
@@ -50,19 +57,17 @@ _MOST_LABELS = 1024
 
 
 @reads_named("pandas", "Index")
-def read_index(value: Output, path: str, flat: Flat) -> None:
+def read_index(value: pandas.Index, path: str, flat: Flat) -> None:
     """Its labels."""
     flat.number(f"len({path})", float(len(value)))
     _read_index(value, path, flat)
 
 
 @reads_named("pandas", "Categorical", "ExtensionArray")
-def read_extension(value: Output, path: str, flat: Flat) -> None:
+def read_extension(value: pandas.api.extensions.ExtensionArray, path: str, flat: Flat) -> None:
     """As a column of a table."""
-    import sys
-
-    pandas: Output = sys.modules["pandas"]
-    read_series(pandas.Series(value), path, flat)
+    loaded = sys.modules["pandas"]
+    read_series(loaded.Series(value), path, flat)
 
 
 @reads_named("pandas", "NAType", "NaTType")
@@ -71,12 +76,12 @@ def read_missing(value: Output, path: str, flat: Flat) -> None:
 
 
 @reads_named("pandas", "Interval", "Period")
-def read_interval(value: Output, path: str, flat: Flat) -> None:
+def read_interval(value: pandas.Interval | pandas.Period, path: str, flat: Flat) -> None:
     """As text, whose numbers are read."""
     flat.child(str(value), f"str({path})")
 
 
-def _read_index(index: Output, path: str, flat: Flat) -> None:
+def _read_index(index: pandas.Index, path: str, flat: Flat) -> None:
     if type(index).__name__ == "RangeIndex":
         flat.block(path, np.array([index.start, index.stop, index.step], dtype=float))
         return
@@ -87,7 +92,7 @@ def _read_index(index: Output, path: str, flat: Flat) -> None:
         _read_values(values, where, flat)
 
 
-def _read_values(column: Output, path: str, flat: Flat) -> None:
+def _read_values(column: pandas.Series | pandas.Index, path: str, flat: Flat) -> None:
     """A column's values, whatever its dtype; missing ones are NaN beside their places."""
     dtype = column.dtype
     flat.token(f"{path}.dtype", str(dtype))
@@ -108,7 +113,7 @@ def _read_values(column: Output, path: str, flat: Flat) -> None:
 
 
 @reads_named("polars", "DataFrame")
-def read_polars_frame(value: Output, path: str, flat: Flat) -> None:
+def read_polars_frame(value: polars.DataFrame, path: str, flat: Flat) -> None:
     """Each column by its name, and the names with their types."""
     flat.number(f"len({path})", float(value.height))
     flat.token(f"{path}.schema", str(dict(value.schema)))
@@ -117,20 +122,20 @@ def read_polars_frame(value: Output, path: str, flat: Flat) -> None:
 
 
 @reads_named("polars", "LazyFrame")
-def read_polars_plan(value: Output, path: str, flat: Flat) -> None:
+def read_polars_plan(value: polars.LazyFrame, path: str, flat: Flat) -> None:
     """What it gives when it is collected."""
     flat.child(value.collect(), f"{path}.collect()")
 
 
 @reads_named("polars", "Series")
-def read_polars_series(value: Output, path: str, flat: Flat) -> None:
+def read_polars_series(value: polars.Series, path: str, flat: Flat) -> None:
     """Its values, name and type."""
     flat.number(f"len({path})", float(len(value)))
     flat.token(f"{path}.name", str(value.name))
     _read_polars(value, path, flat)
 
 
-def _read_polars(column: Output, path: str, flat: Flat) -> None:
+def _read_polars(column: polars.Series, path: str, flat: Flat) -> None:
     flat.token(f"{path}.dtype", str(column.dtype))
     if column.dtype.is_numeric() and not column.null_count() and not column.dtype.is_decimal():
         read_entries(np.asarray(column.to_numpy()), path, flat)

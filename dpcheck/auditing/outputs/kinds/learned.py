@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dpcheck.auditing.outputs.flat import Flat
 from dpcheck.auditing.outputs.kinds.objects import attributes
 from dpcheck.auditing.outputs.registry import reads_named
-from dpcheck.core.data import Output
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+    from sklearn.tree._tree import Tree
 
 
 @reads_named("sklearn", "BaseEstimator")
-def read_estimator(value: Output, path: str, flat: Flat) -> None:
+def read_estimator(value: BaseEstimator, path: str, flat: Flat) -> None:
     """Attributes that end in an underscore, its steps, and what else it carries but parameters."""
     parameters = set(value.get_params(deep=False))
     for name, item in attributes(value).items():
@@ -22,7 +27,7 @@ _STEPS = ("steps", "transformers", "estimators", "transformer_list")
 
 
 @reads_named("sklearn", "Tree")
-def read_tree(value: Output, path: str, flat: Flat) -> None:
+def read_tree(value: Tree, path: str, flat: Flat) -> None:
     """The arrays of a decision tree."""
     for name in ("children_left", "children_right", "feature", "threshold", "value", "impurity"):
         flat.child(getattr(value, name), f"{path}.{name}")

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from dpcheck.auditing.outputs.flat import Flat, digest
 from dpcheck.auditing.outputs.registry import reads
-from dpcheck.core.data import Output
 
 EXACT = 1 << 53  # integers up to here are floats without loss
 _LIMB = 48
@@ -87,5 +86,5 @@ def _with_rest(value: Fraction, path: str, flat: Flat) -> None:
     except OverflowError:
         near = math.inf if value > 0 else -math.inf
     flat.number(path, near)
-    rest: Output = float(value - Fraction(near)) if math.isfinite(near) else 0.0
+    rest = float(value - Fraction(near)) if math.isfinite(near) else 0.0
     flat.number(f"{path} - float({path})", rest)

@@ -6,6 +6,7 @@ import dataclasses
 import types
 from enum import Enum
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import numpy as np
@@ -13,6 +14,9 @@ import numpy as np
 from dpcheck.auditing.outputs.flat import Flat
 from dpcheck.auditing.outputs.registry import reads, reads_where
 from dpcheck.core.data import Output
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 RAISED = "type(error)"
 
@@ -39,7 +43,7 @@ def read_enum(value: Enum, path: str, flat: Flat) -> None:
 
 
 @reads_where(lambda value: dataclasses.is_dataclass(value) and not isinstance(value, type | Raised))
-def read_dataclass(value: Output, path: str, flat: Flat) -> None:
+def read_dataclass(value: DataclassInstance, path: str, flat: Flat) -> None:
     """Each field by its name."""
     for field in dataclasses.fields(value):
         flat.child(getattr(value, field.name), f"{path}.{field.name}")
@@ -82,10 +86,14 @@ def read_code(value: Output, path: str, flat: Flat) -> None:  # noqa: ARG001 - o
 
 
 @reads(np.random.Generator, np.random.RandomState, np.random.BitGenerator)
-def read_generator(value: Output, path: str, flat: Flat) -> None:
+def read_generator(
+    value: np.random.Generator | np.random.RandomState | np.random.BitGenerator,
+    path: str,
+    flat: Flat,
+) -> None:
     """A generator's state, which gives away all noise to come."""
-    inner: Output = getattr(value, "bit_generator", getattr(value, "_bit_generator", value))
-    flat.token(f"{path}.bit_generator.state", str(inner.state))
+    inner = getattr(value, "bit_generator", getattr(value, "_bit_generator", value))
+    flat.token(f"{path}.bit_generator.state", str(getattr(inner, "state", None)))
 
 
 @reads_where(lambda value: bool(attributes(value)), last=True)
@@ -110,8 +118,7 @@ def attributes(value: Output) -> dict[str, Output]:
 
 
 def _has_state(value: Output) -> bool:
-    kind: Output = type(value)
-    root: Output = object
+    kind, root = type(value), object
     return kind.__reduce_ex__ is root.__reduce_ex__ and kind.__reduce__ is not root.__reduce__
 
 

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Protocol
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.auditing.outputs.flat import Flat
 from dpcheck.auditing.outputs.kinds.arrays import read_entries, read_shape
 from dpcheck.auditing.outputs.registry import reads_named, reads_where
 from dpcheck.core.data import Output
 
+if TYPE_CHECKING:
+    import scipy.sparse
+    import torch
+
+
+class ArrayLike(Protocol):
+    """What numpy can convert."""
+
+    dtype: object
+    shape: tuple[int, ...]
+
+    def __array__(self) -> NDArray[np.generic]: ...
+
 
 @reads_named("torch", "Tensor")
-def read_tensor(value: Output, path: str, flat: Flat) -> None:
+def read_tensor(value: torch.Tensor, path: str, flat: Flat) -> None:
     """The entries; dense, on the CPU, in a dtype numpy knows."""
     flat.token(f"{path}.dtype", str(value.dtype))
     read_shape(tuple(value.shape), path, flat)
@@ -23,19 +39,19 @@ def read_tensor(value: Output, path: str, flat: Flat) -> None:
 
 
 @reads_named("torch", "Module")
-def read_module(value: Output, path: str, flat: Flat) -> None:
+def read_module(value: torch.nn.Module, path: str, flat: Flat) -> None:
     """Its parameters and buffers."""
     flat.child(dict(value.state_dict()), f"{path}.state_dict()")
 
 
 @reads_named("torch", "Size")
-def read_size(value: Output, path: str, flat: Flat) -> None:
+def read_size(value: torch.Size, path: str, flat: Flat) -> None:
     """A tuple of lengths."""
     flat.child(tuple(value), f"tuple({path})")
 
 
 @reads_named("scipy", "_spbase", "spmatrix", "sparray")
-def read_sparse(value: Output, path: str, flat: Flat) -> None:
+def read_sparse(value: scipy.sparse.sparray, path: str, flat: Flat) -> None:
     """The stored entries by place; all entries where the matrix is small."""
     flat.token(f"{path}.format", str(value.format))
     flat.token(f"{path}.dtype", str(value.dtype))
@@ -65,7 +81,7 @@ def _is_array_like(value: Output) -> bool:
 
 
 @reads_where(_is_array_like)
-def read_array_like(value: Output, path: str, flat: Flat) -> None:
+def read_array_like(value: ArrayLike, path: str, flat: Flat) -> None:
     """Arrays of jax and of others that numpy can convert."""
     array = np.asarray(value)
     flat.token(f"{path}.dtype", str(value.dtype))
