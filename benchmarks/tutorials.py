@@ -42,8 +42,10 @@ def run(arguments: list[str], folder: Path) -> str:
     done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode not in (0, 1, 3):
         raise SystemExit(f"{shlex.join(arguments)} ended with {done.returncode}:\n{done.stderr}")
-    progress = re.compile(r"^dpcheck: .*\n", re.MULTILINE)
-    return progress.sub("", done.stdout + done.stderr).rstrip()
+    beside = re.compile(
+        r"^dpcheck: .*\n|^\S+/site-packages/\S+:\d+: \w*Warning: .*\n(  .*\n)?", re.MULTILINE
+    )
+    return beside.sub("", done.stdout + done.stderr).rstrip()
 
 
 def printed(command: str, folder: Path, torch: str | None) -> str | None:

@@ -113,6 +113,8 @@ class Answering:
 
         None says that the ledger was put back to an older state since, or that it is another one.
         """
+        if not isinstance(head, str):
+            raise InvalidParameter(f"the head must be text from a statement, got {brief(head)}.")
         with self._spending.alone():
             return self._spending.run((), lambda t: t.storage.stood_at(head), writing=False)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NoReturn, overload
+from typing import NoReturn, TypeVar, overload
 
 from dpcheck.accounting.certify.bound import between
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event
-from dpcheck.core.validate import MOST, count, probability
+from dpcheck.core.validate import MOST, count, probability, sequence
 from dpcheck.ledger.account import Batch
 from dpcheck.ledger.answers import group_of
 from dpcheck.ledger.declaring import declare_dataset, declare_overlap, declare_split, knows_dataset
@@ -34,6 +34,8 @@ from dpcheck.ledger.spending import Spending, Transaction
 from dpcheck.ledger.state import DatasetSpec
 from dpcheck.ledger.storage.opening import open_storage
 from dpcheck.ledger.storage.terms import check_agreement, make_terms, read_terms, write_terms
+
+Mine = TypeVar("Mine", Plan, Receipt)
 
 __all__ = ["Active", "Dataset", "Ledger", "Plan", "Population", "Receipt", "Remaining", "Report"]
 
@@ -171,6 +173,10 @@ class Ledger(WithPopulations):
     ) -> list[Dataset]:
         """The parts of a dataset; use its split_rows, split_by and split_columns."""
         path = self._path(dataset)
+        labels = [checked_name("part", label) for label in sequence("labels", labels)]
+        rows = [None if n is None else count("rows", n) for n in sequence("rows", rows)]
+        if not isinstance(kind, SplitKind) or not len(rows) == len(labels) == len(set(labels)) > 0:
+            raise LedgerMisuse(f"split {path!r} with its split_rows, split_by or split_columns.")
         if name is None and self._spending.shared:
             raise LedgerMisuse(
                 f"splitting {path!r} in a shared ledger needs name=..., so that every process means "
@@ -220,7 +226,7 @@ class Ledger(WithPopulations):
                     raise InvalidParameter(f"expected an event, got {brief(event)}.", value=event)
                 key = key_of(event)
                 if isinstance(dataset, Population):
-                    active = self.charge(dataset, event, times, who, request_id)
+                    active = self._charge(dataset, event, times, who, request_id)
                     return active if request_id is None else Receipt(self, request_id, dataset.name)
                 if who is not None:
                     raise InvalidParameter("who= is for populations. In a dataset everybody pays.")
@@ -253,19 +259,21 @@ class Ledger(WithPopulations):
 
     def release(self, receipt: Receipt) -> None:
         """Use up a receipt; see `Receipt.release`."""
-        path, request = receipt.path, receipt.request_id
+        path, request = self._own(receipt, Receipt).path, receipt.request_id
         with self._spending.alone():
             self._spending.run(group_of(path), lambda t: show(t, path, request))
 
     def released(self, receipt: Receipt) -> bool:
         """Whether a receipt is used up."""
 
+        path = self._own(receipt, Receipt).path
+
         def body(transaction: Transaction) -> bool:
             kept = transaction.storage.kept(receipt.request_id)
             return kept is not None and kept.released
 
         with self._spending.alone():
-            return self._spending.run(group_of(receipt.path), body, writing=False)
+            return self._spending.run(group_of(path), body, writing=False)
 
     def steps(self, dataset: object, event: Event) -> Iterator[int]:
         """Number the releases of `event` that the budget bears: `for step in ledger.steps(...)`.
@@ -318,6 +326,7 @@ class Ledger(WithPopulations):
 
     def take_planned(self, plan: Plan, event: Event | None, times: int) -> None:
         """Use up planned releases; see `Plan.step`."""
+        self._own(plan, Plan)
         if type(times) is not int or not 1 <= times <= MOST:
             times = count("times", times)
         if event is not None and not isinstance(event, Event):
@@ -344,6 +353,7 @@ class Ledger(WithPopulations):
 
     def steps_left(self, plan: Plan) -> dict[Event, int]:
         """What is left of a plan; see `Plan.left`."""
+        self._own(plan, Plan)
         with self._spending.alone():
             left = self._steps_left(plan.source)
             for prepaid in plan.prepaid.values():
@@ -356,6 +366,11 @@ class Ledger(WithPopulations):
             return {e: limit - found.counts.get(e, 0) for e, limit in found.limits.items()}
 
         return self._spending.run((source.dataset,), body, writing=False)
+
+    def _own(self, given: Mine, kind: type[Mine]) -> Mine:
+        if not isinstance(given, kind) or given.ledger is not self:
+            raise LedgerMisuse(f"{brief(given)} is no {kind.__name__.lower()} of this ledger.")
+        return given
 
     def _handle(self, path: str, rows: int | None) -> Dataset:
         return Dataset(self, path, rows, self._spending.prepaid_for(FromDataset(path)))

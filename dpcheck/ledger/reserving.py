@@ -24,19 +24,19 @@ class Receipt:
     A receipt that is never released stays counted.
     """
 
-    __slots__ = ("_ledger", "path", "request_id")
+    __slots__ = ("ledger", "path", "request_id")
 
     def __init__(self, ledger: Ledger, request_id: str, path: str) -> None:
-        self._ledger, self.request_id, self.path = ledger, request_id, path
+        self.ledger, self.request_id, self.path = ledger, request_id, path
 
     def release(self) -> None:
         """From here on the releases count as made; AlreadyReleased if they do already."""
-        self._ledger.release(self)
+        self.ledger.release(self)
 
     @property
     def released(self) -> bool:
         """Whether somebody has called `release()`."""
-        return self._ledger.released(self)
+        return self.ledger.released(self)
 
     def __repr__(self) -> str:
         return f"<Receipt {self.request_id!r} of {self.path!r}>"

@@ -29,7 +29,8 @@ BLOCK = re.compile(
 )
 # What differs from run to run and from machine to machine; the rest of a shown output must be real.
 VARIES = re.compile(
-    r"^(made at|made by|commit|code|data description|with|dpcheck): .*\n|about [\d.]+ (s|min|h)",
+    r"^(made at|made by|commit|code|data description|with|dpcheck): .*\n|about [\d.]+ (s|min|h)"
+    r"|^\S+/site-packages/\S+:\d+: \w*Warning: .*\n(  .*\n)?",  # other libraries' own
     re.MULTILINE,
 )
 LONG = ("dpcheck audit", "dpcheck reproduce")

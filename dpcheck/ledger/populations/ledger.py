@@ -12,7 +12,7 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.errors import BudgetExceeded, InvalidParameter, LedgerMisuse
 from dpcheck.core.events.event import Event, Sampled, children
 from dpcheck.core.events.training import SampledGaussian
-from dpcheck.core.validate import count, truth
+from dpcheck.core.validate import count, finite, truth
 from dpcheck.ledger.answers import Answer, Answering
 from dpcheck.ledger.frozen import frozen
 from dpcheck.ledger.names import brief, checked_name
@@ -76,6 +76,7 @@ class WithPopulations(Answering):
         if order is None:
             order = default_order(limits)
         else:
+            order = finite("order", order)
             choose_filter(limits, "rdp", order)  # an error now
         number = count("size", size)
         if number > _MOST_ACCOUNTS:
@@ -86,7 +87,7 @@ class WithPopulations(Answering):
                 self._spending.run((name,), lambda t: declare_population(t, spec))
         return Population(self, spec)
 
-    def charge(
+    def _charge(
         self,
         population: Population,
         event: Event,
@@ -94,7 +95,7 @@ class WithPopulations(Answering):
         who: object,
         request: str | None = None,
     ) -> Active | None:
-        """Charge accounts; called by `spend`, inside `alone`."""
+        """Charge accounts, inside `alone`; `spend` has checked the rest."""
         spec, meant = self._meant(population, event, who)
         if request is not None:
             checked_name("request_id", request)

@@ -351,6 +351,7 @@ def choose_filter(budget: Budget, name: str | None = None, order: float | None =
             f"Budget({budget.epsilon:g}, 1e-6); with delta 0 use filter='pure'.",
             name="filter",
         )
-    if order is not None and finite("order", order) <= 1:
+    order = None if order is None else finite("order", order)
+    if order is not None and order <= 1:
         raise InvalidParameter(f"order must be above 1, got {order:g}.", name="order", value=order)
-    return FILTERS[name](None if order is None else float(order), budget)
+    return FILTERS[name](order, budget)

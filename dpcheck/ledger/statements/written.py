@@ -21,15 +21,15 @@ def written(name: str, report: Report, units: Units, answers: Answers, audits: S
 
     Guarantee: holds nothing but what the ledger proves, what `answers` say and what audits concluded.
     """
+    if not isinstance(name, str) or name not in ("text", *FOR_OTHERS):
+        raise UnknownName(
+            f"unknown format {name!r}; use one of text, {', '.join(FOR_OTHERS)}.", value=name
+        )
     if name == "text":
         return statement(report, units)
     given, said = answered(answers), Verdicts(tuple(audits))
     if name == "nist":
         return summary(report, units, given, said)
-    if name not in FOR_OTHERS:
-        raise UnknownName(
-            f"unknown format {name!r}; use one of text, {', '.join(FOR_OTHERS)}.", value=name
-        )
     found = record(report, units, given, said)
     if not found.complete:
         raise InvalidParameter(

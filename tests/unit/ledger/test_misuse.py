@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from dpcheck.core.errors import (
     LedgerMisuse,
     UnknownName,
 )
+from dpcheck.ledger.provenance import SplitKind
 
 WIDE = Budget(1000.0)
 
@@ -182,3 +184,44 @@ def test_names_too_long_for_a_database_are_refused_with_words(place):
         ledger.spend(ledger.dataset("d"), PureDP(0.1))
     with Ledger.open(place) as ledger:
         ledger.report()
+
+
+def test_what_handles_call_refuses_what_no_handle_passes(opened):
+    """Their methods are public by name: none may write what could not be read back, or give back."""
+    ledger, other = opened(), Ledger(Budget(1.0), "add-remove")
+    data, elsewhere = ledger.dataset("d"), other.dataset("d")
+    receipt = other.spend(elsewhere, PureDP(0.1), request_id="r")
+    plan = other.plan(elsewhere, PureDP(0.1), name="p")
+    for given in (None, "r", receipt, plan, data):
+        for ask in (ledger.release, ledger.released, ledger.steps_left):
+            with pytest.raises(LedgerMisuse, match="of this ledger"):
+                ask(given)
+        with pytest.raises(LedgerMisuse, match="of this ledger"):
+            ledger.take_planned(given, PureDP(0.1), 1)
+    for kind, labels, rows in (
+        (None, ["a"], [None]),
+        ("rows", ["a"], [None]),
+        (SplitKind.ROWS, [], []),
+        (SplitKind.ROWS, ["a", "a"], [None, None]),
+        (SplitKind.ROWS, ["a"], [1, 2]),
+    ):
+        with pytest.raises(LedgerMisuse, match="split_rows, split_by or split_columns"):
+            ledger.split(data, kind, "n", labels, rows)
+    with pytest.raises(InvalidParameter, match="without /"):
+        ledger.split(data, SplitKind.COLUMNS, "n", ["a]/n[b"], [None])
+    with pytest.raises(UnknownName, match="unknown format"):
+        ledger.statement(np.array(["text", "nist"]))
+    with pytest.raises(InvalidParameter, match="head"):
+        ledger.stood_at(np.array([1, 2]))
+    assert not hasattr(ledger, "charge")  # with times=0 or -1 it would have been written
+    assert [entry.kind for entry in ledger.history()] == ["dataset"]
+
+
+def test_orders_of_other_number_types_are_kept_as_numbers(opened):
+    """A ledger is read back as it was declared."""
+    budget = Budget(1.0, 1e-6)
+    for name, order in (("numpy", np.int64(3)), ("fraction", Fraction(5, 2))):
+        opened().population(name, size=2, budget=budget, order=order)
+        assert opened().population(name, size=2, budget=budget, order=float(order)).size == 2
+    with pytest.raises(InvalidParameter, match=r"order must be above 1, got 0\.5"):
+        Ledger(budget, "add-remove", order=Fraction(1, 2))

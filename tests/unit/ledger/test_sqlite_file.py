@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from dpcheck import Budget, Gaussian, Ledger, PureDP
 from dpcheck.cli.ledger import command
-from dpcheck.core.errors import LedgerBroken, LedgerMisuse
+from dpcheck.core.errors import InvalidParameter, LedgerBroken, LedgerMisuse
 from dpcheck.ledger.storage.sql import places, sqlite
 
 BUDGET = Budget(3.0, 1e-5)
@@ -104,7 +104,6 @@ BREAKS = {
         "DELETE FROM ledger_entries WHERE number = (SELECT max(number) FROM ledger_entries)"
     ),
     "a receipt unreleased": changed("UPDATE ledger_receipts SET released = 0"),
-    "directory": lambda p: (p.unlink(), p.mkdir()),
 }
 
 
@@ -118,12 +117,12 @@ def read_all(path):
 @pytest.mark.parametrize("how", BREAKS)
 def test_a_broken_file_is_refused_and_left_alone(kept, how):
     BREAKS[how](kept)
-    before = None if kept.is_dir() else kept.read_bytes()
+    before = kept.read_bytes()
     with pytest.raises(LedgerBroken) as caught:
         read_all(kept)
     assert caught.value.code == "DPC302"
     assert "\n" not in str(caught.value)
-    assert before is None or kept.read_bytes() == before
+    assert kept.read_bytes() == before
 
 
 def test_entries_are_only_ever_added(kept):
@@ -307,3 +306,25 @@ def test_a_clock_that_goes_wrong_costs_no_release_and_no_report(path, monkeypatc
     assert "H-" not in drawn  # nothing is drawn to the left of the picture
     said = CliRunner().invoke(command, ["history", str(path)], catch_exceptions=False)
     assert "1e+12 s after 1970  release" in said.output
+
+
+@pytest.mark.parametrize("place", [":memory:", "file:x?mode=memory", "sqlite:///x", "mysql://h/x"])
+def test_addresses_of_other_databases_are_no_names_of_files(place, tmp_path, monkeypatch):
+    """Nobody should find a file called ':memory:' next week."""
+    monkeypatch.chdir(tmp_path)
+    for terms in ((), (BUDGET, "add-remove")):
+        with pytest.raises(InvalidParameter, match="not the path of a file"):
+            Ledger.open(place, *terms)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_file_is_said_to_be_none(tmp_path):
+    """A folder is not a broken ledger, and no backup would mend it."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("missing")
+    for name, why in (("", "folder"), ("pipe", "pipe"), ("link", "missing, which does not exist")):
+        for terms in ((), (BUDGET, "add-remove")):
+            with pytest.raises(LedgerMisuse, match=f"there can be no ledger at .*{why}"):
+                Ledger.open(tmp_path / name, *terms)
+    with pytest.raises(LedgerMisuse, match=f"there is no folder {tmp_path / 'new'}"):
+        Ledger.open(tmp_path / "new" / "x.ledger", BUDGET, "add-remove")

@@ -262,4 +262,6 @@ def _without_password(address: str) -> str:
 
 
 def _line(error: BaseException) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    """What went wrong, without the hints and details in the lines after it."""
+    lines = str(error).strip().splitlines()
+    return " ".join(lines[0].split()).rstrip(".") if lines else type(error).__name__

@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import sqlite3
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from dpcheck.core.errors import InvalidParameter, LedgerBroken, LedgerMisuse, LedgerOutdated
+from dpcheck.core.errors import (
+    InvalidParameter,
+    LedgerBroken,
+    LedgerMisuse,
+    LedgerOutdated,
+    reason,
+)
 from dpcheck.ledger.storage.seals import Fields
 from dpcheck.ledger.storage.sql.places import network_file_system
 from dpcheck.ledger.storage.sql.reading import slices
@@ -24,6 +32,8 @@ from dpcheck.ledger.storage.sql.writing import SqlStorage, Statement
 WAIT_SECONDS = 60.0
 SYNCHRONOUS = "EXTRA"
 APPLICATION, _FIRST_APPLICATION = 0x44504C33, 0x44504C31
+# What other libraries take for a database: ":memory:", "file:x?mode=memory", "sqlite:///x", "mysql://...".
+_ELSEWHERE = re.compile(r":memory:|file:|[a-zA-Z][\w+.-]*://")
 _MAGIC = b"SQLite format 3\x00"
 _SERIAL = "INTEGER PRIMARY KEY AUTOINCREMENT"
 _KEEP = """
@@ -77,7 +87,7 @@ class SqliteStorage(SqlStorage):
                 path=self.place,
             ) from None
         except OSError as error:
-            raise self.broken(str(error)) from None
+            raise self.broken(reason(error)) from None
         application = int.from_bytes(start[68:72], "big")
         sqlite = start.startswith(_MAGIC)
         if b'"format":"dpcheck ledger 2"' in start or (
@@ -211,7 +221,8 @@ def create(path: Path, terms: Fields) -> None:
     except (OSError, ValueError) as error:
         if isinstance(error, LedgerMisuse):
             raise
-        raise LedgerMisuse(f"cannot create the ledger {path}: {error}.", path=str(path)) from None
+        why = reason(error) if path.parent.is_dir() else f"there is no folder {path.parent}"
+        raise LedgerMisuse(f"cannot create the ledger {path}: {why}.", path=str(path)) from None
     finally:
         with suppress(OSError, ValueError):
             draft.unlink(missing_ok=True)
@@ -268,16 +279,33 @@ def as_path(path: object) -> Path:
         raise InvalidParameter(
             f"expected the path of a file or a postgresql:// address, got {path!r}.", name="path"
         )
+    place = os.fspath(path)
+    if isinstance(place, str) and _ELSEWHERE.match(place):
+        raise InvalidParameter(
+            f"{place!r} is not the path of a file. Write postgresql://user@host/database for a database, "
+            "or Ledger(budget, adjacency) for a ledger in memory.",
+            name="path",
+        )
     return Path(path)
 
 
 def _exists(path: Path) -> bool:
     """Whether there is a file; LedgerMisuse where there can be none."""
     try:
-        os.stat(path)
+        found = os.stat(path)
     except FileNotFoundError:
+        if path.is_symlink():
+            raise _nowhere(
+                path, f"it is a link to {path.readlink()}, which does not exist"
+            ) from None
         return False
     except (OSError, ValueError) as error:  # a name too long, a folder that is a file, a zero byte
-        why = error.strerror if isinstance(error, OSError) else error
-        raise LedgerMisuse(f"there can be no ledger at {str(path)[:80]!r}: {why}.") from None
+        raise _nowhere(path, reason(error)) from None
+    if not stat.S_ISREG(found.st_mode):
+        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a device or a pipe"
+        raise _nowhere(path, f"it is {kind}, not a file")
     return True
+
+
+def _nowhere(path: Path, why: str) -> LedgerMisuse:
+    return LedgerMisuse(f"there can be no ledger at {str(path)[:80]!r}: {why}.")
