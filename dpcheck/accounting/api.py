@@ -116,7 +116,7 @@ def epsilon(
 
 def _many(values: object) -> TypeGuard[Iterable[object]]:
     """Whether it is a list of numbers, or an array of them, rather than one."""
-    alone = isinstance(values, str) or getattr(values, "ndim", 1) == 0
+    alone = isinstance(values, str | bytes) or getattr(values, "ndim", 1) == 0
     return isinstance(values, Iterable) and not alone
 
 

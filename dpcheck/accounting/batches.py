@@ -43,11 +43,14 @@ def _(event: training.SampledGaussian, adjacency: Adjacency, group: int = 1) -> 
         return _replaced_gaussian(down, up, event.sampling_rate, group)
     # [Mironov2019] section 3.2 for one record, [Ganesh2024] Theorem 3.2 for a group: the mixture over
     # how many of the person's records were drawn, all pointing the same way.
-    return LossBounds(
-        _mixture(up, event.sampling_rate, group, 1), _mixture(down, event.sampling_rate, group, 0)
-    )
+    lower = _mixture(down, event.sampling_rate, min(group, MOST_DRAWN), 0)
+    if group > MOST_DRAWN:
+        return LossBounds(GroupedLoss(_mixture(up, event.sampling_rate, 1, 1), group), lower)
+    return LossBounds(_mixture(up, event.sampling_rate, group, 1), lower)
 
 
+# Larger groups are bounded step by step, their records one after the other.
+MOST_DRAWN = 1000
 # Below this weight of the unshifted part its rounding is not covered by the lattice's error bounds.
 _LEAST_REST = 0.25
 

@@ -139,4 +139,5 @@ def _leak(chance: float, adjacency: Adjacency) -> Loss:
         return _WITHOUT_NOISE
     if adjacency is Adjacency.REPLACE_ONE:
         return ResponseLoss(0.0, chance)
-    return FiniteLoss((1 - chance, chance), (1.0, 0.0))
+    # Rounded up: no more than `chance` is to be missing.
+    return FiniteLoss((enclose(1 - Fraction(chance))[1], chance), (1.0, 0.0))

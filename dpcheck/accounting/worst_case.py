@@ -188,6 +188,8 @@ def _(event: guarantee.ApproxDP, adjacency: Adjacency, group: int = 1) -> LossBo
 
 @worst_case.register
 def _(event: guarantee.ZCDP, adjacency: Adjacency, group: int = 1) -> LossBounds:
+    if not event.rho:  # no divergence is above xi, so no loss is
+        return worst_case(guarantee.PureDP(event.xi, event.adjacency), adjacency, group)
     steps = stated_steps(event.adjacency, adjacency) * group
     # Group privacy of zCDP is quadratic [Bun2016, Proposition 1.9]; the Gaussian attains it.
     above, below = event.rho.as_integer_ratio()

@@ -95,7 +95,16 @@ class Bound(Displayed):
         )
 
     def __str__(self) -> str:
-        return f"[{self.lower:.6g}, {self.upper:.6g}] ({self.method})"
+        return format(self, ".6g")
+
+    def __format__(self, spec: str) -> str:
+        """Both ends in the same format.
+
+        >>> f"{Bound(1.0, 1.5, 'rdp-optimal'):.2f}"
+        '[1.00, 1.50] (rdp-optimal)'
+        """
+        spec = spec or ".6g"
+        return f"[{self.lower:{spec}}, {self.upper:{spec}}] ({self.method})"
 
     def cards(self) -> tuple[Card, ...]:
         """What a notebook shows."""

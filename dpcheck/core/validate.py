@@ -88,7 +88,12 @@ def probability(name: str, value: object) -> float:
 
 def chance(name: str, value: object) -> float:
     """A number in [0, 1]."""
-    return 1.0 if finite(name, value) == 1 else probability(name, value)
+    number = finite(name, value)
+    if not 0 <= number <= 1:
+        raise InvalidParameter(
+            f"{name} must be in [0, 1], got {number:g}.", name=name, value=number
+        )
+    return number
 
 
 def open_probability(name: str, value: object) -> float:
@@ -103,12 +108,7 @@ def open_probability(name: str, value: object) -> float:
 
 def rate(name: str, value: object) -> float:
     """A number in [0, 1], 0 or no less than LEAST_SCALE."""
-    number = finite(name, value)
-    if not 0 <= number <= 1:
-        raise InvalidParameter(
-            f"{name} must be in [0, 1], got {number:g}.", name=name, value=number
-        )
-    return positive_or_zero(name, number)
+    return positive_or_zero(name, chance(name, value))
 
 
 def count(name: str, value: object, *, at_least: int = 1) -> int:

@@ -191,6 +191,8 @@ def _output(event: Json, adjacency: str, stated: str | None) -> Composition:
 
 def _concentrated(event: Json, adjacency: str, stated: str | None) -> Composition:
     count = steps(event, adjacency, stated)
+    if not not_negative(event, "rho"):  # no divergence is above xi, so no loss is
+        return _telling(not_negative(event, "xi") * count)
     # Of two steps: 4 rho, and xi times 2 (1 + 1/2) [Bun2016, Proposition 1.9].
     rho = not_negative(event, "rho") * count**2
     offset = not_negative(event, "xi") * (3 if count == 2 else 1)

@@ -32,6 +32,8 @@ from dpcheck.numerics.side import Side
 
 # Losses below this are not worth a lattice.
 NEGLIGIBLE = 1e-10
+# Larger epsilons over the step of a lattice leave the range of floats.
+FARTHEST = 1e150
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ class DistributionAccountant(Accountant):
     def curve_above(self, parts: Parts, epsilons: Array) -> Plan:
         """The least certified delta at each epsilon."""
         kept, negligible = without_negligible(parts)
-        points = np.nextafter(epsilons - negligible, -math.inf) if negligible else epsilons
+        points = np.minimum(epsilons, FARTHEST)  # what is proved there holds further on
+        points = np.nextafter(points - negligible, -math.inf) if negligible else points
         return _both_ways(kept, Side.UPPER, lambda ways, side: worse_deltas(ways, points, side))
 
     def one_law(self, parts: Parts, delta: float) -> OneLaw | None:
@@ -121,7 +124,10 @@ class DistributionAccountant(Accountant):
     def curve_below(self, parts: Parts, epsilons: Array) -> Plan:
         """The largest certified delta of the parts that have a lower lattice, at each epsilon."""
         known = _with_lower_lattice(parts)
-        return _both_ways(known, Side.LOWER, lambda ways, side: worse_deltas(ways, epsilons, side))
+        near = epsilons[epsilons <= FARTHEST]
+        if not len(near):
+            return Plan()
+        return _both_ways(known, Side.LOWER, lambda ways, side: worse_deltas(ways, near, side))
 
     def explain(self, parts: Parts, delta: float) -> None:
         """Raise why no distribution could be certified; silent where the answer is infinite."""

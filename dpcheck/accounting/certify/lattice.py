@@ -20,6 +20,7 @@ from dpcheck.accounting.pairs.pair import Loss, Parts, reverse_parts
 from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.grading import Grading
 from dpcheck.accounting.pld.pairs.pair import SmoothPair
+from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.opposite import Parabola, opposite_divergence
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
@@ -29,6 +30,8 @@ from dpcheck.numerics.spectrum import Spectrum, spectrum
 from dpcheck.numerics.tilted import Convolution
 
 ASSUMES = (ARITHMETIC,)
+# Whole numbers up to this one are floats, with all their halves.
+MOST_STEPS = 2**52
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +73,8 @@ class Transformed:
 
 def transformed(lattices: OnLattices, counts: Sequence[int], window: Window) -> Transformed | None:
     """The spectrum in a window for about these counts; None where a loss has no finite part."""
+    if abs(window.start) > MOST_STEPS:
+        raise CannotCertify("the losses are more steps from 0 than floats can tell apart.")
     found = spectrum(list(zip(lattices.measures, counts, strict=True)), window)
     return None if found is None else Transformed(lattices, found)
 

@@ -235,6 +235,8 @@ def rounded_sum(terms: Iterable[float]) -> float:
 
 def composed_variation(parts: Parts) -> float:
     """A bound on the distance of a composition: distances of independent outputs add at most up."""
+    if len(parts) == 1 and parts[0][1] == 1:  # nothing is added, and nothing rounded
+        return parts[0][0].variation()
     return rounded_sum(times * loss.variation() for loss, times in parts)
 
 

@@ -239,7 +239,9 @@ class ComposedLoss:
         if float(sums.epsilons(first)[0]) <= 0.0 and delta >= start:
             proof = in_cell(composed, sums.window.start + 1, delta)
             return Solution(0.0, 0.0, composed, self.side, proof)
-        return Solution(math.nan, 1.0, composed, self.side, beyond=delta < start)
+        # Where delta is passed before the window begins, the loss at which it begins is what is known.
+        known = at_one(composed, float(sums.epsilons(first)[0])) if delta >= start else None
+        return Solution(math.nan, 1.0, composed, self.side, known, beyond=delta < start)
 
     def laws(self, epsilon: float, delta: float) -> Iterator[Law]:
         """Those that our bounds at this delta or epsilon are proved with, then finer and finer ones."""

@@ -14,6 +14,7 @@ from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.errors import InvalidParameter
 from dpcheck.core.events.event import Event
 from dpcheck.core.validate import (
+    MODERATE,
     count,
     each,
     finite,
@@ -114,6 +115,11 @@ class MixtureGaussian(Event):
                 f"every contribution needs one probability, got {len(self.contributions)} and "
                 f"{len(self.probabilities)}.",
                 name="probabilities",
+            )
+        if max(self.contributions) > MODERATE * min(self.noise_multiplier or 1.0, 1.0):
+            raise InvalidParameter(
+                f"contributions must be at most {MODERATE:g}, and that many times the noise.",
+                name="contributions",
             )
         if math.fsum(self.probabilities) > 1 + 1e-9:
             raise InvalidParameter(
@@ -276,6 +282,19 @@ class OutputPerturbation(Event):
 MOST_STEPS = 2048
 
 
+# Sums of squares of so many numbers are floats up to this one.
+LARGEST_ENTRY = 1e140
+
+
+def _entry(name: str, value: object) -> float:
+    number = finite(name, value)
+    if abs(number) > LARGEST_ENTRY:
+        raise InvalidParameter(
+            f"{name} must have numbers of at most {LARGEST_ENTRY:g}, got {number:g}.", name=name
+        )
+    return number
+
+
 @dataclass(frozen=True, slots=True)
 class MatrixMechanism(Event):
     """DP-FTRL with any lower-triangular strategy: the rows of strategy @ contributions, plus noise.
@@ -300,7 +319,7 @@ class MatrixMechanism(Event):
             object.__setattr__(self, "sampling_rate", rate("sampling_rate", self.sampling_rate))
         if not isinstance(self.strategy, Iterable):
             raise InvalidParameter("a strategy is a matrix, row by row.", name="strategy")
-        rows = tuple(each("strategy", row, finite) for row in self.strategy)
+        rows = tuple(each("strategy", row, _entry) for row in self.strategy)
         object.__setattr__(self, "strategy", rows)
         if not 1 <= len(rows) <= MOST_STEPS or any(len(row) != len(rows) for row in rows):
             raise InvalidParameter(

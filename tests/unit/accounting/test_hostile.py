@@ -102,7 +102,7 @@ def test_noise_is_searched_to_the_ends_of_its_range(epsilon):
 
 @pytest.mark.parametrize("size", [3, 1000, 1001, 10**6, 10**15])
 def test_groups_of_concentrated_guarantees_are_closed_form(size):
-    loss = worst_case(dpcheck.ZCDP(0.0, xi=1e-9), Adjacency.ADD_REMOVE, size).upper
+    loss = worst_case(dpcheck.ZCDP(1e-9, xi=1e-9), Adjacency.ADD_REMOVE, size).upper
     with mpmath.workdps(40):
         truth = mpmath.mpf(1e-9) * size * mpmath.harmonic(size)
     assert truth <= loss.offset <= float(truth) * 1.07
@@ -127,3 +127,38 @@ def test_a_binomial_mass_from_below(trials, rows, k):
         truth = mpmath.binomial(trials, k) * share**k * (1 - share) ** (trials - k)
     found = binomial_mass_below(trials, rows, k)
     assert float(truth) * (1 - 1e-12) <= found <= truth
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        dpcheck.Gaussian(1.0),
+        dpcheck.SampledGaussian(1.0, 0.1) * 10,
+        dpcheck.Grouped(dpcheck.SampledGaussian(1.0, 0.1), 3),
+        dpcheck.LossDistribution(0.1, 1, (0.5,), 0.5),
+        dpcheck.RandomAllocationGaussian(1.0, 100) * 10,
+    ],
+)
+def test_epsilons_at_the_end_of_floats(event):
+    # Left the range of whole numbers as a raw OverflowError.
+    found = dpcheck.delta(event, epsilon=[1.0, 1e200, 1.7e308])
+    assert found[0].upper >= found[1].upper >= found[2].upper >= found[2].lower
+    assert found[2].upper == dpcheck.delta(event, epsilon=1.7e308).upper
+
+
+@pytest.mark.filterwarnings("error")
+def test_absurd_sizes_are_answered_or_refused():
+    steep = dpcheck.SampledGaussian(0.001, 0.5) * 10**15  # was a TypeError of numpy
+    worst = dpcheck.epsilon(dpcheck.Gaussian(0.001) * 10**15, delta=1e-3)
+    assert 0 < dpcheck.epsilon(steep, delta=1e-3).upper <= worst.upper
+    # Took minutes: a fraction of as many digits as there are records.
+    crowd = dpcheck.epsilon(dpcheck.Grouped(dpcheck.SampledGaussian(1.0, 0.01), 10**12), delta=0.1)
+    few = dpcheck.epsilon(dpcheck.Grouped(dpcheck.SampledGaussian(1.0, 0.01), 9), delta=0.1)
+    assert few.lower < crowd.lower <= crowd.upper
+    for noise, contributions in ((1.0, (1e200, 1.0)), (1e-150, (10.0, 1.0))):
+        with pytest.raises(InvalidParameter, match="contributions"):
+            dpcheck.MixtureGaussian(noise, contributions, (0.1, 0.9))
+    with pytest.raises(InvalidParameter, match="strategy"):
+        dpcheck.MatrixMechanism(1.0, ((1e200, 0.0), (1.0, 1.0)))
+    with pytest.raises(InvalidParameter):
+        dpcheck.epsilon(dpcheck.Gaussian(1.0), delta=b"1e-5")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from dpcheck.accounting.pld.verify.curves import Outcomes
 from dpcheck.accounting.renyi.discrete import finite_moment
 from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.numerics.balls import above, below, precision
+from dpcheck.numerics.enclose import enclose
 from dpcheck.numerics.rounding import UNIT, Array
 from dpcheck.numerics.side import Side
 
@@ -51,6 +53,16 @@ class FiniteLoss(Loss):
         with precision(80):
             worst = [abs((arb(a) / arb(b)).log()) for a, b in zip(p[seen], q[seen], strict=True)]
             return max(max(0.0, below(w)) for w in worst), max(above(w) for w in worst)
+
+    def variation(self) -> float:
+        """The larger excess, exactly; what a table lacks may be anywhere."""
+        p, q = [Fraction(a) for a in self.p], [Fraction(b) for b in self.q]
+        found = [
+            sum((a - b for a, b in zip(one, other, strict=True) if a > b), max(1 - sum(one), zero))
+            for one, other in ((p, q), (q, p))
+            for zero in (Fraction(0),)
+        ]
+        return min(enclose(max(found))[1], 1.0)
 
     def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
         """On both sides."""

@@ -136,6 +136,69 @@ def test_contributions_without_noise():
     assert dpcheck.delta(event, epsilon=5.0, adjacency="replace-one").upper == pytest.approx(0.3)
 
 
+@pytest.mark.parametrize(
+    ("event", "truth"), [(dpcheck.ZCDP(0.0), 0.0), (dpcheck.ZCDP(0.0, xi=1.5), 1.5)]
+)
+def test_divergences_that_do_not_grow_are_a_largest_loss(event, truth):
+    # Nothing was known at delta 0.
+    found = dpcheck.epsilon(dpcheck.Grouped(event, 2) * 3)
+    assert (found.lower, found.upper) == (6 * truth, 6 * truth)
+    assert dpcheck.epsilon(event, adjacency="replace-one").upper == truth
+    with pytest.raises(DpcheckError):
+        dpcheck.epsilon(dpcheck.Under("replace-one", event), adjacency="add-remove")
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 1e-3, 1 / 3])
+@pytest.mark.parametrize("event", [dpcheck.Gaussian(0.0), dpcheck.NotPrivate("shown")])
+def test_who_is_seen_with_probability_delta_costs_nothing(event, rate):
+    # At delta = rate the answer was infinite, by a rounding.
+    sampled = dpcheck.Sampled(event, rate)
+    assert dpcheck.epsilon(sampled, delta=rate).upper == 0
+    assert dpcheck.epsilon(sampled, delta=rate * (1 - 1e-9)).upper == math.inf
+
+
+def test_distance_of_tables():
+    event = dpcheck.FinitePair((0.5, 0.25, 0.25), (0.25, 0.25, 0.5))
+    assert dpcheck.epsilon(event, delta=0.25).upper == 0
+    below = math.nextafter(0.25, 0.0)
+    assert 0 < dpcheck.epsilon(event, delta=below).upper < 1e-12
+    # What a table lacks may be anywhere: within rounding of it nothing is.
+    missing = 1 - (0.1 + 0.2 + 0.7)
+    table = dpcheck.FinitePair((0.1, 0.2, 0.7), (0.7, 0.2, 0.1))
+    assert dpcheck.delta(table, epsilon=0.0).upper >= 0.6 + missing - 1e-15
+
+
+@pytest.mark.parametrize("times", [2, 10])
+def test_a_delta_beyond_what_is_shown(times):
+    # All losses are 0.1 or infinite: with more delta than the chance of the latter the sum is enough.
+    shown = 1 - 0.5**times
+    event = dpcheck.LossDistribution(0.1, 1, (0.5,), 0.5) * times
+    for rest in (0.1, 0.5, 0.9):
+        delta = shown + rest * (1 - shown)
+        truth = max(0.0, 0.1 * times + math.log(1 - rest))
+        assert truth <= dpcheck.epsilon(event, delta=delta).upper <= 0.1 * times * (1 + 1e-9)
+    assert dpcheck.epsilon(event, delta=shown * (1 - 1e-9)).upper == math.inf
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.05, 0.2, 0.85, 0.95])
+def test_tradeoffs_of_what_is_leaked(rate):
+    # delta is leaked without an error; f is (1 - delta) f_0(a / (1 - delta)) [Kairouz2017].
+    for epsilon, delta in ((0.0, 0.1), (1.0, 0.1), (1.0, 1.0)):
+        left = 1 - delta
+        scaled = rate / left if left else 1.0
+        plain = max(0.0, 1 - math.exp(epsilon) * scaled, math.exp(-epsilon) * (1 - scaled))
+        found = dpcheck.tradeoff(dpcheck.ApproxDP(epsilon, delta), rate)
+        assert found.lower - 1e-12 <= left * plain <= found.upper + 1e-12
+        assert found.upper - found.lower < 1e-6
+    seen = dpcheck.tradeoff(dpcheck.Gaussian(0.0), rate)
+    assert (seen.lower, seen.upper) == (0.0, 0.0)
+    # Beside a Gaussian: the same with its trade-off function.
+    both = dpcheck.tradeoff(dpcheck.ApproxDP(0.0, 0.1) + dpcheck.Gaussian(1.0), rate)
+    gaussian = dpcheck.tradeoff(dpcheck.Gaussian(1.0), min(rate / 0.9, 1.0))
+    assert both.lower - 1e-5 <= 0.9 * gaussian.upper
+    assert 0.9 * gaussian.lower <= both.upper + 1e-5
+
+
 def test_one_run_is_the_best_of_one():
     for shape in (-0.5, 0.0, 1.0):
         one = dpcheck.RandomStopping(dpcheck.Gaussian(1.0), shape, 1.0)
