@@ -97,7 +97,7 @@ def accountants(method: str = BEST) -> tuple[Accountant, ...]:
 
 
 def alternatives_epsilon(
-    profiles: Sequence[Profile], delta: float, chosen: Sequence[Accountant]
+    profiles: Sequence[Profile], delta: float, chosen: tuple[Accountant, ...]
 ) -> list[Bound]:
     """`best_epsilon` of each; of one that cannot be the worst only an upper bound that is quick.
 
@@ -137,7 +137,8 @@ def _containing(profiles: Sequence[Profile]) -> Profile:
     return tuple(sorted(most.items(), key=repr))
 
 
-def best_epsilon(profile: Profile, delta: float, chosen: Sequence[Accountant]) -> Bound:
+@lru_cache(maxsize=16)  # loops ask the same question again and again
+def best_epsilon(profile: Profile, delta: float, chosen: tuple[Accountant, ...]) -> Bound:
     """Both sides of epsilon at `delta`; a single accountant asked by name gives no lower side."""
     side, known, alone = upper_side(profile), lower_side(profile), len(chosen) == 1
     room = 1.0 if alone else room_below(known.leak, delta)

@@ -240,8 +240,8 @@ class ComposedLoss:
             proof = in_cell(composed, sums.window.start + 1, delta)
             return Solution(0.0, 0.0, composed, self.side, proof)
         # Where delta is passed before the window begins, the loss at which it begins is what is known.
-        known = at_one(composed, float(sums.epsilons(first)[0])) if delta >= start else None
-        return Solution(math.nan, 1.0, composed, self.side, known, beyond=delta < start)
+        proof = at_one(composed, float(sums.epsilons(first)[0])) if delta >= start else None
+        return Solution(math.nan, 1.0, composed, self.side, proof, beyond=delta < start)
 
     def laws(self, epsilon: float, delta: float) -> Iterator[Law]:
         """Those that our bounds at this delta or epsilon are proved with, then finer and finer ones."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +17,6 @@ from dpcheck.accounting.pld.verify.curves import Outcomes
 from dpcheck.accounting.renyi.discrete import finite_moment
 from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.numerics.balls import above, below, precision
-from dpcheck.numerics.enclose import enclose
 from dpcheck.numerics.rounding import UNIT, Array
 from dpcheck.numerics.side import Side
 
@@ -56,13 +54,16 @@ class FiniteLoss(Loss):
 
     def variation(self) -> float:
         """The larger excess, exactly; what a table lacks may be anywhere."""
-        p, q = [Fraction(a) for a in self.p], [Fraction(b) for b in self.q]
-        found = [
-            sum((a - b for a, b in zip(one, other, strict=True) if a > b), max(1 - sum(one), zero))
-            for one, other in ((p, q), (q, p))
-            for zero in (Fraction(0),)
-        ]
-        return min(enclose(max(found))[1], 1.0)
+        found = 0.0
+        for one, other in ((self.p, self.q), (self.q, self.p)):
+            more = [x for a, b in zip(one, other, strict=True) if a > b for x in (a, -b)]
+            lack = [1.0, *(-a for a in one)]
+            terms = more + lack if math.fsum(lack) > 0 else more
+            total = math.fsum(terms)
+            if math.fsum((*terms, -total)) > 0:  # it was rounded down
+                total = math.nextafter(total, math.inf)
+            found = max(found, total)
+        return min(found, 1.0)
 
     def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
         """On both sides."""
