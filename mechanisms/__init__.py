@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpcheck.mechanisms.plr_fs import PLRFS
     from dpcheck.mechanisms.pptl_fs import PPTLFS
     from dpcheck.mechanisms.private_ftl import PrivateFederatedTransfer
+    from dpcheck.mechanisms.private_search import PrivateSearch
     from dpcheck.mechanisms.pst_f import PSTF
     from dpcheck.mechanisms.pst_h import PSTH
     from dpcheck.mechanisms.pst_s import PSTS
@@ -50,6 +51,7 @@ _HOME = {
     "PSTS": "pst_s",
     "PrivateFederatedTransfer": "private_ftl",
     "PrivateOneVsRest": "one_vs_rest",
+    "PrivateSearch": "private_search",
     "Ridge": "common.regularizers",
     "SignedRows": "output.private_logistic",
     "SimComb": "simcomb",
@@ -90,6 +92,7 @@ __all__ = [
     "OutputLogistic",
     "PrivateFederatedTransfer",
     "PrivateOneVsRest",
+    "PrivateSearch",
     "Ridge",
     "SignedRows",
     "SimComb",

@@ -29,7 +29,7 @@ FORMATS = ("text", "json", "csv")
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw the curves into this .svg, .png or .pdf file.",
+    help="Draw the curves into this file: .html, .svg, .png or .pdf.",
 )
 def command(
     target: str,
@@ -50,6 +50,7 @@ def command(
     """
     from dpcheck.execution.progress import Progress
     from dpcheck.report import pld as report
+    from dpcheck.report import pld_page
     from dpcheck.session.pld import measure_request
     from dpcheck.session.run import AuditRequest
 
@@ -69,5 +70,5 @@ def command(
     shown = {"text": report.as_text, "json": report.as_json, "csv": report.as_csv}[style]
     click.echo(shown(found))
     if plot is not None:
-        report.draw(found, plot)
+        pld_page.write(found, plot)
         click.echo(f"curves written to {plot}", err=True)

@@ -1,4 +1,4 @@
-"""The privacy-loss distribution as text, JSON, CSV and pictures."""
+"""The privacy-loss distribution as text, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import io
 import json
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 from dpcheck.core.evidence import LossCurve, LossReport, Source
 
 _BARS = "▁▂▃▄▅▆▇█"
-_GAP = (
+GAP = (
     "Where the accountant's upper side lies far above the band, either these pairs are weak or the bound is "
     "loose; its lower side says what some pair attains."
 )
-_BROKEN = "The band lies above what is proved: code and description differ, or dpcheck is wrong."
+BROKEN = "The band lies above what is proved: code and description differ, or dpcheck is wrong."
 
 
 def as_json(report: LossReport) -> str:
@@ -68,15 +67,16 @@ def as_text(report: LossReport) -> str:
             told = ", ".join(f"{width:.1%} at delta {d:g}" for d, width in widths.items())
             lines.append(f"  half-width of the band: {told}")
         lines += [f"  note: {note}" for note in entry.notes]
-        if _contradicts(entry):
-            lines.append(f"  {_BROKEN}")
+        if contradicts(entry):
+            lines.append(f"  {BROKEN}")
     lines += ["", f"All bands together: confidence {report.confidence:g}, seed {report.seed}."]
     if any(entry.source is not Source.REVEALED for entry in report.entries):
-        lines.append(_GAP)
+        lines.append(GAP)
     return "\n".join(lines)
 
 
-def _contradicts(entry: LossCurve) -> bool:
+def contradicts(entry: LossCurve) -> bool:
+    """Whether something observed lies above what is proved."""
     return any(p.proved is not None and p.observed[0] > p.proved[1] for p in entry.curve)
 
 
@@ -115,36 +115,3 @@ def _table(entry: LossCurve, claim: float) -> list[str]:
 
 def _interval(ends: tuple[float, float]) -> str:
     return f"[{ends[0]:.3g}, {ends[1]:.3g}]"
-
-
-def draw(report: LossReport, path: Path) -> None:
-    """Losses and delta(epsilon) of every curve, the accountant's in grey, the claim marked."""
-    from matplotlib.figure import Figure
-
-    rows = len(report.entries)
-    figure = Figure(figsize=(9, 3.2 * rows), layout="constrained")
-    axes = figure.subplots(rows, 2, squeeze=False)
-    claims = {part: epsilon for part, epsilon, _ in report.claims}
-    for (left, right), entry in zip(axes, report.entries, strict=True):
-        claim = claims[entry.part]
-        finite = [loss for loss in entry.losses if math.isfinite(loss)]
-        if finite:
-            left.ecdf(finite, color="C0")
-        left.axvline(claim, color="C3", linestyle="--", linewidth=1, label="claim")
-        left.set(xlabel="privacy loss", ylabel="share of runs at most")
-        left.set_title(f"{entry.part}: {entry.pair}, {entry.direction}", fontsize=8)
-        left.legend(fontsize=7)
-        x = [point.epsilon for point in entry.curve]
-        floor = 1e-9
-        seen = [[max(floor, point.observed[end]) for point in entry.curve] for end in (0, 1)]
-        right.fill_between(x, *seen, alpha=0.4, color="C0", label="this pair")
-        known = [(p.epsilon, p.proved) for p in entry.curve if p.proved is not None]
-        if known:
-            for end, style in ((0, ":"), (1, "-")):
-                side = [max(floor, proved[end]) for _, proved in known]
-                right.plot([e for e, _ in known], side, style, color="0.4", linewidth=1)
-            right.plot([], [], "-", color="0.4", label="proved, from above and below (dotted)")
-        right.axvline(claim, color="C3", linestyle="--", linewidth=1)
-        right.set(yscale="log", ylim=(floor, 1.5), xlabel="epsilon", ylabel="delta")
-        right.legend(fontsize=7)
-    figure.savefig(path)

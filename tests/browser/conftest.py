@@ -1,5 +1,6 @@
 """One browser, and five real reports to look at."""
 
+import math
 import os
 import sys
 from dataclasses import replace
@@ -19,6 +20,7 @@ from dpcheck.core.audit_result import AuditReport, BudgetEntry, Scope
 from dpcheck.core.budget import Budget
 from dpcheck.execution.parallel import Workers
 from dpcheck.report import html
+from dpcheck.report.pld_page import as_html
 from dpcheck.session.run import AuditRequest, run_request
 
 MECHANISM = """
@@ -96,6 +98,12 @@ def reports(tmp_path_factory):
         ), name
         files[name] = folder / f"{name}.html"
         files[name].write_text(html.render(report), encoding="utf-8")
+    losses = dpcheck.pld("plr", settings=("rows=100", "features=3"), runs=200)
+    entries = (*losses.entries, replace(losses.entries[0], part=HOSTILE, losses=(math.inf,)))
+    claims = (*losses.claims, (HOSTILE, 0.3, 1e-3))
+    losses = replace(losses, target=HOSTILE, entries=entries, claims=claims)
+    files["losses"] = folder / "losses.html"
+    files["losses"].write_text(as_html(losses), encoding="utf-8")
     return files
 
 

@@ -5,7 +5,7 @@ import base64
 import pytest
 from devtools import Page
 
-NAMES = ("holds", "violated", "consistent", "undecided", "many", "gate", "curve")
+NAMES = ("holds", "violated", "consistent", "undecided", "many", "gate", "curve", "losses")
 
 # Boxes that stick out of the window, of their picture, or of a box that hides what sticks out.
 STICKING_OUT = """(() => {

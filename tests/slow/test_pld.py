@@ -14,6 +14,7 @@ import dpcheck
 from dpcheck.cli.pld import command
 from dpcheck.core.evidence import Source
 from dpcheck.report.pld import as_csv, as_text
+from dpcheck.report.sealing import is_unchanged
 from dpcheck.session import registry
 
 STACKING = ("rows=60", "regularization=0.05")
@@ -111,6 +112,13 @@ def test_the_command_writes_what_it_says(tmp_path):
     shown = CliRunner().invoke(
         command, [target, "--runs", "100", "--format", "csv", "--plot", str(picture)]
     )
+    page = tmp_path / "curve.html"
+    CliRunner().invoke(command, [target, "--runs", "100", "--plot", str(page)])
+    text = page.read_text()
+    assert is_unchanged(text)
+    assert text.count("<svg") == 4  # losses and curve, in both directions
+    assert "proved: at most" in text
+    assert "http" not in text.replace("http://www.w3.org", "")
     rows = list(csv.DictReader(io.StringIO(shown.stdout)))
     assert float(rows[0]["observed_low"]) <= float(rows[0]["observed_high"])
     assert "<svg" in picture.read_text()

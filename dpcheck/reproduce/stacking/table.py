@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,18 +47,7 @@ _LEAKS = (
 def pptl_fs_mnist(data_dir: Path | None, echo: Echo) -> None:
     """[Guo2018] Table 1: digits 0/8 help 0/9, PCA to 100, 80/20, K = 5, 10 repetitions."""
     digits = load_digits(data_dir)
-
-    def transfer(level: dict[str, Sequence[float]]) -> dict[str, Sequence[float]]:
-        return {"source": (1e-3, 1e-2, 1e-1), "target": (1e-2, 1e-1, 1.0), **level}
-
-    methods = [
-        TrainedMethod("PPTL-FS(W)", _pptl("weighted"), transfer({"high": (1e-1,)}), slips=True),
-        TrainedMethod("PPTL-FS(R)", _pptl("random"), transfer({"high": (1e-1,)}), slips=True),
-        TrainedMethod("SimComb", _simcomb, {"source": LAMBDAS[1:], "target": LAMBDAS[1:]}),
-        TrainedMethod("SourceD", _alone(SourceD), {"lam": LAMBDAS}),
-        TrainedMethod("Direct", _alone(Direct), {"lam": LAMBDAS}),
-    ]
-    private = [_transfer_trial(digits, (0, 8, 9), rep, public=None) for rep in range(REPETITIONS)]
+    private = transfer_trials(digits, REPETITIONS)
     public = _public_digits(digits)
     safe = [_transfer_trial(digits, (0, 8, 9), rep, public=public) for rep in range(REPETITIONS)]
     # Hyper-parameters of the rows that do not leak are tuned on digits nobody protects.
@@ -67,7 +56,7 @@ def pptl_fs_mnist(data_dir: Path | None, echo: Echo) -> None:
     _table(
         f"PPTL-FS Table 1 on {digits.origin}: testing AUC, 0/8 -> 0/9, {source} source and "
         f"{target} target training rows",
-        methods,
+        pptl_methods(),
         private,
         safe,
         rehearsal,
@@ -82,7 +71,7 @@ def pst_mnist(data_dir: Path | None, echo: Echo) -> None:
     """[Yao2019] Figure 1(a): digits 0/8, 3000 for training and 2000 for testing."""
     digits = load_digits(data_dir)
     public = _public_digits(digits)
-    private = [_digit_trial(digits, (0, 8), rep, public=None) for rep in range(REPETITIONS)]
+    private = digit_trials(digits, REPETITIONS)
     safe = [_digit_trial(digits, (0, 8), rep, public=public) for rep in range(REPETITIONS)]
     rehearsal = [_digit_trial(digits, (3, 5), rep, public=public) for rep in range(2)]
     _pst_table(
@@ -102,31 +91,12 @@ def pst_news20(data_dir: Path | None, echo: Echo) -> None:
             "The posts are not bundled with any package: this is the table of pst-mnist instead.\n"
         )
         return pst_mnist(None, echo)
-    posts = load_posts(data_dir)
-    topic = np.array([group.partition(".")[0] for group in posts.groups])
-    mine = np.isin(topic, ("sci", "talk"))
-    texts = np.array(posts.texts, dtype=object)
-    words = {"sublinear_tf": True, "stop_words": "english", "min_df": 5, "max_df": 0.5}
-    trials = {}
-    for name, fitted_on in (("private", mine), ("public", np.isin(topic, ("comp", "rec")))):
-        vectorizer = TfidfVectorizer(**words).fit(texts[fitted_on])
-        known = vectorizer.transform(texts[fitted_on])
-        svd = TruncatedSVD(FEATURES, random_state=SEED).fit(known)
-        trials[name] = _post_trials(
-            svd.transform(vectorizer.transform(texts[mine])),
-            np.where(topic[mine] == "sci", 1, 0),
-            posts.train[mine],
-            svd.transform(known),
-            keep_bounds=name == "public",
-        )
-        if name == "public":
-            X = svd.transform(known)
-            label = np.where(topic[fitted_on] == "comp", 1, 0)
-            rehearsal = _post_trials(X, label, posts.train[fitted_on], X, keep_bounds=True)[:2]
+    private, _ = post_trials(data_dir, REPETITIONS, public=False)
+    safe, rehearsal = post_trials(data_dir, REPETITIONS, public=True)
     _pst_table(
         "PST Figure 1(b) on 20 Newsgroups, sci against talk",
-        trials["private"],
-        trials["public"],
+        private,
+        safe,
         rehearsal,
         echo,
         "tf-idf and its components from the groups comp and rec, their norms, and a rehearsal on "
@@ -143,17 +113,10 @@ def _pst_table(
     echo: Echo,
     public: str,
 ) -> None:
-    stacked = {"lam": LAMBDAS, "high": (1e-2, 1e-1)}
-    methods = [
-        TrainedMethod("PST-F(W)", _pstf("weighted"), stacked, slips=True),
-        TrainedMethod("PST-F(U)", _pstf("random"), stacked, slips=True),
-        TrainedMethod("PST-S", _psts, stacked),
-        TrainedMethod("PLR", _plr, {"lam": LAMBDAS}),
-    ]
     rows, tests = len(private[0].train[0]), len(private[0].test[0])
     _table(
         f"{title}: testing AUC, {rows} training and {tests} testing rows",
-        methods,
+        pst_methods(),
         private,
         safe,
         rehearsal,
@@ -165,6 +128,29 @@ def _pst_table(
 
 
 # Algorithms --------------------------------------------------------------------------------------
+
+
+def pptl_methods() -> list[TrainedMethod]:
+    """What [Guo2018] compares, its own two first."""
+    grid = {"source": (1e-3, 1e-2, 1e-1), "target": (1e-2, 1e-1, 1.0), "high": (1e-1,)}
+    return [
+        TrainedMethod("PPTL-FS(W)", _pptl("weighted"), grid, slips=True),
+        TrainedMethod("PPTL-FS(R)", _pptl("random"), grid, slips=True),
+        TrainedMethod("SimComb", _simcomb, {"source": LAMBDAS[1:], "target": LAMBDAS[1:]}),
+        TrainedMethod("SourceD", _alone(SourceD), {"lam": LAMBDAS}),
+        TrainedMethod("Direct", _alone(Direct), {"lam": LAMBDAS}),
+    ]
+
+
+def pst_methods() -> list[TrainedMethod]:
+    """What [Yao2019] compares, its own first."""
+    stacked = {"lam": LAMBDAS, "high": (1e-2, 1e-1)}
+    return [
+        TrainedMethod("PST-F(W)", _pstf("weighted"), stacked, slips=True),
+        TrainedMethod("PST-F(U)", _pstf("random"), stacked, slips=True),
+        TrainedMethod("PST-S", _psts, stacked),
+        TrainedMethod("PLR", _plr, {"lam": LAMBDAS}),
+    ]
 
 
 def _pptl(which: str) -> Callable[..., Any]:
@@ -259,12 +245,58 @@ def _digit_trial(
     return Trial((X[:cut], y[:cut]), (X[cut:], y[cut:]), space, folds=1)
 
 
+def transfer_trials(digits: Digits, repetitions: int) -> list[Trial]:
+    """[Guo2018]'s splits of the digits 0/8 and 0/9, projected as the paper does."""
+    return [_transfer_trial(digits, (0, 8, 9), rep, public=None) for rep in range(repetitions)]
+
+
+def digit_trials(digits: Digits, repetitions: int) -> list[Trial]:
+    """[Yao2019]'s splits of the digits 0/8, projected as the paper does."""
+    return [_digit_trial(digits, (0, 8), rep, public=None) for rep in range(repetitions)]
+
+
+def post_trials(
+    data_dir: Path, repetitions: int, *, public: bool
+) -> tuple[list[Trial], list[Trial]]:
+    """Splits of sci against talk, and a rehearsal; words and components are fitted on them, or on
+    comp and rec.
+    """
+    posts = load_posts(data_dir)
+    topic = np.array([group.partition(".")[0] for group in posts.groups])
+    mine = np.isin(topic, ("sci", "talk"))
+    fitted = np.isin(topic, ("comp", "rec")) if public else mine
+    texts = np.array(posts.texts, dtype=object)
+    words = {"sublinear_tf": True, "stop_words": "english", "min_df": 5, "max_df": 0.5}
+    vectorizer = TfidfVectorizer(**words).fit(texts[fitted])
+    seen = vectorizer.transform(texts[fitted])
+    svd = TruncatedSVD(FEATURES, random_state=SEED).fit(seen)
+    known = svd.transform(seen)
+    trials = _post_trials(
+        svd.transform(vectorizer.transform(texts[mine])),
+        np.where(topic[mine] == "sci", 1, 0),
+        posts.train[mine],
+        known,
+        repetitions,
+        keep_bounds=public,
+    )
+    if not public:
+        return trials, []
+    label = np.where(topic[fitted] == "comp", 1, 0)
+    return trials, _post_trials(known, label, posts.train[fitted], known, 2, keep_bounds=True)
+
+
 def _post_trials(
-    X: Floats, y: Floats, train: NDArray[np.bool_], known: Floats, *, keep_bounds: bool
+    X: Floats,
+    y: Floats,
+    train: NDArray[np.bool_],
+    known: Floats,
+    repetitions: int,
+    *,
+    keep_bounds: bool,
 ) -> list[Trial]:
     """The paper's sizes: 4321 training rows and 643 testing rows, drawn anew each time."""
     trials = []
-    for rep in range(REPETITIONS):
+    for rep in range(repetitions):
         rng = np.random.default_rng([SEED, rep])
         fitted = rng.permutation(np.flatnonzero(train))[:4321]
         tested = rng.permutation(np.flatnonzero(~train))[:643]

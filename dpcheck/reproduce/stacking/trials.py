@@ -29,15 +29,18 @@ class Space:
     sorted_groups: list[list[int]]
     sorted_bounds: list[float]
     importances: list[float]
+    variances: Floats
 
     @classmethod
-    def of(cls, X: Floats, variances: Floats, rng: np.random.Generator) -> Space:
+    def of(
+        cls, X: Floats, variances: Floats, rng: np.random.Generator, groups: int = GROUPS
+    ) -> Space:
         """Bounds from the rows X and importances q_k from feature variances, [Yao2019] (6).
 
         From private rows this is the papers' own protocol, and leaks; from public rows it does not.
         """
-        chance = np.array_split(rng.permutation(X.shape[1]), GROUPS)
-        ranked = np.array_split(np.argsort(-variances, kind="stable"), GROUPS)
+        chance = np.array_split(rng.permutation(X.shape[1]), groups)
+        ranked = np.array_split(np.argsort(-variances, kind="stable"), groups)
         shares = np.array([variances[group].sum() for group in ranked])
         return cls(
             _largest(X),
@@ -46,6 +49,7 @@ class Space:
             [group.tolist() for group in ranked],
             [_largest(X[:, group]) for group in ranked],
             (shares / shares.sum()).tolist(),
+            variances,
         )
 
     def random(self) -> Parameters:

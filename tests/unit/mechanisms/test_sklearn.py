@@ -30,6 +30,7 @@ from dpcheck.mechanisms import (
     MajorityVote,
     OutputLogistic,
     PrivateOneVsRest,
+    PrivateSearch,
     SimComb,
     WeightedVote,
 )
@@ -43,6 +44,7 @@ ONE_DATA_SET = [
     WeightedVote(),
     OutputLogistic(),
     PrivateOneVsRest(),
+    PrivateSearch(),
 ]
 
 
