@@ -36,7 +36,8 @@ from dpcheck.reproduce.stacking.trials import (
 
 FILE = "diabetes130/diabetic_data.csv.gz"
 CENTRES = 18  # as the papers': two of them are the source, sixteen are targets
-REPETITIONS, REHEARSED = 10, 2000
+REPETITIONS = 5
+REHEARSED = (4000, 1000)  # source and target rows of the rehearsal that settings are chosen on
 UNKNOWN = "?"  # rows that name no specialty: nobody's centre, taken for public
 NUMBERS = {
     "time_in_hospital": 14,
@@ -130,7 +131,7 @@ def pptl_fs_hospitals(
         f"{data.X.shape[1]} features. Source: {names[0]} and {names[1]}, {sum(sizes[:2]):,} patients. "
         f"Targets: {len(names) - 2} specialties.\n"
     )
-    space, rehearsal = public(data, source=sum(sizes[:2]))
+    space, rehearsal = public(data)
     methods = compared()
     rng = np.random.default_rng([SEED, 11])
     chosen = [tune(method, 1.0, "tight", rehearsal, rng) for method in methods]
@@ -212,22 +213,19 @@ def scores(
     ]
 
 
-def public(data: Hospitals, source: int) -> tuple[Space, list[Trial]]:
+def public(data: Hospitals) -> tuple[Space, list[Trial]]:
     """Bounds and importances from rows that name no specialty, and a rehearsal on them."""
     X, y = data.of([UNKNOWN])
     rng = np.random.default_rng(SEED)
     # What a doctor would say of a feature: how far it goes with coming back, among these rows.
     matters = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())) / len(X)
     space = Space.of(X, matters, rng)
-    found = []
-    for _ in range(2):
-        order = rng.permutation(len(X))
-        first, second = order[:source], order[source : source + REHEARSED]
-        cut = int(0.8 * len(second))
-        train = (X[first], y[first], X[second[:cut]], y[second[:cut]])
-        test = (X[second[cut:]], y[second[cut:]])
-        found.append(Trial(train, test, space, folds=3))
-    return space, found
+    order = rng.permutation(len(X))
+    source, target = REHEARSED
+    first, second = order[:source], order[source : source + target]
+    cut = int(0.8 * target)
+    train = (X[first], y[first], X[second[:cut]], y[second[:cut]])
+    return space, [Trial(train, (X[second[cut:]], y[second[cut:]]), space, folds=3)]
 
 
 def trial(data: Hospitals, source: Sequence[str], target: str, space: Space, rep: int) -> Trial:
