@@ -28,8 +28,6 @@ TAIL = """
 As published: CheckDP proves or refutes each of its programs "within 70 seconds without any false positives
 or false negatives" (its abstract), StatDP finds counterexamples "within a few seconds" (its abstract) and
 proves nothing; their seconds for single programs were not at hand. "Prefix sum" is of LightDP and ShadowDP.
-The adaptive sparse vector is right and is charged more than its claim here: it stops by a budget in
-floats, which no rule reads.
 
 Made by `python benchmarks/published_programs.py`; the attack on every proof is part of the seconds.
 """

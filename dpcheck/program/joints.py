@@ -10,7 +10,7 @@ it may be told with the hit. Where all queries rise together or fall together a 
 nothing, or all by d. The same holds with "below" for "above". Queries, thresholds and whether there is
 a next one may depend on what was seen before, and on other releases: their factors of the likelihood
 have other noise. A threshold that is drawn anew costs its d/a each time. So all of it is pure DP with
-the largest such sum over the paths.
+the largest such sum over the paths; `tallies` bounds it.
 
 Lemma (noisy maximum). Whether each number is larger than all before decides which is the largest of all;
 if only that is seen, it is what `argmax` of all of them is.
@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -33,7 +34,7 @@ from dpcheck.core.events.guarantee import PureDP
 from dpcheck.program.facts.kinds import Aggregate
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.releases import GAUSSIAN, LAPLACE, Release, snapped
-from dpcheck.program.tallies import most_hits
+from dpcheck.program.tallies import dearest_hits
 
 if TYPE_CHECKING:
     from dpcheck.program.graph import Graph, Node
@@ -147,6 +148,7 @@ class Threshold(Joint):
     """Answers that share a noisy threshold, or thresholds drawn anew."""
 
     scale: float = 0.0
+    sign: float = 1.0  # of its noise, which is added or subtracted everywhere
     draws: dict[Draws, Path] = field(default_factory=dict)
     bits: list[Bit] = field(default_factory=list)
     payer: Payer | None = None
@@ -158,29 +160,40 @@ class Threshold(Joint):
         """All drawn numbers of the threshold."""
         return frozenset().union(*self.draws)
 
-    def price(self, hits: int, thresholds: int = 1) -> float:
-        """What that many hits cost, the dearest ones."""
-        most = max(each.diff.linf for each in self.members)
+    def _most(self) -> float:
+        """How far any query moves."""
+        return max(each.diff.linf for each in self.members)
+
+    def _costs(self, members: Sequence[Release]) -> list[float]:
+        """What a hit of each costs."""
+        most = self._most()
         rising = all(
             each.direction == "up" and each.adjacency is Adjacency.ADD_REMOVE
             for each in self.members
         )
-        costs = sorted(
-            ((most if rising else most + each.diff.linf) / float(each.scale.min()))
-            for each in self.members
-        )
-        return thresholds * most / self.scale + math.fsum(costs[::-1][:hits])
+        return [
+            (most if rising else most + each.diff.linf) / float(each.scale.min())
+            for each in members
+        ]
+
+    def price(self, hits: int, thresholds: int = 1) -> float:
+        """What that many hits cost, the dearest ones."""
+        costs = sorted(self._costs(self.members), reverse=True)
+        return thresholds * self._most() / self.scale + math.fsum(costs[:hits])
 
     def release(self, graph: Graph) -> Release | None:
-        """Pure DP with the larger number of hits on any path; answers one by one if that is less."""
+        """Pure DP with the dearest hits of any path; answers one by one if that is less."""
         del graph
         found = []
+        costs = [Fraction(each) for each in self._costs([bit.member for bit in self.bits])]
         for up in (True, False) if not self.gaps else (True,):
-            before, hits = most_hits(self.bits, up)
+            _, hits = dearest_hits(self.bits, costs, up)
             anew = [_last_hit(self, path, up) for path in list(self.draws.values())[1:]]
             once = None not in anew and len(set(anew)) == len(anew)
-            times = min(len(self.draws), 1 + before) if once else len(self.draws)
-            found.append(self.price(hits, times))
+            times = len(self.draws)
+            if once and times > 1:
+                times = min(times, 1 + most_hits(self.bits, up)[0])
+            found.append(self._most() / self.scale * times + float(hits))
         alone = math.fsum(each.diff.linf / float(each.scale.min()) for each in self.members)
         if alone <= min(found) and not self.gaps:
             return None
@@ -197,6 +210,12 @@ class Threshold(Joint):
         )
         made.path = self.path()
         return made
+
+
+def most_hits(bits: Sequence[Bit], up: bool) -> tuple[int, int]:
+    """The most hits before an answer, and on a whole path."""
+    before, most = dearest_hits(bits, [Fraction(1)] * len(bits), up)
+    return math.floor(before), math.floor(most)
 
 
 def _last_hit(joint: Threshold, path: Path, up: bool) -> Bit | None:

@@ -99,6 +99,8 @@ def _fits(nodes: Sequence[Json], places: Mapping[int, int], made: _Rounds, graph
         begin = made.start + k * made.length
         for i in range(made.length):
             before, own = names[(k - 1) * made.length + i], names[k * made.length + i]
+            if len(before) != len(own):  # more branches around it
+                return False
             for one, two in zip(before, own, strict=True):
                 if two < made.start:  # outside
                     if one != two:

@@ -1,15 +1,21 @@
-"""How many of the answers of a sparse vector can be hits, on any path: read off the tests that end it.
+"""What the hits of a sparse vector can cost at most, on any path: read off the tests that end it.
 
 Lemma. When answer k is given, every test on its path has its answer. A test `this answer is a hit` that is
-false says that one was none; a test `count >= c` that is false, with count the number of hits among some
-answers, says that fewer than c of those were. So the hits before k are at most the bound that follows, and
-the last hit of a path is one more.
+false says that one was none. A number that starts at a public value and grows by a public weight with every
+hit is a linear form of them, where an answer that was not given counts as none; so a test of it against a
+public limit is `sum of weights of hits <= most`. What the hits before k cost is at most the largest sum of
+prices under such a test, and the last hit of a path is one more.
+
+The number is computed in floats. It is exact where all its terms are multiples of one power of two and small
+enough; else `most` is larger by the rounding of that many operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,74 +26,237 @@ if TYPE_CHECKING:
     from dpcheck.program.graph import Node
     from dpcheck.program.joints import Bit
 
-Bits = frozenset[int]  # by identity
+Weights = Mapping[int, Fraction]  # of answers, by identity
+_EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """A public whole number plus the number of hits among some answers."""
+class Tally:
+    """base + the weights of the answers that are hits, in at most `steps` operations on numbers of at most
+    `reach` that are multiples of `grain`."""
 
-    base: int
-    bits: Bits
+    base: Fraction
+    weights: Weights
+    reach: Fraction
+    grain: Fraction
+    steps: int = 0
+
+    def error(self) -> Fraction:
+        """How far off its floats may be."""
+        if self.reach <= _EXACT * self.grain:
+            return Fraction(0)
+        return self.steps * self.reach / 2**52
 
 
-def most_hits(bits: Sequence[Bit], up: bool) -> tuple[int, int]:
-    """The most hits before any answer, and the most in all; a hit is an answer above, or else below."""
-    before, most = 0, 0
-    for k, bit in enumerate(bits):
-        known = _known(bit, up)
-        earlier = frozenset(id(each) for each in bits[:k])
-        before = max(before, _most(earlier, known))
-        most = max(most, _most(earlier, known) + 1)
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The weights of hits add up to `most` at most; all of them are positive."""
+
+    weights: Weights
+    most: Fraction
+
+    def implies(self, other: Limit) -> bool:
+        """Whether the other one says nothing new."""
+        mine = self.weights
+        return self.most <= other.most and all(mine.get(i) == w for i, w in other.weights.items())
+
+
+@dataclass(slots=True)
+class Known:
+    """What a path says about the answers on it."""
+
+    misses: set[int] = field(default_factory=set)
+    limits: list[Limit] = field(default_factory=list)
+
+    def add(self, limit: Limit) -> None:
+        """One test more."""
+        if limit.most <= 0:
+            self.misses |= set(limit.weights)
+        elif not any(each.implies(limit) for each in self.limits):
+            self.limits = [each for each in self.limits if not limit.implies(each)] + [limit]
+
+    def most(self, prices: Weights) -> Fraction:
+        """The largest sum of prices of hits."""
+        left = {i: price for i, price in prices.items() if i not in self.misses}
+        return min(
+            [sum(left.values(), Fraction(0)), *(_dearest(left, limit) for limit in self.limits)]
+        )
+
+
+def _dearest(prices: Weights, limit: Limit) -> Fraction:
+    """As many of the dearest as fit, and a part of the next; those without a weight are free."""
+    total, room = Fraction(0), limit.most
+    weighed = []
+    for i, price in prices.items():
+        if i in limit.weights:
+            weighed.append((price / limit.weights[i], limit.weights[i]))
+        else:
+            total += price
+    for rate, weight in sorted(weighed, reverse=True):
+        part = min(room, weight)
+        total, room = total + rate * part, room - part
+    return total
+
+
+def dearest_hits(
+    bits: Sequence[Bit], prices: Sequence[Fraction], up: bool
+) -> tuple[Fraction, Fraction]:
+    """The most that the hits before an answer cost, and those of a whole path.
+
+    A hit is an answer above, or else below.
+    """
+    reading = _Reading(bits, up)
+    before, most = Fraction(0), Fraction(0)
+    given: dict[int, Fraction] = {}
+    for bit, price in zip(bits, prices, strict=True):
+        earlier = reading.known(bit.path).most(given)
+        before, most = max(before, earlier), max(most, earlier + price)
+        given[id(bit)] = price
     return before, most
 
 
-def _most(bits: Bits, known: list[tuple[Bits, int]]) -> int:
-    for some, limit in known:
-        if limit <= 0:
-            bits -= some
-    return max(0, min([len(bits), *(limit + len(bits - some) for some, limit in known)]))
+class _Reading:
+    """Tests read once each."""
 
+    def __init__(self, bits: Sequence[Bit], up: bool) -> None:
+        self._bits, self._up = {id(bit): bit for bit in bits}, up
+        self._tallies: dict[int, Tally | None] = {}
+        self._path: list[tuple[Node, bool]] = []
+        self._known = Known()
 
-def _known(bit: Bit, up: bool) -> list[tuple[Bits, int]]:
-    """Sets of answers, and how many hits there are among them at most."""
-    found: list[tuple[Bits, int]] = []
-    for node, answer in bit.path:
-        limit = _limit(node, answer, up, found)
-        if limit is not None:
-            found.append(limit)
-    return found
+    def known(self, path: Sequence[tuple[Node, bool]]) -> Known:
+        """What a path says; most go on from the one before."""
+        if [*path[: len(self._path)]] != self._path:
+            self._path, self._known = [], Known()
+        for node, answer in path[len(self._path) :]:
+            limit = self._limit(node, answer)
+            if limit is not None:
+                self._known.add(limit)
+            self._path.append((node, answer))
+        return self._known
 
+    # Tests ------------------------------------------------------------------------------------------
 
-def _limit(
-    node: Node, answer: bool, up: bool, known: list[tuple[Bits, int]]
-) -> tuple[Bits, int] | None:
-    while node.primitive == "logical_not":
-        node, answer = node.args[0], not answer
-    hit = _hit(node, up)
-    if hit is not None:
-        bit, says = hit
-        return (frozenset({id(bit)}), 0) if answer != says else None
-    if node.primitive == "select" and not answer:
-        return _both(node, up, known)
-    if node.primitive not in _ENDS or len(node.args) != 2:
-        return None
-    name, (left, right) = node.primitive, node.args
-    if isinstance(left.fact, Public):
-        name, left, right = _MIRRORED[name], right, left
-    limit, count = _whole(right), _count(left, up)
-    if limit is None or count is None:
-        return None
-    if name in ("equal", "not_equal"):
-        same = answer == (name == "equal")
+    def _limit(self, node: Node, answer: bool) -> Limit | None:
+        node, answer = _positive(node, answer)
+        hit = self._hit(node)
+        if hit is not None:
+            return Limit({id(hit[0]): Fraction(1)}, Fraction(0)) if answer != hit[1] else None
+        if node.primitive == "select" and not answer:
+            return self._both(node)
+        if node.primitive not in _ENDS or len(node.args) != 2:
+            return None
+        name, (left, right) = node.primitive, node.args
+        if isinstance(left.fact, Public):
+            name, left, right = _MIRRORED[name], right, left
+        limit, tally = _public(right), self.tally(left)
+        if limit is None or tally is None:
+            return None
+        if name in ("equal", "not_equal"):
+            return self._unequal(tally, limit, answer == (name == "equal"))
+        below, strict = name in ("less", "less_equal"), name in ("less", "greater")
+        if not answer:
+            below, strict = not below, not strict
+        return _limited(tally, limit, below, strict)
+
+    def _unequal(self, tally: Tally, limit: Fraction, same: bool) -> Limit | None:
+        """A number that is not yet its limit, which it cannot jump over."""
         if same:
-            return count.bits, limit - count.base
-        most = count.base + _most(count.bits, known)
-        return count.bits, (most - 1 if most == limit else most) - count.base
-    if (name in ("less", "less_equal")) != answer:
-        return None
-    strict = name in ("less", "greater_equal")
-    return count.bits, limit - int(strict) - count.base
+            return _limited(tally, limit, True, False)
+        most = tally.base + self._known.most(tally.weights)
+        return _limited(tally, limit, True, True) if most <= limit and not tally.error() else None
+
+    def _both(self, node: Node) -> Limit | None:
+        """Not (this is a hit, and then a test holds): if it is one, the test does not hold.
+
+        With the weight that is left where it is no hit, both say the same sum is at most that.
+        """
+        test, then, other = node.args
+        hit = self._hit(test)
+        if hit is None or not hit[1] or _public(other) != 0:
+            return None
+        inner = self._limit(then, False)
+        if inner is None or id(hit[0]) in inner.weights:
+            return None
+        most = self._known.most(inner.weights)
+        if most <= inner.most:
+            return None
+        return Limit({**inner.weights, id(hit[0]): most - inner.most}, most)
+
+    def _hit(self, node: Node) -> tuple[Bit, bool] | None:
+        """The answer a truth value is, and which value of it is a hit."""
+        from dpcheck.program.joints import Bit
+
+        node, straight = _positive(node, True)
+        bit = getattr(node.fact, "release", None)
+        return (bit, (bit.above == self._up) == straight) if isinstance(bit, Bit) else None
+
+    # Numbers ----------------------------------------------------------------------------------------
+
+    def tally(self, node: Node) -> Tally | None:
+        """The weights of hits that a number adds up."""
+        if node.id not in self._tallies:
+            self._tallies[node.id] = self._tally(node)
+        return self._tallies[node.id]
+
+    def _tally(self, node: Node) -> Tally | None:
+        value = _public(node)
+        if value is not None:
+            grain = Fraction(1, value.denominator)
+            return Tally(value, {}, abs(value), grain)
+        if node.dtype.kind not in "if" or node.dtype.itemsize != 8:
+            return None  # it may wrap around, or be rounded more
+        if node.primitive in ("convert", "number"):
+            hit = self._hit(node.args[0])
+            if hit is not None:
+                one = Fraction(1)
+                return Tally(Fraction(0), {id(hit[0]): one}, one, one) if hit[1] else None
+            return self.tally(node.args[0]) if node.args[0].dtype == node.dtype else None
+        if node.primitive in ("add", "subtract"):
+            one, two = (self.tally(arg) for arg in node.args)
+            sign = 1 if node.primitive == "add" else -1
+            return None if one is None or two is None else _sum(node, one, two, sign)
+        if node.primitive != "select":
+            return None
+        one, two = (self.tally(arg) for arg in node.args[1:])
+        return None if one is None or two is None else self._either(node.args[0], one, two)
+
+    def _either(self, test: Node, one: Tally, two: Tally) -> Tally | None:
+        """One number where a test holds, else another; answers of one side only are no hits on the other."""
+        node, straight = _positive(test, True)
+        first, second = (one, two) if straight else (two, one)
+        hit = self._hit(node)
+        weights: dict[int, Fraction] = {}
+        for i in {**first.weights, **second.weights}:
+            mine, theirs = first.weights.get(i, Fraction(0)), second.weights.get(i, Fraction(0))
+            if hit is not None and i == id(hit[0]):
+                return None
+            if mine == theirs or self._given(i, node, True):
+                weights[i] = mine
+            elif self._given(i, node, False):
+                weights[i] = theirs
+            else:
+                return None
+        base = second.base
+        if hit is not None:
+            more, less = (first, second) if hit[1] else (second, first)
+            weights[id(hit[0])], base = more.base - less.base, less.base
+        elif first.base != second.base:
+            return None
+        return Tally(
+            base,
+            weights,
+            max(first.reach, second.reach),
+            min(first.grain, second.grain),
+            max(first.steps, second.steps) + 1,
+        )
+
+    def _given(self, answer: int, test: Node, value: bool) -> bool:
+        """Whether an answer is given only where a test has this value."""
+        bit = self._bits.get(answer)
+        return bit is not None and any(
+            _positive(node, told) == (test, value) for node, told in bit.path
+        )
 
 
 _ENDS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
@@ -101,66 +270,39 @@ _MIRRORED = {
 }
 
 
-def _both(node: Node, up: bool, known: list[tuple[Bits, int]]) -> tuple[Bits, int] | None:
-    """Not (this is a hit, and then a test holds): if it is one, the test does not hold."""
-    test, then, other = node.args
-    hit = _hit(test, up)
-    if hit is None or not hit[1]:
-        return None
-    if not isinstance(other.fact, Public) or bool(np.asarray(other.fact.value)):
-        return None
-    inner = _limit(then, False, up, known)
-    if inner is None:
-        return None
-    bits, limit = inner
-    if id(hit[0]) in bits:
-        return None
-    return bits | {id(hit[0])}, max(limit + 1, _most(bits, known))
-
-
-def _hit(node: Node, up: bool) -> tuple[Bit, bool] | None:
-    """The answer a truth value is, and which value of it is a hit."""
-    from dpcheck.program.joints import Bit
-
-    turned = False
+def _positive(node: Node, answer: bool) -> tuple[Node, bool]:
     while node.primitive == "logical_not":
-        node, turned = node.args[0], not turned
-    bit = getattr(node.fact, "release", None)
-    return (bit, (bit.above == up) != turned) if isinstance(bit, Bit) else None
+        node, answer = node.args[0], not answer
+    return node, answer
 
 
-def _whole(node: Node) -> int | None:
-    if not isinstance(node.fact, Public) or node.ndim or node.dtype.kind not in "biu":
+def _public(node: Node) -> Fraction | None:
+    if not isinstance(node.fact, Public) or node.ndim or node.dtype.kind not in "biuf":
         return None
-    return int(np.asarray(node.fact.value))
+    value = np.asarray(node.fact.value).item()
+    return Fraction(value) if math.isfinite(value) else None
 
 
-def _count(node: Node, up: bool) -> Count | None:
-    """The number of hits that a node counts."""
-    public = _whole(node)
-    if public is not None:
-        return Count(public, frozenset())
-    if node.primitive in ("convert", "number") and node.dtype.kind in "iu":
-        hit = _hit(node.args[0], up)
-        if hit is not None:
-            return Count(0, frozenset({id(hit[0])})) if hit[1] else None
-        return _count(node.args[0], up)
-    if node.primitive == "add":
-        one, two = (_count(arg, up) for arg in node.args)
-        if one is None or two is None or one.bits & two.bits:
-            return None
-        return Count(one.base + two.base, one.bits | two.bits)
-    if node.primitive != "select":
+def _sum(node: Node, one: Tally, two: Tally, sign: int) -> Tally | None:
+    weights = dict(one.weights)
+    for i, weight in two.weights.items():
+        weights[i] = weights.get(i, Fraction(0)) + sign * weight
+    reach, grain = one.reach + two.reach, min(one.grain, two.grain)
+    if node.dtype.kind == "i" and reach > _EXACT:
         return None
-    one, two = (_count(arg, up) for arg in node.args[1:])
-    if one is None or two is None:
+    return Tally(one.base + sign * two.base, weights, reach, grain, one.steps + two.steps + 1)
+
+
+def _limited(tally: Tally, limit: Fraction, below: bool, strict: bool) -> Limit | None:
+    """tally <= limit, or at least it; a smaller weight that lowers the sum makes room for the others."""
+    sign = 1 if below else -1
+    room = sign * (limit - tally.base) + tally.error()
+    weights = {i: sign * weight for i, weight in tally.weights.items()}
+    room -= sum((w for w in weights.values() if w < 0), Fraction(0))
+    weights = {i: w for i, w in weights.items() if w > 0}
+    if not weights:
         return None
-    if one == two:
-        return one
-    hit = _hit(node.args[0], up)
-    if hit is None:
-        return None
-    more, less = (one, two) if hit[1] else (two, one)
-    if more.bits != less.bits or more.base != less.base + 1 or id(hit[0]) in less.bits:
-        return None
-    return Count(less.base, less.bits | {id(hit[0])})
+    below_all = math.lcm(*(w.denominator for w in weights.values()))
+    unit = Fraction(math.gcd(*(int(w * below_all) for w in weights.values())), below_all)
+    steps = math.ceil(room / unit) - 1 if strict else math.floor(room / unit)
+    return Limit(weights, steps * unit)

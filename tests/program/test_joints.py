@@ -340,3 +340,123 @@ def test_normal_noise_on_entries_is_one_vector():
 
     mine = charged(one_by_one, "replace-one", UNIT, 1e-6)
     assert mine == pytest.approx(charged(at_once, "replace-one", UNIT, 1e-6), rel=1e-9)
+
+
+# What the lemmas do not cover --------------------------------------------------------------------------
+
+
+def noise_added_and_taken_away(x, rng):
+    """Where one half of the answers becomes likelier with the noise, the other becomes rarer."""
+    noise = rng.laplace(scale=4.0)
+    for i, q in enumerate(x.sum(axis=0)):
+        threshold = 30 + noise if i % 2 else 30 - noise
+        if q + rng.laplace(scale=16.0) >= threshold:
+            return i
+    return None
+
+
+def differences_of_exponentials(x, rng):
+    a, b = rng.exponential(scale=4.0), rng.exponential(scale=4.0)
+    for i, q in enumerate(x.sum(axis=0)):
+        threshold = 30 + (a - b) if i % 2 else 30 + (b - a)
+        if q + rng.laplace(scale=16.0) >= threshold:
+            return i
+    return None
+
+
+def both_signs_by_the_inverse(x, rng):
+    u = rng.random() - 0.5
+    noise = np.sign(u) * np.log(1 - 2 * abs(u))
+    for i, q in enumerate(x.sum(axis=0)):
+        threshold = 30 + 4.0 * noise if i % 2 else 30 - 4.0 * noise
+        if q + rng.laplace(scale=16.0) >= threshold:
+            return i
+    return None
+
+
+def both_signs_in_a_vector(x, rng):
+    noise = rng.laplace(scale=4.0, size=2)
+    turned = noise * np.array([-1.0, 1.0])
+    for i, q in enumerate(x.sum(axis=0)):
+        threshold = 30 + noise[0] if i % 2 else 30 + turned[0]
+        if q + rng.laplace(scale=16.0) >= threshold:
+            return i
+    return None
+
+
+def exponential_below(x, rng):
+    """A query plus such noise is never below the query: that answer may have no chance on one side."""
+    threshold = 30 + rng.laplace(scale=4.0)
+    for i, q in enumerate(x.sum(axis=0)):
+        if q + rng.exponential(scale=16.0) < threshold:
+            return i
+    return None
+
+
+def gumbel_below(x, rng):
+    threshold = 30 + rng.laplace(scale=4.0)
+    for i, q in enumerate(x.sum(axis=0)):
+        if q + rng.gumbel(scale=16.0) < threshold:
+            return i
+    return None
+
+
+def test_both_signs_cost_more_than_one():
+    """No answer is a hit, half of them against the threshold's opposite: nearly 12/16, not 6/16."""
+
+    def logarithm(query):
+        density = laplace.pdf(GRID, scale=4.0)
+        for sign in (1, -1):
+            density = density * laplace.cdf(30 + sign * GRID - query, scale=16.0) ** 6
+        return math.log(trapezoid(density, GRID))
+
+    assert logarithm(55) - logarithm(56) > 0.7 > 0.375
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        noise_added_and_taken_away,
+        differences_of_exponentials,
+        both_signs_by_the_inverse,
+        both_signs_in_a_vector,
+        exponential_below,
+        gumbel_below,
+    ],
+)
+def test_one_shift_must_suit_every_answer(function):
+    with pytest.raises(dpcheck.NotProvable):
+        charged(function)
+
+
+GROWING = dpcheck.records(**{f"q{i}": dpcheck.number(0, 1) for i in range(12)})
+
+
+def largest_of_rising_and_falling(x, rng):
+    best, place = -np.inf, None
+    for i, q in enumerate(x.sum(axis=0)):
+        noisy = q + rng.laplace(scale=4.0) if i % 2 else rng.laplace(scale=4.0) - q
+        if noisy > best:
+            best, place = noisy, i
+    return place
+
+
+def first_of_rising_and_falling(x, rng):
+    threshold = 30 + rng.laplace(scale=4.0)
+    for i, q in enumerate(x.sum(axis=0)):
+        noisy = q + rng.laplace(scale=8.0) if i % 2 else rng.laplace(scale=8.0) - q
+        if noisy >= threshold:
+            return i
+    return None
+
+
+@pytest.mark.parametrize(
+    ("function", "cost"),
+    [
+        (place_of_the_largest, 1 / 4),
+        (largest_of_rising_and_falling, 2 / 4),
+        (first_of_rising_and_falling, 1 / 4 + 2 / 8),
+    ],
+)
+def test_numbers_that_rise_together_are_cheaper(function, cost):
+    assert charged(function, "add-remove", GROWING) == pytest.approx(cost)

@@ -98,12 +98,16 @@ class Aggregate(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn(Fact):
-    """Independent numbers: location + scale * standard, of one family, each with an id of its own."""
+    """Independent numbers: location + scale * standard, of one family, each with an id of its own.
+
+    `sign` tells one drawn number from its opposite; NaN where nobody knows which it is.
+    """
 
     family: str
     scale: Array
     location: Array
     ids: Ids
+    sign: Array = field(default_factory=lambda: np.asarray(1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,8 @@ def compared(graph: Graph, name: str, args: Sequence[Node]) -> Made | None:
         return _with_public(graph, number, second, larger)
     if not isinstance(number, Release):
         return None
+    if number.family != LAPLACE and isinstance(second.fact, Drawn):
+        return None  # other noise may rule answers out
     if isinstance(second.fact, Drawn) and _is_threshold(second.fact):
         bit = joints.Bit(_threshold(graph, second.fact), number, larger, tuple(graph.guards))
         return _answer(bit)
@@ -117,7 +119,12 @@ def _answer(bit: joints.Bit) -> Made:
 
 
 def _is_threshold(fact: Drawn) -> bool:
-    return fact.family == LAPLACE and np.ndim(fact.scale) == 0 and float(fact.scale) > 0
+    return (
+        fact.family == LAPLACE
+        and np.size(fact.scale) == np.size(fact.sign) == 1
+        and float(fact.scale.flat[0]) > 0
+        and abs(float(fact.sign.flat[0])) == 1
+    )
 
 
 def _threshold(graph: Graph, fact: Drawn) -> joints.Threshold:
@@ -125,13 +132,14 @@ def _threshold(graph: Graph, fact: Drawn) -> joints.Threshold:
     ids = frozenset(int(i) for i in np.ravel(fact.ids))
     parts = graph.one_of.get(ids, (ids,))
     found = [j for j in graph.joints if isinstance(j, joints.Threshold) and j.ids & ids]
-    if len(found) > 1 or (found and found[0].scale != float(fact.scale)):
+    law = (float(fact.scale.flat[0]), float(fact.sign.flat[0]))
+    if len(found) > 1 or (found and (found[0].scale, found[0].sign) != law):
         graph.refuse(
             "reused-noise",
             "the noise of a threshold is used for another one",
             "draw a threshold for each",
         )
-    joint = found[0] if found else joints.Threshold(scale=float(fact.scale))
+    joint = found[0] if found else joints.Threshold(scale=law[0], sign=law[1])
     if not found:
         graph.join(joint)
     fresh = ids - joint.ids
@@ -222,6 +230,8 @@ def _renewed(graph: Graph, condition: Node, x: Node, y: Node) -> Made | None:
     opened((condition,))
     if not isinstance(condition.fact, Released) or not (_is_threshold(a) and _is_threshold(b)):
         return None
+    if not np.array_equal(a.sign, b.sign):
+        return None
     if float(a.scale) != float(b.scale) or np.ndim(a.location) or np.ndim(b.location):
         return None
     if float(a.location) != float(b.location):
@@ -236,5 +246,12 @@ def _renewed(graph: Graph, condition: Node, x: Node, y: Node) -> Made | None:
     return Made(
         (),
         np.dtype(float),
-        Drawn(box=a.box.hull(b.box), family=LAPLACE, scale=a.scale, location=a.location, ids=every),
+        Drawn(
+            box=a.box.hull(b.box),
+            family=LAPLACE,
+            scale=a.scale,
+            location=a.location,
+            ids=every,
+            sign=a.sign,
+        ),
     )

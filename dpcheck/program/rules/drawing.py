@@ -136,6 +136,8 @@ def release(graph: Graph, private: Node, noise: Node, sign: float, flip: bool) -
     graph.use(drawn.ids, "a release")
     made = releases.of(graph.adjacency, fact, drawn, graph.line, dims)
     made.form = linear.form_of(graph, private)
+    if flip:
+        made.direction = "either"  # it falls, and others may rise
     graph.release(made)
     base = Box(-fact.box.hi, -fact.box.lo) if flip else fact.box
     return released(dims, kind, add(base, drawn.box), release=made)

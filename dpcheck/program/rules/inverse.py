@@ -136,4 +136,5 @@ def _finished(fact: OfUniform) -> Fact:
         scale=scale,
         location=np.asarray(0.0),
         ids=fact.ids,
+        sign=np.asarray(math.copysign(1.0, fact.a)),
     )

@@ -265,7 +265,7 @@ def _of_random(graph: Graph, args: Sequence[Node], axis: int, kind: np.dtype[np.
                     ],
                     axis,
                 )
-                for name in ("scale", "location")
+                for name in ("scale", "location", "sign")
             ]
             ends = [
                 np.concatenate(
@@ -282,6 +282,7 @@ def _of_random(graph: Graph, args: Sequence[Node], axis: int, kind: np.dtype[np.
                 family=facts[0].family,
                 scale=laws[0],
                 location=laws[1],
+                sign=laws[2],
                 ids=np.stack(columns, axis=1),
             )
             return Made(shape, kind, fact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import numpy as np
 from dpcheck.program import releases
 from dpcheck.program.facts.boxes import WHOLE, Box, DType, add, box, multiply, point
 from dpcheck.program.facts.kinds import RANDOM, Coins, Drawn, Ids, Public, Rows
+from dpcheck.program.facts.rowsets import Shape
 from dpcheck.program.graph import Graph, Made, Node
 from dpcheck.program.rules import inverse
 from dpcheck.program.rules.common import numpy_shape, opened, plain, released
@@ -157,6 +159,7 @@ def affine(draw: Node, factor: object, shift: object) -> Made | None:
         box=add(multiply(fact.box, point(times)), point(plus)),
         scale=fact.scale * np.abs(times),
         location=fact.location * times + plus,
+        sign=fact.sign * np.sign(times),
     )
     return Made(draw.shape, draw.dtype if whole else np.dtype(float), made)
 
@@ -184,8 +187,18 @@ def _two(name: str, args: Sequence[Node]) -> Made | None:
         return None
     kind = np.dtype(np.int64) if family == releases.DISCRETE_LAPLACE else np.dtype(float)
     whole = Box(np.asarray(-np.inf), np.asarray(np.inf))
-    fact = Drawn(box=whole, family=family, scale=scale, location=location, ids=joined(a.ids, b.ids))
+    ids = joined(a.ids, b.ids)
+    sign = _order(a.ids, b.ids, args[0].shape)
+    fact = Drawn(box=whole, family=family, scale=scale, location=location, ids=ids, sign=sign)
     return Made(args[0].shape, kind, fact)
+
+
+def _order(a: Ids, b: Ids, shape: Shape) -> np.ndarray:
+    """The sign of a - b: the opposite of that of b - a."""
+    first = a.reshape(a.shape[0], -1).min(axis=1) < b.reshape(b.shape[0], -1).min(axis=1)
+    if first.size != math.prod(n if isinstance(n, int) else 0 for n in shape):
+        return np.asarray(np.nan)  # a block of many
+    return np.where(first, 1.0, -1.0).reshape(tuple(map(int, shape)))  # type: ignore[arg-type]
 
 
 def joined(a: Ids, b: Ids) -> Ids:

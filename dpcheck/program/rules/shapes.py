@@ -126,12 +126,15 @@ def _of_random(graph: Graph, a: Node, shape: Shape, on: object) -> Made:
             box=fact.box.mapped(on),  # type: ignore[arg-type]
             scale=on(fact.scale) if np.ndim(fact.scale) else fact.scale,  # type: ignore[operator, union-attr]
             location=on(fact.location) if np.ndim(fact.location) else fact.location,  # type: ignore[operator, union-attr]
+            sign=on(fact.sign) if np.ndim(fact.sign) else fact.sign,  # type: ignore[operator, union-attr]
         )
     return Made(shape, a.dtype, moved)
 
 
 def _scalar_law(graph: Graph, fact: Coins | Drawn) -> Fact:
-    if isinstance(fact, Drawn) and (np.ndim(fact.scale) or np.ndim(fact.location)):
+    if isinstance(fact, Drawn) and (
+        np.ndim(fact.scale) or np.ndim(fact.location) or np.ndim(fact.sign)
+    ):
         graph.refuse(
             "unknown-operation",
             "a large block of noise with several scales is rearranged",

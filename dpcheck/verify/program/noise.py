@@ -65,7 +65,7 @@ def release(state: State, node: Node) -> Fact:
         sampling,
         coins,
         fact.predicate,
-        fact.rising,
+        fact.rising and not flip,
     )
     base = spread_box(minus(fact.box) if flip else fact.box, plain(private), shape)
     return Released(box=plus(base, Box(drawn.box.lo, drawn.box.hi)), release=node.id)

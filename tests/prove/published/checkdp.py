@@ -86,9 +86,9 @@ def sparse_vector_gap(x, rng):
     return out
 
 
-@PAPER.right(4.125)
+@PAPER.right()
 def sparse_vector_adaptive(x, rng):
-    """It stops by a budget that no rule here reads: 1/2, and every answer as if it could be a hit."""
+    """1/2 for the threshold, and the budget leaves room for hits of 1/2: 1/8 each, or 1/4 for a fine one."""
     q = x.sum(axis=0)
     out = []
     noisy_threshold = T + rng.laplace(scale=2 / EPSILON)
