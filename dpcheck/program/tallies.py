@@ -209,8 +209,8 @@ class _Reading:
         if node.primitive in ("convert", "number"):
             hit = self._hit(node.args[0])
             if hit is not None:
-                one = Fraction(1)
-                return Tally(Fraction(0), {id(hit[0]): one}, one, one) if hit[1] else None
+                unit = Fraction(1)
+                return Tally(Fraction(0), {id(hit[0]): unit}, unit, unit) if hit[1] else None
             return self.tally(node.args[0]) if node.args[0].dtype == node.dtype else None
         if node.primitive in ("add", "subtract"):
             one, two = (self.tally(arg) for arg in node.args)

@@ -188,8 +188,8 @@ def _two(name: str, args: Sequence[Node]) -> Made | None:
     kind = np.dtype(np.int64) if family == releases.DISCRETE_LAPLACE else np.dtype(float)
     whole = Box(np.asarray(-np.inf), np.asarray(np.inf))
     ids = joined(a.ids, b.ids)
-    sign = _order(a.ids, b.ids, args[0].shape)
-    fact = Drawn(box=whole, family=family, scale=scale, location=location, ids=ids, sign=sign)
+    order = _order(a.ids, b.ids, args[0].shape)
+    fact = Drawn(box=whole, family=family, scale=scale, location=location, ids=ids, sign=order)
     return Made(args[0].shape, kind, fact)
 
 
