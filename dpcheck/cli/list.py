@@ -51,6 +51,11 @@ def _few(parts: tuple[str, ...]) -> str:
 
 def _libraries(style: str) -> None:
     """Every mechanism of the catalogue: `dpcheck audit LIBRARY:MECHANISM`."""
+    from dpcheck.session import catalogue
+
+    if not catalogue.installed():
+        click.echo("No catalogue of libraries is installed.")
+        return
     from dpcheck.libraries.catalogue import libraries
     from dpcheck.report.text import table
 

@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 
 import click
 
@@ -39,25 +40,30 @@ INTERRUPTED = 130  # as shells say it of a command that Ctrl-C ended
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
+def _installed(name: str) -> bool:
+    """Whether a command is there; those of the papers may be left out."""
+    return name in COMMANDS and find_spec(f"dpcheck.cli.{name}") is not None
+
+
 class LazyGroup(click.Group):
     """Loads `dpcheck.cli.NAME` when the command is used, not when help is printed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """All commands, in the order they are introduced."""
-        return list(COMMANDS)
+        """All commands that are installed, in the order they are introduced."""
+        return [name for name in COMMANDS if _installed(name)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command, imported now."""
-        if cmd_name not in COMMANDS:
+        if not _installed(cmd_name):
             return None
         command = import_module(f"dpcheck.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -17,13 +17,23 @@ if TYPE_CHECKING:
 ENVIRONMENTS = Path(".venv-libraries")  # where `make libraries` puts them
 
 
+def installed() -> bool:
+    """Whether there is a catalogue; it may be left out."""
+    return importlib.util.find_spec("dpcheck.libraries") is not None
+
+
 def resolved(request: AuditRequest) -> AuditRequest:
     """The request with a mechanism of the catalogue as another interpreter can load it.
 
     What is not in the catalogue stays as it is.
     """
     library, sign, name = request.target.partition(":")
-    if not sign or request.outside.command is not None or library.endswith(".py"):
+    if (
+        not installed()
+        or not sign
+        or request.outside.command is not None
+        or library.endswith(".py")
+    ):
         return request
     from dpcheck.libraries.catalogue import modules
 

@@ -6,7 +6,6 @@ import functools
 import inspect
 import os
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 from dpcheck.core.audit_result import Location
@@ -42,7 +41,7 @@ def _registered(name: str, root: Path) -> Location | None:
         registry.get(name)
     except DpcheckError:  # a library of the catalogue
         return None
-    module = import_module(f"dpcheck.audits.{name.replace('-', '_')}")
+    module = registry.module_of(name)
     shown = from_checkout(Path(str(module.__file__)), root)
     return Location(shown or f"{module.__name__.replace('.', '/')}.py")
 

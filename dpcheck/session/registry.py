@@ -6,7 +6,11 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from dpcheck.auditing.plan import PartPlan
@@ -107,11 +111,29 @@ class Audit:
         return variant
 
 
+# The papers' audits, which may be left out; and the entry point under which other packages name theirs.
+HOME = "dpcheck.audits"
+
+
+@cache
+def _homes() -> dict[str, str]:
+    """Audit -> its module. Of two of one name, dpcheck's own is taken."""
+    others = sorted(entry.value for entry in entry_points(group=HOME) if entry.value != HOME)
+    found: dict[str, str] = {}
+    for package in [*others, *([HOME] if find_spec(HOME) is not None else [])]:
+        paths = import_module(package).__path__
+        found |= {m.name: f"{package}.{m.name}" for m in pkgutil.iter_modules(paths)}
+    return found
+
+
 def names() -> list[str]:
     """All registered audits."""
-    package = import_module("dpcheck.audits")
-    found = [module.name for module in pkgutil.iter_modules(package.__path__)]
-    return sorted(found)
+    return sorted(_homes())
+
+
+def module_of(name: str) -> ModuleType:
+    """The module that registers an audit."""
+    return import_module(_homes()[name.replace("-", "_")])
 
 
 def get(name: str) -> Audit:
@@ -126,7 +148,7 @@ def get(name: str) -> Audit:
             f"no audit is called {name!r}; {hint} To audit your own function, name it as file.py:function "
             "or package.module:function."
         )
-    audit = import_module(f"dpcheck.audits.{wanted}").AUDIT
+    audit = module_of(wanted).AUDIT
     assert isinstance(audit, Audit)
     return audit
 

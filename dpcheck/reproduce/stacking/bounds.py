@@ -16,8 +16,8 @@ from dpcheck.reproduce.stacking.table import SEED, Echo
 from dpcheck.reproduce.stacking.trials import Floats
 
 MARGIN, DELTA, EXCESS = 5.0, 0.1, 0.02  # |v|, the chance to err more, and what may be erred: eps_g
-REPETITIONS, GROUPS = 40, 5
-FEATURES, EPSILONS = (5, 20, 50), (0.1, 1.0, 10.0)
+REPETITIONS, GROUPS = 20, 5
+FEATURES, EPSILONS = (5, 20), (0.1, 1.0, 10.0)
 STEP, MOST = math.sqrt(2), 2_000_000
 
 
@@ -120,6 +120,7 @@ def learning_bounds(data_dir: Path | None, echo: Echo) -> None:  # noqa: ARG001 
         "Learning bounds: rows for an excess loss of "
         f"{EXCESS:g} with probability {1 - DELTA:g}, |v| = {MARGIN:g}, K = {GROUPS}",
         echo,
+        "the papers' noise",
     )
     echo(
         "| d | epsilon | PLR: the bound / C_1 | rows it takes | so C_1 is | PLR-FS: the bound / C_2 "

@@ -134,10 +134,10 @@ class _Header:
         self.echo(f"\n{time.perf_counter() - self.started:.0f} seconds.\n")
 
 
-def begin(title: str, echo: Echo) -> Callable[[], None]:
+def begin(title: str, echo: Echo, row: str = f"row {VARIANT}") -> Callable[[], None]:
     """Say what follows; what is returned says how long it took."""
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    echo(f"{title}\n\n{when}, {platform.machine()}, seed {SEED}, row {VARIANT}, mean ± deviation\n")
+    echo(f"{title}\n\n{when}, {platform.machine()}, seed {SEED}, {row}, mean ± deviation\n")
     return _Header(echo, time.perf_counter())
 
 
