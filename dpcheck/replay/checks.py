@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpcheck.core.data import Value
-from dpcheck.replay.following.values import Affine, Lost, Monotone, Tabled
+from dpcheck.replay.following.values import Affine, Lost, Mixture, Monotone, Tabled
 from dpcheck.replay.recorder import Constraint, Recorder, sample
 from dpcheck.replay.run import Observer, Run
 
@@ -69,6 +69,9 @@ def _holds(constraint: Constraint, values: Sequence[float]) -> bool:
 def _agrees(predicted: Value, seen: Value, values: Sequence[float], recorder: Recorder) -> bool:
     if isinstance(predicted, Lost):
         return True
+    if isinstance(predicted, Tabled | Mixture):
+        at = Recorder(0, values=list(values), selections=recorder.selections)
+        predicted = predicted.position({s: at.seen(s) for s in predicted.selections})
     if isinstance(predicted, Affine):
         predicted = _at(predicted, values)
     elif isinstance(predicted, Monotone):
@@ -76,9 +79,6 @@ def _agrees(predicted: Value, seen: Value, values: Sequence[float], recorder: Re
         # A step function may fall to either side of a step by rounding.
         near = (predicted.at(inner + s * _CLOSE * (1 + abs(inner))) for s in (-1, 0, 1))
         return any(_close(x, seen) for x in near)
-    elif isinstance(predicted, Tabled):
-        at = Recorder(0, values=list(values), selections=recorder.selections)
-        predicted = predicted.position({s: at.seen(s) for s in predicted.selections})
     return _close(predicted, seen)
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from dpcheck.core.data import Value
 from dpcheck.replay.draws import Atom
-from dpcheck.replay.following.values import Affine, Followed, Lost, Monotone, Tabled
-from dpcheck.replay.losses import affine, finite, lines
+from dpcheck.replay.following.values import Affine, Followed, Lost, Mixture, Monotone, Tabled
+from dpcheck.replay.losses import affine, finite, lines, mixtures
 from dpcheck.replay.losses.parts import Part, revealed
 from dpcheck.replay.run import Run
 
@@ -48,10 +48,8 @@ def compare_runs(first: Run, second: Run) -> Comparison:
     certain = [part for part in parts if math.isinf(part.forward)]
     if certain:
         return Comparison((certain[0],), complete)
-    tabled = [item for item in ways if isinstance(item[1], Tabled) or isinstance(item[2], Tabled)]
-    smooth = [
-        item for item in ways if not isinstance(item[1], Tabled) and not isinstance(item[2], Tabled)
-    ]
+    tabled = [item for item in ways if any(isinstance(x, Tabled | Mixture) for x in item[1:])]
+    smooth = [item for item in ways if item not in tabled]
     shared = _shared(tabled, smooth)
     tabled = [item for item in tabled if item[0] not in shared]
     found, whole = _tabled(tabled, first, second)
@@ -93,20 +91,19 @@ def _depends(value: Value) -> frozenset[int]:
 
 
 def _tabled(items: Sequence[Item], first: Run, second: Run) -> tuple[list[Part], bool]:
-    mixed = [
-        i
-        for i in items
-        if isinstance(i[1], Affine | Monotone) or isinstance(i[2], Affine | Monotone)
-    ]
-    items = [i for i in items if i not in mixed]
+    mixed = [i for i in items if any(isinstance(x, Affine | Mixture | Monotone) for x in i[1:])]
+    items = [i for i in items if not any(isinstance(x, Monotone) for x in i[1:])]
     one = {way: a for way, a, _ in items}
     other = {way: b for way, _, b in items}
     parts: list[Part] = []
     whole = not mixed
     nothing = finite.Given()
-    for group in finite.components(one, other, first.recorder, second.recorder):
-        p = finite.table_of(first.recorder, nothing, [one[w] for w in group])
-        q = finite.table_of(second.recorder, nothing, [other[w] for w in group])
+    for group in finite.components(one, other):
+        mine, theirs = [one[w] for w in group], [other[w] for w in group]
+        sides = [mixtures.Side(first.recorder, mine), mixtures.Side(second.recorder, theirs)]
+        cuts = mixtures.cuts_for(sides, len(group))
+        p = finite.table_of(first.recorder, nothing, mine, cuts)
+        q = finite.table_of(second.recorder, nothing, theirs, cuts)
         if p is None or q is None:
             whole = False
             continue

@@ -62,14 +62,14 @@ def examine(
     first, second, label = _sides(pair)
     kind = None if adjacency is None else as_adjacency(adjacency)
     observer = Observer(function)
-    recorded = observer.run(first, seed)
-    replayed = observer.run(second, seed)
-    compared: Comparison | None = None
-    if recorded.recorder.clean and replayed.recorder.clean:
-        if recorded.recorder.decisions or replayed.recorder.decisions:
-            compared = _by_paths(observer, (first, second), (recorded, replayed), seed, calls)
-        else:
-            compared = _by_laws(observer, (first, second), (recorded, replayed), seed)
+    recorded, replayed, compared = _compared(observer, (first, second), seed, calls)
+    masks = recorded.recorder.masks + replayed.recorder.masks
+    if compared is None and masks and not observer.plain_masks:
+        # A library may take a followed mask for something else, labels for instance.
+        observer.plain_masks = True
+        recorded, replayed, compared = _compared(
+            observer, (first, second), seed, calls + observer.calls
+        )
     hints = hints_of(recorded, replayed, start_of(function))
     event = suggested(recorded, replayed)
     if compared is None:
@@ -88,6 +88,19 @@ def examine(
         kind,
         _witness(label, compared.parts, delta),
     )
+
+
+def _compared(
+    observer: Observer, data: tuple[Value, Value], seed: int, calls: int
+) -> tuple[Run, Run, Comparison | None]:
+    """A followed run on each side, and what is known of the two laws where both were followed to the end."""
+    recorded, replayed = (observer.run(side, seed) for side in data)
+    runs = (recorded, replayed)
+    if not all(run.recorder.clean for run in runs):
+        return *runs, None
+    if any(run.recorder.decisions for run in runs):
+        return *runs, _by_paths(observer, data, runs, seed, calls)
+    return *runs, _by_laws(observer, data, runs, seed)
 
 
 def _sides(pair: Value) -> tuple[Value, Value, str]:

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpcheck.core.data import Value
+from dpcheck.numerics.rounding import Array
 from dpcheck.replay.checks import confirmed
-from dpcheck.replay.following.values import Affine, Followed, Lost, Monotone, Tabled
-from dpcheck.replay.losses import finite
+from dpcheck.replay.following.values import Affine, Lost, Mixture, Monotone
+from dpcheck.replay.losses import finite, mixtures
 from dpcheck.replay.losses.finite import Table
 from dpcheck.replay.losses.parts import Part
 from dpcheck.replay.run import Observer, Run
-
-_NUMBER = "a noisy number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,8 @@ def _siblings(run: Run, settled: int) -> list[tuple[int, ...]]:
 def compare_walks(first: Walk, second: Walk) -> tuple[Part | None, bool]:
     """The answers of both sides: (the part, whether all outputs were judged)."""
     dropped = _dropped([*first.runs, *second.runs])
-    p, q = _table(first, dropped), _table(second, dropped)
+    cuts = _cuts([*first.runs, *second.runs], dropped)
+    p, q = _table(first, dropped, cuts), _table(second, dropped, cuts)
     if p is None or q is None:
         return None, False
     missing = (_missing(first, p), _missing(second, q))
@@ -110,22 +110,39 @@ def _dropped(runs: Sequence[Run]) -> frozenset[str]:
 
 
 def _numbers(runs: Sequence[Run]) -> bool:
-    return any(isinstance(x, Affine) for run in runs for x in run.flat.scalars)
+    return any(isinstance(x, Affine | Mixture) for run in runs for x in run.flat.scalars)
 
 
-def _table(walked: Walk, dropped: frozenset[str]) -> Table | None:
-    """Chance of every answer; a noisy number counts as "a noisy number"."""
+def _kept(run: Run, dropped: frozenset[str]) -> list[tuple[str, Value]]:
+    pairs = zip(run.flat.ways, run.flat.scalars, strict=True)
+    return [(way, x) for way, x in pairs if way not in dropped]
+
+
+def _cuts(runs: Sequence[Run], dropped: frozenset[str]) -> dict[str, Array | None]:
+    """Where noisy numbers are cut: alike on all paths of both sides."""
+    ways = list(dict.fromkeys(way for run in runs for way, _ in _kept(run, dropped)))
+    sides = []
+    for run in runs:
+        kept = dict(_kept(run, dropped))
+        given = finite.given(run.recorder)
+        decided = {a for c in given.constraints for a, _ in c.coefficients}
+        decided |= {atom for atom, _ in given.atoms}
+        values = [kept.get(way) for way in ways]
+        sides.append(mixtures.Side(run.recorder, values, frozenset(decided)))
+    return dict(zip(ways, mixtures.cuts_for(sides, len(ways)), strict=True))
+
+
+def _table(walked: Walk, dropped: frozenset[str], cuts: dict[str, Array | None]) -> Table | None:
+    """Chance of every answer; noisy numbers are seen through bins, if at all."""
     total: Table = {}
     for run in walked.runs:
-        kept = [
-            (way, x)
-            for way, x in zip(run.flat.ways, run.flat.scalars, strict=True)
-            if way not in dropped
-        ]
-        values = [
-            x if isinstance(x, Tabled) or not isinstance(x, Followed) else _NUMBER for _, x in kept
-        ]
-        table = finite.table_of(run.recorder, finite.given(run.recorder), values)
+        kept = _kept(run, dropped)
+        table = finite.table_of(
+            run.recorder,
+            finite.given(run.recorder),
+            [value for _, value in kept],
+            [cuts[way] for way, _ in kept],
+        )
         if table is None:
             return None
         ways = tuple(way for way, _ in kept)

@@ -70,6 +70,10 @@ class Recorder:
     rng: np.random.Generator = field(init=False)
     thread: int = field(default_factory=threading.get_ident)
     generators: list[Value] = field(default_factory=list)
+    plain_masks: bool = (
+        False  # comparisons of arrays are decided at once, for arrays that nobody follows
+    )
+    masks: int = 0  # that were followed instead
     quiet: bool = False  # while a hook does what would leave a mark in the user's code
     clock: Value = None  # what tells the time, where it was asked for
     files: dict[str, str] = field(default_factory=dict)  # that were read, with a digest

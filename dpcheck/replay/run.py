@@ -31,6 +31,9 @@ class Run:
     error: str | None = None
 
 
+_UNFIT = ("IndexError", "KeyError", "TypeError", "ValueError")  # of masks that are no plain arrays
+
+
 @dataclass(slots=True)
 class Observer:
     """Runs one function again and again, and counts."""
@@ -38,6 +41,9 @@ class Observer:
     function: Function
     calls: int = 0
     files: dict[str, str] = field(default_factory=dict)  # that were read, with a digest
+    plain_masks: bool = (
+        False  # since a run raised where a plain array was picked by a followed mask
+    )
     modules: list[dict[str, Value]] = field(init=False)
     generators: list[Value] = field(init=False)
 
@@ -48,7 +54,14 @@ class Observer:
 
     def run(self, data: Value, seed: int, forced: Sequence[int] = ()) -> Run:
         """One followed call on a copy of `data`, with every hook in place and removed again."""
-        return self._settled(lambda: self._run(data, Recorder(seed, forced)))
+        found = self._settled(lambda: self._run(data, self._recorder(seed, forced)))
+        if found.error in _UNFIT and found.recorder.masks and not self.plain_masks:
+            self.plain_masks = True
+            return self._settled(lambda: self._run(data, self._recorder(seed, forced)))
+        return found
+
+    def _recorder(self, seed: int, forced: Sequence[int]) -> Recorder:
+        return Recorder(seed, forced, plain_masks=self.plain_masks)
 
     def check(self, data: Value, seed: int, given: Sequence[float] = ()) -> Run:
         """One call with plain numbers, the first of them `given`."""

@@ -119,7 +119,7 @@ class Replay:
         calls: int,
     ) -> Finding | None:
         """The named events that fresh calls confirm; None where no event is named."""
-        named = [n for n, f in enumerate(seen) if f.event is not None and not f.proved]
+        named = [n for n, f in enumerate(seen) if f.event is not None and not _is_judged(f)]
         named.sort(key=lambda n: not any(h.kind is HintKind.ADDITIVE for h in seen[n].hints))
         named = named[:MOST_TESTED]
         assert plan.mechanism is not None
@@ -180,6 +180,11 @@ def _limited(mechanism: Mechanism, look: Callable[[], Found]) -> Found | None:
     except BaseException:  # a KeyboardInterrupt or CancelledError of the code: the runs report it
         pass
     return None
+
+
+def _is_judged(finding: ReplayFinding) -> bool:
+    """Whether something is proved of the pair, or that there is nothing to prove."""
+    return finding.kind is FindingKind.EXACT or (finding.proved and bool(finding.parts))
 
 
 def _refutation(plan: PartPlan, finding: ReplayFinding) -> tuple[float, float] | None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 try:
     import resource
@@ -112,7 +113,11 @@ def _called(mechanism: Mechanism, data: Data, seed: int) -> _Answer:
 
 
 class _Noise:
-    """How much each number of an output varies on one dataset, pooled over outputs of one shape."""
+    """How much each number of an output varies on one dataset, pooled over outputs of one shape.
+
+    A number may have noise on some datasets only (small cells are left out, for instance): where it was
+    seen to vary, its unit is that of the others that vary.
+    """
 
     def __init__(self, repeated: Sequence[tuple[_Answer, _Answer]]) -> None:
         self.own = [_moves(a, b) for a, b in repeated]
@@ -120,14 +125,24 @@ class _Noise:
         for (a, _), moves in zip(repeated, self.own, strict=True):
             if moves is not None:
                 pooled.setdefault(repr(a.shape), []).append(moves)
-        self.pooled = {
-            shape: np.median(np.array(found), axis=0).tolist()
-            for shape, found in pooled.items()
-            if len(found) >= _ENOUGH
+        enough = {
+            shape: np.array(found) for shape, found in pooled.items() if len(found) >= _ENOUGH
         }
+        self.usual = {shape: np.median(found, axis=0) for shape, found in enough.items()}
+        self.moving = {shape: _middle_of_moves(found) for shape, found in enough.items()}
 
     def of(self, index: int, answer: _Answer) -> list[float] | None:
-        return self.pooled.get(repr(answer.shape), self.own[index])
+        own, shape = self.own[index], repr(answer.shape)
+        if shape not in self.usual or own is None:
+            return own
+        units: list[float] = np.where(own, self.moving[shape], self.usual[shape]).tolist()
+        return units
+
+
+def _middle_of_moves(found: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The median of what is not 0, column by column; 0 where nothing moves."""
+    middles = (np.median(column[column > 0]) if column.any() else 0.0 for column in found.T)
+    return np.fromiter(middles, float, count=found.shape[1])
 
 
 def _moves(one: _Answer, two: _Answer) -> list[float] | None:

@@ -1,16 +1,17 @@
 """The checks of one step.
 
-Two updates with the same seed have the same noise, so their difference is exact: what one example
-adds to a batch must be its own clipped gradient over the divisor, whoever else is in the batch. The
-noise is read off the code where it can be followed, else measured on one batch with different seeds;
-the sampler is drawn from.
+Two updates with the same seed have the same noise, so their difference is exact: what examples add to a
+batch must be their own clipped gradients over the divisor, whoever else is in the batch. All examples are
+looked at in chunks; those of a chunk that adds something else, and the longest, are looked at one by one,
+in two batches. The noise is read off the code where it can be followed, else measured on one batch with
+different seeds; the sampler is drawn from.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import bdtrc, ndtri
@@ -24,30 +25,31 @@ from dpcheck.auditing.training.noise import (
 )
 from dpcheck.auditing.training.step import Checked, Indices, Outcome, Step, StepReport, Vector
 from dpcheck.core.errors import BadOutput
+from dpcheck.core.validate import count
 from dpcheck.execution.seeds import generator
 from dpcheck.replay.noise import function_around
 
 _EXACT = 1e-3  # relative; float32 sums differ in the last digits
-_CANDIDATES, _EXAMPLES, _BATCH, _NOISES, _DRAWS = 64, 8, 32, 64, 400
+_EXAMPLES, _BATCH, _CHUNK, _NOISES, _DRAWS = 8, 32, 64, 64, 400
 
 
-def check_step(step: Step, *, seed: int = 0) -> StepReport:
+def check_step(step: Step, *, seed: int = 0, examples: int | None = None) -> StepReport:
     """Whether a step is what it is accounted as: noise, clipping, divisor, mixing, sampler.
+
+    All examples are looked at, or as many as `examples` says, chosen at random: two calls of `gradient`
+    for each, and an update for every few dozen.
 
     Guarantee: a step that is, is called violated with probability at most 10 * 1e-4.
     Assumes: the same seed gives the same noise; otherwise clipping and divisor are reported as not
     checked. Noise is followed through numpy code, which is exact; elsewhere it is judged by its
     variance, in all coordinates together and in each.
     """
+    number = step.rows if examples is None else min(step.rows, count("examples", examples))
     root = np.random.SeedSequence(seed)
     picks, noises, draws = (generator(one) for one in root.spawn(3))
     every = picks.permutation(step.rows)
-    known, others = every[: min(_CANDIDATES, step.rows // 2)], every[step.rows // 2 :]
-    # Those with the longest gradients: where clipping must act.
-    lengths = [float(np.linalg.norm(step.gradient(int(index)))) for index in known]
-    some = known[np.argsort(lengths)[::-1][:_EXAMPLES]]
-    half = min(_BATCH, len(others) // 2)
-    batch, other = others[:half], others[half : 2 * half]
+    half = min(_BATCH, step.rows // 4)
+    batches = [every[place * half : (place + 1) * half] for place in range(3)]
     seeds = noises.integers(1 << 62, size=_NOISES)
 
     def update(indices: Indices, which: int) -> Vector:
@@ -56,8 +58,8 @@ def check_step(step: Step, *, seed: int = 0) -> StepReport:
             raise BadOutput("update must return one finite vector.")
         return found
 
-    first = update(batch, seeds[0])
-    repeatable = np.array_equal(first, update(batch, seeds[0]))
+    first = update(batches[0], seeds[0])
+    repeatable = np.array_equal(first, update(batches[0], seeds[0]))
     if not repeatable:
         why = (
             "The same seed gave two different updates, so what one example adds cannot be read off."
@@ -65,13 +67,14 @@ def check_step(step: Step, *, seed: int = 0) -> StepReport:
         remedy = "draw the noise from the generator that update is given."
         added = [Checked("clipping and divisor", Outcome.UNKNOWN, why, remedy)]
     else:
-        added = _added(step, some, batch, other, lambda indices: update(indices, seeds[0]))
+        looked = _Examples(step, batches, lambda indices: update(indices, seeds[0]))
+        added = looked.checked(every[step.rows - number :])
     # An update that keeps something from one call to the next would keep followed numbers.
-    batches = [batch, np.append(batch, some[0])] if repeatable and step.follow else []
-    followed = followed_noise(step, batches)
+    longer = np.append(batches[0], every[half : half + 1])
+    followed = followed_noise(step, [batches[0], longer] if repeatable and step.follow else [])
     noise = noise_by_code(step, followed)
     if noise is None:
-        runs = np.stack([first, *(update(batch, one) for one in seeds[1:])])
+        runs = np.stack([first, *(update(batches[0], one) for one in seeds[1:])])
         noise = noise_by_variance(step, runs, followed)
     around = (
         function_around(followed.lines[0]) if followed.lines else code_of(step.code or step.update)
@@ -86,56 +89,108 @@ def _at(found: list[Checked], where: str) -> list[Checked]:
     return [replace(one, where=one.where or where) for one in found]
 
 
-def _added(
-    step: Step, some: Indices, batch: Indices, other: Indices, update: Callable[[Indices], Vector]
-) -> list[Checked]:
-    """What single examples add to two different batches, against their own clipped gradients."""
-    scale = step.clip / step.divisor
-    base, elsewhere = update(batch), update(other)
-    largest, longest, worst_mix, wrong, ratios = 0.0, 0.0, 0.0, 0.0, []
-    for index in some:
-        one = update(np.append(batch, index)) - base
-        two = update(np.append(other, index)) - elsewhere
-        own = np.asarray(step.gradient(int(index)), dtype=float)
+@dataclass(slots=True)
+class _Examples:
+    """What examples add to batches that they are not in; `batches` are disjoint."""
+
+    step: Step
+    batches: list[Indices]
+    update: Callable[[Indices], Vector]
+    known: dict[int, Vector] = field(default_factory=dict)  # updates of the batches
+    longest: float = 0.0
+
+    def checked(self, every: Indices) -> list[Checked]:
+        """All of these, chunk by chunk; what is odd, and the longest gradients, one by one."""
+        rows = every.tolist()
+        inside = set(self.batches[0].tolist())
+        lengths = {row: float(np.linalg.norm(self.step.gradient(row))) for row in rows}
+        self.longest = max(lengths.values())
+        # Those with the longest gradients: where clipping must act.
+        some = sorted(rows, key=lambda row: -lengths[row])[:_EXAMPLES]
+        odd: list[int] = []
+        for place, part in enumerate(
+            ([row for row in rows if row not in inside], [row for row in rows if row in inside])
+        ):
+            for start in range(0, len(part), _CHUNK):
+                odd += self._odd(part[start : start + _CHUNK], place, _EXAMPLES - len(odd))
+        return self._one_by_one(list(dict.fromkeys([*odd, *some])), len(rows))
+
+    def _before(self, place: int) -> Vector:
+        if place not in self.known:
+            self.known[place] = self.update(self.batches[place])
+        return self.known[place]
+
+    def _more(self, rows: list[int], place: int) -> Vector:
+        """What a batch becomes more by these examples."""
+        indices = np.append(self.batches[place], np.array(rows, dtype=np.int64))
+        return self.update(indices) - self._before(place)
+
+    def _own(self, row: int) -> Vector:
+        """What an example should add: its clipped gradient over the divisor."""
+        own = np.asarray(self.step.gradient(row), dtype=float)
         size = float(np.linalg.norm(own))
-        longest = max(longest, size)
-        expected = own * min(1.0, step.clip / size if size > 0 else 1.0) / step.divisor
-        largest = max(largest, float(np.linalg.norm(one)), float(np.linalg.norm(two)))
-        worst_mix = max(worst_mix, float(np.linalg.norm(one - two)))
-        wrong = max(wrong, float(np.linalg.norm(one - expected)))
-        if size > 0:
-            ratios.append(float(one @ expected / (expected @ expected)))
-    slack = _EXACT * scale
-    mixes = worst_mix > slack
-    found = [
-        Checked(
-            "layers and batches",
-            Outcome.VIOLATED if mixes else Outcome.FINE,
-            "What an example adds depends on who else is in the batch "
-            f"(by up to {worst_mix / scale:.3g} of the clipping norm)."
-            if mixes
-            else "An example adds the same whoever else is in the batch.",
-            "replace BatchNorm by GroupNorm, clip every example's gradient and not the batch's, and "
-            "divide by a fixed number, not by the size of the batch drawn."
-            if mixes
-            else "",
-        ),
-        _clipping(step, largest * step.divisor, longest),
-    ]
-    if not mixes and wrong > slack and largest <= scale + slack:
-        factor = float(np.median(ratios)) if ratios else math.nan
-        found.append(
+        return own * min(1.0, self.step.clip / size if size > 0 else 1.0) / self.step.divisor
+
+    def _odd(self, rows: list[int], place: int, most: int) -> list[int]:
+        """At most so many of the examples that do not add what they should, by halving the chunk."""
+        if not rows or most <= 0:
+            return []
+        expected = sum((self._own(row) for row in rows), np.zeros(1))
+        apart = float(np.linalg.norm(self._more(rows, place) - expected))
+        if apart <= _EXACT * self.step.clip / self.step.divisor:
+            return []
+        if len(rows) == 1:
+            return rows
+        middle = len(rows) // 2
+        found = self._odd(rows[:middle], place, most)
+        return found + self._odd(rows[middle:], place, most - len(found))
+
+    def _one_by_one(self, some: list[int], looked: int) -> list[Checked]:
+        """What single examples add to two different batches, against their own clipped gradients."""
+        step = self.step
+        scale = step.clip / step.divisor
+        largest, worst_mix, wrong, ratios = 0.0, 0.0, 0.0, []
+        for row in some:
+            places = [n for n, batch in enumerate(self.batches) if row not in batch]
+            one, two = (self._more([row], place) for place in places[:2])
+            expected = self._own(row)
+            largest = max(largest, float(np.linalg.norm(one)), float(np.linalg.norm(two)))
+            worst_mix = max(worst_mix, float(np.linalg.norm(one - two)))
+            wrong = max(wrong, float(np.linalg.norm(one - expected)))
+            if expected.any():
+                ratios.append(float(one @ expected / (expected @ expected)))
+        slack = _EXACT * scale
+        mixes = worst_mix > slack
+        found = [
             Checked(
-                "divisor",
-                Outcome.VIOLATED if factor > 1 + _EXACT else Outcome.UNKNOWN,
-                f"An example adds {factor:.4g} times its clipped gradient over {step.divisor:g}.",
-                "divide by the number that is accounted, and give `gradient` the same loss.",
+                "layers and batches",
+                Outcome.VIOLATED if mixes else Outcome.FINE,
+                "What an example adds depends on who else is in the batch "
+                f"(by up to {worst_mix / scale:.3g} of the clipping norm)."
+                if mixes
+                else "An example adds the same whoever else is in the batch.",
+                "replace BatchNorm by GroupNorm, clip every example's gradient and not the batch's, and "
+                "divide by a fixed number, not by the size of the batch drawn."
+                if mixes
+                else "",
+            ),
+            _clipping(step, largest * step.divisor, self.longest),
+        ]
+        if not mixes and wrong > slack and largest <= scale + slack:
+            factor = max(ratios, key=lambda one: abs(one - 1)) if ratios else math.nan
+            found.append(
+                Checked(
+                    "divisor",
+                    Outcome.VIOLATED if factor > 1 + _EXACT else Outcome.UNKNOWN,
+                    f"An example adds {factor:.4g} times its clipped gradient over {step.divisor:g}.",
+                    "divide by the number that is accounted, and give `gradient` the same loss.",
+                )
             )
-        )
-    elif not mixes and largest <= scale + slack:
-        seen = f"Each adds its own clipped gradient over {step.divisor:g}, to {_EXACT:g}."
-        found.append(Checked("divisor", Outcome.FINE, seen))
-    return found
+        elif not mixes and largest <= scale + slack:
+            whom = f"All {looked:,}" if looked == step.rows else f"{looked:,} of {step.rows:,}"
+            seen = f"{whom} examples add their own clipped gradients over {step.divisor:g}, to {_EXACT:g}."
+            found.append(Checked("divisor", Outcome.FINE, seen))
+        return found
 
 
 def _clipping(step: Step, added: float, longest: float) -> Checked:

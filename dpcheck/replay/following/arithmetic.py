@@ -15,6 +15,7 @@ from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.recorder import Constraint, Selection
 
 _COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge)
+_LINEAR = (operator.add, operator.sub, operator.mul, operator.truediv)
 
 
 def combine(op: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
@@ -33,6 +34,8 @@ def combine(op: Callable[[Value, Value], Value], left: Value, right: Value) -> V
         affine = _affine(op, left, right)
         if affine is not None:
             return affine
+        if op in _LINEAR and can_mix(left, right):
+            return v.mix(_total(op, left, right), left, right)
         return _monotone(op, left, right)
     return v.merge_tables(_total(op, left, right), left, right)
 
@@ -44,6 +47,14 @@ def _plain(value: Value) -> Value:
 def _tables(*values: Value) -> bool:
     """Whether all are tabled or plain."""
     return all(isinstance(x, v.Tabled) or not isinstance(x, v.Followed) for x in values)
+
+
+def can_mix(*values: Value) -> bool:
+    """Whether finitely many outcomes decide between numbers and affine values here."""
+    kinds = v.Tabled | v.Mixture
+    return any(isinstance(x, kinds) for x in values) and all(
+        isinstance(x, kinds | v.Affine) or v.is_number(x) for x in values
+    )
 
 
 def _strange(op: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
@@ -236,6 +247,8 @@ def apply(op: Callable[[Value], Value], value: v.Followed) -> Value:
     if op is operator.neg or op is np.negative:
         if isinstance(value, v.Affine):
             return _scaled(value, -1.0)
+        if isinstance(value, v.Mixture):
+            return v.mix(operator.neg, value)
         if isinstance(value, v.Monotone):
             return v.Monotone(value.inner, value.steps, flipped=not value.flipped)
     if isinstance(value, v.Affine):

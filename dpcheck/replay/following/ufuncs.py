@@ -13,6 +13,7 @@ from dpcheck.replay.following import values as v
 from dpcheck.replay.following.arrays import (
     FollowedArray,
     concrete,
+    decided,
     each,
     has_followed,
     plain_key,
@@ -28,6 +29,7 @@ from dpcheck.replay.recorder import active
 _BINARY = {ufunc: op for op, ufunc in a.UFUNCS.items()}
 _BINARY |= {np.logical_and: _BINARY[np.bitwise_and], np.logical_or: _BINARY[np.bitwise_or]}
 _BINARY |= {np.logical_xor: _BINARY[np.bitwise_xor]}
+_COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 _BOOLS = {np.logical_and, np.logical_or, np.logical_xor}
 
 
@@ -83,6 +85,8 @@ def on_ufunc(
     keywords.pop("casting", None)
     if method == "__call__" and ufunc.nout == 1 and ufunc.signature is None:
         result = _elementwise(ufunc, inputs, where, out)
+        if ufunc in _COMPARISONS and isinstance(result, FollowedArray):
+            result = _mask(result)
     elif ufunc is np.matmul or (method in ("reduce", "accumulate") and where is True):
         result = _composed(ufunc, method, inputs, keywords)
     elif method == "at":
@@ -148,6 +152,15 @@ def _elementwise(ufunc: Value, inputs: tuple[Value, ...], where: Value, out: Val
     return each(chosen, where, previous, *inputs)
 
 
+def _mask(found: FollowedArray) -> Value:
+    """The truth of every entry: followed, or decided where plain arrays are picked by it."""
+    recorder = active()
+    if recorder is None:
+        return found
+    recorder.masks += 1
+    return decided(found) if recorder.plain_masks else found
+
+
 def _composed(
     ufunc: Value, method: str, inputs: tuple[Value, ...], keywords: dict[str, Value]
 ) -> Value:
@@ -172,6 +185,8 @@ def choose(flag: Value, yes: Value, no: Value) -> Value:
         return yes if flag else no
     if all(isinstance(x, v.Tabled) or not isinstance(x, v.Followed) for x in (flag, yes, no)):
         return v.merge_tables(lambda f, y, n: y if f else n, flag, yes, no)
+    if a.can_mix(flag, yes, no) and isinstance(flag, v.Tabled):
+        return v.mix(lambda f, y, n: y if f else n, flag, yes, no)
     return v.lose(lambda f, y, n: y if f else n, flag, yes, no)
 
 

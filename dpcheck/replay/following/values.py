@@ -3,6 +3,7 @@
 - `Affine`: base + sum of coefficient * atom, for every value of the atoms.
 - `Monotone`: a known non-decreasing function of an affine value (clipped, rounded, ...).
 - `Tabled`: a function of finitely many outcomes (a coin, an argmax, a discrete draw).
+- `Mixture`: a number or an affine value for every outcome: which noise there is, a coin decides.
 - `Lost`: depends on known atoms in an unknown way; may be dropped from an output, never judged.
 
 Whoever turns one into a plain number, a branch or an index goes through a method of this class, and
@@ -208,17 +209,11 @@ class Tabled(Followed):
 
     def position(self, outcomes: Mapping[int, int]) -> Value:
         """The value where each selection has the given outcome."""
-        index = 0
-        for selection in self.selections:
-            index = index * self.recorder.selections[selection].size + outcomes[selection]
-        return self.table[index]
+        return _entry(self, outcomes)
 
     def concrete(self) -> Value:
         """Its value under the drawn numbers."""
-        taken = dict(self.recorder.decisions)
-        return self.position(
-            {s: taken[s] if s in taken else self.recorder.seen(s) for s in self.selections}
-        )
+        return self.position(_outcomes(self))
 
     def decide(self) -> Value:
         """Its value on this path: a decision of the noise."""
@@ -238,6 +233,49 @@ class Tabled(Followed):
 
     def __hash__(self) -> int:
         return hash(self.decide())
+
+
+def _entry(value: Tabled | Mixture, outcomes: Mapping[int, int]) -> Value:
+    index = 0
+    for selection in value.selections:
+        index = index * value.recorder.selections[selection].size + outcomes[selection]
+    return value.table[index]
+
+
+def _outcomes(value: Tabled | Mixture) -> dict[int, int]:
+    """Of its selections: already decided on this path, or as the drawn numbers have them."""
+    recorder = value.recorder
+    taken = dict(recorder.decisions)
+    return {s: taken[s] if s in taken else recorder.seen(s) for s in value.selections}
+
+
+class Mixture(Followed):
+    """A number or an affine value for every outcome of some selections, in C order."""
+
+    __slots__ = ("selections", "table")
+
+    def __init__(
+        self, recorder: Recorder, selections: tuple[int, ...], table: tuple[Value, ...]
+    ) -> None:
+        self.recorder = recorder
+        self.selections = selections
+        self.table = table
+
+    @property
+    def depends(self) -> frozenset[int]:
+        """The atoms its selections look at, and those of its entries."""
+        deciding = (self.recorder.selections[selection].atoms for selection in self.selections)
+        entries = (entry.depends for entry in self.table if isinstance(entry, Followed))
+        return frozenset().union(*deciding, *entries)
+
+    def position(self, outcomes: Mapping[int, int]) -> Value:
+        """The entry where each selection has the given outcome."""
+        return _entry(self, outcomes)
+
+    def concrete(self) -> Value:
+        """Its value under the drawn numbers."""
+        found = self.position(_outcomes(self))
+        return found.concrete() if isinstance(found, Followed) else found
 
 
 class Lost(Followed):
@@ -266,19 +304,45 @@ class Lost(Followed):
 
 def merge_tables(op: Callable[..., Value], *values: Value) -> Value:
     """`op` at every joint outcome of tabled and plain values; Lost where there are too many."""
-    tabled = [value for value in values if isinstance(value, Tabled)]
-    recorder = tabled[0].recorder
-    selections = tuple(sorted({s for value in tabled for s in value.selections}))
+    found = _at_outcomes(op, values)
+    if found is None:
+        return lose(op, *values)
+    recorder, selections, table = found
+    if all(entry is table[0] or _same(entry, table[0]) for entry in table):
+        return table[0]  # the same whatever the outcome: no longer random
+    return Tabled(recorder, selections, table)
+
+
+def mix(op: Callable[..., Value], *values: Value) -> Value:
+    """`op` at every joint outcome, some of them with noise; Lost unless all are numbers or affine."""
+    found = _at_outcomes(op, values)
+    if found is None:
+        return lose(op, *values)
+    recorder, selections, table = found
+    if all(is_number(entry) for entry in table):
+        return merge_tables(lambda x: x, Tabled(recorder, selections, table))
+    # By type: followed values call themselves float.
+    if not all(type(entry) is Affine or is_number(entry) for entry in table):
+        return lose(op, *values)
+    return Mixture(recorder, selections, table)
+
+
+def _at_outcomes(
+    op: Callable[..., Value], values: tuple[Value, ...]
+) -> tuple[Recorder, tuple[int, ...], tuple[Value, ...]] | None:
+    """The recorder, the selections that decide, `op` at each joint outcome; None if these are too many."""
+    deciding = [value for value in values if isinstance(value, Tabled | Mixture)]
+    recorder = deciding[0].recorder
+    selections = tuple(sorted({s for value in deciding for s in value.selections}))
     sizes = [recorder.selections[s].size for s in selections]
     if math.prod(sizes) > MOST_OUTCOMES:
-        return lose(op, *values)
+        return None
     table = []
     for outcome in itertools.product(*(range(size) for size in sizes)):
         at = dict(zip(selections, outcome, strict=True))
-        table.append(op(*(v.position(at) if isinstance(v, Tabled) else v for v in values)))
-    if all(entry is table[0] or _same(entry, table[0]) for entry in table):
-        return table[0]  # the same whatever the outcome: no longer random
-    return Tabled(recorder, selections, tuple(table))
+        entries = (v.position(at) if isinstance(v, Tabled | Mixture) else v for v in values)
+        table.append(op(*entries))
+    return recorder, selections, tuple(table)
 
 
 def _same(one: Value, other: Value) -> bool:

@@ -31,7 +31,7 @@ from dpcheck.replay.losses.parts import Part, revealed
 from dpcheck.replay.losses.shifts import SHIFTABLE, shifted
 
 _DENSE = 700  # rows or columns of one connected block
-_ROUNDING = 1e-11  # share of an output's size below which a difference counts as rounding
+ROUNDING = 1e-11  # share of an output's size below which a difference counts as rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def blocks(ways: Sequence[str], first: Sequence[Affine], second: Sequence[Affine
 def slack_of(first: Affine, second: Affine) -> float:
     """What of a difference may be rounding: of the noisy steps, and a share of the values."""
     size = max(abs(first.base), abs(second.base))
-    return first.error + second.error + _ROUNDING * size
+    return first.error + second.error + ROUNDING * size
 
 
 def block_parts(block: Block, atoms: Sequence[Atom]) -> list[Part]:

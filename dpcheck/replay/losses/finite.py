@@ -6,15 +6,18 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dpcheck.core.data import Value
-from dpcheck.replay.following.values import Tabled
+from dpcheck.numerics.rounding import Array
+from dpcheck.replay.following.values import Affine, Followed
+from dpcheck.replay.losses import mixtures
 from dpcheck.replay.losses.parts import Part, finite_part
 from dpcheck.replay.losses.stars import Enclosure, probability
 from dpcheck.replay.recorder import Constraint, Recorder
 
-MOST = 4096
 Table = dict[tuple[Value, ...], Enclosure]
+_NUMBER = "a noisy number"
 _CLOSE = 2e-10  # relative width up to which an enclosure is taken for a number
 
 
@@ -58,20 +61,46 @@ def chance(recorder: Recorder, known: Given, outcomes: dict[int, int]) -> Enclos
     return low, high
 
 
-def table_of(recorder: Recorder, known: Given, values: Sequence[Value]) -> Table | None:
-    """Masses of the joint values of some tabled or plain scalars; None where there are too many."""
-    selections = sorted({s for x in values if isinstance(x, Tabled) for s in x.selections})
-    sizes = [recorder.selections[s].size for s in selections]
-    if math.prod(sizes) > MOST:
+def table_of(
+    recorder: Recorder,
+    known: Given,
+    values: Sequence[Value],
+    cuts: Sequence[Array | None] | None = None,
+) -> Table | None:
+    """Masses of the joint values of scalars; None where there are too many.
+
+    Numbers with noise are in the bins between their cuts; where there are none, all of them are one.
+    """
+    outcomes = mixtures.outcomes_of(recorder, values)
+    if outcomes is None:
         return None
     table: Table = {}
-    for outcome in itertools.product(*(range(n) for n in sizes)):
-        at = dict(zip(selections, outcome, strict=True))
-        key = tuple(plain_key(x.position(at) if isinstance(x, Tabled) else x) for x in values)
+    edges = [None] * len(values) if cuts is None else cuts
+    for at in outcomes:
         low, high = chance(recorder, known, at)
-        before = table.get(key, (0.0, 0.0))
-        table[key] = (before[0] + low, min(1.0, before[1] + high))
+        if high == 0.0:
+            continue
+        entries = [mixtures.entry_at(x, at) for x in values]
+        spread = [_spread(recorder, x, cut) for x, cut in zip(entries, edges, strict=True)]
+        for joint in itertools.product(*spread):
+            key = tuple(name for name, _ in joint)
+            least, most = low, high
+            for _, (a, b) in joint:
+                least, most = least * a, most * b
+            before = table.get(key, (0.0, 0.0))
+            table[key] = (before[0] + least, min(1.0, before[1] + most))
     return table
+
+
+def _spread(recorder: Recorder, entry: Value, cuts: Array | None) -> list[tuple[Value, Enclosure]]:
+    """What an entry can be seen as, and how likely each is."""
+    if not isinstance(entry, Followed):
+        return [(plain_key(entry), (1.0, 1.0))]
+    if cuts is None or not isinstance(entry, Affine):
+        return [(_NUMBER, (1.0, 1.0))]
+    low, high = mixtures.bins(recorder, entry, cuts)
+    enclosed = zip(low.tolist(), high.tolist(), strict=True)
+    return list(zip(mixtures.names(cuts), enclosed, strict=True))
 
 
 def plain_key(value: Value) -> Value:
@@ -81,25 +110,19 @@ def plain_key(value: Value) -> Value:
     return value
 
 
-def components(
-    first: dict[str, Value], second: dict[str, Value], one: Recorder, other: Recorder
-) -> list[list[str]]:
+def components(first: dict[str, Value], second: dict[str, Value]) -> list[list[str]]:
     """Outputs grouped so that different groups share no atom, on either side."""
     groups: list[tuple[set[tuple[int, int]], list[str]]] = []
     for way in first:
-        mine = {(0, a) for a in _atoms(first[way], one)} | {
-            (1, a) for a in _atoms(second[way], other)
-        }
+        mine = {(0, a) for a in _atoms(first[way])} | {(1, a) for a in _atoms(second[way])}
         touching = [g for g in groups if g[0] & mine]
         merged = mine.union(*(g[0] for g in touching)), [w for g in touching for w in g[1]] + [way]
         groups = [g for g in groups if not g[0] & mine] + [merged]
     return [ways for _, ways in groups]
 
 
-def _atoms(value: Value, recorder: Recorder) -> frozenset[int]:
-    if not isinstance(value, Tabled):
-        return frozenset()
-    return frozenset().union(*(recorder.selections[s].atoms for s in value.selections))
+def _atoms(value: Value) -> frozenset[int]:
+    return value.depends if isinstance(value, Followed) else frozenset()
 
 
 def compare(
@@ -127,7 +150,7 @@ def compare(
             [(a + b) / 2 for a, b in p], [(a + b) / 2 for a, b in q], ways, atoms, words, witness
         )
         return Part(forward, backward, part.loss, part.ways, atoms, words, witness)
-    return Part(forward, backward, _event(p, q, missing), tuple(ways), atoms, words, witness)
+    return Part(forward, backward, _garbled(p, q, missing), tuple(ways), atoms, words, witness)
 
 
 def _shown(key: tuple[Value, ...]) -> str:
@@ -150,18 +173,41 @@ def _largest(
     return best, told
 
 
-def _event(p: Sequence[Enclosure], q: Sequence[Enclosure], missing: tuple[float, float]) -> Value:
-    """A pair of two outcomes the tables contain: the outcomes likelier on D, with safe masses."""
+def _garbled(p: Sequence[Enclosure], q: Sequence[Enclosure], missing: tuple[float, float]) -> Value:
+    """A pair of laws that the tables contain, whatever their masses are in the enclosures.
+
+    Every set of outcomes is a test: its power is at least the mass that it surely has on D, its size at
+    most the mass that it may have on D'. The best test of each size is a concave function of the size, so
+    what lies below the hull of such points is attained. Sums and slopes are exact.
+    """
     from dpcheck.accounting.losses import FiniteLoss
 
-    def pair(a: Sequence[Enclosure], b: Sequence[Enclosure], hidden: float) -> tuple[float, float]:
-        chosen = [i for i in range(len(a)) if a[i][0] > b[i][1]]
-        mass = math.fsum(a[i][0] for i in chosen)
-        return mass, min(1.0, math.fsum(b[i][1] for i in chosen) + hidden)
+    order = sorted(range(len(p)), key=lambda i: -_ratio(p[i], q[i]))
+    points = {(Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))}
+    size, power = Fraction(missing[1]), Fraction(0)
+    for i in order:
+        size, power = size + Fraction(q[i][1]), power + Fraction(p[i][0])
+        points.add((min(Fraction(1), size), min(Fraction(1), power)))
+    size, power = Fraction(1), 1 - Fraction(missing[0])
+    for i in reversed(order):  # all but these
+        size, power = size - Fraction(q[i][0]), power - Fraction(p[i][1])
+        points.add((max(Fraction(0), size), max(Fraction(0), power)))
+    hull: list[tuple[Fraction, Fraction]] = []
+    for point in sorted(points, key=lambda at: (at[0], at[1])):
+        while len(hull) > 1 and _is_below(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    steps = [(b[1] - a[1], b[0] - a[0]) for a, b in itertools.pairwise(hull)]
+    first, second = (tuple(float(step[side]) for step in steps) for side in (0, 1))
+    return None if first == second else FiniteLoss(first, second)
 
-    x, y = pair(p, q, missing[1])
-    back = pair(q, p, missing[0])
-    if x - y >= back[0] - back[1]:
-        return FiniteLoss((x, 1 - x), (y, 1 - y)) if x > y else None
-    x, y = back
-    return FiniteLoss((y, 1 - y), (x, 1 - x)) if x > y else None
+
+def _ratio(p: Enclosure, q: Enclosure) -> float:
+    return math.inf if q[1] == 0 else p[0] / q[1]
+
+
+def _is_below(
+    one: tuple[Fraction, Fraction], two: tuple[Fraction, Fraction], three: tuple[Fraction, Fraction]
+) -> bool:
+    """Whether the middle point is on or below the line through the others."""
+    return (two[1] - one[1]) * (three[0] - one[0]) <= (three[1] - one[1]) * (two[0] - one[0])

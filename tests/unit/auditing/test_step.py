@@ -207,3 +207,47 @@ def test_noise_that_does_not_follow_the_seed_leaves_clipping_unchecked():
     report = check_step(replace(STEP, update=lambda batch, rng: right(batch, fresh)))
     assert report.verdict == "undecided"
     assert "same seed" in str(report)
+
+
+ODD = 41  # one example of all is treated differently
+
+
+def one_is_not_clipped(batch, rng):
+    each = gradients(DATA[batch], LABELS[batch])
+    kept = np.where((batch == ODD)[:, None], each * 0.9, clipped(each))
+    return (kept.sum(axis=0) + rng.normal(scale=NOISE * CLIP, size=WIDTH)) / DIVISOR
+
+
+def one_counts_more(batch, rng):
+    each = clipped(gradients(DATA[batch], LABELS[batch]) / 40)
+    each[batch == ODD] *= 1.1
+    return (each.sum(axis=0) + rng.normal(scale=NOISE * CLIP, size=WIDTH)) / DIVISOR
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_example_among_all_is_found(seed):
+    small = replace(STEP, gradient=lambda index: own(index) / 40, update=one_counts_more)
+    (divisor,) = (one for one in check_step(small, seed=seed).checks if one.name == "divisor")
+    assert divisor.outcome == "violated", str(divisor)
+    assert "1.1 times" in divisor.seen
+    # It is among none of those with the longest gradients.
+    lengths = [np.linalg.norm(own(row)) for row in range(ROWS)]
+    assert sorted(lengths)[-8] > lengths[ODD] > CLIP
+    assert "clipping" in check_step(replace(STEP, update=one_is_not_clipped), seed=seed).wrong
+
+
+def test_the_number_of_examples_can_be_limited_and_is_told():
+    asked = []
+    counted = replace(STEP, gradient=lambda index: asked.append(index) or own(index))
+    report = check_step(counted, examples=10)
+    assert report.verdict == "consistent"
+    assert len(set(asked)) == 10
+    assert "10 of 60 examples add" in str(report)
+    assert "All 60 examples add" in str(check_step(STEP))
+
+
+@pytest.mark.parametrize("rows", [4, 5, 9])
+def test_few_examples_are_enough(rows):
+    few = replace(STEP, rows=rows, sample=lambda rng: np.flatnonzero(rng.random(rows) < RATE))
+    assert "noise" not in check_step(few).wrong
+    assert "clipping" not in check_step(few).wrong
