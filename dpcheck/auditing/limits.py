@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dpcheck.auditing.mechanism import Mechanism
 from dpcheck.auditing.outputs.reader import MOST_COLUMNS
 
 _GAME = 512  # calls a side that are guessed, at most, before anything is learned in bulk
+_SPARE = 0.8  # of the time left, for calls; the rest is for learning from them
 _LEAST = 2048  # runs a side below which nothing is set aside for learning
 
 
@@ -132,6 +133,16 @@ class Limits:
     def after_game(self, mechanism: Mechanism) -> int:
         """Runs a side that are left after the game."""
         return max(1, self.runs_for(mechanism) - self._before_learning(mechanism))
+
+    def in_time(self, mechanism: Mechanism) -> Limits:
+        """These limits with no more runs after the game than fit into the time left.
+
+        So that a part of them is left to test on what the others taught. Asked once, before learning.
+        """
+        affordable = self.pace.within(_SPARE * self.seconds_left)
+        if affordable is None or affordable // 2 >= self.after_game(mechanism):
+            return self
+        return replace(self, max_runs=self._before_learning(mechanism) + affordable // 2)
 
     def learning_for(self, mechanism: Mechanism, pairs: int = 1) -> int:
         """Runs a side and pair to learn scores from, on the one or two pairs that are kept."""

@@ -37,10 +37,11 @@ from dpcheck.replay import Scorer
 _FIRST_LOOK = 24  # runs a side on every pair that is compared by runs
 _LAST_MEASURE = 192  # and on those that are left
 _BY_RUNS = 12  # pairs that are compared by runs
-_LIKELY = 8  # plain pairs that are looked at one by one where something is proved
+_LIKELY = 8  # plain pairs that are followed first; the others only where one of these could be
 _KEPT = 2  # pairs that are audited
 _UNRATED = 12  # and where there was no time to rate any
 _ROUND = 64  # crowds a round
+_AT_ONCE = 8  # pairs that are compared at once where there is a time limit
 _PARENTS = 12  # the best so far, from which the next round is bred
 _FOLLOWED = 6  # of a round, whose noise is followed
 _FEWEST = 2  # rounds
@@ -167,7 +168,7 @@ class _Hunt:
     _stages: int = 0
 
     def plain(self) -> None:
-        """The plain pairs, each followed where that is possible."""
+        """The plain pairs, each followed where some of the first can be."""
         listed = self.search.plain(self.search.most)
         rated = [_Rated(each) for each in listed]
         if not self.mechanism.is_outside and self._attained(rated):
@@ -176,9 +177,14 @@ class _Hunt:
             self.tried[_key(each.candidate)] = each
         if self.mechanism.is_outside:
             return
-        self._follow([one for one in rated if one.loss < 0])
-        if not self._is_enough():
-            self._couple(rated)
+        self._follow([one for one in rated[:_LIKELY] if one.loss < 0])
+        if any(one.loss >= 0 for one in rated[:_LIKELY]):
+            self._follow([one for one in rated[_LIKELY:] if one.loss < 0])
+            if self._is_enough():
+                return
+        self._couple(rated)
+        likely = [one for one in rated if one.loss < 0 < one.moved]
+        self._follow(sorted(likely, key=lambda one: -one.moved)[:_FOLLOWED])
 
     def _attained(self, rated: Sequence[_Rated]) -> bool:
         """Whether one of the first pairs attains what is proved of the code; then it alone was tried."""
@@ -296,10 +302,14 @@ class _Hunt:
 
     def _couple(self, rated: Sequence[_Rated]) -> None:
         self.runner.progress.stage(f"{self.runner.prefix}: {len(self.tried):,} pairs tried")
-        found = self._batch(coupled_batch, [self.search.pair(one.candidate) for one in rated])
-        self.quickest = float(found["quickest"][0])
-        for one, moved in zip(rated, found["score"], strict=True):
-            one.moved = float(moved)
+        # Where time may run out, what was done by then is kept.
+        size = len(rated) if math.isinf(self.mechanism.deadline) else _AT_ONCE
+        for start in range(0, len(rated), size):
+            part = rated[start : start + size]
+            found = self._batch(coupled_batch, [self.search.pair(one.candidate) for one in part])
+            self.quickest = float(found["quickest"][0])
+            for one, moved in zip(part, found["score"], strict=True):
+                one.moved = float(moved)
 
     def _apart(self, candidate: Candidate, runs: int) -> float:
         """How far apart the outputs are on so many runs; -1 where nothing can be said."""

@@ -34,3 +34,23 @@ def test_what_is_left_after_the_game_does_not_change_while_the_time_runs_out():
 def test_few_runs_are_all_guessed():
     few = Limits(max_runs=1500)
     assert few.game_for(MECHANISM) == few.short_game(MECHANISM) == 1500
+
+
+def test_learning_and_testing_share_the_time_that_is_left():
+    pace = Pace(calls=1000, seconds=5.0, warm=True)
+    limits = Limits(deadline=time.time() + 60.0, pace=pace)
+    assert limits.leaves_room_to_learn(MECHANISM)
+    planned = limits.in_time(MECHANISM)
+    calls = 2 * planned.after_game(MECHANISM)
+    assert 0.75 * 12_000 <= calls <= 12_000  # what 60 s allow at 5 ms a call
+    learned = planned.learning_for(MECHANISM) + 2 * planned.sharpening_for(MECHANISM)
+    assert planned.testing_for(MECHANISM, learned) >= planned.after_game(MECHANISM) // 2
+
+
+def test_without_a_deadline_or_with_time_enough_nothing_is_planned_anew():
+    pace = Pace(calls=1000, seconds=5.0, warm=True)
+    assert Limits(pace=pace).in_time(MECHANISM) == Limits()
+    enough = Limits(deadline=time.time() + 1e5, pace=pace)
+    assert enough.in_time(MECHANISM) is enough
+    unknown = Limits(deadline=time.time() + 1.0)
+    assert unknown.in_time(MECHANISM) is unknown
