@@ -1,4 +1,8 @@
-"""A violation as a program of its own: numpy, the audited function, a pair, an event, counts."""
+"""A violation as a program of its own: the audited function, a pair, an event, counts.
+
+It needs nothing of the project where the function's source can be written into it, and numpy only where the
+function, its data or the event do.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,10 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpcheck.auditing.counterexample.standalone import standalone
 from dpcheck.auditing.mechanism import Mechanism, as_mechanism
+from dpcheck.auditing.outputs.flat import ADDRESS
+from dpcheck.auditing.outputs.kinds.text import NUMBER
 from dpcheck.auditing.signatures import Adapted
 from dpcheck.core.audit_result import AuditEntry
 from dpcheck.core.witness import Witness
@@ -19,10 +26,8 @@ looked for in the output. Under the claim, a call in the event came from the lik
 probability at most e^eps/(1 + e^eps); the p-value is the exact binomial tail.
 """
 
-{standard}import math
-import sys
+from __future__ import annotations
 
-import numpy as np
 {imports}
 {load}
 
@@ -55,7 +60,7 @@ def tail(least, total, p):
 
 epsilon, delta, calls = {epsilon!r}, {delta!r}, {calls}
 likelier, other = {sides}
-rng = np.random.default_rng(int(sys.argv[1]) if len(sys.argv) > 1 else {seed})
+rng = {generator}(int(sys.argv[1]) if len(sys.argv) > 1 else {seed})
 hits = [0, 0]
 for _ in range(calls):
     side = int(rng.random() < 0.5)
@@ -83,6 +88,10 @@ class Origin:
 def origin_of_target(text: str) -> Origin:
     """A target given as file.py:object or package.module:object."""
     reference = references.parse(text)
+    target = reference.load()
+    alone = standalone(target) if callable(target) else None
+    if alone is not None:
+        return Origin(alone, _call(as_mechanism(target)))
     name = f"module.{reference.attribute}"
     if reference.location.endswith(".py"):
         path = Path(reference.location)
@@ -97,7 +106,6 @@ def origin_of_target(text: str) -> Origin:
         )
     else:
         load = f"import {reference.location} as module\n\nfunction = {name}"
-    target = reference.load()
     if hasattr(target, "sample_releases"):
         load += ".sample_releases"
     pairs = f"{name}.__dpcheck_audited__.neighbours"
@@ -109,6 +117,9 @@ def origin_of_mechanism(mechanism: Mechanism) -> Origin:
     function = mechanism.function
     if isinstance(function, Adapted):
         function = function.function
+    alone = standalone(function) if callable(function) else None
+    if alone is not None:
+        return Origin(alone, _call(mechanism))
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
     found = bool(module) and module != "__main__" and "<" not in name and _exists(module)
     load = (
@@ -145,24 +156,55 @@ def render(entry: AuditEntry, origin: Origin, seed: int) -> str:
     datasets = _datasets(witness, origin)
     if datasets is None:
         return ""
+    rule = str(witness["rule"])
+    helper = _NUMBERS if "numbers(" in rule or "around(" in rule else ""
+    takes_rng = "rng" in origin.call
+    written = "".join((*datasets, rule, origin.load, helper, "np." if takes_rng else ""))
     return _PROGRAM.format(
         name=entry.name,
         epsilon=float(witness["epsilon_claimed"]),
         delta=float(witness["delta"]),
-        imports="import pandas as pd\n" if "pd." in datasets[0] + datasets[1] else "",
-        standard="".join(
-            f"import {name}\n" for name in ("asyncio", "json") if f"{name}." in str(witness["rule"])
-        ),
-        load=origin.load,
+        imports=_imports(written),
+        load=origin.load + helper,
+        generator="np.random.default_rng" if takes_rng else "random.Random",
         first=datasets[0],
         second=datasets[1],
-        rule=witness["rule"],
+        rule=rule,
         shown=str(witness["rule"]).replace("{", "{{").replace("}", "}}").replace('"', "'"),
         call=origin.call,
         calls=int(witness["confirmed_calls"]),
         sides="first, second" if witness["likelier_on"] == "first" else "second, first",
         seed=seed,
     )
+
+
+_NUMBERS = f'''
+
+
+def numbers(text):
+    """The numbers in a text, in order."""
+    return [float(each) for each in re.findall({NUMBER.pattern!r}, without_addresses(text))]
+
+
+def around(text):
+    """A text with its numbers replaced."""
+    return re.sub({NUMBER.pattern!r}, "#", without_addresses(text))
+
+
+def without_addresses(text):
+    return re.sub({ADDRESS.pattern!r}, "0x", str(text))
+'''
+
+
+def _imports(written: str) -> str:
+    """What the program itself uses; the function's own imports come with it."""
+    standard = {"math", "random", "sys"} | {
+        m for m in ("asyncio", "json", "re") if f"{m}." in written
+    }
+    lines = [f"import {module}" for module in sorted(standard)]
+    others = {"np.": "import numpy as np", "pd.": "import pandas as pd"}
+    found = [line for use, line in others.items() if use in written]
+    return "\n".join([*lines, "", *found, ""] if found else [*lines, ""])
 
 
 def _datasets(witness: Witness, origin: Origin) -> tuple[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from dataclasses import dataclass
 
@@ -72,11 +73,25 @@ def takes_order(reader: Reader, column: int) -> bool:
 
 
 def as_python(reader: Reader, condition: Condition) -> str | None:
-    """The condition as an expression of `out`; None where it has no short one.
+    """The condition as an expression of `out`, or of `numbers(out)`; None where there is no short one.
 
     >>> as_python(PlainReader("float", (), np.zeros(1)), Condition(0, ">=", 3.25))
     'out >= 3.25'
     """
+    found = _expression(reader, condition)
+    return found if found is not None and _is_python(found) else None
+
+
+def _is_python(text: str) -> bool:
+    """Whether a path is an expression rather than words, such as "letters of out"."""
+    try:
+        ast.parse(text, mode="eval")
+    except SyntaxError:
+        return False
+    return True
+
+
+def _expression(reader: Reader, condition: Condition) -> str | None:
     if isinstance(reader, PlainReader):
         trailing = tuple(reader.shape[1:]) if reader.shape else None
         return _number(Slot(OUT, Kind.NUMBER, trailing).name(condition.column), condition)

@@ -18,7 +18,7 @@ MOST_NUMBERS = 1 << 16  # of one output, each looked at by itself
 MOST_PLACES = 1 << 14  # of one output that are not entries of an array
 _SUMS = 1024  # what the numbers of a larger array are added up to
 _DEEPEST = 40
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ def without_addresses(text: str) -> str:
     >>> without_addresses("<A object at 0x7f3a12345678>")
     '<A object at 0x>'
     """
-    return _ADDRESS.sub("0x", text)
+    return ADDRESS.sub("0x", text)
 
 
 def _summed(values: Array) -> Array:

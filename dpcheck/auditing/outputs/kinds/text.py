@@ -29,8 +29,8 @@ def read_text(value: str, path: str, flat: Flat) -> None:
         return
     found = NUMBER.findall(text)
     if found:
-        flat.block(f"numbers in {path}", np.array([float(number) for number in found]))
-        flat.token(f"text around the numbers in {path}", NUMBER.sub("#", text))
+        flat.block(f"numbers({path})", np.array([float(number) for number in found]))
+        flat.token(f"around({path})", NUMBER.sub("#", text))
     words = list(dict.fromkeys(_WORD.findall(text)))
     if len(words) > 1:
         for word in words[:_MOST_WORDS]:

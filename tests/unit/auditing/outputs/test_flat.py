@@ -106,9 +106,9 @@ def test_types_lengths_keys_and_order_are_read():
 
 def test_text_is_read_in_pieces():
     read = flatten("mean 3.5, count = -2e3")
-    block = next(a for s, a in read.numbers.items() if s.path == "numbers in out")
+    block = next(a for s, a in read.numbers.items() if s.path == "numbers(out)")
     assert block.tolist() == [3.5, -2000.0]
-    assert tokens("mean 3.5")["text around the numbers in out"] == "mean #"
+    assert tokens("mean 3.5")["around(out)"] == "mean #"
     assert {slot.path for slot in read.flags} >= {'"mean" in out'}
     assert numbers('{"a": {"b": 2}}')['json.loads(out)["a"]["b"]'] == 2.0
     assert "json" not in str(numbers("{not json"))
