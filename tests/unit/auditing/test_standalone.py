@@ -12,7 +12,10 @@ from dpcheck.auditing.counterexample.standalone import standalone
 
 FILES = {
     "lib/__init__.py": "",
-    "lib/sums.py": "import math\nfrom .limits import HIGH as TOP\n\ndef total(x):\n    return math.fsum(min(v, TOP) for v in x)\n",
+    "lib/sums.py": (
+        "import math\nfrom .limits import HIGH as TOP\n\n"
+        "def total(x):\n    return math.fsum(min(v, TOP) for v in x)\n"
+    ),
     "lib/limits.py": "LOW = 0.0\nHIGH = LOW + 1.0\n",
     "code.py": '''
 import math
