@@ -271,7 +271,7 @@ def _replay(path: Path) -> ExitCode:
 
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CannotReplay(f"cannot read the witness {path}: {reason(error)}.") from None
     witness = Witness.from_json(content)
     loss = witness.replay()

@@ -120,8 +120,10 @@ def _verdicts(path: Path | None) -> list[tuple[str, str]]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))["audits"]
         return [(f"{each['name']}/{each['part']}", str(each["verdict"])) for each in entries]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is no report that --report json=FILE wrote: {error!r}.") from None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(
+            f"{path} is no report that --report json=FILE wrote: {reason(error)}."
+        ) from None
 
 
 def _written(text: str, output: Path | None) -> None:

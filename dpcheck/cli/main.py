@@ -13,7 +13,7 @@ import click
 
 from dpcheck import __version__
 from dpcheck.cli.terminal.exit_codes import ExitCode
-from dpcheck.core.errors import DpcheckError, UsageError
+from dpcheck.core.errors import DpcheckError, UsageError, reason
 
 # Command -> one line of help. `dpcheck.cli.NAME` must define a click command named `command`.
 # The help stands here so that `dpcheck --help` needs none of the modules behind it.
@@ -115,7 +115,9 @@ def run() -> None:
         _fail(str(error))
     except OSError as error:
         if error.errno not in _NO_ROOM:
-            _crash(error)
+            if not isinstance(error.filename, str) or error.errno is None:
+                _crash(error)
+            _fail(f"{UsageError.code} cannot use {error.filename[:200]!r}: {reason(error)}.")
         _silence()
         _fail(
             f"{UsageError.code} cannot write: {error.strerror}. Free some space, or write elsewhere."

@@ -99,6 +99,10 @@ def reason(error: Exception) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         return error.strerror[:1].lower() + error.strerror[1:]
+    if isinstance(error, UnicodeDecodeError):  # Python's own words hold the whole file
+        return "it is not UTF-8 text"
+    if isinstance(error, KeyError):
+        return f"it has no {error}"
     return str(error)
 
 

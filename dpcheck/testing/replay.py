@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcheck.auditing.mechanism import Pair
 from dpcheck.core.data import Data, Plain
-from dpcheck.core.errors import CannotReplay
+from dpcheck.core.errors import CannotReplay, reason
 from dpcheck.core.witness import Witness, WitnessKind
 
 
@@ -63,5 +63,5 @@ def load(path: Path) -> Pair:
         if witness.kind is not WitnessKind.SAVED_PAIR:
             raise CannotReplay("it was not written by the pytest plugin.")
         return Pair(decode(witness["first"]), decode(witness["second"]), str(witness["label"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CannotReplay(f"{path} is not a saved pair ({error!r}).") from None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise CannotReplay(f"{path} is not a saved pair ({reason(error)}).") from None

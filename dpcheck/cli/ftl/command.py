@@ -43,7 +43,13 @@ def command() -> None:
 
 @command.command()
 @click.argument("directory", type=FOLDER)
-@click.option("--days", default=365, show_default=True, help="How long they are valid.")
+@click.option(
+    "--days",
+    type=click.IntRange(min=1, max=36_500),
+    default=365,
+    show_default=True,
+    help="How long they are valid.",
+)
 def certificates(directory: Path, days: int) -> None:
     """Make certificates and keys for both parties.
 
@@ -60,7 +66,7 @@ def certificates(directory: Path, days: int) -> None:
 @click.argument("directory", type=FOLDER)
 @click.option("--rows", default=60, show_default=True, help="Rows of each party.")
 @click.option("--common", default=30, show_default=True, help="People that both parties have.")
-@click.option("--seed", default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 def example(directory: Path, rows: int, common: int, seed: int) -> None:
     """Write made-up data of two parties to DIRECTORY."""
     for path in write_example(directory, rows, common, seed):

@@ -103,7 +103,7 @@ def shared_options(function: Command) -> Command:
             ),
             click.option(
                 "--seed",
-                type=int,
+                type=click.IntRange(min=0),
                 default=None,
                 help="Of the first network; random, and kept with the checkpoints.",
             ),

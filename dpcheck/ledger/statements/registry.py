@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.data import Plain
-from dpcheck.core.errors import InvalidParameter
+from dpcheck.core.errors import InvalidParameter, reason
 from dpcheck.ledger.report import NOT_ACCOUNTED, AccountReport, Report
 from dpcheck.ledger.statements.fields import ASKED, FILLED, Field
 
@@ -72,8 +72,8 @@ def read_answers(path: str | Path) -> dict[str, object]:
     """
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise InvalidParameter(f"{path} cannot be read: {error}", name="answers") from error
+    except (OSError, ValueError) as error:
+        raise InvalidParameter(f"{path} cannot be read: {reason(error)}.", name="answers") from None
     found: dict[str, object] = {}
     for table, values in content.items():
         if not isinstance(values, dict):

@@ -6,13 +6,14 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from dpcheck.core.errors import LedgerMisuse
+from dpcheck.core.errors import LedgerMisuse, reason
 from dpcheck.ledger.spending import Spending, Transaction
 from dpcheck.ledger.storage.entries import SENSELESS, Entry, senseless
 from dpcheck.ledger.storage.old.facts import read_facts
-from dpcheck.ledger.storage.old.journal import read_journal
+from dpcheck.ledger.storage.old.journal import FORMAT, read_journal
 from dpcheck.ledger.storage.opening import is_address, open_storage
 from dpcheck.ledger.storage.seals import Fields
+from dpcheck.ledger.storage.sql.sqlite import APPLICATION, as_path, exists
 from dpcheck.ledger.storage.terms import read_terms
 
 _SQLITE = b"SQLite format 3\x00"
@@ -24,23 +25,33 @@ def convert(old: Path, new: str) -> int:
     Guarantee: `old` is only read. The new ledger has the same entries, filter, order and division of
     delta, so what was proved of the old one holds on. It appears whole or not at all.
     """
-    if not old.is_file():
-        raise LedgerMisuse(f"there is no ledger at {old}.", path=str(old))
-    with old.open("rb") as file:
-        facts = file.read(len(_SQLITE)) == _SQLITE
-    terms, entries = read_facts(old) if facts else read_journal(old)
+    try:
+        with old.open("rb") as file:
+            start = file.read(256)
+    except (OSError, ValueError) as error:
+        raise LedgerMisuse(f"cannot read the ledger {str(old)[:80]!r}: {reason(error)}.") from None
+    if start.startswith(_SQLITE):
+        if int.from_bytes(start[68:72], "big") == APPLICATION:
+            raise LedgerMisuse(f"{old} has the present format already.", path=str(old))
+        terms, entries = read_facts(old)
+    elif FORMAT.encode() in start:
+        terms, entries = read_journal(old)
+    else:
+        raise LedgerMisuse(f"{old} is not a ledger of an earlier dpcheck.", path=str(old))
     if is_address(new):
         _write(new, terms, entries)
         return len(entries)
-    path = Path(new)
-    if path.exists():
+    path = as_path(new)
+    if exists(path):
         raise LedgerMisuse(f"{path} exists already; name a file that does not.", path=str(path))
     draft = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
         _write(str(draft), terms, entries)
         os.link(draft, path)
     except OSError as error:
-        raise LedgerMisuse(f"cannot create the ledger {path}: {error}.", path=str(path)) from None
+        raise LedgerMisuse(
+            f"cannot create the ledger {path}: {reason(error)}.", path=str(path)
+        ) from None
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from dpcheck.auditing.pairs.checking import check_pairs
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.budget import Budget
-from dpcheck.core.errors import InvalidParameter, NothingToAudit
+from dpcheck.core.errors import InvalidParameter, NothingToAudit, reason
 from dpcheck.core.events.event import Event
 from dpcheck.core.events.serialize import event_kind
 from dpcheck.session.claims import read_claim
@@ -130,8 +130,10 @@ def read_pairs(path: str) -> list[Any]:
     """The pairs of a file: a JSON list of lists of two datasets."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidParameter(f"{path} cannot be read: {error}", name="neighbours") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidParameter(
+            f"{path} cannot be read: {reason(error)}.", name="neighbours"
+        ) from None
     if not isinstance(content, list) or any(
         not isinstance(pair, list) or len(pair) != 2 for pair in content
     ):

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from dpcheck import Budget, BudgetExceeded, Gaussian, Ledger, PureDP
 from dpcheck.cli.ledger import command
-from dpcheck.core.errors import LedgerBroken, LedgerMisuse, LedgerOutdated
+from dpcheck.core.errors import InvalidParameter, LedgerBroken, LedgerMisuse, LedgerOutdated
 from dpcheck.ledger.storage.conversion import convert
 from dpcheck.ledger.storage.entries import to_fields
 
@@ -158,3 +158,37 @@ def test_a_changed_file_of_the_second_format_is_not_carried_over(old, tmp_path):
         with pytest.raises((LedgerBroken, LedgerMisuse)):
             convert(old, str(tmp_path / "new.ledger"))
     assert [p.name for p in tmp_path.iterdir()] == [old.name]
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        (b"hello\n", "not a ledger of an earlier dpcheck"),
+        (b"", "not a ledger of an earlier dpcheck"),
+        (None, "no such file"),
+    ],
+)
+def test_what_is_no_old_ledger_is_said_to_be_none(old, tmp_path, what, words):
+    if what is not None:
+        old.write_bytes(what)
+    with pytest.raises(LedgerMisuse, match=words):
+        convert(old, str(tmp_path / "new.ledger"))
+    with pytest.raises(LedgerMisuse, match="is a directory"):
+        convert(tmp_path, str(tmp_path / "new.ledger"))
+
+
+def test_a_ledger_of_today_needs_no_conversion(old, tmp_path):
+    """It is not broken either."""
+    Ledger.open(old, Budget(1.0), "add-remove").close()
+    with pytest.raises(LedgerMisuse, match="present format already"):
+        convert(old, str(tmp_path / "new.ledger"))
+
+
+def test_names_that_no_file_can_have_are_refused(old):
+    _, bodies = entries()
+    old_ledger(old, bodies)
+    for name in ("x" * 5000, "a\x00b"):
+        with pytest.raises(LedgerMisuse, match="there can be no ledger at"):
+            convert(old, name)
+    with pytest.raises(InvalidParameter, match="not the path of a file"):
+        convert(old, ":memory:")

@@ -58,7 +58,7 @@ class SqliteStorage(SqlStorage):
         super().__init__()
         self._process = os.getpid()
         self.path, self.place = path, str(path)
-        if not _exists(path):
+        if not exists(path):
             if terms is None:
                 raise LedgerMisuse(
                     f"there is no ledger at {path}. Ledger.open starts one with budget= and adjacency=.",
@@ -289,7 +289,7 @@ def as_path(path: object) -> Path:
     return Path(path)
 
 
-def _exists(path: Path) -> bool:
+def exists(path: Path) -> bool:
     """Whether there is a file; LedgerMisuse where there can be none."""
     try:
         found = os.stat(path)
