@@ -1,4 +1,4 @@
-"""The one place where an event meets an adjacency: event -> worst-case pair of distributions.
+"""Where an event meets an adjacency: event -> worst-case pair of distributions, one case per event.
 
 Every number is rounded to the safe side: the upper pair never has less shift, the lower never more.
 """

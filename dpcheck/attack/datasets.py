@@ -62,6 +62,8 @@ def _exemplified(data: Any) -> Space | None:
         return _together(list(data.values()), lambda parts: dict(zip(data, parts, strict=True)))
     if isinstance(data, tuple):
         return _together(list(data), tuple)
+    if isinstance(data, list) and data and type(data[0]) in (dict, tuple):
+        return _of_dicts(data) if type(data[0]) is dict else _of_tuples(data)
     if type(data).__name__ == "DataFrame" and hasattr(data, "dtypes"):
         names = list(data.columns)
         if not all(_is_known(data.dtypes.iloc[i]) for i in range(len(names))):
@@ -88,6 +90,20 @@ def _exemplified(data: Any) -> Space | None:
         return shaped.tolist() if whole else shaped
 
     return Space((exemplified(array.dtype),) * width, len(array), made)
+
+
+def _of_dicts(data: list[dict[object, object]]) -> Space | None:
+    names = list(data[0])
+    columns = [[row[name] for row in data] for name in names]
+    return _together(
+        list(columns),
+        lambda parts: [dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True)],
+    )
+
+
+def _of_tuples(data: list[tuple[object, ...]]) -> Space | None:
+    columns = [list(column) for column in zip(*data, strict=True)]
+    return _together(list(columns), lambda parts: list(zip(*parts, strict=True)))
 
 
 def _is_known(kind: Any) -> bool:

@@ -13,7 +13,8 @@ from dpcheck.core.records import Field, Number, OneOf, Records
 from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import Box, DType
 from dpcheck.program.facts.rowsets import RowSet
-from dpcheck.program.reading.values import Array, Series, Storage, Table
+from dpcheck.program.listed import columns_of
+from dpcheck.program.reading.values import Array, Listed, Series, Storage, Table
 from dpcheck.program.rules.common import rowwise
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _check_example(data: object) -> None:
             f"an example is a plain array with one row per record, a list, a DataFrame, a tuple or a dict of "
             f"arrays, or dpcheck.records(...); not a {name.removeprefix('builtins.')}."
         )
-    if kind is list:
+    if kind is list and columns_of(data) is None:
         try:
             np.asarray(data)
         except ValueError:
@@ -97,11 +98,28 @@ def _like(reader: Reader, data: object, rows: RowSet, name: str) -> object:
         given = getattr(data, "dtype", None)
         kind = given if isinstance(given, np.dtype) else np.dtype(object)
         return Series(_column(reader, rows, kind, _any_value(kind), name, None))
+    items = columns_of(data)
+    if items is not None and isinstance(data, list):
+        parts = {
+            key: _listed_column(reader, part, rows, f"{name}[{key!r}]")
+            for key, part in items.items()
+        }
+        return Listed(parts, type(data[0]))
     found = np.asarray(data)
     if found.dtype.kind not in "biuf":
         raise InvalidRecords("an example of numbers is needed, or dpcheck.records(...).")
     node = _rows(reader, rows, found.shape[1:], found.dtype, _any_value(found.dtype), name)
     return Array(Storage(node, DATA), form=list if isinstance(data, list) else None)
+
+
+def _listed_column(reader: Reader, values: list[object], rows: RowSet, name: str) -> Array:
+    """One item of every record of a list: numbers or text."""
+    dtype = np.asarray(values).dtype
+    if dtype.kind == "U" and all(type(each) is str for each in values):
+        dtype = np.dtype(object)
+    elif dtype.kind not in "biuf":
+        raise InvalidRecords(f"{name} of the example holds something else than numbers, or text.")
+    return _plain(_column(reader, rows, dtype, _any_value(dtype), name, None))
 
 
 def _any_value(dtype: DType) -> Box:
@@ -129,6 +147,11 @@ def _rows(
         values=values,
     )
     return reader.graph.given("data", made.shape, made.dtype, made.fact, source=name)
+
+
+def _plain(column: Array) -> Array:
+    """The values of a column as Python has them, in a list."""
+    return Array(column.storage, form=list)
 
 
 def _column(
@@ -159,14 +182,18 @@ def _fitting(reader: Reader, description: Records, form: str | None) -> object:
         graph.assumes[NULL] = None
     if form in ("array", "values"):
         return _table_of_numbers(reader, description, rows, form)
-    if form not in ("pandas", "columns"):
-        raise InvalidRecords(f"a proof takes form 'array', 'pandas' or 'columns', not {form!r}.")
+    if form not in ("pandas", "columns", "dicts"):
+        raise InvalidRecords(
+            f"a proof takes form 'array', 'values', 'pandas', 'columns' or 'dicts', not {form!r}."
+        )
     columns: dict[object, Array] = {}
     for name, field in description.fields:
         kind, box, listed = _typed(reader, field)
         columns[name] = _column(reader, rows, kind, box, f"data[{name!r}]", listed)
     if form == "columns":
         return dict(columns)
+    if form == "dicts":
+        return Listed({name: _plain(array) for name, array in columns.items()}, dict)
     return Table({name: Series(array, name) for name, array in columns.items()}, rows, locked=True)
 
 
@@ -234,6 +261,8 @@ def _typed(reader: Reader, field: Field) -> tuple[DType, Box, tuple[object, ...]
 
 def form_of(data: object) -> str:
     """How a dataset is handed over."""
+    if columns_of(data) is not None:
+        return "dicts"
     if isinstance(data, dict):
         return "columns"
     if hasattr(data, "columns"):

@@ -21,6 +21,7 @@ from dpcheck.program.facts.kinds import Fact, Public, Released
 from dpcheck.program.facts.rowsets import RowSet, Shape
 from dpcheck.program.graph import Graph, Node
 from dpcheck.program.joints import Bit, Gap, Joint, Threshold
+from dpcheck.program.listed import columns_of
 from dpcheck.program.lowering import library
 from dpcheck.program.outputs import check_output
 from dpcheck.program.proof import arguments_for, unwrapped
@@ -58,6 +59,8 @@ class LiveGraph(Graph):
         """The node, computed; a constant if it is released."""
         before = len(self.nodes)
         node = super().add(name, *args, **params)
+        if node.id in self.scratch:
+            return node
         if len(self.nodes) > before and node.id not in self.values:
             self._compute(node)
         fact = node.fact
@@ -68,7 +71,8 @@ class LiveGraph(Graph):
     def given(self, name: str, shape: Shape, dtype: DType, fact: Fact, **params: object) -> Node:
         """Data and constants have their values, too."""
         node = super().given(name, shape, dtype, fact, **params)
-        self._compute(node)
+        if node.id not in self.scratch:
+            self._compute(node)
         return node
 
     def _compute(self, node: Node) -> None:
@@ -82,6 +86,8 @@ class LiveGraph(Graph):
 
     def seen(self, node: Node) -> tuple[object] | None:
         """What is released is there to be seen."""
+        if node.id in self.scratch:
+            return None
         if isinstance(node.fact, Released | Public):
             if isinstance(node.fact, Released) and node.fact.release is not None:
                 node.fact.release.open()
@@ -184,6 +190,11 @@ def _fitted(data: object, records: Records | None) -> object:
     if records is None:
         return data
     many = len(data)  # type: ignore[arg-type]
+    listed = columns_of(data)
+    if listed is not None:
+        if [*listed] != [*records.names]:
+            raise InvalidRecords("the data do not have the keys that records= describes.")
+        return Records(records.fields, many, records.person, records.rows_per_person)
     if isinstance(data, dict):
         many = len(next(iter(data.values())))
     shape = (

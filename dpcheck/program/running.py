@@ -12,6 +12,7 @@ import numpy as np
 
 from dpcheck.program.facts.rowsets import RowSet, Shape
 from dpcheck.program.graph import PRIMITIVES, Graph, Node
+from dpcheck.program.listed import columns_of
 from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series, Undecided, Value
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ def value_of(
     """The value of one node, from those of its operands."""
     if node.primitive == "data":
         name = str(node.params["source"])
+        if name not in inputs and shape_of(inputs.get("data")) == (0,):  # a list of no records
+            return np.empty((0, *(n for n in node.shape[1:] if isinstance(n, int))), node.dtype)
         if name not in inputs:
             raise CannotRun(f"the data have no {name}")
         if shape_of(inputs[name])[1:] != tuple(node.shape[1:]):
@@ -209,7 +212,15 @@ def inputs_of(data: object, name: str = "data") -> dict[str, object]:
         return {f"{name}[{key!r}]": _column(data[key]) for key in data.columns}  # type: ignore[index, attr-defined]
     if type(data).__name__ == "Series":
         return {name: _column(data)}
+    listed = columns_of(data)
+    if listed is not None:
+        return {f"{name}[{key!r}]": _of_list(column) for key, column in listed.items()}
     return {name: np.asarray(data)}
+
+
+def _of_list(column: list[object]) -> np.ndarray:
+    found = np.asarray(column)
+    return found if found.dtype.kind in "biuf" else np.asarray(column, dtype=object)
 
 
 def _column(series: object) -> np.ndarray:

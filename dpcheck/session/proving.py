@@ -11,7 +11,7 @@ from typing import Any
 from dpcheck.accounting.api import epsilon
 from dpcheck.attack.attack import attack
 from dpcheck.auditing.mechanism import Declaration, declaration
-from dpcheck.auditing.pairs.forms import Form, default_form
+from dpcheck.auditing.pairs.forms import default_form
 from dpcheck.auditing.plan import CodeProof, PartPlan
 from dpcheck.core.adjacency import Adjacency, as_adjacency
 from dpcheck.core.audit_result import Proved
@@ -204,16 +204,12 @@ def _read(function: Callable[..., Data], declared: Declaration, adjacency: Adjac
         )
     if declared.records is not None:
         form = declared.form or default_form()  # as an audit hands the data over
-        return prove(function, declared.records, adjacency, form=_form(str(form)))
+        return prove(function, declared.records, adjacency, form=str(form))
     if not declared.neighbours:
         raise NothingToAudit(
             "describe the data: records=dpcheck.records(...) or neighbours=[(D, D2)]."
         )
     return prove(function, declared.neighbours[0].first, adjacency)
-
-
-def _form(form: str) -> str:
-    return Form.ARRAY.value if form == Form.VALUES.value else form
 
 
 def with_proof(

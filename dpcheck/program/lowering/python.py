@@ -24,6 +24,7 @@ from dpcheck.program.reading.values import (
     Generator,
     Instance,
     Iterator,
+    Listed,
     Opaque,
     Scalar,
     Series,
@@ -41,6 +42,8 @@ def len_(reader: Reader, value: object) -> object:
     """len()."""
     if isinstance(value, Table):
         value = next(iter(value.columns.values())).array
+    if isinstance(value, Listed):
+        value = next(iter(value.columns.values()))
     if isinstance(value, Series):
         value = value.array
     if isinstance(value, Array):
@@ -151,6 +154,8 @@ def types_of(reader: Reader, value: object) -> set[type]:
         return {list if value.form is list else np.ndarray}
     if isinstance(value, Scalar):
         node = value.node
+        if node.dtype.kind == "O":
+            reader.unknown("the type of a record's text")
         own = {"f": float, "b": bool}.get(node.dtype.kind, int)
         if is_weak(node):
             return (
@@ -161,6 +166,8 @@ def types_of(reader: Reader, value: object) -> set[type]:
         return {node.dtype.type}
     if isinstance(value, Instance):
         return {value.kind}
+    if isinstance(value, Listed):
+        return {list}
     if isinstance(value, Table | Series):
         import pandas as pd
 

@@ -9,11 +9,13 @@ import numpy as np
 from dpcheck.program.facts.kinds import Coins, Drawn, Places, Public, Released, Rows
 from dpcheck.program.graph import Node
 from dpcheck.program.reading import writes
+from dpcheck.program.reading.attributes import not_text
 from dpcheck.program.reading.values import (
     Array,
     Counted,
     Grouped,
     Growing,
+    Listed,
     Locator,
     Opaque,
     Scalar,
@@ -39,7 +41,10 @@ def get_item(reader: Reader, owner: object, key: object) -> object:
 
         return tables.get_item(reader, owner, key)
     if isinstance(owner, Array | Scalar):
+        not_text(reader, owner)
         return _of_array(reader, owner, key)
+    if isinstance(owner, Listed):
+        return _of_list(reader, owner, key)
     if isinstance(owner, Tally):
         from dpcheck.program.lowering.tallies import counted
 
@@ -132,6 +137,15 @@ def _of_this_record(reader: Reader, owner: Array | Scalar, parts: Key) -> object
         if len(parts) == 1
         else get_item(reader, found, parts[1:] if len(parts) > 2 else parts[1])
     )
+
+
+def _of_list(reader: Reader, owner: Listed, key: object) -> object:
+    """rows[i] in a loop over the places of records."""
+    from dpcheck.program.reading import records
+
+    if not reader.mapped or not isinstance(key, records.Places) or not key.one:
+        reader.unknown("an index into a list of records")
+    return records.record_of(reader, reader.mapped[-1], owner)  # type: ignore[arg-type]
 
 
 def _place(part: object) -> object:

@@ -45,6 +45,7 @@ def get(reader: Reader, owner: object, name: str) -> object:
 
         return tables.attribute(reader, owner, name)
     if isinstance(owner, Array | Scalar):
+        not_text(reader, owner)
         return _of_array(reader, owner, name)
     if isinstance(owner, Instance):
         return _of_instance(reader, owner, name)
@@ -56,6 +57,16 @@ def get(reader: Reader, owner: object, name: str) -> object:
         found = reader.attempt(lambda: getattr(owner, name))
         return reader.constant(found, f"{getattr(owner, '__name__', owner)}.{name}")
     return Method(owner, name)
+
+
+def not_text(reader: Reader, value: Array | Scalar) -> None:
+    """A record's text is compared with public texts, and no more."""
+    if isinstance(value, Scalar) and value.node.dtype.kind == "O":
+        reader.refuse(
+            "unknown-operation",
+            "a record's text is taken apart or changed",
+            "compare the whole text with ==, or look it up in a public list with `in`",
+        )
 
 
 def length(reader: Reader, node: Node, axis: int = 0) -> object:

@@ -211,6 +211,11 @@ def _contains(reader: Reader, item: object, container: object) -> object:
         return reader.plain(item) in container
     if reader.is_released(item) and reader.is_released(container):
         return released_call(reader, lambda a, b: a in b, (item, container))
+    if isinstance(container, tuple | list | set | frozenset) and reader.mapped:
+        texts = reader.plain(container) if reader.is_public(container) else ()
+        found = records.text_among(reader, item, texts, among=True)  # type: ignore[arg-type]
+        if found is not None:
+            return found
     reader.refuse(
         "private-control",
         "`in` asks whether a private value is there, and decides by it",

@@ -84,6 +84,13 @@ def binary(reader: Reader, name: str, a: object, b: object) -> object:
     if reader.is_public(a) and reader.is_public(b):
         values = (reader.plain(a), reader.plain(b))
         return reader.wrap(reader.attempt(lambda: PYTHON[name](*values)))
+    if name in ("equal", "not_equal") and reader.mapped:
+        from dpcheck.program.reading.records import text_among
+
+        text, other = (a, [b]) if isinstance(a, Scalar) else (b, [a])
+        found = text_among(reader, text, other, among=name == "equal")
+        if found is not None:
+            return found
     if isinstance(a, Opaque) or isinstance(b, Opaque) or _is_text(a) or _is_text(b):
         return released_call(reader, PYTHON[name], (a, b))
     if name == "matmul":

@@ -16,6 +16,7 @@ from dpcheck.program.reading.source import NoSource, definition
 from dpcheck.program.reading.values import (
     Array,
     Function,
+    Listed,
     Opaque,
     Scalar,
     Scope,
@@ -245,6 +246,8 @@ class Reader:
             if isinstance(fact, RANDOM):
                 return "a random number"
             return "a released value" if isinstance(fact, Released) else "a public value"
+        if isinstance(value, Listed):
+            return "a list of records"
         if isinstance(value, Value):
             return f"a {type(value).__name__.lower()}"
         return f"a {type(value).__name__}"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from dpcheck.program.reading.values import (
     Array,
     Counted,
     Iterator,
+    Listed,
     Scalar,
     Scope,
     Series,
@@ -38,6 +40,9 @@ from dpcheck.program.rules.common import UNBOUNDED, plain
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
+
+
+OF_RECORDS = "it is a list of values of records"
 
 
 @dataclass(slots=True, eq=False)
@@ -96,7 +101,7 @@ def column_of(reader: Reader, value: object) -> Node | None:
 
 def is_records(reader: Reader, value: object) -> bool:
     """Whether a loop over this is a loop over records."""
-    return isinstance(value, Places | Together) or column_of(reader, value) is not None
+    return isinstance(value, Places | Together | Listed) or column_of(reader, value) is not None
 
 
 def element(reader: Reader, loop: Loop, column: Node, weak: bool = False) -> Value:
@@ -113,7 +118,54 @@ def element(reader: Reader, loop: Loop, column: Node, weak: bool = False) -> Val
     return Array(Storage(node, "it is a record of the data")) if shape else Scalar(node)
 
 
+def record_of(reader: Reader, loop: Loop, over: Listed) -> dict[object, Value] | tuple[Value, ...]:
+    """One record of a list, which stands for all: nobody may write to it."""
+    parts = {
+        key: element(reader, loop, each.node(reader.graph), weak=True)
+        for key, each in over.columns.items()
+    }
+    found = parts if over.kind is dict else tuple(parts.values())
+    reader.foreign[id(found)] = found
+    return found
+
+
+def text_among(
+    reader: Reader, item: object, texts: Collection[object], *, among: bool
+) -> Value | None:
+    """Whether a record's text, in a loop over records, is among public texts; None for anything else."""
+    now = reader.mapped[-1]
+    assert isinstance(now, Loop)
+    column = now.known.get(item.node.id) if isinstance(item, Scalar) else None
+    if column is None or column.dtype.kind != "O" or not texts:
+        return None
+    if not all(type(each) is str for each in texts):
+        return None
+    masks = [reader.graph.add("is_value", column, public=each) for each in sorted(map(str, texts))]
+    found = functools.reduce(lambda a, b: reader.graph.add("bitwise_or", a, b), masks)
+    return element(reader, now, found if among else reader.graph.add("logical_not", found))
+
+
+def _listed(reader: Reader, now: Loop, value: object, kept: Callable[[Node], Node]) -> Listed:
+    """A list of records made of others: what each record's item holds, for all of them."""
+    items = value if isinstance(value, dict) else dict(enumerate(value))  # type: ignore[arg-type]
+    if not items or not all(isinstance(each, Value) for each in items.values()):
+        reader.unknown("records that hold something else than their own values")
+    columns = {
+        key: Array(Storage(kept(_column(reader, now, each, ())), OF_RECORDS), form=list)
+        for key, each in items.items()
+    }
+    return Listed(columns, type(value))
+
+
+def _is_record(reader: Reader, value: tuple[object, ...]) -> bool:
+    """A record as it was in the data, or one that holds text."""
+    texts = (isinstance(v, Scalar) and v.node.dtype.kind == "O" for v in value)
+    return id(value) in reader.foreign or any(texts)
+
+
 def _first_column(reader: Reader, over: object) -> Node:
+    if isinstance(over, Listed):
+        return next(iter(over.columns.values())).node(reader.graph)
     if isinstance(over, Together):
         return _first_column(reader, next(p for p in over.parts if not isinstance(p, Places)))
     if isinstance(over, Places):
@@ -137,6 +189,8 @@ def _bound(reader: Reader, loop: Loop, over: object) -> object:
         return tuple(_bound(reader, loop, part) for part in over.parts)
     if isinstance(over, Places):
         return Places(over.rows, one=True)
+    if isinstance(over, Listed):
+        return record_of(reader, loop, over)
     column = column_of(reader, over)
     assert column is not None
     return element(reader, loop, column, isinstance(over, Array) and over.form is list)
@@ -452,7 +506,7 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
         if now.reads[id(owner)] > 0:
             reader.unknown("a list that is read in the loop over records that fills it")
         column = _column(reader, now, value, ())
-        made = Array(Storage(column, "it is a list of values of records"), form=list)
+        made = Array(Storage(column, OF_RECORDS), form=list)
         assert isinstance(owner, list)
         owner.append(Poison())
         place: Scope | None = scope
@@ -558,14 +612,21 @@ def comprehension(
             "something is drawn for every record, and their number is private",
             "draw for all records at once: rng.random(len(x))",
         )
-    found = _column(reader, now, value, ())
+    del function
+    masks = []
     for test in tests:
         if not isinstance(test, Value):
             reader.unknown("a test that no record decides")
-        mask = batched(reader, reader.node(test), now.known, now.rows)
-        found = reader.graph.add("filter", found, mask, axis=0)
-    del function
-    return Array(Storage(found, "it is a list of values of records"), form=list)
+        masks.append(batched(reader, reader.node(test), now.known, now.rows))
+
+    def kept(column: Node) -> Node:
+        for mask in masks:
+            column = reader.graph.add("filter", column, mask, axis=0)
+        return column
+
+    if isinstance(value, dict) or (isinstance(value, tuple) and _is_record(reader, value)):
+        return _listed(reader, now, value, kept)
+    return Array(Storage(kept(_column(reader, now, value, ())), OF_RECORDS), form=list)
 
 
 def plain_comprehension(
@@ -675,12 +736,13 @@ def iterator(reader: Reader, tree: ast.expr, scope: Scope) -> object:
             isinstance(each, ast.Starred) for each in tree.args
         ):
             parts = tuple(evaluate(reader, each, scope) for each in tree.args)
-            if all(column_of(reader, part) is not None for part in parts):
+            if all(
+                isinstance(part, Listed) or column_of(reader, part) is not None for part in parts
+            ):
                 if function is builtins.zip:
                     return Together(parts)
                 if len(parts) == 1:
-                    column = column_of(reader, parts[0])
-                    assert column is not None
+                    column = _first_column(reader, parts[0])
                     assert isinstance(column.fact, Rows)
                     return Together((Places(column.fact.rows), parts[0]))
     return evaluate(reader, tree, scope)
@@ -713,5 +775,5 @@ def _length_of(reader: Reader, tree: ast.expr, scope: Scope) -> RowSet | None:
     value = evaluate(reader, name, scope)
     if isinstance(value, Table):
         return value.rows
-    column = column_of(reader, value)
+    column = _first_column(reader, value) if isinstance(value, Listed) else column_of(reader, value)
     return column.fact.rows if column is not None and isinstance(column.fact, Rows) else None

@@ -232,6 +232,14 @@ class Table(Value):
 
 
 @dataclass(slots=True, eq=False)
+class Listed(Value):
+    """A list of records, each of them a dict with these keys, or a tuple of as many items."""
+
+    columns: dict[object, Array]
+    kind: type
+
+
+@dataclass(slots=True, eq=False)
 class Grouped(Value):
     """table.groupby(column), perhaps of one column; `every` if all categories of the type are listed."""
 
