@@ -32,11 +32,12 @@ def enclose_ratio(above: int, below: int) -> tuple[float, float]:
     except OverflowError:
         return (LARGEST, math.inf) if above > 0 else (-math.inf, -LARGEST)
     near_above, near_below = near.as_integer_ratio()
-    if near_above * below == above * near_below:
+    off = near_above * below - above * near_below
+    if not off:
         return near, near
-    low, high = math.nextafter(near, -math.inf), math.nextafter(near, math.inf)
-    # Rounding never crosses 0: next to it the float keeps the sign of the number.
-    return (max(low, 0.0), high) if above > 0 else (low, min(high, 0.0))
+    if off < 0:
+        return near, math.nextafter(near, math.inf)
+    return math.nextafter(near, -math.inf), near
 
 
 def enclose_quotient(times: int, value: float) -> tuple[float, float]:

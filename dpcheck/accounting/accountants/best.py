@@ -154,11 +154,15 @@ def best_epsilon(profile: Profile, delta: float, chosen: tuple[Accountant, ...])
     uppers: dict[str, Bound] = {}
     for accountant in _in_turn(chosen, side):
         name = accountant.method.value
-        if 0 <= room < 1:
-            found = proved_below(known, delta, accountant)
+        if 0 <= room < 1 and (below := accountant.plan_below(known.parts, room)).theorems:
+            asked = Question(known.parts, Side.LOWER, delta, leak=known.leak)
+            found = certify(below, asked, name)
             lowers[name] = max(lowers.get(name, found), found, key=lambda one: one.lower)
+        plan, question = _planned_above(side, delta, accountant)
+        if uppers and not plan.theorems:
+            continue
         lower = max(one.lower for one in lowers.values())
-        bound = proved_above(side, delta, accountant)
+        bound = certify(plan, question, name)
         value = bound.upper
         if alone and math.isinf(value) and side.parts and delta > side.leak:
             accountant.explain(side.parts, delta)
@@ -264,33 +268,34 @@ def _least(uppers: Mapping[str, Deltas]) -> Array:
 
 def proved_above(side: OneSide, delta: float, accountant: Accountant) -> Bound:
     """The least epsilon one accountant proves at `delta`; infinite where it proves none."""
+    return certify(*_planned_above(side, delta, accountant), accountant.method.value)
+
+
+def _planned_above(side: OneSide, delta: float, accountant: Accountant) -> tuple[Plan, Question]:
+    """The plan, and the question it answers: where something may fail that names an epsilon."""
     asked = Question(side.parts, Side.UPPER, delta, leak=side.leak, failure=side.failure)
-    name = accountant.method.value
     if not side.failure:
-        return certify(_plan_above(side, asked, accountant), asked, name)
+        return _plan_above(side, asked, accountant), asked
     # Solve eps = eps_0(delta - (1+e^eps) t) from below: the map is increasing, so the iteration
     # increases to the least solution; only a value that maps below itself is proved.
     value = 0.0
     for _ in range(200):
         asked = replace(asked, at=value)
         plan = _plan_above(side, asked, accountant)
-        found = certify(plan, asked, name)
-        if math.isfinite(found.upper) or value > LARGEST:
-            return found
+        if value > LARGEST or math.isfinite(proved_epsilon(plan, asked).value):
+            return plan, asked
         room = room_above(side.leak, side.failure, delta, value)
         plain = proved_epsilon(plan, Question(side.parts, Side.UPPER, room)) if room >= 0 else None
         if plain is None or math.isinf(plain.value):
-            return found
+            return plan, asked
         value = plain.value * (1 + 1e-9) + 1e-12
-    return certify(Plan(), asked, name)
+    return Plan(), asked
 
 
 def _plan_above(side: OneSide, asked: Question, accountant: Accountant) -> Plan:
     assert asked.delta is not None
     room = room_above(side.leak, side.failure, asked.delta, asked.at)
-    if room < 0 or not side.parts or not accountant.supports(side.parts):
-        return Plan()
-    return accountant.plan_above(side.parts, room)
+    return accountant.plan_above(side.parts, room) if room >= 0 and side.parts else Plan()
 
 
 def epsilon_upper(side: OneSide, delta: float, accountant: Accountant) -> float:
@@ -300,8 +305,7 @@ def epsilon_upper(side: OneSide, delta: float, accountant: Accountant) -> float:
 
 def proved_deltas_above(side: OneSide, epsilons: Array, accountant: Accountant) -> Deltas:
     """The least delta one accountant proves at each epsilon, at most 1."""
-    usable = bool(side.parts) and accountant.supports(side.parts)
-    plan = accountant.curve_above(side.parts, epsilons) if usable else Plan()
+    plan = accountant.curve_above(side.parts, epsilons) if side.parts else Plan()
     asked = Question(
         side.parts, Side.UPPER, epsilons=epsilons, leak=side.leak, failure=side.failure
     )

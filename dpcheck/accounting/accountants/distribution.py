@@ -80,11 +80,6 @@ class DistributionAccountant(Accountant):
     def __init__(self, share: float = 0.0) -> None:
         self.share = share
 
-    def supports(self, parts: Parts) -> bool:
-        """Whether every loss that matters can be put on a lattice from above."""
-        kept = _without_choices(without_negligible(parts)[0])
-        return all(loss.on_lattice(Side.UPPER) for loss, _ in kept)
-
     def plan_above(self, parts: Parts, delta: float) -> Plan:
         """The least certified epsilon; none at delta 0."""
         if delta <= 0:
@@ -141,6 +136,12 @@ class FinerAccountant(DistributionAccountant):
 
     def _ask(self, ways: list[Parts], side: Side, delta: float) -> Sequence[Theorem]:
         return finer_worse_epsilon(ways, delta, side, self.share)
+
+
+def has_lattice(parts: Parts) -> bool:
+    """Whether every loss that matters can be put on a lattice from above."""
+    kept = _without_choices(without_negligible(parts)[0])
+    return all(loss.on_lattice(Side.UPPER) for loss, _ in kept)
 
 
 def lower_composition(parts: Parts, delta: float) -> ComposedLoss | None:

@@ -22,7 +22,7 @@ from dpcheck.accounting.certify.gaussian import (
     gdp_delta,
     most_epsilon,
 )
-from dpcheck.accounting.certify.many import dominated, is_many
+from dpcheck.accounting.certify.many import dominated
 from dpcheck.accounting.losses import Parts
 from dpcheck.numerics.rounding import UNIT, Array
 from dpcheck.numerics.side import Side
@@ -161,10 +161,6 @@ class GaussianAccountant(Accountant):
     """
 
     method = AccountingMethod.GAUSSIAN
-
-    def supports(self, parts: Parts) -> bool:
-        """Whether every part is Gaussian."""
-        return all(loss.normal_shift is not None or is_many(loss, times) for loss, times in parts)
 
     def plan_above(self, parts: Parts, delta: float) -> Plan:
         """The exact epsilon, rounded up."""

@@ -43,12 +43,8 @@ class Accountant(ABC):
     asked_last: ClassVar[bool] = False
 
     @abstractmethod
-    def supports(self, parts: Parts) -> bool:
-        """Whether this accountant has anything to say about the composition."""
-
-    @abstractmethod
     def plan_above(self, parts: Parts, delta: float) -> Plan:
-        """A plan for the least epsilon at `delta`."""
+        """A plan for the least epsilon at `delta`; empty where it has nothing to say."""
 
     def plan_below(self, parts: Parts, delta: float) -> Plan:  # noqa: ARG002
         """A plan for an epsilon the composition reaches at `delta`."""

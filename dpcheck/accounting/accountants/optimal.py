@@ -65,11 +65,6 @@ class OptimalAccountant(Accountant):
 
     method = AccountingMethod.OPTIMAL_COMPOSITION
 
-    def supports(self, parts: Parts) -> bool:
-        """Whether all parts are pure with one epsilon, and few enough to enumerate."""
-        equal = equal_pure(parts)
-        return equal is not None and equal[1] <= OPTIMAL_COMPOSITION_LIMIT
-
     def plan_above(self, parts: Parts, delta: float) -> Plan:
         """The optimum over all mechanisms with these epsilons; not solved for delta, which a lattice is."""
         equal = equal_pure(parts)

@@ -13,7 +13,6 @@ from dpcheck.accounting.certify.closed import (
     not_private_at,
 )
 from dpcheck.accounting.losses import Parts
-from dpcheck.accounting.pairs.pair import composed_largest_loss
 from dpcheck.numerics.rounding import Array
 
 
@@ -22,13 +21,10 @@ class PureAccountant(Accountant):
 
     method = AccountingMethod.PURE
 
-    def supports(self, parts: Parts) -> bool:
-        """Whether every loss is bounded."""
-        return math.isfinite(composed_largest_loss(parts)[1])
-
     def plan_above(self, parts: Parts, delta: float) -> Plan:  # noqa: ARG002
         """The sum of the largest losses, at any delta."""
-        return Plan(by_largest(parts))
+        known = by_largest(parts)
+        return Plan(known) if math.isfinite(known.epsilon) else Plan()
 
     def plan_below(self, parts: Parts, delta: float) -> Plan:
         """Exact at delta 0; above it only what is not private at all is known."""

@@ -27,10 +27,6 @@ class RenyiAccountant(Accountant):
     by_name_only = True
     asked_last = True
 
-    def supports(self, parts: Parts) -> bool:  # noqa: ARG002
-        """Every loss has a divergence, if only an infinite one."""
-        return True
-
     def plan_above(self, parts: Parts, delta: float) -> Plan:
         """The order that is likely to prove the least; none at delta 0."""
         if delta <= 0:

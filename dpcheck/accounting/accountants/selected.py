@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcheck.accounting.accountants.distribution import DistributionAccountant, OneLaw
+from dpcheck.accounting.accountants.distribution import DistributionAccountant, OneLaw, has_lattice
 from dpcheck.accounting.accountants.gaussian import GaussianAccountant
 from dpcheck.accounting.accountants.interface import Accountant, AccountingMethod
 from dpcheck.accounting.accountants.pure import PureAccountant
@@ -54,10 +54,6 @@ class SelectionAccountant(Accountant):
     """One selection, by the curve of one run; its composition is left to Renyi divergences."""
 
     method = AccountingMethod.SELECTION
-
-    def supports(self, parts: Parts) -> bool:
-        """Whether there is one selection and nothing else."""
-        return _only(parts) is not None
 
     def plan_above(self, parts: Parts, delta: float) -> Plan:
         """The cost of selecting and of one run at a smaller delta."""
@@ -169,17 +165,16 @@ def _one_run(parts: Parts, delta: float, odds: float) -> OneRun:
             lambda e: _at(e, Plan(laplace_curve(parts, np.array([e])))),
         )
     distribution = DistributionAccountant(ROUGH)
-    if distribution.supports(parts):
-        one = distribution.epsilon(parts, delta)
-        law, start = _law_near(parts, one, delta, odds) if math.isfinite(one) else (None, 0.0)
-        if law is not None:
-            known = law
-            return OneRun(
-                distribution.plan_above(parts, delta),
-                start,
-                lambda e: math.log1p(odds * float(known.deltas(np.array([e]))[0][0])),
-                lambda e: _at(e, Plan(known.curve(np.array([e]))[0])),
-            )
+    one = distribution.epsilon(parts, delta)
+    law, start = _law_near(parts, one, delta, odds) if math.isfinite(one) else (None, 0.0)
+    if law is not None:
+        known = law
+        return OneRun(
+            distribution.plan_above(parts, delta),
+            start,
+            lambda e: math.log1p(odds * float(known.deltas(np.array([e]))[0][0])),
+            lambda e: _at(e, Plan(known.curve(np.array([e]))[0])),
+        )
     return _one_run_by_renyi(parts, delta, odds)
 
 
@@ -268,7 +263,7 @@ def _curve_of_one(parts: Parts, epsilons: Array) -> Plan:
     if gaussian_mu(parts):
         return GaussianAccountant().curve_above(parts, epsilons)
     able = (DistributionAccountant(), PureAccountant(), RenyiOptimal())
-    plans = [one.curve_above(parts, epsilons) for one in able if one.supports(parts)]
+    plans = [one.curve_above(parts, epsilons) for one in able]
     return Plan(*(theorem for plan in plans for theorem in plan.theorems))
 
 
@@ -277,7 +272,7 @@ def _delta(parts: Parts, epsilon: float) -> float:
     if gaussian_mu(parts):
         return GaussianAccountant().delta(parts, epsilon)
     able = (DistributionAccountant(), PureAccountant(), RenyiOptimal())
-    return min(one.delta(parts, epsilon) for one in able if one.supports(parts))
+    return min(one.delta(parts, epsilon) for one in able)
 
 
 def _gaussian_like(epsilon: float, delta: float) -> float:
@@ -369,7 +364,7 @@ def _corners(parts: Parts, runs: float) -> tuple[Array, Array]:
         last = math.expm1(pure) * (1 + 1e-14)  # nothing is left from there on
         corners = np.append(corners[corners < last], last)
     points = _epsilons(corners)
-    if DistributionAccountant().supports(parts):
+    if has_lattice(parts):
         # What is added to: D_a, here of order 2, and log(runs)/(a-1), 1/(a-1) being e^eps - 1.
         beside = float(composed_renyi(parts, np.array([2.0]))[0]) + math.log(max(runs, 1)) * corners
         found = _by_distribution(parts, points, _FAINT * beside / runs)

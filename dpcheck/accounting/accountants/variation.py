@@ -18,10 +18,6 @@ class VariationAccountant(Accountant):
 
     method = AccountingMethod.VARIATION
 
-    def supports(self, parts: Parts) -> bool:  # noqa: ARG002
-        """Every pair has a distance."""
-        return True
-
     def plan_above(self, parts: Parts, delta: float) -> Plan:  # noqa: ARG002
         """0 or infinite."""
         return Plan(by_variation(parts))

@@ -151,18 +151,18 @@ def room_below(leak: Fraction, delta: float) -> float:
 
 def _above(plan: Plan, parts: Parts, delta: float) -> Epsilon:
     """The worse direction, each by the best theorem about it."""
-    worst = Epsilon(0.0)
+    worst, used = 0.0, dict[str, None]()
     for way in ways(parts) if parts else ():
-        best = Epsilon(math.inf)
+        least, assumes = math.inf, ()
         for one in plan.theorems:
             if isinstance(one, Spends) and one.side is Side.UPPER and one.delta <= delta:
                 more = _excess(parts, way, one)
                 value = math.nextafter(one.epsilon + more, math.inf) if more else one.epsilon
-                if value < best.value:
-                    best = Epsilon(value, one.assumes)
-        used = dict.fromkeys((*worst.assumes, *best.assumes))
-        worst = Epsilon(max(worst.value, best.value), tuple(used))
-    return worst
+                if value < least:
+                    least, assumes = value, one.assumes
+        worst = max(worst, least)
+        used |= dict.fromkeys(assumes)
+    return Epsilon(worst, tuple(used))
 
 
 def _below(plan: Plan, parts: Parts, delta: float) -> Epsilon:

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import CannotCertify
+from dpcheck.numerics.enclose import enclose, enclose_product
 from dpcheck.numerics.rounding import TINY, Array
 from dpcheck.numerics.side import Side
 
@@ -242,23 +243,14 @@ def composed_variation(parts: Parts) -> float:
 
 @lru_cache(maxsize=512)
 def composed_largest_loss(parts: Parts) -> tuple[float, float]:
-    """Suprema of independent losses add, so basic composition is exact at delta = 0."""
-    low = high = Fraction(0)
-    for loss, times in parts:
-        lower, upper = loss.largest()
+    """Suprema of independent losses add, so basic composition is exact at delta = 0: rounded once."""
+    ends = [(*loss.largest(), times) for loss, times in parts]
+    for lower, upper, _ in ends:
         if math.isinf(upper):
             return ENDLESS if math.isinf(lower) else (lower, math.inf)
-        low, high = low + Fraction(lower) * times, high + Fraction(upper) * times
-    down, up = _near(low), _near(high)
-    # Exact sums rounded once: step outward only where the float is on the wrong side.
-    return (
-        down if math.isfinite(down) and Fraction(down) <= low else math.nextafter(down, 0.0),
-        up if math.isinf(up) or Fraction(up) >= high else math.nextafter(up, math.inf),
-    )
-
-
-def _near(exact: Fraction) -> float:
-    try:
-        return float(exact)
-    except OverflowError:
-        return math.inf
+    if len(ends) == 1:
+        ((lower, upper, times),) = ends
+        return enclose_product(lower, times)[0], enclose_product(upper, times)[1]
+    low = sum((Fraction(lower) * times for lower, _, times in ends), Fraction(0))
+    high = sum((Fraction(upper) * times for _, upper, times in ends), Fraction(0))
+    return enclose(low)[0], enclose(high)[1]

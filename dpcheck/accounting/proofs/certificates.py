@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpcheck.accounting.accountants.distribution import DistributionAccountant, without_negligible
+from dpcheck.accounting.accountants.distribution import has_lattice, without_negligible
 from dpcheck.accounting.accountants.optimal import OptimalAccountant
 from dpcheck.accounting.assumptions import ARITHMETIC, PLAIN_ARITHMETIC
 from dpcheck.accounting.certify.gaussian import gaussian_mu
@@ -96,7 +96,7 @@ def _proof(parts: Parts, epsilon: float, room: float) -> dict[str, Plain]:
         by = {"kind": "variation"}
     elif OptimalAccountant().epsilon(parts, room) <= epsilon:
         by = {"kind": "optimal"}
-    elif not DistributionAccountant().supports(parts):
+    elif not has_lattice(parts):
         by = _renyi(parts, room)
     if by is None:
         return _lattice(parts, epsilon, room)
