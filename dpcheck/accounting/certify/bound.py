@@ -153,7 +153,7 @@ def _above(plan: Plan, parts: Parts, delta: float) -> Epsilon:
     """The worse direction, each by the best theorem about it."""
     worst, used = 0.0, dict[str, None]()
     for way in ways(parts) if parts else ():
-        least, assumes = math.inf, ()
+        least, assumes = math.inf, tuple[str, ...]()
         for one in plan.theorems:
             if isinstance(one, Spends) and one.side is Side.UPPER and one.delta <= delta:
                 more = _excess(parts, way, one)
