@@ -12,7 +12,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import NotProvable
 from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import DType
-from dpcheck.program.facts.kinds import Fact, Ids, Public
+from dpcheck.program.facts.kinds import Aggregate, Fact, Ids, Public, Rows
 from dpcheck.program.facts.rowsets import Shape
 from dpcheck.program.releases import Release
 from dpcheck.replay.draws import UNKNOWN, Line
@@ -131,6 +131,13 @@ class Graph:
                 if (key, path[:outer]) in self._known:
                     return self._known[(key, path[:outer])]
         found = PRIMITIVES[name].rule(self, *args, **params)
+        rounds = found.dtype == np.float16 and name not in EXACT_IN_HALF
+        if rounds and isinstance(found.fact, Rows | Aggregate):
+            self.refuse(
+                "half-precision",
+                "private values in half precision are rounded by more than the proof allows for",
+                "compute in float64: .astype(float) first",
+            )
         node = Node(
             len(self.nodes), name, args, params, found.shape, found.dtype, self.line, found.fact
         )
@@ -219,6 +226,14 @@ class Graph:
 
 # Every use is another one; the same value plus the same drawn number is the same release.
 IMPURE = frozenset({"draw", "respond", "pick"})
+# They round nothing but public numbers, which `boxes.fitted` rounds, too.
+EXACT_IN_HALF = frozenset(
+    [
+        *("minimum", "maximum", "fmin", "fmax", "negative", "positive", "absolute", "sign", "fill"),
+        *("select", "filter", "batch", "index", "reshape", "transpose", "broadcast", "whole"),
+        *("sort", "extreme", "concatenate"),
+    ]
+)
 
 
 def _frozen(value: object) -> object:

@@ -12,7 +12,7 @@ from dpcheck.accounting.api import epsilon as account
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.data import Plain
-from dpcheck.core.errors import CannotCertify
+from dpcheck.core.errors import CannotCertify, DpcheckError
 from dpcheck.core.events.event import Event, Grouped, Sequential
 from dpcheck.core.records import Records
 from dpcheck.program import releases
@@ -32,6 +32,11 @@ ASSUMES = (
     "arithmetic is that of real numbers: rounding of floats is not followed",
     "numpy and pandas compute what their documentation says, and the generator draws independent numbers",
     "what the function returns is all that anybody sees: no files, no timing, no messages, no memory",
+)
+# What a value that no lowering foresaw raises: it is refused at the line that was read.
+UNFORESEEN = (
+    *(TypeError, ValueError, ArithmeticError, LookupError, AttributeError, MemoryError),
+    *(AssertionError, NotImplementedError),
 )
 _RANDOM = frozenset({"rng", "random_state", "generator", "random_generator", "gen", "prng"})
 
@@ -111,6 +116,14 @@ def read(
         check_output(reader, output)
     except RecursionError:
         reader.refuse("too-long", "the program nests too deeply", "use fewer rounds of its loops")
+    except UNFORESEEN as error:
+        if isinstance(error, DpcheckError):
+            raise
+        reader.refuse(
+            "unknown-operation",
+            f"this is not followed ({type(error).__name__}: {error})",
+            "write it with other operations",
+        )
     return Program(graph, output, reader)
 
 

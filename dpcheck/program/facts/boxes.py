@@ -156,7 +156,13 @@ def fitted(found: Box, dtype: DType) -> Box:
                 np.where(found.hi > most, np.inf, found.hi),
                 found.nan,
             )
+        if dtype.itemsize == 2:  # rounding keeps the order of numbers
+            return Box(_halved(found.lo), _halved(found.hi), found.nan, found.plain_zero)
     return found
+
+
+def _halved(end: Array) -> Array:
+    return np.asarray(end).astype(np.float16).astype(float)
 
 
 def overflows(exact: Box, dtype: DType, *operands: Box) -> bool:
@@ -268,7 +274,10 @@ def power(a: Box, b: Box) -> Box:
     with np.errstate(over="ignore", divide="ignore"):
         if (a.lo >= 0).all():
             ends = (a.lo**exponent, a.hi**exponent)
-            return Box(np.minimum(*ends), np.maximum(*ends), a.nan)
+            low = np.minimum(*ends)
+            if exponent < 0 and not a.plain_zero:
+                low = np.where(a.lo == 0, -np.inf, low)  # -0.0 to an odd negative power
+            return Box(low, np.maximum(*ends), a.nan)
         if exponent.is_integer() and exponent > 0:
             if exponent % 2:
                 return Box(a.lo**exponent, a.hi**exponent, a.nan)

@@ -217,11 +217,20 @@ def _column_copy(reader: Reader, series: Series, *_: object, **__: object) -> Se
 def clip_column(
     reader: Reader, series: Series, lower: object = None, upper: object = None, **named: object
 ) -> object:
-    """Series.clip."""
-    from dpcheck.program.lowering.functions import clip
+    """Series.clip: of two numbers the smaller one is the lower end, however they are given."""
+    from dpcheck.program.lowering.functions import clip, elementwise
 
     if named:
         reader.unknown("Series.clip with options")
+    if lower is not None and upper is not None:
+        if reader.is_public([lower, upper]):
+            ends = [reader.plain(each) for each in (lower, upper)]
+            if all(np.ndim(each) == 0 for each in ends):
+                lower, upper = min(ends), max(ends)  # type: ignore[type-var]
+        elif not any(node_of(reader, each).ndim for each in (lower, upper)):
+            first = lower
+            lower = elementwise(reader, "minimum", first, upper)
+            upper = elementwise(reader, "maximum", first, upper)
     return like(reader, series, clip(reader, series.array, lower, upper))
 
 
@@ -327,8 +336,10 @@ def _map(reader: Reader, series: Series, table: object) -> object:
             "Series.map gives NaN for values that are not in the dict",
             "describe the column by dpcheck.one_of(...), with all its values in the dict",
         )
+    numbers = tuple(plain[value] for value in fact.values)
+    if np.asarray(numbers).dtype.kind not in "biuf":
+        reader.unknown("Series.map to something else than numbers")
     places = reader.graph.add("place_of", node, categories=tuple(fact.values))
-    numbers = tuple(float(plain[value]) for value in fact.values)
     inside = reader.graph.add("maximum", places, reader.graph.constant(0))
     return like(
         reader, series, reader.array(reader.graph.add("lookup", inside, table=numbers, first=0))

@@ -300,6 +300,12 @@ def _private_law(reader: Reader, values: object, size: object, p: object) -> obj
             "use np.argmax(utility + rng.gumbel(scale=2 * sensitivity / epsilon, size=k))",
         )
     score = reader.graph.nodes[known[0]]
+    if fact.box.nan:
+        reader.refuse(
+            "private-control",
+            "the probabilities are NaN where exp of all scores is 0, and rng.choice raises an error then",
+            "use np.argmax(utility + rng.gumbel(scale=2 * sensitivity / epsilon, size=k))",
+        )
     place = reader.graph.add("pick", law, score, factor=known[1])
     found = reader.array(place)
     if np.ndim(values):  # type: ignore[arg-type]

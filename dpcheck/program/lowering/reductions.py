@@ -202,7 +202,10 @@ def variance(
         reader.unknown("np.var with options")
     node = operand(reader, a)
     axes = axes_of(reader, node, axis)
-    minus = int(reader.plain(ddof))  # type: ignore[call-overload]
+    minus = reader.plain(ddof)
+    if not isinstance(minus, int | np.integer):
+        reader.unknown("np.var with a ddof that is no whole number")
+    minus = int(minus)
     result = reader.graph.add("variance", node, axes=axes, ddof=minus)
     return kept(reader, node, result, axes, keepdims)
 

@@ -228,7 +228,7 @@ def atleast_2d(reader: Reader, a: object) -> object:
     return get_item(reader, atleast_1d(reader, a), (None, slice(None)))
 
 
-@lower(np.flip, np.flipud)
+@lower(np.flip)
 def flip(reader: Reader, a: object, axis: object = None) -> object:
     """A view in reverse."""
     found = _array(reader, a)
@@ -241,6 +241,12 @@ def flip(reader: Reader, a: object, axis: object = None) -> object:
     from dpcheck.program.reading.arrays import get_item
 
     return get_item(reader, found, key)
+
+
+@lower(np.flipud)
+def flipud(reader: Reader, m: object) -> object:
+    """The first axis in reverse."""
+    return flip(reader, m, 0)
 
 
 @lower(np.diag, np.diagonal, methods=("diagonal",))

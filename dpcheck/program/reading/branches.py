@@ -767,7 +767,8 @@ def _same(reader: Reader, first: object, second: object) -> bool:
     if not reader.is_public(first) or not reader.is_public(second):
         return False
     try:
-        return bool(np.all(reader.plain(first) == reader.plain(second)))
+        one, other = reader.plain(first), reader.plain(second)
+        return bool(np.all(one == other)) and repr(one) == repr(other)  # 0.0 is not -0.0
     except Exception:
         return False
 

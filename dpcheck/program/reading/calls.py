@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from dpcheck.core.errors import DpcheckError
 from dpcheck.program.reading.values import (
     Bound,
     Function,
@@ -92,10 +93,12 @@ def lowered_call(
     """A lowering; one that does not know an option refuses it by name."""
     try:
         return handler(reader, *args, **named)
-    except TypeError as error:
-        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+    except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+        if isinstance(error, DpcheckError):
             raise
         options = ", ".join(named) or f"{len(args)} arguments"
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            options += f" of these kinds ({error})"
         reader.refuse(
             "unknown-operation",
             f"a function of a library is not followed with {options}",

@@ -108,6 +108,15 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str | bytes)
 
 
+_MOST_DIGITS = 10_000_000  # binary ones: Python computes longer ones for minutes
+
+
+def _digits(name: str, a: int, b: int) -> int:
+    if name == "power":
+        return a.bit_length() * b
+    return a.bit_length() + b if name == "left_shift" else 0
+
+
 def _plain(reader: Reader, name: str, a: object, b: object) -> object:
     """Of plain values; containers may hold symbols, which only joining and repeating leave alone."""
     if _held(reader, a) or _held(reader, b):
@@ -118,6 +127,8 @@ def _plain(reader: Reader, name: str, a: object, b: object) -> object:
     for each in (a, b):
         if not _exact(each):
             reader.unknown(f"`{name}` of a {type(each).__name__}")
+    if type(a) is type(b) is int and _digits(name, a, b) > _MOST_DIGITS:  # type: ignore[arg-type]
+        reader.refuse("too-long", "a number of millions of digits is computed", "use floats")
     return reader.wrap(reader.attempt(lambda: PYTHON[name](a, b)))
 
 

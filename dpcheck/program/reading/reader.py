@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dpcheck.program.reading.writes import Noted
 
 MOST_STEPS = (
-    5_000_000  # statements and expressions of one reading: a loop that never ends is refused
+    2_500_000  # statements and expressions of one reading: a loop that never ends is refused
 )
 DEEPEST = 60  # calls within calls
 SMALL = 64  # numbers of a constant that need not be declared public

@@ -30,7 +30,7 @@ from dpcheck.program.rules.common import (
     result_dtype,
     rowwise,
 )
-from dpcheck.program.rules.functions import FUNCTIONS
+from dpcheck.program.rules.functions import FUNCTIONS, overflows
 from dpcheck.program.rules.random_numbers import of_draws
 
 LEMMA = "rows stay rows, within the box of the result; an aggregate moves by its slope on the box"
@@ -41,12 +41,6 @@ def result_box(name: str, found: list[Box], dtype: DType) -> Box:
     if name in ("bitwise_and", "bitwise_or", "bitwise_xor", "invert"):
         return boxes.of_dtype(dtype)
     return boxes.fitted(FUNCTIONS[name].box(*found), dtype)
-
-
-def overflows(name: str, found: list[Box], dtype: DType) -> bool:
-    """Whether a result may not fit its type."""
-    with np.errstate(all="ignore"):
-        return boxes.overflows(FUNCTIONS[name].box(*found), dtype, *found)
 
 
 def rule(name: str, graph: Graph, *args: Node) -> Made:
@@ -64,7 +58,7 @@ def rule(name: str, graph: Graph, *args: Node) -> Made:
     if held is not None:
         return held
     dtype = result_dtype(graph, function.compute, args)
-    _check_power(graph, name, args, dtype)
+    _check_whole(graph, name, args, dtype)
     if any(isinstance(arg.fact, RANDOM) for arg in args):
         return of_draws(graph, name, args, dtype)
     if only_released(args):
@@ -78,12 +72,18 @@ def rule(name: str, graph: Graph, *args: Node) -> Made:
     return of_rows(graph, name, args, dtype)
 
 
-def _check_power(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType) -> None:
+def _check_whole(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType) -> None:
     if name == "power" and dtype.kind in "iu" and not (args[1].fact.box.lo >= 0).all():
         graph.refuse(
             "private-control",
             "whole numbers raised to a negative power are an error, but not where there are no rows",
             "turn them into floats first",
+        )
+    if name == "reciprocal" and dtype.kind in "iu":
+        graph.refuse(
+            "unknown-operation",
+            "np.reciprocal of whole numbers is a whole number: 0, 1 or anything",
+            "write 1 / x",
         )
 
 

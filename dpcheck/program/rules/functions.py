@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.program.facts import boxes
-from dpcheck.program.facts.boxes import Array, Box
+from dpcheck.program.facts.boxes import Array, Box, DType
 
 _ALL = (-np.inf, np.inf)
 _rise = boxes.increasing
@@ -113,4 +113,12 @@ FUNCTIONS: dict[str, Function] = {
     },
 }
 STEPS = ("floor", "ceil", "rint", "trunc")
+
+
+def overflows(name: str, found: list[Box], dtype: DType) -> bool:
+    """Whether a result may not fit its type."""
+    with np.errstate(all="ignore"):
+        return boxes.overflows(FUNCTIONS[name].box(*found), dtype, *found)
+
+
 COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")

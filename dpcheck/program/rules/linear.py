@@ -15,6 +15,7 @@ import numpy as np
 from dpcheck.program.facts.kinds import Aggregate, Public, Released
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import Graph, Node
+from dpcheck.program.rules.functions import overflows
 
 Form = tuple[Node, dict[int, float]]  # a vector, and the factors of its entries
 
@@ -37,6 +38,8 @@ def _form(graph: Graph, node: Node) -> Form | None:
             assert isinstance(many, int)
             return args[0], {key[0] % many: 1.0}
     if name in ("add", "subtract"):
+        if overflows(name, [arg.fact.box for arg in args], node.dtype):
+            return None  # whole numbers that wrap around are no sum of what they are made of
         return combined(graph, args, 1.0 if name == "add" else -1.0)
     if name in ("convert", "number") and (node.dtype == args[0].dtype or node.dtype.kind == "f"):
         return form_of(graph, args[0])

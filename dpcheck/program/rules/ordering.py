@@ -109,7 +109,7 @@ def quantile(graph: Graph, a: Node, axes: Axes, level: float) -> Made:
     """np.quantile at one public level."""
     if not 0 <= level <= 1:
         graph.refuse("failed", "a quantile at a level outside [0, 1]", "use a level between")
-    kind = np.dtype(np.float32 if a.dtype == np.float32 else float)
+    kind = a.dtype if a.dtype.kind == "f" else np.dtype(float)
     # Entries are added or subtracted in their own type: of int8, 127 - (-128) is -1.
     twice = boxes.multiply(a.fact.box, boxes.box(-2.0, 2.0))
     own = a.dtype if a.dtype.kind in "iu" and level != 0.5 else kind

@@ -219,7 +219,7 @@ def _spread(value: object, axes: Axes, ddof: int) -> object:
 def variance(graph: Graph, a: Node, axes: Axes, ddof: int) -> Made:
     """np.var over a public number of records, or over the entries of each."""
     fact = a.fact
-    kind = np.dtype(np.float32 if a.dtype == np.float32 else float)
+    kind = a.dtype if a.dtype.kind == "f" else np.dtype(float)
     if isinstance(fact, RANDOM):
         use_up(graph, (a,))
         return released(left(a.shape, axes), kind, boxes.box(0.0, np.inf, True))

@@ -118,12 +118,27 @@ def _clip(name: str, args: Sequence[Node]) -> Size | None:
         times = _times(g, tag.source)
         if times is None:
             continue
-        bound = tag.product_bound() * times
+        bound = max(tag.product_bound(), _underflow(name, g, factor, tag)) * times
         return Size(
             np.asarray(np.inf),
             *(bound if tag.order == order else np.inf for order in (1.0, 2.0, np.inf)),
         )
     return None
+
+
+def _underflow(name: str, g: Node, factor: Node, tag: norms.NormTag) -> float:
+    """How long a row of a norm so small that its square is lost may become.
+
+    Lemma. Of a norm below sqrt(d) t the squares may be 0 or inexact, with t^2 the least number of full
+    precision over the precision; the factor is then anything in its box. A factor whose bound was found
+    for norms above a public limit is not computed from such norms.
+    """
+    if tag.bound < np.inf:
+        return 0.0
+    span = factor.fact.box if name == "multiply" else boxes.reciprocal(factor.fact.box)
+    kind = np.finfo(factor.dtype.name)
+    low = float(np.sqrt(np.prod(element(g)) * float(kind.tiny) / float(kind.eps)))
+    return low * float(span.magnitude.max())
 
 
 def _times(g: Node, source: object) -> float | None:

@@ -297,6 +297,7 @@ def fill(graph: Graph, a: Node, nan: float, posinf: float | None, neginf: float 
         )
     if old.nan:
         found = found.hull(boxes.point(nan))
+    found = boxes.fitted(found, a.dtype)
     if isinstance(a.fact, Rows):
         clean = not old.nan and bool(np.isfinite(old.magnitude).all())
         return rowwise(

@@ -1,0 +1,1 @@
+"""More hostile functions, by causes found later."""
