@@ -225,7 +225,7 @@ def clip_column(
     if lower is not None and upper is not None:
         if reader.is_public([lower, upper]):
             ends = [reader.plain(each) for each in (lower, upper)]
-            if all(np.ndim(each) == 0 for each in ends):
+            if all(isinstance(each, int | float | np.number) for each in ends):
                 lower, upper = min(ends), max(ends)  # type: ignore[type-var]
         elif not any(node_of(reader, each).ndim for each in (lower, upper)):
             first = lower

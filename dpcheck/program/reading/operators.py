@@ -127,7 +127,7 @@ def _plain(reader: Reader, name: str, a: object, b: object) -> object:
     for each in (a, b):
         if not _exact(each):
             reader.unknown(f"`{name}` of a {type(each).__name__}")
-    if type(a) is type(b) is int and _digits(name, a, b) > _MOST_DIGITS:  # type: ignore[arg-type]
+    if type(a) is int and type(b) is int and _digits(name, a, b) > _MOST_DIGITS:
         reader.refuse("too-long", "a number of millions of digits is computed", "use floats")
     return reader.wrap(reader.attempt(lambda: PYTHON[name](a, b)))
 

@@ -98,7 +98,7 @@ def most_taken(before: tuple[int, ...], on: Callable[[Array], Array]) -> int:
     return max(1, int(np.bincount(places).max())) if places.size else 1
 
 
-def _of_random(graph: Graph, a: Node, shape: Shape, on: Callable[[Array], Array]) -> Made:
+def _of_random(graph: Graph, a: Node, shape: Shape, on: object) -> Made:
     """Draws in another order are draws; a block of many stays whole."""
     fact = a.fact
     count = math.prod(1 if number(n) is None else fixed(n) for n in a.shape)
@@ -109,7 +109,7 @@ def _of_random(graph: Graph, a: Node, shape: Shape, on: Callable[[Array], Array]
     assert isinstance(fact, Coins | Drawn)
     if private or count > BLOCK:
         after = math.prod(1 if number(n) is None else fixed(n) for n in shape)
-        if after != count or (not private and most_taken(plain(a.shape), on) > 1):
+        if after != count or (not private and most_taken(plain(a.shape), on) > 1):  # type: ignore[arg-type]
             graph.refuse(
                 "unknown-operation",
                 "some of a large block of random numbers are used",
