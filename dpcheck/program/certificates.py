@@ -41,7 +41,6 @@ from dpcheck.verify.result import Refused
 
 if TYPE_CHECKING:
     from dpcheck.program.proof import Program
-    from dpcheck.program.releases import Release
 
 _RELEASING = ("release", "respond", "pick")
 _MOST_CONSTANTS = 65_536
@@ -59,11 +58,6 @@ def certificate(
     from dpcheck.program.proof import ASSUMES
 
     graph = program.graph
-    made = [node for node in graph.nodes if node.primitive in _RELEASING]
-    if len(made) != len(graph.releases):
-        raise CannotCertify(
-            "no certificate can be written for this proof yet: a release of another kind."
-        )
     rest: dict[str, Any] = {
         "schema": SCHEMA,
         "kind": "program",
@@ -74,27 +68,21 @@ def certificate(
         ],  # the kernel says these itself
         **({} if bound is None else {"bound": dict(bound)}),
     }
-    released = list(zip(made, graph.releases, strict=True))
     whole = _program(program, adjacency, rows_per_person)
     for written in shorter(whole, graph):
         try:
-            return _certified(written, rest, graph, released)
+            return _certified(written, rest, graph)
         except Refused:
             continue  # node by node, then
     try:
-        return _certified(whole, rest, graph, released)
+        return _certified(whole, rest, graph)
     except Refused as reason:
         raise CannotCertify(
             f"no certificate can be written for this proof yet: {reason}."
         ) from None
 
 
-def _certified(
-    written: dict[str, Any],
-    rest: dict[str, Any],
-    graph: Graph,
-    released: list[tuple[Node, Release]],
-) -> dict[str, Plain]:
+def _certified(written: dict[str, Any], rest: dict[str, Any], graph: Graph) -> dict[str, Plain]:
     """The certificate of a program as it is written; Refused if the kernel does."""
     steps = _Steps()
     check_outputs(check.run(written, steps.settle), written)
@@ -103,7 +91,7 @@ def _certified(
         "digest": digest(written),
         "program": written,
         "steps": steps.stated,
-        "releases": _releases(graph, [(node, made) for node, made in released if node.id in kept]),
+        "releases": _releases(graph, kept),
     }
     check_proved(data)
     return data
@@ -298,7 +286,14 @@ def _described(node: Node) -> dict[str, Plain]:
         "low": low,
         "high": high,
         "missing": bool(fact.box.nan),
+        **({"whole": True} if _whole(fact) else {}),
     }
+
+
+def _whole(fact: Rows) -> bool:
+    """Whether a column of floats holds whole numbers."""
+    values = fact.values or ()
+    return bool(values) and all(isinstance(v, int | float) and v == int(v) for v in values)
 
 
 def _law(node: Node) -> dict[str, Plain]:
@@ -375,7 +370,7 @@ def _down(value: Number) -> float:
 # The releases -------------------------------------------------------------------------------------------
 
 
-def _releases(graph: Graph, made: list[tuple[Node, Release]]) -> list[dict[str, Any]]:
+def _releases(graph: Graph, kept: set[int]) -> list[dict[str, Any]]:
     """The event of every release, as the proof has it."""
     from dpcheck.program.proof import _cells as cells
 
@@ -385,18 +380,28 @@ def _releases(graph: Graph, made: list[tuple[Node, Release]]) -> list[dict[str, 
         for each in cell
         if len(cell) > 1
     }
+    with_hits = {id(alike[0]): alike for alike in graph.with_hits}
+    left_out = {id(each) for alike in graph.with_hits for each in alike[1:]}
     found = []
-    for node, release in made:
+    for release in graph.releases:
+        if id(release) in left_out:
+            continue
         event, times = release.event, 1
         if isinstance(event, Repeated):
             times, event = event.times, event.event
         entry: dict[str, Any] = {
-            "node": node.id,
             "line": str(release.line),
             "event": None if event is None else to_dict(event),
             "times": times,
         }
+        if release.together:
+            entry["nodes"] = [each.made_at for each in release.together]
+        elif id(release) in with_hits:
+            entry |= {"nodes": [each.made_at for each in with_hits[id(release)]], "hits": True}
+        else:
+            entry["node"] = release.made_at
         if id(release) in groups:
             entry["group"] = groups[id(release)]
-        found.append(entry)
+        if set(entry.get("nodes", [release.made_at])) <= kept:
+            found.append(entry)
     return found

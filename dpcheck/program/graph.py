@@ -103,6 +103,7 @@ class Graph:
         ] = {}  # nodes that are not always computed
         self.scratch: set[int] = set()  # nodes of single records, which nobody computes
         self.joints: list[Joint] = []  # releases that are compared before anybody sees them
+        self.with_hits: list[list[Release]] = []  # no more of them are made than answers are hits
         self.drawn_at: dict[int, tuple[tuple[Node, bool], ...]] = {}  # the path of a single draw
         self.one_of: dict[
             frozenset[int], tuple[frozenset[int], ...]
@@ -205,6 +206,7 @@ class Graph:
     def release(self, release: Release) -> None:
         """One release more."""
         release.path = tuple((test.id, answer) for test, answer in self.guards)
+        release.made_at = len(self.nodes)
         self.releases.append(release)
 
     def join(self, joint: Joint) -> None:

@@ -444,6 +444,7 @@ def _replace(graph: Graph, waiting: Sequence[Joint]) -> None:
             for each in joint.members:
                 each.opened = True
             continue
+        made.together = tuple(joint.members)
         at = next(i for i, each in enumerate(graph.releases) if each is joint.members[0])
         graph.releases.insert(at, made)
         graph.releases[:] = [each for each in graph.releases if each.joint is not joint]
@@ -458,8 +459,15 @@ def _told_with_hits(graph: Graph, joint: Threshold) -> None:
         under = [nodes[i] for i, answer in each.path if i in nodes and answer == nodes[i].above]
         if under:
             found.setdefault(under[-1], []).append(each)
-    costs = [sorted(str((r.event, r.times)) for r in made) for made in found.values()]
+    for made in found.values():
+        made.sort(key=_cost)
+    costs = [[_cost(r) for r in made] for made in found.values()]
     plain = all(r.joint is None and r.sampling is None for made in found.values() for r in made)
     if len(found) > hits and plain and all(cost == costs[0] for cost in costs):
         left_out = {id(r) for made in list(found.values())[hits:] for r in made}
         graph.releases[:] = [each for each in graph.releases if id(each) not in left_out]
+        graph.with_hits += [list(alike) for alike in zip(*found.values(), strict=True)]
+
+
+def _cost(release: Release) -> str:
+    return str((release.event, release.times))

@@ -76,6 +76,8 @@ class Release:
     path: tuple[tuple[int, bool], ...] = ()  # branches of released values it lies in
     form: tuple[Node, dict[int, float]] | None = None  # the entries of a vector that it is a sum of
     joint: Joint | None = None  # with which it is compared, if nobody has seen it
+    made_at: int = -1  # the node that it is
+    together: tuple[Release, ...] = ()  # the releases that it stands for
     pay: Callable[[Release], None] | None = None  # at run time: called once, before it is seen
 
     def open(self) -> None:

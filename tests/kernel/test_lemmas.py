@@ -32,6 +32,7 @@ ELSEWHERE = {  # tested by hand-written certificates, or of released values, of 
     "bitwise_xor",
     "invert",
     "exp2",
+    "pick",
 }
 
 

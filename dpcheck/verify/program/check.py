@@ -17,7 +17,7 @@ from typing import Any
 
 from dpcheck.verify.bound import check_bound
 from dpcheck.verify.events import describe, node, nodes, text, whole
-from dpcheck.verify.program.common import NoCertificate, Node, State
+from dpcheck.verify.program.common import NoCertificate, Node, Release, State
 from dpcheck.verify.program.events import (
     Price,
     check_group,
@@ -30,6 +30,7 @@ from dpcheck.verify.program.events import (
 from dpcheck.verify.program.facts import RANDOM, Fact, Public, Released, RowSet
 from dpcheck.verify.program.loops import check_loop
 from dpcheck.verify.program.steps import Steps, agreement
+from dpcheck.verify.program.unseen import check_together, hits_of
 from dpcheck.verify.result import Accepted, Refused
 
 SCHEMA = "dpcheck.proved/1"
@@ -111,12 +112,8 @@ def check_outputs(steps: Steps, program: Json) -> None:
             found.refuse("a private value is returned")
         if found.when:
             found.refuse("what only one branch computes is returned")
+        steps.state.path = ()
         steps.state.open(found)
-    for key, release in steps.state.releases.items():
-        if key not in steps.state.chosen:
-            steps.state.seen.add(key)  # it was thrown away; counting it is safe
-        if key in steps.state.seen and release.family in ("gumbel", "exponential"):
-            release.node.refuse(f"numbers with {release.family} noise are seen")
     mark_shared(steps.state)
 
 
@@ -145,12 +142,17 @@ def releases(steps: Steps, listed: list[Json]) -> Counter[str]:
     left, groups = dict(steps.state.releases), {}  # type: ignore[var-annotated]
     total: list[Cost] = []
     for entry in listed:
+        if "nodes" in entry:
+            total.append(_together(steps.state, entry, left))
+            continue
         release = left.pop(entry.get("node", -1), None)
         if release is None:
             raise Refused(f"{entry.get('node')!r} is no release, or is listed twice")
         event, many = entry.get("event"), whole(entry, "times")
         if event is not None and not isinstance(event, Mapping):
             raise Refused("the event of a release is an object")
+        if release.node.id not in steps.state.chosen:
+            steps.state.seen.add(release.node.id)  # if it was thrown away, counting it is safe
         check_release(steps.state, release, event, many)
         if entry.get("group") is not None:
             groups.setdefault(entry["group"], []).append((release, event, many))
@@ -161,9 +163,34 @@ def releases(steps: Steps, listed: list[Json]) -> Counter[str]:
     for group in groups.values():
         check_group(group)
         # A record is behind one of them, on one side; exchanged, it leaves one and enters another.
-        many = min(len(group), 1 if steps.state.adjacency == "add-remove" else 2)
+        many = min(len(group), 1 if steps.state.adjacency == "add-remove" else 2) * group[0][2]
         total.append((group[0][0].node.when, key_of(group[0][1]), many))
     return along(total, 0)
+
+
+def _together(state: State, entry: Json, left: dict[int, Release]) -> Cost:
+    """Releases that are one mechanism, or of which no more are made than an answer has hits."""
+    listed = entry["nodes"]
+    if not isinstance(listed, list) or not all(type(each) is int for each in listed):
+        raise Refused("nodes must be a list of releases")
+    members = [left.pop(each, None) for each in listed]
+    found = [each for each in members if each is not None]
+    if len(found) < len(members) or not found:
+        raise Refused("one of these is no release, or is listed twice")
+    event, many = node(entry, "event"), whole(entry, "times")
+    if entry.get("hits") is True:
+        for each in found:
+            if each.node.id in state.chosen or each.times != 1:
+                each.node.refuse("it is listed with hits")
+            state.seen.add(each.node.id)
+            check_release(state, each, event, many)
+        many *= hits_of(state, found)
+    else:
+        check_together(state, found, event, many)
+    paths = [each.node.when for each in found]
+    short = min(map(len, paths))
+    same = next((i for i in range(short) if len({path[i] for path in paths}) > 1), short)
+    return paths[0][:same], key_of(event), many
 
 
 def _check_total(event: Json, spent: Counter[str], rows_per_person: int) -> None:

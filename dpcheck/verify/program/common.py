@@ -17,6 +17,7 @@ from dpcheck.verify.program.facts import (
     Coins,
     Dim,
     Fact,
+    Held,
     Places,
     Predicate,
     Public,
@@ -97,6 +98,7 @@ class Release:
     response: tuple[Number, int] | None = (
         None  # share of uniform answers, and how many answers there are
     )
+    form: tuple[Node, dict[int, Fraction]] | None = None  # the entries of a vector that it adds up
     times: int = 1
     shared: bool = False  # its coins were seen by something else
 
@@ -113,6 +115,15 @@ class State:
     chosen: dict[int, str] = field(default_factory=dict)  # releases of which an argmax was seen
     row_sets: dict[object, RowSet] = field(default_factory=dict)
     releases: dict[int, Release] = field(default_factory=dict)
+    nodes: dict[int, Node] = field(default_factory=dict)
+    path: tuple[tuple[int, bool], ...] = ()  # the branches that are being read
+    thresholds: dict[int, Number] = field(default_factory=dict)  # the scales of their noise
+    answers: dict[int, Any] = field(default_factory=dict)  # of sparse vectors, see `tallies`
+    asked: dict[int, dict[int, int]] = field(default_factory=dict)  # threshold -> answer -> release
+    told: set[int] = field(default_factory=set)  # releases whose gap is told with a hit
+    places: set[tuple[tuple[int, ...], bool]] = field(
+        default_factory=set
+    )  # of the largest of these
 
     @property
     def moves(self) -> int:
@@ -148,6 +159,22 @@ class State:
         for arg in args:
             if isinstance(arg.fact, Released) and arg.fact.release is not None:
                 self.seen.add(arg.fact.release)
+            if isinstance(arg.fact, Released) and arg.fact.held is not None:
+                self._look(arg.fact.held)
+
+    def _look(self, held: Held) -> None:
+        """An answer, and the place of the largest, are what is paid for; a gap is told with a hit."""
+        if held.kind == "place":
+            self.places.add((held.members, held.up))
+        elif held.kind == "gap" and any(
+            test in self.answers
+            and self.answers[test].release == held.members[0]
+            and self.answers[test].above == value
+            for test, value in self.path
+        ):
+            self.told.add(held.members[0])
+        elif held.kind != "answer":
+            self.seen.update(held.members)
 
     def part(self, node: Node, key: object, made: RowSet) -> RowSet:
         """The same selection is the same set, however often it is made; its first node names it."""
@@ -355,6 +382,14 @@ def scalar(node: Node) -> Number | None:
         return None
     value = fact.box.least
     return value if value == fact.box.most and 0 < value < float("inf") else None
+
+
+def scalar_value(node: Node) -> Fraction | None:
+    """A public number."""
+    box = node.fact.box
+    if not isinstance(node.fact, Public) or node.ndim or box.nan or box.least != box.most:
+        return None
+    return box.least if isinstance(box.least, Fraction) else None
 
 
 def is_zero(node: Node) -> bool:

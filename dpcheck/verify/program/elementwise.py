@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from dpcheck.verify.program import randomness, relations
+from dpcheck.verify.program import randomness, relations, unseen
 from dpcheck.verify.program.boxes import (
     BOXES,
     STEPS,
@@ -59,6 +59,9 @@ def elementwise(state: State, node: Node) -> Fact:
     arity = 2 if node.primitive in _TWO else 1
     if len(node.args) != arity:
         node.refuse(f"it has {arity} operands")
+    held = unseen.compared(state, node)
+    if held is not None:
+        return held
     if any(isinstance(arg.fact, RANDOM) for arg in node.args):
         return randomness.of_draws(state, node)
     state.open(*node.args)
@@ -293,6 +296,9 @@ def select(state: State, node: Node) -> Fact:
     """an entry is one of two: the hull of their boxes; each side knows what the comparison says"""
     if len(node.args) != 3:
         node.refuse("it has three operands")
+    held = unseen.chosen(state, node)
+    if held is not None:
+        return held
     if any(isinstance(arg.fact, RANDOM) for arg in node.args):
         return randomness.spent(state, node)
     state.open(*node.args)

@@ -139,6 +139,7 @@ def _selects(state: State, release: Release, event: Json, kind: str) -> bool:
         "gumbel": ("ExponentialMechanism", "PureDP"),
         "exponential": ("PureDP",),
         "laplace": ("PureDP",),
+        "softmax": ("ExponentialMechanism", "PureDP"),
     }
     if kind not in allowed.get(release.family, ()) or (
         how == "argmin" and release.family != "laplace"
@@ -195,7 +196,7 @@ def check_group(group: list[tuple[Release, Json | None, int]]) -> None:
         alike = alike and release.node.when == first[0].node.when
         if (
             not alike
-            or many != 1
+            or many != group[0][2]
             or release.times != 1
             or release.sampling is not None
             or not release.predicate

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from dpcheck.verify.program.boxes import Box, Entries
 from dpcheck.verify.program.numbers import INF, Number, root_down, root_up, times
@@ -221,11 +222,23 @@ class Public(Fact):
     value: object = None
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What was made of noisy numbers that nobody has seen: an answer of a sparse vector, the gap it tells,
+    whether a number beats all before it, the best so far, or its place; `base` is the threshold."""
+
+    kind: str
+    members: tuple[int, ...]  # releases
+    up: bool
+    base: int = -1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released(Fact):
     """Computed from releases and public values alone; `release` if it is the very output of one."""
 
     release: int | None = None
+    held: Held | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +263,7 @@ class Rows(Fact):
     falsehood: Predicate | None = None  # and where they are false
     complement: int | None = None  # 1 - x or ~x of the truth values of that node
     multiple: tuple[int, Number] | None = None  # a positive multiple of another node
+    whole: bool = False  # floats that are whole numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +307,18 @@ class Drawn(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfUniform(Fact):
+    """Functions of uniform numbers u in [-1/2, 1/2]: b + c |u|, or a log(b + c |u|); `signed` if times the
+    sign of u."""
+
+    ids: Ids
+    b: Fraction
+    c: Fraction
+    a: Fraction = Fraction(0)
+    signed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Coins(Fact):
     """Independent coins that fall on heads with a public probability."""
 
@@ -311,4 +337,4 @@ class Places(Fact):
 
 
 PRIVATE = (Rows, Aggregate)
-RANDOM = (Drawn, Coins, Places)
+RANDOM = (Drawn, OfUniform, Coins, Places)

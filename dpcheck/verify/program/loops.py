@@ -46,7 +46,7 @@ def check_loop(steps: Steps, data: Mapping[str, Any], many: int) -> None:
         raise Refused("a loop runs at least once")
     before, first_draw = set(steps.nodes), state.next_draw
     outside = state.noise | state.spent
-    made = set(state.releases)
+    made, asked = set(state.releases), len(state.answers)
     carried = [_read(steps, each, many) for each in _objects(data, "carried")]
     for each in _objects(data, "nodes"):
         steps.add(each)
@@ -54,6 +54,8 @@ def check_loop(steps: Steps, data: Mapping[str, Any], many: int) -> None:
         _check_handed_on(steps, one, carried, many)
     if any(each < first_draw for each in (state.noise | state.spent) - outside):
         raise Refused("a number that was drawn before a loop is used in each of its rounds")
+    for answer in list(state.answers.values())[asked:]:
+        state.seen.add(answer.release)  # it is asked in every round
     for key in set(state.releases) - made:
         release = state.releases[key]
         release.times *= many

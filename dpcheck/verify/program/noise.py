@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dpcheck.verify.program.boxes import Box, is_whole, minus, plus
+from dpcheck.verify.program.boxes import Box, box, is_whole, minus, plus
 from dpcheck.verify.program.common import (
     Node,
     Release,
@@ -14,11 +14,13 @@ from dpcheck.verify.program.common import (
     expect,
     plain,
     rule,
+    scalar_value,
     spread_box,
 )
 from dpcheck.verify.program.elementwise import widened
 from dpcheck.verify.program.facts import Aggregate, Coins, Drawn, Fact, Released, Rows, same
-from dpcheck.verify.program.numbers import Number
+from dpcheck.verify.program.linear import form_of, moves
+from dpcheck.verify.program.numbers import Number, finite, inverse, magnitude
 from dpcheck.verify.program.randomness import BLOCK, DISCRETE, SYMMETRIC, one_coin_a_row
 from dpcheck.verify.program.sizes import UNKNOWN
 
@@ -51,7 +53,9 @@ def release(state: State, node: Node) -> Fact:
     if not fact.box.finite:
         node.refuse("values that may be infinite or NaN are released")
     state.protect(node, [each for ids in drawn.ids for each in ids])
-    change = widened(private, fact.size, shape)
+    form = form_of(private)
+    size = fact.size if form is None else fact.size.both(moves(form))
+    change = widened(private, size, shape)
     added = None if fact.added is None else widened(private, fact.added, shape)
     sampling = fact.sampling if added is not None else None
     coins = fact.coins | (sampling.ids if sampling else frozenset())
@@ -66,6 +70,7 @@ def release(state: State, node: Node) -> Fact:
         coins,
         fact.predicate,
         fact.rising and not flip,
+        form=form,
     )
     base = spread_box(minus(fact.box) if flip else fact.box, plain(private), shape)
     return Released(box=plus(base, Box(drawn.box.lo, drawn.box.hi)), release=node.id)
@@ -87,7 +92,8 @@ def respond(state: State, node: Node) -> Fact:
     if state.adjacency == "add-remove" or rows.count is None or not rows.all_in:
         node.refuse("as many answers are given as there are records, which is private")
     expect(node, (rows.count,))
-    if not is_whole(truth.dtype) or not fact.box.finite or not one_coin_a_row(coins, rows):
+    whole = fact.whole or is_whole(truth.dtype)
+    if not whole or not fact.box.finite or not one_coin_a_row(coins, rows):
         node.refuse("randomized response needs whole numbers and a coin for each record")
     extra, kinds = _random_answer(state, node, truth, other)
     noise = (1 - coin.rate) * extra
@@ -139,3 +145,40 @@ def _random_answer(state: State, node: Node, truth: Node, other: Node) -> tuple[
     return node.refuse(
         "the answer that replaces the true one is not uniform over the possible answers"
     )
+
+
+# The exponential mechanism ------------------------------------------------------------------------------
+
+
+@rule("pick")
+def pick(state: State, node: Node) -> Fact:
+    """a place with probabilities exp(factor * score) / sum: the exponential mechanism"""
+    law, score = node.args
+    factor, fact = _softmax(law, score), score.fact
+    if factor is None or not isinstance(fact, Aggregate) or score.ndim != 1:
+        return node.refuse("its probabilities are no softmax of the scores")
+    expect(node, ())
+    if not fact.box.finite or not finite(fact.size.linf) or not factor:
+        node.refuse("scores without bounds")
+    (count,) = plain(score)
+    scale = inverse(magnitude(factor))
+    state.releases[node.id] = Release(
+        node, "softmax", (scale,), fact.size, count, coins=fact.coins, rising=fact.rising
+    )
+    state.chosen[node.id] = "argmax"
+    return Released(box=box(Fraction(0), Fraction(count - 1), plain=True))
+
+
+def _softmax(law: Node, score: Node) -> Fraction | None:
+    """The factor, if these are exp(factor * score) divided by their sum."""
+    if law.primitive != "divide" or law.args[1].primitive != "sum" or law.args[1].ndim:
+        return None
+    above, below = law.args[0], law.args[1].args[0]
+    if above.primitive != "exp" or below.primitive != "exp" or below.args[0] is not above.args[0]:
+        return None
+    power = above.args[0]
+    if power is score:
+        return Fraction(1)
+    if power.primitive != "multiply" or score not in power.args:
+        return None
+    return scalar_value(power.args[1 if power.args[0] is score else 0])

@@ -50,6 +50,7 @@ from dpcheck.verify.program.numbers import (
     read,
     times,
 )
+from dpcheck.verify.program.uniform import of_uniform
 
 BLOCK = 4096  # draws of more numbers than that are one block, used as a whole
 SYMMETRIC = ("laplace", "normal", "discrete laplace", "discrete normal")
@@ -126,6 +127,10 @@ def of_draws(state: State, node: Node) -> Fact:
     found: Fact | None = None
     if all(isinstance(arg.fact, (*RANDOM, Public)) for arg in node.args):
         draws = [arg for arg in node.args if isinstance(arg.fact, RANDOM)]
+        found = of_uniform(node)
+        if found is not None:
+            expect(node, draws[0].shape)
+            return found
         if len(node.args) == 1:
             found = _one(node, draws[0])
         elif len(draws) == 1:

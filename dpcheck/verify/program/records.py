@@ -37,6 +37,7 @@ from dpcheck.verify.program.facts import (
     RANDOM,
     Aggregate,
     Coins,
+    Drawn,
     Fact,
     Places,
     Public,
@@ -432,6 +433,10 @@ def number(state: State, node: Node) -> Fact:
     a = node.args[0]
     fact = a.fact
     expect(node, ())
+    if isinstance(fact, Drawn) and node.dtype == a.dtype:
+        return fact
+    if isinstance(fact, RANDOM):
+        return spent(state, node)
     if only_released([a]):
         state.open(a)
         if any(n != 1 for n in plain(a)):
@@ -471,7 +476,8 @@ def data(state: State, node: Node) -> Fact:
         node.refuse("the null record of zeros does not fit the description")
     if not known and (finite(found.least) or finite(found.most)):
         node.refuse("what is no number has no bounds")
-    return rows_fact(node, found, everything, 0, UNKNOWN, zero_null=known)
+    whole = node.params.get("whole") is True
+    return rows_fact(node, found, everything, 0, UNKNOWN, zero_null=known, whole=whole)
 
 
 def element_of(node: Node) -> tuple[int, ...]:

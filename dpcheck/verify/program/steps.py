@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from dpcheck.verify.program.facts import (
     Dim,
     Drawn,
     Fact,
+    OfUniform,
     Places,
     Public,
     Region,
@@ -44,6 +45,7 @@ NAMES: dict[type[Fact], str] = {
     Released: "released",
     Drawn: "draw",
     Coins: "coins",
+    OfUniform: "draw",
     Places: "places",
 }
 NOTHING_KNOWN = Released(box=WHOLE)
@@ -55,8 +57,12 @@ class Steps:
 
     state: State
     settle: Callable[[Node, Fact], Fact]
-    nodes: dict[int, Node] = field(default_factory=dict)
     known: set[int] = field(default_factory=set)  # every id that was ever used
+
+    @property
+    def nodes(self) -> dict[int, Node]:
+        """Those that may be used."""
+        return self.state.nodes
 
     @property
     def count(self) -> int:
@@ -66,7 +72,7 @@ class Steps:
     def add(self, data: Json) -> Node:
         """One node more, checked."""
         node = self.read(data)
-        node.when = self._when(node, data.get("when", []))
+        node.when = self.state.path = self._when(node, data.get("when", []))
         found = self._found(node)
         node.given |= _conditions(node)
         if node.given and not isinstance(found, Rows):
@@ -76,7 +82,7 @@ class Steps:
         return node
 
     def _when(self, node: Node, value: object) -> tuple[tuple[int, bool], ...]:
-        """The released values that decide whether it is computed; what it uses is computed then, too."""
+        """The released values that decide whether it is computed: those stated, and those of its operands."""
         found: list[tuple[int, bool]] = []
         listed: list[Any] = value if isinstance(value, list) else [value]
         for each in listed:
@@ -89,19 +95,23 @@ class Steps:
             if (
                 decides is None
                 or not isinstance(decides.fact, Released | Public)
-                or decides.when != tuple(found)
+                or not _one_way(tuple(found), decides.when)
             ):
                 node.refuse("a branch is decided by a released value that is known before")
+            found = [*max(tuple(found), decides.when, key=len)]
+            self.state.path = tuple(found)
             self.state.open(decides)
             found.append((decides.id, each[1]))
-        path = tuple(found)
+        one_of = node.primitive in ("select", "either")
+        paths = []
         for i, arg in enumerate(node.args):
-            one = (
-                (*path, (node.args[0].id, i == 1))
-                if node.primitive in ("select", "either") and i
-                else path
-            )
-            if arg.when not in (path[: len(arg.when)], one):
+            side = ((node.args[0].id, i == 1),) if one_of and i else None
+            paths.append(arg.when[:-1] if arg.when and arg.when[-1:] == side else arg.when)
+        path = max([tuple(found), *paths], key=len)
+        paths[:0] = [tuple(found)]
+        whole = [tuple(found), *(arg.when for arg in node.args)]
+        for own, when in zip(paths, whole, strict=True):
+            if not (_one_way(own, path) and own in (when, path)):
                 node.refuse("it uses what another branch computes")
         return path
 
@@ -174,6 +184,11 @@ class Steps:
         return value
 
 
+def _one_way(one: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether one path goes on where the other ends."""
+    return all(a == b for a, b in zip(one, other, strict=False))
+
+
 def _conditions(node: Node) -> frozenset[tuple[int, Region]]:
     """What the facts of its operands are true under, without what a select makes sure of.
 
@@ -208,7 +223,7 @@ def agreed(node: Node, found: Fact, stated: object) -> Fact:
     """What is stated, if what was found implies it; what relates nodes to each other is kept."""
     if not isinstance(stated, Mapping) or stated.get("kind") != NAMES[type(found)]:
         node.refuse(f"it is {NAMES[type(found)]}, which is not what is stated")
-    if isinstance(found, Public | Drawn | Coins | Places):
+    if isinstance(found, Public | Drawn | OfUniform | Coins | Places):
         return found
     shape = element(replace_fact(node, found))
     box = stated_box(node, stated, math.prod(shape), found.box.plain)
