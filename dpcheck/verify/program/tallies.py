@@ -184,14 +184,14 @@ class Tallies:
             if hit is not None:
                 return Form(Fraction(0), {hit[0]: one}, one, one) if hit[1] else None
             return self.form(node.args[0]) if node.args[0].dtype == node.dtype else None
-        found = [self.form(arg) for arg in node.args[-2:]]
-        if len(found) != 2 or found[0] is None or found[1] is None:
+        if len(node.args) < 2 or node.primitive not in ("add", "subtract", "select"):
             return None
-        one_side, other = found
-        if node.primitive in ("add", "subtract"):
-            sign = 1 if node.primitive == "add" else -1
-            return _sum(node, one_side, other, sign)
-        return self._either(node.args[0], *found) if node.primitive == "select" else None  # type: ignore[arg-type]
+        first, second = (self.form(arg) for arg in node.args[-2:])
+        if first is None or second is None:
+            return None
+        if node.primitive == "select":
+            return self._either(node.args[0], first, second)
+        return _sum(node, first, second, 1 if node.primitive == "add" else -1)
 
     def _either(self, test: Node, one: Form, two: Form) -> Form | None:
         """One of two; an answer that is given on one side only is no hit on the other."""
