@@ -26,16 +26,16 @@ def signs_of_dependence(rows: Array) -> list[str]:
         if repeated > _REPEATED and counts.max() < 0.5 * len(column):
             found.append(
                 f"{repeated:.0%} of the outputs are exact repeats of others although they look "
-                "continuous: noise that is kept or used again makes runs depend on each other, and "
-                "then neither verdict of this audit can be relied on"
+                "continuous: reused noise makes runs depend on each other, and then no verdict "
+                "of this audit is reliable"
             )
         ranks = np.argsort(np.argsort(column)).astype(float)
         linked = float(np.corrcoef(ranks[:-1], ranks[1:])[0, 1]) * math.sqrt(len(ranks) - 1)
         if abs(linked) > _CLEAR:
             found.append(
-                "each output tells more about the next one on the same dataset than chance allows: "
-                "runs depend on each other (a clock, a counter, noise that is kept), and then neither "
-                "verdict of this audit can be relied on"
+                "each output predicts the next one on the same dataset better than chance: runs "
+                "depend on each other (a clock, a counter, reused noise), and then no verdict of "
+                "this audit is reliable"
             )
         if found:
             break

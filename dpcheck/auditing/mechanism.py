@@ -219,7 +219,9 @@ def declaration(function: object) -> Declaration:
     found = getattr(function, _AUDITED, None)
     if not isinstance(found, Declaration):
         if not callable(function):
-            raise NothingToAudit(f"this is no function: it is of type {type(function).__name__}.")
+            raise NothingToAudit(
+                f"a mechanism is a function, and this is of type {type(function).__name__}."
+            )
         raise NothingToAudit(
             "this function has no claim yet. Let `dpcheck init FILE.py:FUNCTION` write one, or decorate "
             "the function with @dpcheck.audited(claim=..., adjacency=..., records=...)."

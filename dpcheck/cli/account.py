@@ -214,8 +214,8 @@ def judged(answer: Bound, claim: float) -> str:
 def _claim_line(answer: Bound, claim: float) -> str:
     verdict = judged(answer, claim)
     words = {
-        "holds": "holds: the upper bound is at most that",
-        "violated": "does not hold for every mechanism so described: the lower bound is above that",
+        "holds": "holds: the upper bound is no larger",
+        "violated": "does not hold for some mechanism of this description: the lower bound is larger",
         "undecided": "is neither proved nor refuted: it lies between the bounds",
     }
     return f"the claim epsilon {claim:g} {words[verdict]}."

@@ -69,7 +69,9 @@ def _last(folder: Path) -> list[GateFinding]:
     metavar="YYYY-MM-DD|90d",
     help="The last day on which you accept it.",
 )
-@click.option("--up-to", type=float, help="Largest epsilon accepted; 10% above today's.")
+@click.option(
+    "--up-to", type=float, help="The largest epsilon you accept; by default 10% above today's."
+)
 @click.pass_obj
 def add(obj: Opened, finding: str, reason: str, expires: str, up_to: float | None) -> None:
     """Accept FINDING, as `dpcheck baseline list` names it."""

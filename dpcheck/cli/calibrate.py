@@ -42,8 +42,8 @@ SCHEMA = "dpcheck.calibrate/1"
 @mechanism_options
 @click.option("--budget", type=Number(), required=True, help="The epsilon to stay within.")
 @click.option("--delta", type=Number(), default=0.0, help="The delta to stay within.")
-@click.option("--steps", type=int, help="How often the step is taken (noise).")
-@click.option("--epochs", type=int, help="Passes over the data (noise).")
+@click.option("--steps", type=int, help="Number of steps, for 'calibrate noise'.")
+@click.option("--epochs", type=int, help="Passes over the data, for 'calibrate noise'.")
 @click.option("--method", default="best", help="One accountant instead of the best.")
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
 def command(

@@ -77,7 +77,7 @@ def _shard(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
     "--merge",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     multiple=True,
-    help="Folder (--store) of a shard whose results are taken over. Trust it as you trust the code.",
+    help="Take over the results of a shard from its --store folder. Trust it as you trust the code.",
 )
 @backend_options
 @format_option

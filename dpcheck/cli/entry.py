@@ -81,9 +81,9 @@ def supervise(command: Callable[[], object]) -> int:
 
 
 _STUCK = (
-    "a call of the audited code could not be interrupted when its time was over, and had not come back when "
-    "it had taken twice as long as any before, so the command was ended with it. That is no answer: give it "
-    "more time (--time-limit, --timeout), let it catch fewer exceptions, or find out where it hangs."
+    "a call of your code ran past its time limit and could not be interrupted, so dpcheck "
+    "stopped. There is no verdict. Give it more time (--time-limit, --timeout), let it catch "
+    "fewer exceptions, or find out where it hangs."
 )
 
 
@@ -164,10 +164,10 @@ def _last_words(status: int) -> str:
         name = signal.Signals(os.WTERMSIG(status)).name
         how = f"was killed by {name}"
         cause = {
-            "SIGKILL": "somebody, or a lack of memory, ended it",
+            "SIGKILL": "somebody ended it, or memory ran out",
             "SIGTERM": "somebody ended it",
         }.get(name, "the audited code crashed, as compiled code does")
     else:
         how = f"ended with exit code {os.WEXITSTATUS(status)} before it had a result"
         cause = "the audited code ended the process itself, as os._exit does"
-    return f"the command {how}: {cause}. That is no answer."
+    return f"the command {how}: {cause}. There is no verdict."

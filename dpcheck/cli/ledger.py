@@ -40,8 +40,10 @@ def show(place: str, layout: str) -> None:
 @command.command("history")
 @click.argument("place", metavar="LEDGER")
 @click.option("--format", "layout", type=click.Choice(["text", "json"]), default="text")
-@click.option("--plot", type=_FILE, help="Draw spending over time into this .svg, .png or .pdf.")
-@click.option("--head", help="A head that a statement printed: exit 1 if the history never had it.")
+@click.option(
+    "--plot", type=_FILE, help="Draw what was spent over time into this .svg, .png or .pdf file."
+)
+@click.option("--head", help="Check a head from a statement: exit 1 if this ledger never had it.")
 def history(place: str, layout: str, plot: Path | None, head: str | None) -> None:
     """List all entries, oldest first."""
     with Ledger.open(place) as ledger:
@@ -86,10 +88,16 @@ def report(place: str, output: Path) -> None:
 @command.command("export")
 @click.argument("place", metavar="LEDGER")
 @click.option("--format", "layout", type=click.Choice([*FORMATS, *FOR_OTHERS]), default="text")
-@click.option("--answers", type=_FILE, help="TOML file with what only you know; see --questions.")
-@click.option("--audits", type=_FILE, help="JSON report of `dpcheck audit`: verdicts to put in.")
+@click.option(
+    "--answers",
+    type=_FILE,
+    help="TOML file with the answers only you know; --questions writes one to fill in.",
+)
+@click.option(
+    "--audits", type=_FILE, help="JSON report of `dpcheck audit` whose verdicts to include."
+)
 @click.option("--questions", is_flag=True, help="Write the file to fill in for --answers.")
-@click.option("--output", "-o", type=_FILE, help="A file instead of standard output.")
+@click.option("--output", "-o", type=_FILE, help="Write to this file instead of standard output.")
 def export(
     place: str,
     layout: str,
@@ -122,7 +130,7 @@ def _verdicts(path: Path | None) -> list[tuple[str, str]]:
         return [(f"{each['name']}/{each['part']}", str(each["verdict"])) for each in entries]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
-            f"{path} is no report that --report json=FILE wrote: {reason(error)}."
+            f"{path} was not written by --report json=FILE: {reason(error)}."
         ) from None
 
 

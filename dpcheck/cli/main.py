@@ -21,18 +21,18 @@ COMMANDS = {
     "init": "Start here: write a claim for your function, a project file and a CI workflow.",
     "list": "List what you can audit by name.",
     "audit": "Run the real code on neighbouring data and compare it with its claim.",
-    "pld": "The privacy-loss distribution of the real code, over the accountant's curve.",
+    "pld": "Show the privacy-loss distribution of the real code beside the accountant's curve.",
     "prove": "Prove what a function spends, for all data that fit its description.",
     "check": "Run every audit and budget of this project; one exit code for CI.",
     "baseline": "Accept a finding until a date, and say why.",
     "account": "Bound the epsilon that a mechanism spends, with a proof.",
     "verify": "Check a certificate or a report from its file alone.",
     "calibrate": "Find the noise, or the number of steps, for a budget.",
-    "ledger": "What was spent of a budget: show, history, export.",
+    "ledger": "Show what was spent of a budget: totals, history, a report, a statement.",
     "reproduce": "Print a table of a paper next to ours.",
     "explain": "Explain a verdict, a word in a report, or an error code.",
     "doctor": "Show what is installed, and what is missing.",
-    "ftl": "Train one model on two parties' data, encrypted; what it leaks is another matter.",
+    "ftl": "Train one model on two parties' encrypted data. The model itself is not private.",
 }
 
 

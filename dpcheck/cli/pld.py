@@ -16,7 +16,7 @@ FORMATS = ("text", "json", "csv")
 @click.argument("target")
 @click.option("--eps", type=float, help="Epsilon for the algorithm; 1 by default.")
 @click.option("--delta", type=float, help="Delta for the algorithm; 0 by default.")
-@click.option("--variant", help="As `dpcheck list` names them; the default comes first.")
+@click.option("--variant", help="A variant that `dpcheck list` shows; the first by default.")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the audit."
 )

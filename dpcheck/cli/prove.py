@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--adjacency",
     type=click.Choice(["replace-one", "add-remove", "zero-out"]),
-    help="By default the one the function was declared with.",
+    help="What makes two datasets neighbours; by default what the function declares.",
 )
 @click.option("--delta", type=float, help="The delta at which epsilon is printed.")
 @click.option("--format", "style", type=click.Choice(["text", "json"]), default="text")

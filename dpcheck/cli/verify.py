@@ -26,15 +26,13 @@ SCHEMA = "dpcheck.verified/1"
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Allowed signers of reports, in the format of ssh-keygen: NAME KEYTYPE KEY.",
 )
-@click.option(
-    "--signer", help="Whose signature a report must have; anybody on the list by default."
-)
+@click.option("--signer", help="Who must have signed the report; by default anybody on the list.")
 @click.option(
     "--source",
     "files",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     multiple=True,
-    help="A file that a proof was read from: is it this one? May be given several times.",
+    help="A source file to compare with the one the proof was read from. Repeat as needed.",
 )
 @click.option(
     "--kernel",
@@ -66,7 +64,7 @@ def command(
         if file is None:
             return ExitCode.OK
     if file is None:
-        raise UsageError("name the certificate to check, or --kernel FILE.")
+        raise UsageError("verify needs a certificate to check, or --kernel FILE.")
     if file.suffix.lower() in (".html", ".htm"):
         return _report(file, layout, signers, signer)
     try:
@@ -127,5 +125,5 @@ def _signed(signature: Signature) -> str:
     if not signature.fits:
         return f"the signature does NOT fit: {signature.words}"
     if signature.signer is None:
-        return f"signed, by a key that nobody has vouched for (give --signers): {signature.words}"
+        return f"signed, but nobody vouches for the key (add --signers): {signature.words}"
     return f"signed by {signature.signer}"

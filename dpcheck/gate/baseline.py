@@ -72,7 +72,7 @@ def load(path: Path, today: date) -> list[Accepted]:
             raise
         raise InvalidBaseline(f"{path} is not JSON: {error}.") from None
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise InvalidBaseline(f'{path} is no baseline: "schema" must be "{SCHEMA}".')
+        raise InvalidBaseline(f'{path} is not a baseline: "schema" must be "{SCHEMA}".')
     listed = data.get("accepted")
     if set(data) != {"schema", "accepted"} or not isinstance(listed, list):
         raise InvalidBaseline(f'{path} must hold "schema" and a list "accepted", nothing else.')
@@ -115,7 +115,7 @@ def read_date(value: object) -> date:
 def _check_end(where: str, expires: date, today: date) -> None:
     if expires > today + LONGEST:
         raise InvalidBaseline(
-            f"{where}expires {expires} is more than a year away; look again sooner."
+            f"{where}expires {expires} is more than a year away. Choose an earlier day."
         )
 
 
@@ -182,7 +182,7 @@ def judge(
             )
         elif entry.expires < today:
             complaints.append(
-                f"the acceptance of {entry.finding} expired on {entry.expires}; mend the code, or "
+                f"the acceptance of {entry.finding} expired on {entry.expires}. Fix the code, or "
                 "accept it again with 'dpcheck baseline add'."
             )
         elif finding.epsilon > entry.up_to:

@@ -17,7 +17,7 @@ def changes(
     >>> changes([{"name": "ages/data", "verdict": "consistent"}], {"ages/data": "violated"})
     ('ages/data: violated; it was consistent.',)
     >>> changes([{"name": "ages/data", "verdict": "holds"}], {"ages/data": "holds"})
-    ('Nothing: every verdict is as in the last check.',)
+    ('Nothing changed since the last check.',)
     """
     if before is None:
         return ()
@@ -30,4 +30,4 @@ def changes(
     lines.sort(key=lambda line: line.split(": ", 1)[1].split(";")[0] not in TROUBLE)
     lines += [f"{name}: {verdict}; it is new." for name, verdict in now.items() if name not in was]
     lines += [f"{name} is no longer checked." for name in was if name not in now]
-    return tuple(lines) or ("Nothing: every verdict is as in the last check.",)
+    return tuple(lines) or ("Nothing changed since the last check.",)

@@ -155,7 +155,7 @@ class ColumnGuess:
         if self.rows == self.missing:
             return "every cell is empty: say what it can contain"
         if self.category:
-            return "as you said, a public list: complete it"
+            return "public, as you said: add the values that are missing"
         if "number" in self.kinds:
             return self._number_note()
         if "boolean" in self.kinds:

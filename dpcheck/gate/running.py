@@ -201,7 +201,7 @@ def _run(
             (entry,) = report.entries
             whole = whole and not entry.cut_short
             if settings.nightly and _goes_on(entry):
-                note = f"night {nights + 1} of one e-process: no error rate was spent again"
+                note = f"night {nights + 1} of the same test: it shares the error rate of the earlier nights"
                 entry = replace(
                     entry, origin="continued" if nights else "run", notes=(*entry.notes, note)
                 )

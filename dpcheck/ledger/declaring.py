@@ -18,7 +18,7 @@ def knows_dataset(transaction: Transaction, spec: DatasetSpec) -> bool:
     if spec.name in transaction.state.populations:
         raise LedgerMisuse(f"{spec.name!r} is a population. Give the dataset another name.")
     if known is not None and known != spec:
-        raise LedgerMisuse(f"dataset {spec.name!r} was declared before, as {known}.")
+        raise LedgerMisuse(f"dataset {spec.name!r} already exists, as {known}.")
     return known is not None
 
 
@@ -124,5 +124,5 @@ def declare_split(
         or [part.path for part in known.parts] != paths
         or [part.rows for part in known.parts] != rows
     ):
-        raise LedgerMisuse(f"{path!r} was split as {name!r} before, otherwise.")
+        raise LedgerMisuse(f"{path!r} was already split as {name!r}, in another way.")
     return paths

@@ -37,8 +37,7 @@ def checked_name(what: str, value: object) -> str:
     seen = "".join(c for c in value if category(c) != "Cf" or c in _JOINERS).strip()
     if seen != value:
         raise InvalidParameter(
-            f"the {what} {value!a} has spaces at an end, or letters that cannot be seen: is it "
-            f"{seen!r} that you mean?",
+            f"the {what} {value!a} has spaces at an end, or invisible letters. Do you mean {seen!r}?",
             name=what,
             value=value,
         )

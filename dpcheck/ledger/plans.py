@@ -30,7 +30,7 @@ def plan_for(
         return name, declared.cost
     known = state.plans.get(name)
     if known is None or known.node.path != path or known.event != event:
-        raise LedgerMisuse(f"plan {name!r} was declared before, with another schedule.")
+        raise LedgerMisuse(f"plan {name!r} already exists with another schedule.")
     return name, state.batches[known.node.root][known.batch]
 
 

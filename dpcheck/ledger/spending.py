@@ -97,18 +97,18 @@ class Spending:
         here = threading.get_ident()
         if os.getpid() != self._process:
             raise LedgerMisuse(
-                "this ledger was opened by another process, of which this one is a fork; two copies "
-                "would spend the same budget twice. Open it again here, with Ledger.open(...)."
+                "another process opened this ledger, and this one is its fork. Two copies would "
+                "spend the same budget twice: open it again here, with Ledger.open(...)."
             )
         if self.storage.shared and here != self._thread:
             raise LedgerMisuse(
-                "this ledger was opened by another thread; open it again in this one, with "
-                "Ledger.open(...): they share the budget."
+                "another thread opened this ledger. Open it again in this one, with "
+                "Ledger.open(...): both share the budget."
             )
         if _under_way(self._inside.get(here)):
             raise LedgerMisuse(
-                "this ledger is in the middle of another call of this thread, which a signal handler "
-                "has interrupted; use it when that call has returned."
+                "a signal handler used this ledger in the middle of another call. Use it when "
+                "that call has returned."
             )
         try:
             self._inside[here] = sys._getframe(2)  # who uses this context
@@ -134,8 +134,8 @@ class Spending:
             except Retry:
                 time.sleep(random.uniform(0.0, min(0.1, 0.001 * 2**attempt)))
         raise LedgerMisuse(
-            f"the ledger {self.storage.place} was changed by others {_RETRIES} times meanwhile; "
-            "nothing was spent, try again."
+            f"the ledger {self.storage.place} was changed by others {_RETRIES} times in the "
+            "meantime. Nothing was spent; try again."
         )
 
     def _run_once(

@@ -58,8 +58,8 @@ def audit(
     if isinstance(target, str):
         if claim is not None or records is not None or not none_given(neighbours):
             raise InvalidParameter(
-                "a target given by name states its own claim and neighbours; pass the function "
-                "itself to give others.",
+                "a target given by name brings its own claim and neighbours. To use others, pass "
+                "the function itself.",
                 name="neighbours",
             )
         request = AuditRequest(
@@ -83,8 +83,8 @@ def audit(
     if model is not None and claim is None and records is None and none_given(neighbours):
         if any(each is not None for each in (epsilon, delta, variant, adjacency)):
             raise InvalidParameter(
-                "a model says itself what it spends, in which variant and under which adjacency; set it up "
-                "anew, or give neighbours and a claim.",
+                "a model knows its own variant, adjacency and budget. Create another one, or "
+                "give neighbours and a claim.",
                 name="epsilon",
             )
         return _audit_model(

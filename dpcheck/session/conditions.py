@@ -26,7 +26,7 @@ def conditions_of(plan: PartPlan) -> tuple[str, ...]:
         found.append(f"The number of rows{rows} is public.")
     if str(plan.claim.adjacency).startswith("answers"):
         found.append(
-            "Nobody said which records move answers that far: this has no price in a budget."
+            "Nobody said which records move the answers that far, so no budget can price this."
         )
     return tuple(found)
 

@@ -158,8 +158,8 @@ BAD = {
     "dies": ("sys.exit('out of cheese')", "ended with exit code 1"),
     "says why": ("sys.exit('out of cheese')", "out of cheese"),
     "is killed": ("os.kill(os.getpid(), 9)", "was ended by signal SIGKILL"),
-    "answers garbage": ("sys.stdin.readline(); print('hello', flush=True)", "no JSON"),
-    "answers a list": ("sys.stdin.readline(); print([1], flush=True)", "no JSON object"),
+    "answers garbage": ("sys.stdin.readline(); print('hello', flush=True)", "not JSON"),
+    "answers a list": ("sys.stdin.readline(); print([1], flush=True)", "not a JSON object"),
     "answers too few": (
         "sys.stdin.readline(); print(json.dumps({'outputs': []}), flush=True)",
         "asked for 1 outputs and answered 0",

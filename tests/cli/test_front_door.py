@@ -192,7 +192,7 @@ def test_the_doctor_knows_every_declared_bound(monkeypatch):
     [
         (("audit", "inc.py"), "inc.py is a file. Name the function in it, as inc.py:FUNCTION."),
         (("prove", "inc.py"), "inc.py is a file. Name the function in it, as inc.py:FUNCTION."),
-        (("audit", "inc.py:value"), "this is no function: it is of type int."),
+        (("audit", "inc.py:value"), "a mechanism is a function, and this is of type int."),
         (("audit", "inc.py:mean_incme"), "Did you mean 'mean_income'?"),
         (("audit", "inc.py:mean_income"), "Let `dpcheck init FILE.py:FUNCTION` write one"),
         (("audit", "bad.py:f"), "SyntaxError: '(' was never closed (bad.py, line 1)."),

@@ -129,7 +129,7 @@ def test_nested_garbage_and_a_false_state_are_explained(audit, tmp_path):
         "import sys\nsys.stdin.readline()\nprint('[' * 200_000, flush=True)\nsys.stdin.read()\n"
     )
     code, error = audit("--exec", f"{sys.executable} deep.py", *CLAIM)
-    assert (code, "no JSON" in error) == (2, True)
+    assert (code, "not JSON" in error) == (2, True)
     (tmp_path / "state.py").write_text(
         "import json, sys\nfor line in sys.stdin:\n"
         "    print(json.dumps({'outputs': [0] * json.loads(line)['runs'], 'state': {}}), flush=True)\n"

@@ -151,7 +151,7 @@ def test_noise_that_is_kept_is_named():
 
     entry = by_runs(cached, seed=1)
     assert entry.verdict is Verdict.VIOLATED
-    assert any("an answer is kept" in note for note in entry.notes)
+    assert any("caches its answer" in note for note in entry.notes)
 
 
 def test_a_kept_answer_is_no_violation():
@@ -164,7 +164,7 @@ def test_a_kept_answer_is_no_violation():
 
     entry = audit_function(cached, claim=1.0, neighbours=PAIR, adjacency="replace-one")
     assert entry.verdict is Verdict.UNDECIDED
-    assert any("the function keeps its answer" in note for note in entry.notes)
+    assert any("the function caches its answer" in note for note in entry.notes)
     assert all(type(answer) is float for answer in kept.values())
 
 

@@ -82,7 +82,7 @@ def test_a_loop_over_the_records_sees_only_sums():
 
     refused(last, "kept has no value here")
     refused(running, "is read in the loop")
-    refused(early, "a loop over records is left early")
+    refused(early, "a loop over records ends early")
 
 
 def test_an_error_that_would_tell_is_refused():
@@ -96,7 +96,7 @@ def test_an_error_that_would_tell_is_refused():
         return counts + rng.laplace(size=3)
 
     refused(quotient, "Python raises an error for some values")
-    refused(place, "an entry is chosen that may not exist")
+    refused(place, "this entry may not exist")
 
 
 def test_what_a_seeded_generator_draws_is_public():

@@ -70,5 +70,5 @@ def test_the_same_can_be_set_on_the_command_line():
 
 
 def test_a_model_is_not_told_what_it_claims():
-    with pytest.raises(InvalidParameter, match="says itself"):
+    with pytest.raises(InvalidParameter, match="knows its own variant"):
         dpcheck.audit(PLRFS(1.0), epsilon=2.0)

@@ -359,9 +359,9 @@ def _dependence(seen: tuple[Sequence[Encoded], Sequence[Encoded]]) -> tuple[str,
     constant = all(len(side) >= _FIRST and bool((side == side[0]).all()) for side in rows)
     if constant and bool((rows[0][0] != rows[1][0]).any()):
         found.append(
-            "every call on a dataset gave one and the same output: there is no noise, or an answer "
-            "is kept and given again (then audit the function without its cache, since runs that "
-            "share their noise are not independent)"
+            "every call on the same dataset gave the same output: either there is no noise, or "
+            "the function caches its answer (then audit it without the cache, because runs that "
+            "share noise are not independent)"
         )
     return tuple(dict.fromkeys(found))
 

@@ -86,7 +86,7 @@ def conforms(findings: Sequence[Finding]) -> bool:
 def nothing_told(runs: int) -> str:
     """What is said where no event was likelier on one side of a pair: of such datasets nothing is."""
     return (
-        f"in {runs:,} runs a side nothing told the two datasets apart, so nothing is known about what "
-        "they hide: do they differ in one record, does the function use its data and return its "
-        "answer?"
+        f"in {runs:,} runs a side nothing told the two datasets apart, so the runs say nothing "
+        "about privacy. Do the datasets differ in one record? Does the function use its data and "
+        "return its answer?"
     )

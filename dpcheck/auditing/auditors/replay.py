@@ -28,9 +28,9 @@ MOST_PAIRS = 24
 MOST_TESTED = 2  # named events
 SECONDS = 20.0  # a pair: following makes code slower, and slow code has the other auditors
 KEPT = (
-    "the function keeps its answer: the first call on a dataset draws noise, the second gives the same "
-    "answer and draws none. That is good practice, but calls that depend on each other cannot be "
-    "tested; audit the function beneath the cache"
+    "the function caches its answer: the first call on a dataset draws noise, the second "
+    "gives the same answer and draws none. That is good practice, but an audit needs "
+    "independent calls: audit the function inside the cache"
 )
 # What is worth a line in a report even where nothing is refuted.
 TELLING = frozenset(

@@ -180,7 +180,7 @@ def learn(
         found += [Candidate(index, event) for event in events]
     notes = []
     if constant:
-        notes.append("all learning runs gave one and the same output; is this the mechanism?")
+        notes.append("all learning runs gave the same output. Is this the right function?")
     notes += [f"not looked at: {path}: {why}" for path, why in sorted(unread.items())[:_NAMED]]
     if unread:
         notes.append("since not all of the output was looked at, only a violation can be decided")

@@ -40,8 +40,8 @@ def check_pairs(pairs: Sequence[Pair], adjacency: Adjacency | Relation) -> tuple
         if one is None or two is None:
             kind = type(pair.first).__name__
             notes.append(
-                f"{pair.label}: rows of a {kind} cannot be told apart, so nobody checked that the "
-                f"two datasets are {adjacency} neighbours"
+                f"{pair.label}: rows of a {kind} cannot be compared, so dpcheck did not check "
+                f"that the two datasets are {adjacency} neighbours"
             )
         else:
             _check(pair, one, two, adjacency)
@@ -107,7 +107,10 @@ def _check(pair: Pair, one: list[Any], two: list[Any], adjacency: Adjacency) -> 
 def _problem(gone: list[str], came: list[str], adjacency: Adjacency, most: int) -> str | None:
     if adjacency is Adjacency.ADD_REMOVE:
         if gone and came:
-            return "add-remove takes rows away from one side, and here both have rows of their own"
+            return (
+                "under add-remove one dataset is the other with a row more, and here each has rows that "
+                "the other lacks"
+            )
         if len(gone) + len(came) > most:
             return f"{len(gone) + len(came)} rows differ, not {_number(most)}"
         return None

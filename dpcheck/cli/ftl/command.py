@@ -48,7 +48,7 @@ def command() -> None:
     type=click.IntRange(min=1, max=36_500),
     default=365,
     show_default=True,
-    help="How long they are valid.",
+    help="Days until the certificates expire.",
 )
 def certificates(directory: Path, days: int) -> None:
     """Make certificates and keys for both parties.
@@ -134,7 +134,12 @@ def serve(party: str, listen: str, labels: Path | None, **options: Flag) -> None
     default=None,
     help="Write the scores of B's rows here (CSV); B numbers its rows, common ones first.",
 )
-@click.option("--retries", default=5, show_default=True, help="Calls after a lost connection.")
+@click.option(
+    "--retries",
+    default=5,
+    show_default=True,
+    help="How often to call again after a lost connection.",
+)
 @shared_options
 def train(
     party: str,  # noqa: ARG001 - stands on the command line to say which side this is
@@ -224,11 +229,18 @@ def train(
     show_default=True,
     help="Agreed.",
 )
-@click.option("--run", default="predict", show_default=True, help="Name of the run. Agreed.")
+@click.option(
+    "--run", default="predict", show_default=True, help="Name of the run. Both parties must agree."
+)
 @click.option("--jobs", default=1, show_default=True, help="Processes for encryption.")
 @click.option("--timeout", default=600.0, show_default=True, help="Seconds of silence.")
 @click.option("--max-message-mb", default=256, show_default=True, help="Largest message.")
-@click.option("--retries", default=5, show_default=True, help="A: calls after a lost connection.")
+@click.option(
+    "--retries",
+    default=5,
+    show_default=True,
+    help="A: how often to call again after a lost connection.",
+)
 def predict(party: str, **options: Flag) -> None:
     """Label new rows of party B with the networks of an earlier training (Algorithm 2).
 

@@ -33,7 +33,9 @@ def read_table(path: Path, *, labelled: bool) -> Table:
     header = [name.strip() for name in rows[0]]
     if "id" not in header or ("label" in header) != labelled or len(header) != len(set(header)):
         wanted = "id, label and features" if labelled else "id and features, no label"
-        raise UsageError(f"{path} must have the columns {wanted}, each once; it has {header}.")
+        raise UsageError(
+            f"{path} must have the columns {wanted}, each once. Its header is {header}."
+        )
     at_id, at_label = header.index("id"), header.index("label") if labelled else -1
     chosen = [i for i in range(len(header)) if i not in (at_id, at_label)]
     if not chosen:

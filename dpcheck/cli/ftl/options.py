@@ -53,7 +53,7 @@ def shared_options(function: Command) -> Command:
                 "--hidden",
                 default="8",
                 show_default=True,
-                help="Layer widths, for example 32,16. Agreed.",
+                help="Layer widths, for example 32,16. Both parties must agree.",
             ),
             click.option("--iterations", default=10, show_default=True, help="Agreed."),
             click.option("--rate", default=0.5, show_default=True, help="Learning rate. Agreed."),
@@ -61,7 +61,7 @@ def shared_options(function: Command) -> Command:
                 "--tolerance",
                 type=float,
                 default=None,
-                help="Stop once the loss falls by no more. Agreed.",
+                help="Stop when the loss no longer falls by this much. Both parties must agree.",
             ),
             click.option("--alignment-weight", default=0.05, show_default=True, help="Agreed."),
             click.option("--regularization", default=0.005, show_default=True, help="Agreed."),
@@ -77,7 +77,7 @@ def shared_options(function: Command) -> Command:
                 type=click.Choice(["corrected", "printed"]),
                 default="corrected",
                 show_default=True,
-                help="Signs of the loss, as they should be or as printed. Agreed.",
+                help="Signs of the loss: corrected, or as the paper prints them. Both parties must agree.",
             ),
             click.option(
                 "--key-bits",
@@ -87,13 +87,16 @@ def shared_options(function: Command) -> Command:
                 help="Agreed.",
             ),
             click.option(
-                "--run", default="run", show_default=True, help="Name of the run. Agreed."
+                "--run",
+                default="run",
+                show_default=True,
+                help="Name of the run. Both parties must agree.",
             ),
             click.option(
                 "--pretrain",
                 default=0,
                 show_default=True,
-                help="Epochs of auto-encoder training on the own rows first.",
+                help="Epochs of auto-encoder training on this party's rows, before the parties talk.",
             ),
             click.option(
                 "--scale/--no-scale",
@@ -105,13 +108,13 @@ def shared_options(function: Command) -> Command:
                 "--seed",
                 type=click.IntRange(min=0),
                 default=None,
-                help="Of the first network; random, and kept with the checkpoints.",
+                help="Seed of the first network; random by default, and kept with the checkpoints.",
             ),
             click.option(
                 "--checkpoints",
                 type=FOLDER,
                 default=None,
-                help="Keep every iteration here; a restart goes on from the last.",
+                help="Keep every iteration in this folder; a restart resumes from the last.",
             ),
             click.option("--jobs", default=1, show_default=True, help="Processes for encryption."),
             click.option(
@@ -130,7 +133,7 @@ def shared_options(function: Command) -> Command:
                 "--out",
                 type=OUT,
                 default=None,
-                help="Write the own network (with --folds, all of them) here (.npz).",
+                help="Write this party's network (with --folds, all of them) to this .npz file.",
             ),
         )
     ):

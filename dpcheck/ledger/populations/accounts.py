@@ -82,8 +82,8 @@ def price_of(spec: PopulationSpec, event: Event, adjacency: Adjacency, times: in
     cost = event_cost(event, View(adjacency, 1), filter_.measure, filter_.size)
     if cost.failure or cost.slip:
         raise InvalidParameter(
-            f"{event!r} can fail outright, which accounts of a population do not add up; release it "
-            "from a dataset, or describe it by its noise.",
+            f"{event!r} can fail outright, and accounts of a population cannot add that up. "
+            "Release it from a dataset, or describe it by its noise.",
             value=event,
         )
     amount = cost.pure if pure else rounded_up(float(cost.divergences[0]))

@@ -79,7 +79,7 @@ def knows_population(transaction: Transaction, spec: PopulationSpec) -> bool:
     state = transaction.state
     known = state.populations.get(spec.name)
     if spec.name in state.specs or (known is not None and known.spec != spec):
-        raise LedgerMisuse(f"{spec.name!r} was declared before, as something else.")
+        raise LedgerMisuse(f"{spec.name!r} already exists and is something else.")
     return known is not None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dpcheck.ledger.report import NOT_ACCOUNTED, Report
 from dpcheck.ledger.statements.registry import Verdicts, record
 
-_OPEN = "Not known to the ledger; to be answered by whoever publishes."
+_OPEN = "The ledger does not know this. The publisher has to answer it."
 
 
 def summary(
@@ -33,10 +33,10 @@ def summary(
         value = inner.get(name) if isinstance(inner, Mapping) else None
         return _OPEN if value is None else str(value)
 
+    unit, details = known("privacy_loss.privacy_unit"), known("privacy_loss.privacy_unit_details")
     sections = {
         "Privacy parameters (epsilon, delta)": known("privacy_loss.privacy_parameters_details"),
-        "Unit of privacy": f"{known('privacy_loss.privacy_unit')}. "
-        f"{known('privacy_loss.privacy_unit_details')}",
+        "Unit of privacy": unit if unit == _OPEN else f"{unit}. {details}",
         "Mechanisms and algorithms": known("implementation.mechanisms"),
         "Composition over releases": known("accounting.composition"),
         "Utility and post-processing": known("accounting.post_processing"),

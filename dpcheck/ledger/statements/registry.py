@@ -38,7 +38,7 @@ class Verdicts:
 
     def __str__(self) -> str:
         if not self.lines:
-            return "No audit of the code was handed over with this ledger."
+            return "No audit of the code came with this ledger."
         said = "; ".join(f"{what}: {verdict}" for what, verdict in self.lines)
         return f"Audited with dpcheck: {said}."
 

@@ -280,7 +280,7 @@ def _astype(reader: Reader, series: Series, dtype: object) -> object:
         if box.nan or not np.isfinite(box.magnitude).all():
             reader.refuse(
                 "private-control",
-                "pandas raises an error for NaN that becomes a whole number, and that would tell",
+                "pandas raises an error when NaN becomes a whole number, and the error would reveal it",
                 "use fillna(...) first",
             )
     return like(reader, series, reader.array(reader.graph.add("convert", node, dtype=kind)))

@@ -234,7 +234,7 @@ def _choice(
             _unknown(reader, "choice among released values")
         reader.refuse(
             "private-control",
-            "private values are drawn from, or their number decides what is drawn",
+            "this draws from private values, or their number decides what it draws",
             "draw places out of a public number of rows, or use a Poisson mask",
         )
     values = reader.plain(a)

@@ -65,7 +65,7 @@ def _check_python(reader: Reader, name: str, nodes: tuple[Node, ...]) -> None:
     if not total:
         reader.refuse(
             "private-control",
-            "Python raises an error for some values here, and that would tell of the data",
+            "Python raises an error for some values here, and the error would reveal them",
             "use numpy arrays, which give NaN or inf, and replace those",
         )
 
@@ -254,7 +254,7 @@ def np_where(reader: Reader, condition: object, *args: object) -> object:
     if len(args) != 2:
         reader.refuse(
             "private-length",
-            "np.where with one argument gives as many places as the data decide",
+            "np.where with one argument gives a number of places that depends on the data",
             "use np.where(mask, x, 0), or x[mask]",
         )
     condition, *sides = (

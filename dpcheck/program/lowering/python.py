@@ -435,7 +435,7 @@ for _name in (
             return elementwise(reader, {"fabs": "absolute"}.get(_name, _name), *args)
         reader.refuse(
             "private-control",
-            f"math.{_name} of a private value raises for some values, which would tell",
+            f"math.{_name} of a private value raises for some values, and the error would reveal them",
             f"use np.{_name}",
         )
 

@@ -211,7 +211,7 @@ def _records_by(
     elif by.dtype.kind == "b" and by.shape == node.shape:
         reader.refuse(
             "private-length",
-            "a mask of single entries gives as many numbers as the data decide",
+            "a mask of single entries selects a number of entries that depends on the data",
             "use np.where(mask, x, 0)",
         )
     else:

@@ -218,7 +218,7 @@ def _contains(reader: Reader, item: object, container: object) -> object:
             return found
     reader.refuse(
         "private-control",
-        "`in` asks whether a private value is there, and decides by it",
+        "`in` looks for a private value, and its answer decides what happens",
         "use np.isin, and add noise to the count",
     )
 
@@ -306,7 +306,7 @@ def hashable(reader: Reader, value: object) -> object:
             )
         reader.refuse(
             "private-control",
-            "a private value is a key of a dict or a member of a set, whose number would tell",
+            "a private value is a key of a dict or a member of a set, whose size would reveal it",
             "count with np.histogram or np.bincount over public bins",
         )
     found = reader.plain(value)

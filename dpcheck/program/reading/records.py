@@ -235,7 +235,7 @@ def loop(
     if any(how != "continue" for how in left_by):
         reader.refuse(
             "private-control",
-            "a loop over records is left early, which tells of a record",
+            "a loop over records ends early, which reveals a record",
             "let the loop run to its end",
         )
     if branches.made(reader) != before_body:
@@ -385,7 +385,7 @@ def _adds_to_item(
         if known is None or not all(each in owner for each in known):
             reader.refuse(
                 "private-control",
-                "an item is chosen that may not exist, and an error would tell of the record",
+                "this item may not exist, and the error would reveal the record",
                 "list all categories in the dict, and describe the column by dpcheck.one_of(...)",
             )
         if id(owner) in reader.foreign or id(owner) in reader.frozen:
@@ -554,7 +554,7 @@ def _into_entries(reader: Reader, now: Loop, each: Sum, column: Node) -> None:
     if not inside:
         reader.refuse(
             "private-control",
-            "an entry is chosen that may not exist, and an error would tell of the record",
+            "this entry may not exist, and the error would reveal the record",
             "clip the place first: min(max(int(v), 0), k - 1)",
         )
     counts = binned(

@@ -43,7 +43,7 @@ class Process:
             )
         except OSError as error:
             raise NothingToAudit(
-                f"cannot start {self.command[0]!r}: {error.strerror}. Give a program that can be run."
+                f"cannot start {self.command[0]!r}: {error.strerror}. Name a program that can run."
             ) from None
         assert self._program.stdin is not None
         os.set_blocking(self._program.stdin.fileno(), False)
@@ -67,11 +67,11 @@ class Process:
             answer = json.loads(line)
         except (ValueError, RecursionError):
             raise BadOutput(
-                f"{self._name} answered something that is no JSON: {line[:80]!r}. It must write one "
+                f"{self._name} answered something that is not JSON: {line[:80]!r}. It must write one "
                 "line for each line it reads, and nothing else, to its standard output."
             ) from None
         if not isinstance(answer, dict):
-            raise BadOutput(f"{self._name} answered {line[:80]!r}, which is no JSON object.")
+            raise BadOutput(f"{self._name} answered {line[:80]!r}, which is not a JSON object.")
         return answer
 
     def _send(self, line: bytes, deadline: float | None, limit: float | None) -> None:

@@ -90,7 +90,7 @@ def test_another_thread_opens_a_handle_of_its_own(tmp_path):
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert "opened by another thread" in said[0]
+    assert "another thread opened" in said[0]
     assert (kept.epsilon().upper, alone.epsilon().upper) == (0.5, 0.25)
     kept.close()
 

@@ -19,7 +19,7 @@ from dpcheck.core.errors import InvalidParameter, LedgerMisuse
 )
 def test_what_cannot_be_seen_is_refused_with_a_question(name):
     ledger = Ledger(Budget(1.0), "add-remove")
-    with pytest.raises(InvalidParameter, match=r"is it 'patients' that you mean\?") as caught:
+    with pytest.raises(InvalidParameter, match=r"Do you mean 'patients'\?") as caught:
         ledger.dataset(name)
     assert str(caught.value).isascii()
 

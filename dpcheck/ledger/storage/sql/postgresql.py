@@ -133,12 +133,12 @@ class PostgresqlStorage(SqlStorage):
             return Retry(_line(error))
         if isinstance(error, errors.LockNotAvailable):
             return LedgerMisuse(
-                f"the ledger {self.place} was locked by another client for {WAIT_SECONDS:g} s; "
-                "nothing was spent, try again."
+                f"the ledger {self.place} was locked by another client for {WAIT_SECONDS:g} s. "
+                "Nothing was spent; try again."
             )
         if isinstance(error, errors.InsufficientPrivilege):
             return LedgerMisuse(
-                f"this user may not do that in {self.place} ({_line(error)}); roles say who may "
+                f"you may not do that in {self.place} ({_line(error)}). Its roles decide who may "
                 "create, spend and read."
             )
         if isinstance(error, errors.ProgramLimitExceeded):
@@ -147,8 +147,8 @@ class PostgresqlStorage(SqlStorage):
                 "splits."
             )
         return LedgerMisuse(
-            f"the ledger {self.place} did not answer ({_line(error)}); what was asked for may have "
-            "been counted or not, and nothing may be released for it."
+            f"the ledger {self.place} did not answer ({_line(error)}). What you asked for may or "
+            "may not have been counted: release nothing for it."
         )
 
     @contextmanager
@@ -255,7 +255,7 @@ def _without_password(address: str) -> str:
         known = conninfo_to_dict(address)
     except psycopg.Error:  # its text may have the password
         raise LedgerMisuse(
-            "this is no address of PostgreSQL; write postgresql://user@host:port/database."
+            "that is not an address of PostgreSQL. Write postgresql://user@host:port/database."
         ) from None
     host, name = known.get("host", "localhost"), known.get("dbname", "")
     return f"postgresql://{host}/{name}"

@@ -126,8 +126,8 @@ class SqliteStorage(SqlStorage):
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith("SQLITE_BUSY"):
             return LedgerMisuse(
-                f"the ledger {self.path} was locked by another process for {WAIT_SECONDS:g} s; "
-                "nothing was spent, try again.",
+                f"the ledger {self.path} was locked by another process for {WAIT_SECONDS:g} s. "
+                "Nothing was spent; try again.",
                 path=self.place,
             )
         if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):

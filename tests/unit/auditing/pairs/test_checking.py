@@ -44,7 +44,7 @@ GOOD = [
 BAD = [
     ([0, 0, 7], [1, 1, 7], REPLACE, "2 rows differ, not one"),
     ([1, 2], [1, 2, 3], REPLACE, "keeps the number of rows"),
-    ([1, 2], [1, 3], ADD, "both have rows of their own"),
+    ([1, 2], [1, 3], ADD, "rows that the other lacks"),
     ([1, 2, 3], [1], ADD, "2 rows differ"),
     ([1, 2], [1, 3], ZERO, "blanks its values"),
     ([5], [5], REPLACE, "same rows"),
@@ -84,7 +84,7 @@ def test_pairs_made_by_users_pass():
 
 def test_what_cannot_be_compared_is_said():
     (note,) = check_pairs([Pair(True, False, "a bit")], REPLACE)
-    assert "a bit: rows of a bool cannot be told apart" in note
+    assert "a bit: rows of a bool cannot be compared" in note
     assert rows_of("text") is None
     assert rows_of(3.0) is None
     assert rows_of((np.zeros(2), np.zeros(3))) is None

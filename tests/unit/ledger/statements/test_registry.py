@@ -163,11 +163,11 @@ def test_bad_answers_are_refused_with_the_reason(tmp_path, text, says):
 
 def test_the_summary_for_reviewers_leaves_open_what_is_not_known():
     text = summary(a_query(), UNITS)
-    assert text.count("Not known to the ledger") == 3
+    assert text.count("The ledger does not know this") == 3
     assert "so far epsilon 0.5 is proved to be spent" in text
     said = summary(a_query(), UNITS, {"deployment_model.actors": "The clinic sees all."})
     assert "The clinic sees all." in said
-    assert said.count("Not known to the ledger") == 2
+    assert said.count("The ledger does not know this") == 2
 
 
 def test_a_ledger_writes_its_record_or_lists_what_it_was_not_told():
@@ -183,6 +183,6 @@ def test_a_ledger_writes_its_record_or_lists_what_it_was_not_told():
         "registry-yaml", answers=ANSWERS, audits=[("count/data", "consistent")]
     )
     assert yaml.safe_load(again) == json.loads(told)
-    assert "Not known to the ledger" in ledger.statement("nist")
+    assert "The ledger does not know this" in ledger.statement("nist")
     with pytest.raises(dpcheck.DpcheckError, match="unknown format"):
         ledger.statement("pdf")
