@@ -12,6 +12,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.bound import Bound
 from dpcheck.core.data import Value
 from dpcheck.replay.draws import Line
+from dpcheck.replay.losses.half_lines import HalfLine
 from dpcheck.replay.losses.parts import Part, epsilon_of
 
 
@@ -77,6 +78,7 @@ class ReplayFinding:
     event: SuggestedEvent | None = None
     adjacency: Adjacency | None = None
     witness: Mapping[str, Value] = field(default_factory=dict)
+    half_line: HalfLine | None = None  # of a proof about one noisy number, where its laws are known
 
     @property
     def suspected(self) -> float:

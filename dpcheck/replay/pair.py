@@ -15,6 +15,7 @@ from dpcheck.replay.findings import FindingKind, Hint, HintKind, ReplayFinding
 from dpcheck.replay.guess import guess
 from dpcheck.replay.hints import hints_of, line_of, suggested
 from dpcheck.replay.laws import Comparison, compare_runs
+from dpcheck.replay.losses.half_lines import half_line_of
 from dpcheck.replay.losses.parts import Part, epsilon_of
 from dpcheck.replay.marks import MarkKind
 from dpcheck.replay.paths import Walk, compare_walks, walk
@@ -77,6 +78,7 @@ def examine(
         found = FindingKind.HINT if hints or event else FindingKind.NOTHING
         return ReplayFinding(found, label, observer.calls, hints=hints, event=event, adjacency=kind)
     delta = claim.delta if claim is not None else 0.0
+    allowed = claim.epsilon if claim is not None else 0.0
     return ReplayFinding(
         FindingKind.EXACT if compared.complete else FindingKind.PROVED,
         label,
@@ -87,6 +89,7 @@ def examine(
         event,
         kind,
         _witness(label, compared.parts, delta),
+        half_line_of(recorded, replayed, allowed, delta),
     )
 
 

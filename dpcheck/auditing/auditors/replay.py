@@ -14,6 +14,7 @@ from dpcheck.auditing.mechanism import Mechanism, Pair, SingleCall
 from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.audit_result import Observed
+from dpcheck.core.data import Plain
 from dpcheck.core.errors import RunTimedOut
 from dpcheck.core.evidence import Spent
 from dpcheck.core.method import Method
@@ -234,5 +235,19 @@ def _witness(pair: Pair, finding: ReplayFinding, epsilon: float, delta: float) -
             "outputs": [way for part in finding.parts[:8] for way in part.ways[:8]],
             "reasons": [part.words for part in finding.parts[:8]],
             "noise": None if line is None else {"path": line.relative, "line": line.number},
+            **_event(finding),
         },
     )
+
+
+def _event(finding: ReplayFinding) -> dict[str, Plain]:
+    """An event that refutes the claim by its exact probabilities, where they are known."""
+    half = finding.half_line
+    if half is None:
+        return {}
+    sign = ">=" if half.above else "<="
+    return {
+        "event": f"out {sign} {half.cut:.12g}",
+        "probability_first": half.first,
+        "probability_second": half.second,
+    }

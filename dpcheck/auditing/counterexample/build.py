@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.auditors.guessing_game import Game, play
 from dpcheck.auditing.auditors.interface import Finding
-from dpcheck.auditing.counterexample.conditions import as_python_sees
+from dpcheck.auditing.counterexample.conditions import Condition, as_python_sees
 from dpcheck.auditing.counterexample.literals import pair_source
 from dpcheck.auditing.counterexample.rules import Rule, learn_rule
 from dpcheck.auditing.learning.observation import observe_pair
 from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
-from dpcheck.auditing.outputs.reader import Reader, learn_reader
+from dpcheck.auditing.outputs.reader import PlainReader, Reader, learn_reader
 from dpcheck.auditing.outputs.tables import Encoded
 from dpcheck.auditing.plain import plain_pair
 from dpcheck.auditing.plan import PartPlan
@@ -33,6 +33,7 @@ from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 from dpcheck.execution.seeds import generator
 from dpcheck.execution.store import Arrays
+from dpcheck.replay.losses.half_lines import HalfLine
 
 Array = NDArray[np.float64]
 _SURE = math.log(1e5)  # nats that fresh runs should give
@@ -43,6 +44,7 @@ _CONFIRMING = 20.0  # seconds that confirming may take
 _SHOWN = 1e-3  # a p-value at which calls show what was proved before
 _GAME = 2000  # calls a side in which a leak that was proved may show; all are guessed
 _FEWEST = 48  # calls that can confirm anything
+_FEW = 8  # runs a side that tell how outputs are read
 _TELLING = 1024  # calls that show about how large a leak is
 _QUICK = 15.0  # seconds that these may take
 
@@ -111,16 +113,21 @@ def readable(
             limits = replace(limits, deadline=min(limits.deadline, time.time() + _CONFIRMING))
             mechanism = replace(mechanism, deadline=limits.deadline)
             runner = replace(runner, workers=Workers())  # for so few calls nobody is started
+        line = (epsilon, delta)
+        known = _known(mechanism, plan, witness, line, limits, runner) if is_proof else None
+        if known is None and is_proof:
             finding = _played(mechanism, plan, finding, limits, left, runner)
             if finding.seen is None:
                 return witness, None
-        sides = _sides(mechanism, plan, finding, limits, left, runner)
-        rule = learn_rule(sides.first, sides.second, sides.reader, epsilon)
+        sides, rule = known or _learned(mechanism, plan, finding, limits, left, epsilon, runner)
         left -= sides.runs
         if rule is None or left < _FEWEST:
             return witness, None
-        calls = max(_SURE * (2 if delta > 0 else 1) / rule.worth, _telling(finding, limits))
-        calls = min(left, _affordable(limits, 4 * spent), max(_FEWEST, math.ceil(calls)))
+        # By chance calls may show less than they should; those of a known event show twice as much.
+        calls = _SURE * (2 if delta > 0 or known else 1) / rule.worth
+        calls = max(calls, _telling(finding, limits))
+        most = math.ceil(calls) if known else 4 * spent
+        calls = min(left, _affordable(limits, most), max(_FEWEST, math.ceil(calls)))
         found = _confirm(mechanism, sides, rule, calls, runner)
     except TimeLimitReached:
         return witness, None
@@ -128,6 +135,46 @@ def readable(
     if is_proof and p_value > _SHOWN:  # proved by other means; these runs do not add to it
         return witness, None
     return witness.extended(epsilon_claimed=epsilon, **_figures(sides, rule, found, p_value)), found
+
+
+def _known(
+    mechanism: Mechanism,
+    plan: PartPlan,
+    witness: Witness,
+    line: tuple[float, float],
+    limits: Limits,
+    runner: Runner,
+) -> tuple[_Sides, Rule] | None:
+    """The event of a proof whose probabilities are known, on outputs that are one number."""
+    if "event" not in witness or "probability_first" not in witness:
+        return None
+    _, sign, cut = str(witness["event"]).split()
+    first, second = float(witness["probability_first"]), float(witness["probability_second"])
+    worth = HalfLine(sign == ">=", float(cut), first, second).worth(*line)
+    pair = next(one for one in plan.pairs if one.label == witness["pair"])
+    for attempt in range(2):  # the second is timed, the first may import what it calls
+        began = time.perf_counter()
+        seen = observe_pair(mechanism, pair, f"known {attempt}", _FEW, runner)
+        limits.pace.took(2 * _FEW, time.perf_counter() - began)
+    is_number = isinstance(seen.reader, PlainReader) and seen.first.shape[1] == 1
+    if worth <= 0 or not is_number:
+        return None
+    rule = Rule((Condition(0, sign, float(cut)),), second > first, worth)
+    return _Sides(pair, seen.first, seen.second, seen.reader, seen.runs), rule
+
+
+def _learned(
+    mechanism: Mechanism,
+    plan: PartPlan,
+    finding: Finding,
+    limits: Limits,
+    left: int,
+    epsilon: float,
+    runner: Runner,
+) -> tuple[_Sides, Rule | None]:
+    """A rule learned on the calls that were guessed, or on fresh runs."""
+    sides = _sides(mechanism, plan, finding, limits, left, runner)
+    return sides, learn_rule(sides.first, sides.second, sides.reader, epsilon)
 
 
 def _played(

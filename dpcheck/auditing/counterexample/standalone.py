@@ -98,8 +98,10 @@ class _Bundle:
         wanted = alias or name
         if name in vars(builtins) and not _binds(home, name):
             return
-        known = self.homes.setdefault(wanted, (home.name, name))
-        if known != (home.name, name):
+        node = home.binding(name)
+        # The same import of a library in two files is one thing.
+        identity = _library_import(node, wanted) or (home.name, name)
+        if self.homes.setdefault(wanted, identity) != identity:
             raise _Unknown  # two things of one name
         if wanted in self.spaces:
             self.busy.append(wanted)
@@ -107,7 +109,7 @@ class _Bundle:
         if wanted in self.written or wanted in self.busy:
             return
         self.busy.append(wanted)
-        self._write(wanted, home.binding(name), name, home)
+        self._write(wanted, node, name, home)
         self.busy.remove(wanted)
         if len(self.written) > _MOST:
             raise _Unknown
@@ -214,6 +216,19 @@ class _Space(_Unknown):
     def __init__(self, module: str) -> None:
         super().__init__(module)
         self.module = module
+
+
+def _library_import(node: ast.stmt, name: str) -> tuple[str, str] | None:
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return None
+    if isinstance(node, ast.ImportFrom) and (
+        node.level or _is_of_project(sys.modules.get(node.module or ""))
+    ):
+        return None
+    found = next(e for e in node.names if (e.asname or e.name).partition(".")[0] == name)
+    if isinstance(node, ast.Import) and _is_of_project(sys.modules.get(found.name)):
+        return None
+    return str(getattr(node, "module", "")), found.name
 
 
 def _binds(home: _File, name: str) -> bool:

@@ -13,8 +13,8 @@ from dpcheck.auditing.counterexample.standalone import standalone
 FILES = {
     "lib/__init__.py": "",
     "lib/sums.py": (
-        "import math\nfrom .limits import HIGH as TOP\n\n"
-        "def total(x):\n    return math.fsum(min(v, TOP) for v in x)\n"
+        "import math\nimport numpy as np\nfrom .limits import HIGH as TOP\n\n"
+        "def total(x):\n    return math.fsum(np.minimum(v, TOP) for v in x)\n"
     ),
     "lib/limits.py": "LOW = 0.0\nHIGH = LOW + 1.0\n",
     "code.py": '''
