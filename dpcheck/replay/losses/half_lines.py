@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpcheck.core.data import Value
 from dpcheck.replay.following.values import Affine
 from dpcheck.replay.losses.families import ABOVE, BELOW
@@ -69,4 +71,4 @@ def _law(run: Run) -> Law | None:
 
 def _mass(law: Law, cut: float, *, above: bool) -> float:
     side = ABOVE if above else BELOW
-    return float(side[law.family]((cut - law.center) / law.scale))
+    return float(side[law.family](np.asarray((cut - law.center) / law.scale)))
