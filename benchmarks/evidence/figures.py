@@ -218,3 +218,26 @@ YAO_TABLE_4 = (
 PARTICIPANTS = 105_763
 # [Wang2020] Table III: accuracy by epsilon 1, 2, 4 at delta 1e-5, for sigma 4, 6, 8.
 WANG_TABLE_3 = {4: (0.508, 0.551, 0.590), 6: (0.559, 0.586, 0.617), 8: (0.566, 0.594, 0.594)}
+# [Wang2020] Tables I and IV: accuracy on A -> W, D -> W, W -> D, and the average it prints.
+WANG_TABLE_1 = {
+    "CNN": (0.602, 0.930, 0.961, 0.831),
+    "GFK": (0.547, 0.921, 0.962, 0.810),
+    "TCA": (0.455, 0.811, 0.922, 0.729),
+    "DDC": (0.618, 0.950, 0.985, 0.851),
+    "DAN": (0.685, 0.960, 0.990, 0.878),
+    "D-CORAL": (0.664, 0.957, 0.992, 0.871),
+    "DANN": (0.668, 0.935, 0.988, 0.864),
+    "DPDA": (0.625, 0.945, 0.977, 0.849),
+}
+WANG_TABLE_4 = {
+    "DANN": (0.668, 0.935, 0.988, 0.864),
+    "DANN_8": (0.672, 0.951, 0.989, 0.871),
+    "DANN_7,8": (0.708, 0.974, 0.996, 0.893),
+    "DANN_6,7,8": (0.685, 0.965, 0.993, 0.881),
+}
+# [Wang2020] Table II: DPDA and the network that is not adapted, by epsilon, on the three tasks.
+WANG_TABLE_2 = {4: (0.617, 0.945, 0.969), 2: (0.586, 0.936, 0.961), 1: (0.559, 0.914, 0.945)}
+NOT_ADAPTED = (0.602, 0.930, 0.961)
+LARGEST_DELTA, TARGET_ROWS = 1e-2, 539
+# [Wang2018] Table 2 at epsilon infinity: DPHTL and TARGET, of the four mixtures.
+DPHTL_AND_TARGET = ((0.853, 0.848), (0.788, 0.792), (0.788, 0.780), (0.838, 0.834))

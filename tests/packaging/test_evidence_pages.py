@@ -45,6 +45,8 @@ def test_printed_ranks_and_cells_are_recomputed():
     cells, gap = module.largest_difference()
     assert (cells, round(gap, 4)) == (64, 0.0006)
     assert sum(module.YAO_TABLE_4) == sum(module.GUO_TABLE_3) == 92_007
+    assert module.wrong_averages() == 0
+    assert module.better_than_not_adapted() == {4: 3, 2: 1, 1: 0}
 
 
 def test_refuted_and_proved_theorems_agree_with_the_board():
