@@ -23,6 +23,7 @@ TABLES = {
     "dphtl-20news-labels": "dpcheck.reproduce.dphtl.labels:news_labels",
     "dphtl-amazon-labels": "dpcheck.reproduce.dphtl.labels:review_labels",
     "ftl-credit": "dpcheck.reproduce.ftl.table:credit",
+    "ftl-common": "dpcheck.reproduce.ftl.figures:nuswide_common",
     "ftl-nuswide": "dpcheck.reproduce.ftl.table:nuswide",
     "pptl-fs-mnist": "dpcheck.reproduce.stacking.table:pptl_fs_mnist",
     "learning-bounds": "dpcheck.reproduce.stacking.bounds:learning_bounds",

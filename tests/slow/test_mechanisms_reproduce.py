@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from dpcheck.core.errors import UsageError
+from dpcheck.mechanisms import PSTF
+from dpcheck.reproduce.stacking import bounds, figures, hospitals
 from dpcheck.reproduce.stacking import table as reproduce_stacking
 from dpcheck.reproduce.stacking import trials as stacking_trials
 from dpcheck.reproduce.stacking.data import Digits, load_digits, load_posts
@@ -106,3 +111,144 @@ def test_a_small_table_has_every_row_and_learns(monkeypatch) -> None:
     ]
     best = {row[1].strip(): float(row[3].split()[0]) for row in rows if "tight" in row[2]}
     assert best["PLR"] > 0.95
+
+
+def test_other_groups_and_other_importances_are_of_the_same_features() -> None:
+    trial = _digit_trial(toy_digits(), (0, 8), 0, public=None)
+    other = figures._regrouped(trial, 10).space
+    assert sorted(column for group in other.sorted_groups for column in group) == list(range(100))
+    assert len(other.random_groups) == len(other.importances) == 10
+    # The same features, ten to a group: two groups of the old ones in one of the new.
+    assert sorted(other.sorted_groups[0] + other.sorted_groups[1]) == sorted(
+        trial.space.sorted_groups[0]
+    )
+    assert other.importances[0] + other.importances[1] == pytest.approx(trial.space.importances[0])
+    for alpha in (0.9, 1.0, 1.1):
+        q = np.array(figures._reweighted(trial, alpha).space.importances)
+        naive = [sum(alpha**i for i in range(20 * k, 20 * k + 20)) for k in range(5)]
+        np.testing.assert_allclose(q, np.array(naive) / sum(naive))
+
+
+def test_votes_and_single_models_are_those_of_the_release() -> None:
+    trial = _digit_trial(toy_digits(200), (0, 8), 0, public=None)
+    model = PSTF(500.0, 1e-3, **trial.space.weighted())
+    model.fit(*trial.train, rng=np.random.default_rng(0))
+    X, y = trial.test
+    found = figures.combined(model, X, y)
+    slices = model.design_.slices()
+    margins = np.column_stack(
+        [
+            model.design_.block(f"low{k}").low_features(X) @ model.release_[slices[f"low{k}"]]
+            for k in range(5)
+        ]
+    )
+    for k in range(5):
+        assert found[f"C-{k}"] == roc_auc_score(y, margins[:, k])
+    weighted = (margins > 0) @ np.array(trial.space.importances)
+    assert found["C-wmv"] == pytest.approx(roc_auc_score(y, weighted))
+    assert found["C-hl"] == roc_auc_score(y, model.decision_function(X))
+    assert figures.plain_auc(trial) > 0.95
+
+
+def test_the_excess_loss_of_a_learning_bound_is_that_of_labels() -> None:
+    world, rng = bounds.World(6), np.random.default_rng(0)
+    weights = np.array([2.0, 0.5, -1.0, 0.0, 0.3, 0.0])
+    X, y = world.draw(400_000, rng)
+    assert np.linalg.norm(X, axis=1).max() <= 1 + 1e-12
+    signs = 2 * y - 1
+    naive = np.logaddexp(0, -signs * (X @ weights)) - np.logaddexp(0, -signs * 5 * X[:, 0])
+    assert world.excess(weights, 1) == pytest.approx(naive.mean(), abs=5 * naive.std() / 600)
+    best = np.zeros(6)
+    best[0] = bounds.MARGIN
+    assert world.excess(best, 1) == 0
+    assert bounds.bound_groups(20, 0.1) < bounds.bound_plr(20, 0.1)
+    # The weights of a group come back in the scale of the raw rows.
+    X, y = world.draw(20_000, rng)
+    found = bounds.of_group(1e6, 6)(X, y, rng)
+    assert found[0] == pytest.approx(bounds.MARGIN, rel=0.2)
+    assert (found[2:] == 0).all()
+
+
+def hospital_rows(tmp_path, rows):
+    names = [
+        *hospitals.NUMBERS,
+        *("age", "gender", "race", "change", "diabetesMed", "A1Cresult", "max_glu_serum"),
+        *("admission_type_id", "discharge_disposition_id", "diag_1", "patient_nbr", "readmitted"),
+        "medical_specialty",
+        *hospitals.DRUGS,
+    ]
+    usual = dict.fromkeys(names, "No") | dict.fromkeys(hospitals.NUMBERS, "3")
+    usual |= {"age": "[60-70)", "gender": "Female", "diag_1": "250.83", "readmitted": "NO"}
+    (tmp_path / "diabetes130").mkdir()
+    with gzip.open(tmp_path / hospitals.FILE, "wt") as file:
+        table = csv.DictWriter(file, names)
+        table.writeheader()
+        table.writerows({**usual, **row} for row in rows)
+
+
+def test_hospitals_keep_the_first_stay_and_scale_by_what_can_be(tmp_path) -> None:
+    hospital_rows(
+        tmp_path,
+        [
+            {"patient_nbr": "1", "medical_specialty": "A", "time_in_hospital": "14"},
+            {"patient_nbr": "1", "medical_specialty": "B", "readmitted": "<30"},
+            {"patient_nbr": "2", "medical_specialty": "?", "readmitted": ">30", "diag_1": "V57"},
+            {"patient_nbr": "3", "medical_specialty": "A", "num_medications": "500"},
+        ],
+    )
+    data = hospitals.load(tmp_path)
+    assert data.centre.tolist() == ["A", "?", "A"]
+    assert data.y.tolist() == [0.0, 1.0, 0.0]
+    assert data.X.min() >= 0
+    assert data.X.max() == 1
+    assert data.X[0, 0] == 1
+    assert data.largest() == ["A"]
+    # 250 lies in the chapter from 240 to 279, the third; a code with a letter in the last group.
+    assert data.X[0, -18:].argmax() == 2
+    assert data.X[1, -18:].argmax() == 17
+    with pytest.raises(UsageError, match="--data-dir"):
+        hospitals.load(None)
+
+
+def test_the_protocol_runs_on_hospitals(tmp_path, monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    rows = []
+    for patient in range(900):
+        back = rng.random() < 0.5
+        rows.append(
+            {
+                "patient_nbr": str(patient),
+                "medical_specialty": "?AABC"[patient % 5],
+                "readmitted": "<30" if back else "NO",
+                **{name: str(rng.integers(0, 5)) for name in hospitals.NUMBERS},
+                "number_inpatient": "5" if back else "0",
+                "race": rng.choice(["Caucasian", "AfricanAmerican", "Hispanic"]),
+                "A1Cresult": rng.choice([">7", ">8", "Norm"]),
+                "max_glu_serum": rng.choice([">200", "None"]),
+                "admission_type_id": str(rng.integers(1, 4)),
+                "discharge_disposition_id": rng.choice(["1", "3", "6"]),
+                "diag_1": str(rng.integers(1, 999)),
+                "insulin": rng.choice(["Up", "Down", "No"]),
+                **{name: rng.choice(["No", "Steady"]) for name in hospitals.DRUGS[:-1]},
+            }
+        )
+    hospital_rows(tmp_path, rows)
+    monkeypatch.setattr(hospitals, "REHEARSED", (80, 60))
+    monkeypatch.setattr(hospitals, "EPSILONS", (50.0,))
+    one = dict.fromkeys(("source", "target", "high", "lam"), (0.01,))
+    monkeypatch.setattr(
+        hospitals,
+        "pptl_methods",
+        lambda: [
+            replace(m, grid={name: one[name] for name in m.grid})
+            for m in reproduce_stacking.pptl_methods()
+        ],
+    )
+    lines: list[str] = []
+    hospitals.pptl_fs_hospitals(tmp_path, lines.append, repetitions=2, centres=3)
+    text = "\n".join(lines)
+    assert "Source: A and B" in text
+    (target,) = [line for line in lines if line.startswith("| C |")]
+    assert len(target.split("|")) == 3 + 7 + 1
+    (direct,) = [line for line in lines if line.startswith("| Direct |")]
+    assert float(direct.split("|")[2].split()[0]) > 0.9  # at epsilon 50 it is learned

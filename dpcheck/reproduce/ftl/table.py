@@ -79,10 +79,12 @@ def _line(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> str:
     return " ".join(cells)
 
 
-def _header(title: str, echo: Echo) -> float:
+def begin(title: str, echo: Echo) -> Callable[[], None]:
+    """Say what follows; what is returned says how long it took."""
     echo(title)
     echo(f"seed {SEED}, {datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}")
-    return time.perf_counter()
+    started = time.perf_counter()
+    return lambda: echo(f"{time.perf_counter() - started:.0f} s")
 
 
 def nuswide(
@@ -95,7 +97,7 @@ def nuswide(
 ) -> None:
     """Table 1 on the rows of NUS-WIDE that are at hand."""
     table = load_nuswide(data_dir)
-    started = _header("FTL [Liu2018] Table 1: weighted F1 on B's test rows", echo)
+    done = begin("FTL [Liu2018] Table 1: weighted F1 on B's test rows", echo)
     rarer = int(min((table.y > 0).sum(), (table.y < 0).sum()))
     train, common, test = 5 * rarer // 4, rarer, 3 * rarer // 4
     echo(
@@ -129,7 +131,7 @@ def nuswide(
             for partition in range(partitions)
         ]
         echo(f"  {'ours: sample':<14}{number:>5}  {_line(found, COLUMNS)}")
-    echo(f"{time.perf_counter() - started:.0f} s")
+    done()
 
 
 def credit(
@@ -146,7 +148,7 @@ def credit(
 ) -> None:
     """Figure 3 on the credit-card clients: which gamma TrCV and CV choose, and what it gives."""
     table = load_credit(data_dir)
-    started = _header("FTL [Liu2018] Figure 3 (default of credit-card clients): weighted F1", echo)
+    done = begin("FTL [Liu2018] Figure 3 (default of credit-card clients): weighted F1", echo)
     echo(
         f"bank (A): {table.X_a.shape[1]} features, shop (B): {table.X_b.shape[1]}; {labelled} labels, "
         f"{common} common rows, {test} test rows, both labels alike often; one layer of "
@@ -177,7 +179,7 @@ def credit(
     for k in counted("numbers of folds", shares, len(shares)):
         _validated(k, drawn, starts, recipes, tested, echo)
     _private_rows(table, drawn, recipe, common, test, echo)
-    echo(f"{time.perf_counter() - started:.0f} s")
+    done()
 
 
 def _clients(table: Table, partition: int, common: int, labelled: int, test: int) -> Split:

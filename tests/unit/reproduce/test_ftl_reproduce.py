@@ -15,6 +15,7 @@ from dpcheck.mechanisms import FederatedTransfer, Federation
 from dpcheck.mechanisms.federated.protocol.autoencoder import Pretraining, flatten, forward
 from dpcheck.mechanisms.federated.protocol.model import translator
 from dpcheck.reproduce.ftl.data import Split, Table, load_credit, load_nuswide, split
+from dpcheck.reproduce.ftl.figures import nuswide_common
 from dpcheck.reproduce.ftl.table import credit, nuswide
 from dpcheck.reproduce.ftl.training import (
     Recipe,
@@ -202,7 +203,41 @@ def test_both_tables_are_printed(tmp_path: Path) -> None:
         assert wanted in text
 
 
-def test_both_tables_are_registered() -> None:
-    for name in ("ftl-nuswide", "ftl-credit"):
+def test_figures_1_and_2_are_printed(tmp_path: Path) -> None:
+    write_nuswide(tmp_path)
+    lines: list[str] = []
+    nuswide_common(
+        tmp_path,
+        lines.append,
+        common=(10, 30),
+        iterations=(1, 8),
+        labelled=20,
+        partitions=1,
+        recipes=(RECIPE,),
+    )
+    text = "\n".join(lines)
+    few, many = (line.split() for line in text.splitlines() if line.split()[:1] in (["10"], ["30"]))
+    table = load_nuswide(tmp_path)
+    rarer = int(min((table.y > 0).sum(), (table.y < 0).sum()))
+    for row, common in ((few, 10), (many, 30)):
+        drawn = split(
+            table,
+            np.random.default_rng([2018, 0]),
+            train=5 * rarer // 4,
+            common=common,
+            labelled=min(20, common),
+            test=3 * rarer // 4,
+            balanced=True,
+        )
+        start = pretrained(drawn, RECIPE, np.random.default_rng([2018, 0, 1]))
+        assert row[1] == f"{transfer_f1(drawn, RECIPE, start, 'taylor'):.3f}+-0.000"
+        assert row[2] == f"{alone_f1(drawn, start[1], 0)['LR']:.3f}+-0.000"
+    rows = [line.split() for line in text.splitlines() if "taylor" in line or "logistic" in line]
+    assert [row[:2] for row in rows] == [["3", "taylor"], ["3", "logistic"]]
+    assert all(0 <= float(cell) <= 1 for row in rows for cell in row[2:])
+
+
+def test_all_tables_are_registered() -> None:
+    for name in ("ftl-nuswide", "ftl-credit", "ftl-common"):
         with pytest.raises(UsageError, match="--data-dir"):
             load(TABLES[name])(None, print)
