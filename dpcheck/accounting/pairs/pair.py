@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # Products and sums below err by a few units each; this is 9,000 of them.
 _ROUND_UP = 1 + 1e-12
+# Sides on which a pair may have a lattice.
+ABOVE, BOTH = (Side.UPPER,), (Side.UPPER, Side.LOWER)
 # Losses have no bound, and are known to have none.
 ENDLESS = (math.inf, math.inf)
 
@@ -38,6 +40,10 @@ ENDLESS = (math.inf, math.inf)
 class Loss:
     """A pair (P, Q), or what is known about it."""
 
+    #: The sides on which its losses have a lattice, unless `on_lattice` says more.
+    lattice_sides: ClassVar[tuple[Side, ...]] = ()
+    #: Whether its losses are known to have no bound.
+    endless: ClassVar[bool] = False
     #: Whether the lattice of the pair is the same on both sides.
     sideless: ClassVar[bool] = False
     #: Whether rounding its numbers to ten digits leaves the same picture, on either side.
@@ -62,7 +68,7 @@ class Loss:
 
         Guarantee: encloses the supremum.
         """
-        return 0.0, math.inf
+        return ENDLESS if self.endless else (0.0, math.inf)
 
     def variation(self) -> float:
         """A bound on the total variation distance, at most 1.
@@ -91,9 +97,9 @@ class Loss:
         """The largest shift in units of the noise; 0 where there is none."""
         return 0.0
 
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
+    def on_lattice(self, side: Side) -> bool:
         """Whether the losses can be put on a lattice that bounds them from that side."""
-        return False
+        return side in self.lattice_sides
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """What such a lattice is built from; asked through `pld.built.build`."""

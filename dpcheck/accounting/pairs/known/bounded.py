@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcheck.accounting.pairs.known.response import ResponseLoss
-from dpcheck.accounting.pairs.pair import Loss, numbers_at_most
+from dpcheck.accounting.pairs.pair import ABOVE, Loss, numbers_at_most
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.pld.verify.curves import Outcomes
 from dpcheck.accounting.renyi.moments import Floats, half_square
@@ -23,6 +23,7 @@ class BoundedLoss(Loss):
     epsilon: float
     attained: float
     few_outcomes: ClassVar[bool] = True
+    lattice_sides: ClassVar[tuple[Side, ...]] = ABOVE
 
     def largest(self) -> tuple[float, float]:
         """As described."""
@@ -32,10 +33,6 @@ class BoundedLoss(Loss):
     def steepness(self) -> float:
         """epsilon."""
         return self.epsilon
-
-    def on_lattice(self, side: Side) -> bool:
-        """From above: dominated by randomized response."""
-        return side is Side.UPPER
 
     def by_largest_alone(self) -> bool:
         """All that is known of it."""

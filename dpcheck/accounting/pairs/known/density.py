@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from dpcheck.accounting.pairs.pair import Loss
+from dpcheck.accounting.pairs.pair import BOTH, Loss
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.numerics.side import Side
 
@@ -25,14 +25,11 @@ class DensityLoss(Loss):
     p: Callable[[acb], acb]
     q: Callable[[acb], acb]
     knots: tuple[float, ...]
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
 
     def reversed(self) -> Loss:
         """The densities swapped."""
         return DensityLoss(self.q, self.p, self.knots)
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:
         """Integrated cell by cell."""

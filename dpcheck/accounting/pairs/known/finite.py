@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from flint import arb
 
-from dpcheck.accounting.pairs.pair import ENDLESS, Loss
+from dpcheck.accounting.pairs.pair import BOTH, ENDLESS, Loss
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms, common_span
 from dpcheck.accounting.pld.pairs.pair import LossPair
@@ -29,6 +29,7 @@ class FiniteLoss(Loss):
     q: tuple[float, ...]
     sideless: ClassVar[bool] = True
     few_outcomes: ClassVar[bool] = True
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
 
     @property
     def one_sided(self) -> bool:
@@ -64,10 +65,6 @@ class FiniteLoss(Loss):
                 total = math.nextafter(total, math.inf)
             found = max(found, total)
         return min(found, 1.0)
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """Outcome by outcome."""

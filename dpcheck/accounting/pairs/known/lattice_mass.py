@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from dpcheck.accounting.pairs.pair import Loss
+from dpcheck.accounting.pairs.pair import ABOVE, Loss
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.accounting.pld.pairs.pair import LossPair
@@ -30,6 +31,7 @@ class LatticeMassLoss(Loss):
     infinite: float
     added: tuple[int, tuple[float, ...], float] | None = None
     most: float = math.inf
+    lattice_sides: ClassVar[tuple[Side, ...]] = ABOVE
 
     def reversed(self) -> Loss:
         """The measure of the other direction."""
@@ -48,10 +50,6 @@ class LatticeMassLoss(Loss):
             last = max((i for i, mass in enumerate(masses) if mass > 0), default=0)
             tops.append(max((first + last) * self.step, self.most if infinite > 0 else 0.0, 0.0))
         return 0.0, math.nextafter(max(tops), math.inf)
-
-    def on_lattice(self, side: Side) -> bool:
-        """From above."""
-        return side is Side.UPPER
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """The masses as they are."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from flint import arb
 
-from dpcheck.accounting.pairs.pair import ENDLESS, Loss
+from dpcheck.accounting.pairs.pair import BOTH, ENDLESS, Loss
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.accounting.pld.pairs.pair import LossPair
@@ -37,6 +37,7 @@ class ResponseLoss(Loss):
     moments_checked: ClassVar[bool] = True
     sideless: ClassVar[bool] = True
     few_outcomes: ClassVar[bool] = True
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
 
     def largest(self) -> tuple[float, float]:
         """epsilon, unless something may be revealed."""
@@ -61,10 +62,6 @@ class ResponseLoss(Loss):
     def steepness(self) -> float:
         """epsilon."""
         return self.epsilon
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """Outcome by outcome."""

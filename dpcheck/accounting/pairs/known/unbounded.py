@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from dpcheck.accounting.pairs.pair import ENDLESS, Loss
+from dpcheck.accounting.pairs.pair import Loss
 from dpcheck.accounting.renyi.moments import Floats
 
 
@@ -16,15 +17,12 @@ class UnboundedLoss(Loss):
     """No guarantee at all."""
 
     reason: str
+    endless: ClassVar[bool] = True
 
     @property
     def objection(self) -> str:
         """The reason."""
         return self.reason
-
-    def largest(self) -> tuple[float, float]:
-        """Infinite."""
-        return ENDLESS
 
     def renyi(self, orders: Floats) -> Floats:
         """Infinite."""

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb
 
 from dpcheck.accounting.pairs.noise.discrete_laplace import MAX_ATOMS
-from dpcheck.accounting.pairs.pair import ENDLESS, Loss
+from dpcheck.accounting.pairs.pair import BOTH, Loss
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.accounting.pld.pairs.pair import LossPair
@@ -33,10 +33,8 @@ class DiscreteGaussianLoss(Loss):
     moments_checked: ClassVar[bool] = True
     sideless: ClassVar[bool] = True
     listed: ClassVar[bool] = True
-
-    def largest(self) -> tuple[float, float]:
-        """Tails without end."""
-        return ENDLESS
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
+    endless: ClassVar[bool] = True
 
     def concentration(self) -> float:
         """That of the Gaussian: [Canonne2020] Proposition 5."""
@@ -46,10 +44,6 @@ class DiscreteGaussianLoss(Loss):
     def steepness(self) -> float:
         """The shift over the scale."""
         return abs(self.shift) / self.scale
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """Value by value."""

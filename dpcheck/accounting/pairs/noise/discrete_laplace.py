@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from flint import arb
 
-from dpcheck.accounting.pairs.pair import Loss
+from dpcheck.accounting.pairs.pair import BOTH, Loss
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.accounting.pld.pairs.pair import LossPair
@@ -37,6 +37,7 @@ class DiscreteLaplaceLoss(Loss):
     sideless: ClassVar[bool] = True
     few_outcomes: ClassVar[bool] = True
     listed: ClassVar[bool] = True
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
 
     def largest(self) -> tuple[float, float]:
         """The shift over the scale, attained beyond the two centres."""
@@ -50,10 +51,6 @@ class DiscreteLaplaceLoss(Loss):
     def steepness(self) -> float:
         """The shift over the scale."""
         return abs(self.shift) / self.scale
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """Value by value between the centres; beyond either the ratio is constant."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcheck.accounting.pairs.pair import ENDLESS, Loss, numbers_at_most
+from dpcheck.accounting.pairs.pair import BOTH, Loss, numbers_at_most
 from dpcheck.accounting.pld.pairs.mixtures import Mixture, NormalPair
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.renyi.divergence import ROUND_DOWN, ROUND_UP
@@ -29,10 +29,8 @@ class GaussianLoss(Loss):
     sideless: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     normal: ClassVar[bool] = True
-
-    def largest(self) -> tuple[float, float]:
-        """Tails without end."""
-        return ENDLESS
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
+    endless: ClassVar[bool] = True
 
     @property
     def normal_shift(self) -> float:
@@ -55,10 +53,6 @@ class GaussianLoss(Loss):
     def steepness(self) -> float:
         """mu."""
         return self.mu
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """One shifted normal law."""

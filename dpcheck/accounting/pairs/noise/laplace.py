@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcheck.accounting.pairs.pair import Loss, numbers_at_most
+from dpcheck.accounting.pairs.pair import BOTH, Loss, numbers_at_most
 from dpcheck.accounting.pld.pairs.mixtures import LaplacePair, Mixture
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.renyi.divergence import ROUND_DOWN, ROUND_UP
@@ -27,6 +27,7 @@ class LaplaceLoss(Loss):
     sideless: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     normal: ClassVar[bool] = False
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
 
     def largest(self) -> tuple[float, float]:
         """Attained beyond the two centres."""
@@ -41,10 +42,6 @@ class LaplaceLoss(Loss):
     def steepness(self) -> float:
         """ratio."""
         return self.ratio
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """One shifted Laplace law."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dpcheck.accounting.pairs.known.finite import FiniteLoss
-from dpcheck.accounting.pairs.pair import Loss
+from dpcheck.accounting.pairs.pair import BOTH, Loss
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.numerics.side import Side
@@ -17,6 +18,7 @@ class SphericalLoss(Loss):
 
     ratio: float
     dimension: int
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
 
     def largest(self) -> tuple[float, float]:
         """Attained where the noise points along the shift."""
@@ -26,10 +28,6 @@ class SphericalLoss(Loss):
     def steepness(self) -> float:
         """ratio."""
         return self.ratio
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides, by tables."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:
         """That of its table."""
@@ -63,6 +61,7 @@ class ObjectiveLoss(Loss):
     ratio: float
     curvature: float
     dimension: int
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
 
     @property
     def flipped(self) -> SphericalLoss:
@@ -77,10 +76,6 @@ class ObjectiveLoss(Loss):
     def steepness(self) -> float:
         """ratio."""
         return self.ratio
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides, by tables."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:
         """That of its table."""

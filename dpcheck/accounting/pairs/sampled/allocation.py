@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from dpcheck.accounting.pairs.pair import ENDLESS, Loss
+from dpcheck.accounting.pairs.pair import BOTH, Loss
 from dpcheck.accounting.pld.pairs.allocation import AllocationPair
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.renyi.divergence import ROUND_UP
@@ -19,23 +20,17 @@ class AllocationLoss(Loss):
     mu: float
     batches: int
     backwards: bool = False
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
+    endless: ClassVar[bool] = True
 
     def reversed(self) -> Loss:
         """The other direction."""
         return replace(self, backwards=not self.backwards)
 
-    def largest(self) -> tuple[float, float]:
-        """Tails without end."""
-        return ENDLESS
-
     @property
     def steepness(self) -> float:
         """mu."""
         return self.mu
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:
         """The law of a mean of exponentials."""

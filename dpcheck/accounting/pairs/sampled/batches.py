@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcheck.accounting.pairs.noise.gaussian import NORMAL_PEAK
-from dpcheck.accounting.pairs.pair import ENDLESS, Loss, rounded_sum
+from dpcheck.accounting.pairs.pair import ABOVE, Loss, rounded_sum
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.pld.pairs.symmetric import WithoutReplacementPair, with_replacement_pair
 from dpcheck.accounting.pld.verify.curves import Curve, FixedBatchCurve
@@ -27,10 +27,8 @@ class WithoutReplacementLoss(Loss):
     mu: float
     rate: float
     loose_renyi: ClassVar[bool] = True  # by a factor of 4
-
-    def largest(self) -> tuple[float, float]:
-        """Tails without end."""
-        return ENDLESS
+    lattice_sides: ClassVar[tuple[Side, ...]] = ABOVE
+    endless: ClassVar[bool] = True
 
     def variation(self) -> float:
         """Neighbours differ only if the record is drawn."""
@@ -40,10 +38,6 @@ class WithoutReplacementLoss(Loss):
     def steepness(self) -> float:
         """mu."""
         return self.mu
-
-    def on_lattice(self, side: Side) -> bool:
-        """From above."""
-        return side is Side.UPPER
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """The amplified curve."""
@@ -69,19 +63,13 @@ class WithReplacementLoss(Loss):
     mu: float
     rows: int
     batch: int
-
-    def largest(self) -> tuple[float, float]:
-        """Tails without end."""
-        return ENDLESS
+    lattice_sides: ClassVar[tuple[Side, ...]] = ABOVE
+    endless: ClassVar[bool] = True
 
     @property
     def steepness(self) -> float:
         """mu."""
         return self.mu
-
-    def on_lattice(self, side: Side) -> bool:
-        """From above."""
-        return side is Side.UPPER
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """The amplified curves, by how often the record is drawn."""

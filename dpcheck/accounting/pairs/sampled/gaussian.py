@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpcheck.accounting.pairs.noise.gaussian import NORMAL_PEAK
-from dpcheck.accounting.pairs.pair import ENDLESS, Loss, numbers_at_most, rounded_sum
+from dpcheck.accounting.pairs.pair import Loss, numbers_at_most, rounded_sum
 from dpcheck.accounting.pld.pairs.mixtures import Mixture, NormalPair
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.renyi.divergence import ROUND_DOWN, ROUND_UP
@@ -31,14 +31,11 @@ class GaussianMixtureLoss(Loss):
     backwards: bool = False
     sideless: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
+    endless: ClassVar[bool] = True
 
     def reversed(self) -> Loss:
         """The other direction."""
         return replace(self, backwards=not self.backwards)
-
-    def largest(self) -> tuple[float, float]:
-        """Tails without end."""
-        return ENDLESS
 
     def variation(self) -> float:
         """Neighbours differ only if something is drawn, and then by no more than that."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from flint import arb
 
-from dpcheck.accounting.pairs.pair import Loss, rounded_sum
+from dpcheck.accounting.pairs.pair import BOTH, Loss, rounded_sum
 from dpcheck.accounting.pld.pairs.mixtures import LaplacePair, Mixture
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.renyi.divergence import ROUND_DOWN, ROUND_UP
@@ -28,6 +28,7 @@ class SampledLaplaceLoss(Loss):
     backwards: bool = False
     sideless: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
 
     def reversed(self) -> Loss:
         """The other direction."""
@@ -55,10 +56,6 @@ class SampledLaplaceLoss(Loss):
     def with_parameters(self, values: Sequence[float]) -> SampledLaplaceLoss:
         """Another ratio and rate."""
         return replace(self, ratio=values[0], rate=values[1])
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """A mixture of two Laplace laws against one."""

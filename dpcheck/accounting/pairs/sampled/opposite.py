@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcheck.accounting.pairs.combined.grouped import GroupedLoss
 from dpcheck.accounting.pairs.noise.gaussian import NORMAL_PEAK, GaussianLoss
-from dpcheck.accounting.pairs.pair import ENDLESS, Loss, rounded_sum
+from dpcheck.accounting.pairs.pair import BOTH, Loss, rounded_sum
 from dpcheck.accounting.pairs.sampled.replaced import ReplacedSampleLoss
 from dpcheck.accounting.pld.pairs.mixtures import Mixture, NormalPair
 from dpcheck.accounting.pld.pairs.pair import LossPair
@@ -34,10 +34,8 @@ class OppositeMixtureLoss(Loss):
     binomial: bool = True
     sideless: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
-
-    def largest(self) -> tuple[float, float]:
-        """Tails without end."""
-        return ENDLESS
+    lattice_sides: ClassVar[tuple[Side, ...]] = BOTH
+    endless: ClassVar[bool] = True
 
     def variation(self) -> float:
         """Neighbours differ only if something is drawn, and then by twice that at most."""
@@ -58,10 +56,6 @@ class OppositeMixtureLoss(Loss):
     def with_parameters(self, values: Sequence[float]) -> OppositeMixtureLoss:
         """Another shift and rate."""
         return replace(self, shifts=(values[0],), weights=(values[1],))
-
-    def on_lattice(self, side: Side) -> bool:  # noqa: ARG002
-        """On both sides."""
-        return True
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """A mixture and its mirror image."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from flint import arb
 
 from dpcheck.accounting.pairs.noise.gaussian import GaussianLoss
 from dpcheck.accounting.pairs.noise.laplace import LaplaceLoss
-from dpcheck.accounting.pairs.pair import ENDLESS, Loss, rounded_sum
+from dpcheck.accounting.pairs.pair import ABOVE, ENDLESS, Loss, rounded_sum
 from dpcheck.accounting.pld.pairs.mixtures import LaplacePair, Mixture, NormalPair
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.pld.pairs.symmetric import ReplacedSamplePair
@@ -28,6 +29,7 @@ class ReplacedSampleLoss(Loss):
 
     base: GaussianLoss | LaplaceLoss
     rate: float
+    lattice_sides: ClassVar[tuple[Side, ...]] = ABOVE
 
     def largest(self) -> tuple[float, float]:
         """[Balle2018] Theorem 2 (advanced joint convexity) with the two records twice as far apart."""
@@ -46,10 +48,6 @@ class ReplacedSampleLoss(Loss):
     def steepness(self) -> float:
         """That of one record."""
         return self.base.steepness
-
-    def on_lattice(self, side: Side) -> bool:
-        """From above."""
-        return side is Side.UPPER
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """By advanced joint convexity."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from dpcheck.accounting.pairs.pair import ENDLESS, Loss
+from dpcheck.accounting.pairs.pair import ABOVE, Loss
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.pld.pairs.revealed import revealed_size_pair
 from dpcheck.accounting.renyi.moments import Floats
@@ -26,23 +27,17 @@ class RevealedSizeLoss(Loss):
     rate: float
     rows: int
     backwards: bool = False
+    lattice_sides: ClassVar[tuple[Side, ...]] = ABOVE
+    endless: ClassVar[bool] = True
 
     def reversed(self) -> Loss:
         """The other direction."""
         return replace(self, backwards=not self.backwards)
 
-    def largest(self) -> tuple[float, float]:
-        """Tails without end."""
-        return ENDLESS
-
     @property
     def steepness(self) -> float:
         """mu."""
         return self.mu
-
-    def on_lattice(self, side: Side) -> bool:
-        """From above."""
-        return side is Side.UPPER
 
     def lattice(self, side: Side) -> LossPair:  # noqa: ARG002
         """Size by size."""
