@@ -18,11 +18,8 @@ from dpcheck.accounting.assumptions import ARITHMETIC
 from dpcheck.accounting.certify.theorem import Curve, Spends
 from dpcheck.accounting.pairs.pair import Loss, Parts, reverse_parts
 from dpcheck.accounting.pld.built import build
-from dpcheck.accounting.pld.grading import Grading
-from dpcheck.accounting.pld.pairs.pair import SmoothPair
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
-from dpcheck.numerics.opposite import Parabola, opposite_divergence
 from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
 from dpcheck.numerics.series import Window
 from dpcheck.numerics.side import Side
@@ -48,18 +45,13 @@ def on_lattices(
     side: Side,
     step: float,
     ranges: Sequence[tuple[float, float]],
-    gradings: Sequence[Grading | None],
 ) -> OnLattices:
     """The measures on a lattice of that step, each for losses in its range."""
     found = []
-    for loss, ends, grading in zip(losses, ranges, gradings, strict=True):
+    for loss, ends in zip(losses, ranges, strict=True):
         pair = build(loss, side)
-        if side is Side.LOWER:
-            found.append(pair.lower(step, *ends))
-        elif isinstance(pair, SmoothPair):
-            found.append(pair.upper(step, *ends, grading))
-        else:
-            found.append(pair.upper(step, *ends))
+        lay = pair.upper if side is Side.UPPER else pair.lower
+        found.append(lay(step, *ends))
     return OnLattices(tuple(losses), side, tuple(found))
 
 
@@ -146,18 +138,6 @@ def _worse(sums: Convolution, epsilons: Array) -> tuple[Array, Array]:
         noise_back = y * back * noise_back / np.maximum(backward, TINY)
     worse = np.minimum(np.maximum(forward, backward), 1.0)
     return worse, np.where(forward >= backward, noise, np.where(known, noise_back, 1.0))
-
-
-def by_moments(
-    known: Transformed, counts: Sequence[int], parabola: Parabola, epsilon: float
-) -> Spends | None:
-    """The reversed composition, by three moments of each upper measure; None from below."""
-    if known.lattices.side is not Side.UPPER or epsilon < 0:
-        return None
-    measures = list(zip(known.lattices.measures, counts, strict=True))
-    found = opposite_divergence(measures, epsilon, parabola)
-    parts = reverse_parts(tuple(zip(known.lattices.losses, counts, strict=True)))
-    return Spends(parts, Side.UPPER, epsilon, found, both=False, assumes=ASSUMES)
 
 
 def by_top(parts: Parts) -> Spends:

@@ -21,7 +21,6 @@ from dpcheck.accounting.certify.lattice import (
     at,
     at_one,
     by_leak,
-    by_moments,
     by_top,
     by_top_below,
     certain_leak,
@@ -35,7 +34,6 @@ from dpcheck.accounting.certify.theorem import Spends, Theorem, at_delta_1, exce
 from dpcheck.accounting.losses import Loss, Parts
 from dpcheck.accounting.pld.built import build
 from dpcheck.accounting.pld.layout import ACCURACY, laid_out
-from dpcheck.accounting.pld.opposite import best_parabola
 from dpcheck.accounting.pld.parts import merged
 from dpcheck.accounting.pld.reuse import (
     SPECTRA,
@@ -49,7 +47,6 @@ from dpcheck.accounting.pld.solution import DROWNED, QUIET, Solution
 from dpcheck.accounting.pld.window import Cumulants, smallest
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
-from dpcheck.numerics.opposite import opposite_noise
 from dpcheck.numerics.rounding import UNIT, Array
 from dpcheck.numerics.search import cell
 from dpcheck.numerics.series import Window
@@ -169,20 +166,6 @@ class ComposedLoss:
         """About how much less than the estimate the reversed direction costs; 0 where that is not known."""
         known = self.parts and all(pair.shows_both for pair, _ in self.parts)
         return self._plan(delta)[0].lead() if known and 0 < delta < 1 else 0.0
-
-    def opposite(self, delta: float, share: float = 0.0) -> Spends | None:
-        """An epsilon that the reversed direction is proved to cost at most at `delta`, by moments of the
-        upper lattice that `solve` asks first.
-        """
-        if opposite_noise(self.counts) > delta / 2:
-            return None
-        plan = self._plan(delta)[0]
-        found = best_parabola(plan.cumulants, self.counts, plan.tilt, math.log(delta))
-        if found is None or not found[1] < plan.center:
-            return None
-        known = self._shared(delta, share * abs(plan.center))
-        proof = None if known is None else by_moments(known, self.counts, *found)
-        return proof if proof and proof.delta <= delta else None
 
     def _plan(self, delta: float) -> tuple[TiltPlan, Hashable]:
         return planned(self.losses, self.counts, self.side, round(math.log(delta)))

@@ -44,8 +44,6 @@ CLOSE = 0.003
 # Share of the estimated lead of one direction that the other's lattice may cost.
 SPARED = 0.3
 MOST_SPARED = 0.05
-# Directions estimated further apart than this share may be told apart by moments alone.
-PLAIN = 0.065
 
 
 @lru_cache(maxsize=64)
@@ -74,9 +72,8 @@ def worse_epsilon(
     """What proves epsilon(delta) of the worse of a composition and its reversal, on `side`.
 
     Lattices may cost a `share` of epsilon, where that is more than what they may cost anyway. Above, the
-    direction that is estimated to cost less is proved to by moments of the other's lattice, or by a coarser
-    one of its own. Below, any one direction is a bound; the other is asked only where the estimates are too
-    close to tell.
+    direction that is estimated to cost less is proved to by a coarser lattice. Below, any one direction is a
+    bound; the other is asked only where the estimates are too close to tell.
     """
     if len(ways) == 1:
         return _spends(ways[0], delta, side, share)[0]
@@ -85,12 +82,10 @@ def worse_epsilon(
     proofs, found = _spends(ways[first], delta, side, share)
     if math.isinf(found):
         return proofs
-    gap, less = estimates[first] - estimates[second], abs(estimates[second])
     if side is Side.LOWER:
+        gap, less = estimates[first] - estimates[second], abs(estimates[second])
         close = not gap > CLOSE * less or found <= 0
         return proofs + _spends(ways[second], delta, side, share)[0] if close else proofs
-    if gap > PLAIN * less and (apart := _proved_apart(ways[first], found, delta, share)):
-        return [*proofs, apart]
     one, added = compose(ways[second], side).lean(delta)
     less = one.estimate(delta)
     spare = min((estimates[first] - less) * SPARED, MOST_SPARED * abs(less))
@@ -148,23 +143,6 @@ def _estimates(ways: tuple[Parts, Parts], side: Side, log_delta: int) -> tuple[f
     if (lead := one.lead(delta)) > 0:
         return one.estimate(delta), one.estimate(delta) - lead
     return one.estimate(delta), compose(ways[1], side).lean(delta)[0].estimate(delta)
-
-
-def _proved_apart(way: Parts, epsilon: float, delta: float, share: float) -> Spends | None:
-    """What proves that the reversal of a few steps more costs no more: that of fewer does not either."""
-    one = compose(way, Side.UPPER)
-    if one.lean(delta)[0] is not one:  # what was left out may matter to the other direction
-        return None
-    counts = tuple(raised(count) for count in one.counts)
-    found = _opposite(one.losses, counts, delta, share)
-    return found if found and found.epsilon <= epsilon else None
-
-
-@lru_cache(maxsize=512)
-def _opposite(
-    losses: tuple[Loss, ...], counts: tuple[int, ...], delta: float, share: float
-) -> Spends | None:
-    return _composed(tuple(zip(losses, counts, strict=True)), Side.UPPER).opposite(delta, share)
 
 
 def _surely_within(one: ComposedLoss, epsilon: float, delta: float, spare: float) -> Spends | None:

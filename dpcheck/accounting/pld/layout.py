@@ -12,8 +12,6 @@ import numpy as np
 
 from dpcheck.accounting.certify.lattice import OnLattices, on_lattices
 from dpcheck.accounting.losses import Loss
-from dpcheck.accounting.pld.grading import Grading, graded
-from dpcheck.accounting.pld.pairs.pair import SmoothPair
 from dpcheck.accounting.pld.window import (
     MAX_POINTS,
     MOST_ASKED,
@@ -33,8 +31,6 @@ from dpcheck.numerics.series import Window
 from dpcheck.numerics.side import Side
 
 FEW = 100
-# Uses from which a sum averages over cells that are wide.
-AVERAGED = 200
 STEEPEST = 12.0
 # Share of epsilon, and absolute epsilon, that the lattice may cost on each side.
 ACCURACY = {Side.UPPER: (6e-5, 2e-7), Side.LOWER: (4e-4, 3e-7)}
@@ -70,7 +66,7 @@ def laid_out(
         tilt = STEEPEST / step
         plan, ranges = reach(cumulants, tilt), loss_ranges(cumulants, tilt)
     counts = [count for _, count, *_ in cumulants.parts]
-    laid = _laid(losses, side, cumulants, tilt, ranges, step)
+    laid = on_lattices(losses, side, step, ranges)
     if side is Side.LOWER:
         # Masses that fall steeply next to an atom need cells that show it.
         for _ in range(FINER):
@@ -79,7 +75,7 @@ def laid_out(
             if large or tilt * step < FINEST or given_away(cumulants, laid.measures, tilt) <= most:
                 break
             step /= 3
-            laid = _laid(losses, side, cumulants, tilt, ranges, step)
+            laid = on_lattices(losses, side, step, ranges)
     measures = list(zip(laid.measures, counts, strict=True))
     origin = sum(count * loss.lattice.offset for loss, count in measures)
     # The window need not reach beyond the sums there are.
@@ -135,19 +131,3 @@ def _allowed(
     loose = [pair.loose_atoms > 0 for pair, *_ in cumulants.parts]
     lone = sum(loose) if side is Side.LOWER else 0
     return allowed_cost(plan, step, ACCURACY[side], lone=lone)
-
-
-def _laid(
-    losses: Sequence[Loss],
-    side: Side,
-    cumulants: Cumulants,
-    tilt: float,
-    ranges: Sequence[tuple[float, float]],
-    step: float,
-) -> OnLattices:
-    gradings: list[Grading | None] = [None] * len(ranges)
-    if side is Side.UPPER and cumulants.uses > AVERAGED:
-        for i, (pair, _, nodes, logs) in enumerate(cumulants.parts):
-            if isinstance(pair, SmoothPair):
-                gradings[i] = graded(nodes - pair.anchor, logs + tilt * nodes, tilt, step)
-    return on_lattices(losses, side, step, ranges, gradings)

@@ -79,11 +79,6 @@ class Cumulants:
         pairs = zip(parts, self.parts, strict=True)
         return self._with([(pair, n, losses, logs) for (pair, _), (_, n, losses, logs) in pairs])
 
-    def counted(self, counts: Sequence[int]) -> Cumulants:
-        """The same picture with other counts; what was kept of its moments is that of the old ones."""
-        pairs = zip(self.parts, counts, strict=True)
-        return self._with([(pair, n, losses, logs) for (pair, _, losses, logs), n in pairs])
-
     def _with(self, parts: list[tuple[LossPair, int, Array, Array]]) -> Cumulants:
         result = object.__new__(Cumulants)  # copy.copy takes ten times as long
         result.__dict__.update(self.__dict__)

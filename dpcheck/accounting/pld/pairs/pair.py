@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpcheck.accounting.pld.grading import Grading
 from dpcheck.accounting.pld.pairs.atoms import NO_ATOMS, Atoms, lower_atoms, upper_atoms
 from dpcheck.accounting.pld.pairs.steep import find_end
 from dpcheck.numerics.lattice import Cells, LatticeLoss, anchored, pool, spread
@@ -80,14 +79,10 @@ class SmoothPair(LossPair):
     def masses(self, cuts: Array) -> tuple[Array, Array, Array, Array]:
         """(p, error of p, q, error of q) between consecutive cuts."""
 
-    def upper(
-        self, step: float, low: float, high: float, grading: Grading | None = None
-    ) -> LatticeLoss:
-        """Connect the dots: see `dpcheck.numerics.lattice`; those of a grading, if it is given."""
+    def upper(self, step: float, low: float, high: float) -> LatticeLoss:
+        """Connect the dots: see `dpcheck.numerics.lattice`."""
         lattice = anchored(step, self.anchor)
         index = lattice.covering(low, high)
-        if grading is not None:
-            index = grading.among(index, lattice, self.anchor)
         levels = lattice.levels(index)
         x = self.cut(levels)
         if levels[-1] >= self.top - step / 2:

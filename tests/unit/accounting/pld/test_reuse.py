@@ -82,7 +82,6 @@ def test_a_loop_gets_the_answers_of_fresh_questions():
     for question, answer in looped.items():
         SPECTRA.clear()
         distribution._more_steps.cache_clear()
-        distribution._opposite.cache_clear()
         distribution._composed.cache_clear()
         assert _asked(*question) == answer
 
