@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from dpcheck.core.errors import InvalidParameter
+from dpcheck.mechanisms.common.data import Labels
 from dpcheck.mechanisms.common.regularizers import Floats
 
 RandomState: TypeAlias = int | np.random.Generator | None
@@ -46,9 +47,9 @@ def dense(rows: Any) -> Floats:
 
 
 def by_domain(
-    X: ArrayLike, y: ArrayLike, sample_domain: ArrayLike | None
-) -> tuple[Any, Any, Any, Any]:
-    """(X_source, y_source, X_target, y_target) of one table."""
+    rows: Floats, labels: Labels, sample_domain: ArrayLike | None
+) -> tuple[Floats, Labels, Floats, Labels]:
+    """(X_source, y_source, X_target, y_target) of one checked table."""
     if sample_domain is None:
         raise InvalidParameter(
             "a transfer model needs two datasets: fit(X_source, y_source, X_target, y_target), or fit(X, y, "
@@ -56,13 +57,12 @@ def by_domain(
             name="sample_domain",
         )
     domain = np.asarray(sample_domain)
-    rows: Any = X if sparse.issparse(X) else np.asarray(X)
-    if domain.shape != (rows.shape[0],) or not (domain != 0).all():
+    if domain.shape != (len(rows),) or not (domain != 0).all():
         raise InvalidParameter(
             "sample_domain must hold one number other than 0 per row, above 0 for the source.",
             name="sample_domain",
         )
-    source, labels = domain > 0, np.asarray(y)
+    source = domain > 0
     if source.all() or not source.any():
         raise InvalidParameter(
             "sample_domain names one domain only; both are needed.", name="sample_domain"

@@ -283,7 +283,8 @@ class TransferClassifier(ObjectiveModel):
         """
         refuse(others)
         if X_target is None or y_target is None:
-            X_source, y_source, X_target, y_target = by_domain(X_source, y_source, sample_domain)
+            table = _checked_labelled(self, X_source, y_source)
+            X_source, y_source, X_target, y_target = by_domain(*table, sample_domain)
         elif sample_domain is not None:
             raise InvalidParameter(
                 "sample_domain belongs to one table of both domains; give four arrays or it, not both.",

@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import _num_samples
 
 import dpcheck
 from dpcheck import mechanisms
@@ -27,11 +28,13 @@ from dpcheck.mechanisms import (
     PSTF,
     PSTH,
     PSTS,
+    Direct,
     MajorityVote,
     OutputLogistic,
     PrivateOneVsRest,
     PrivateSearch,
     SimComb,
+    SourceD,
     WeightedVote,
 )
 
@@ -48,7 +51,40 @@ ONE_DATA_SET = [
 ]
 
 
-@pytest.mark.parametrize("model", ONE_DATA_SET, ids=lambda model: type(model).__name__)
+class Alternating:
+    """Every other row of the one table that sklearn's checks pass is of the source."""
+
+    def fit(self, X, y=None, **how):
+        domain = np.where(np.arange(_num_samples(X)) % 2, -1, 1)
+        return super().fit(X, y, sample_domain=domain, **how)
+
+
+class TwoPPTLFS(Alternating, PPTLFS):
+    pass
+
+
+class TwoPSTH(Alternating, PSTH):
+    pass
+
+
+class TwoSimComb(Alternating, SimComb):
+    pass
+
+
+class TwoSourceD(Alternating, SourceD):
+    pass
+
+
+class TwoDirect(Alternating, Direct):
+    pass
+
+
+TWO_DATA_SETS = [TwoPPTLFS(), TwoPSTH(), TwoSimComb(), TwoSourceD(), TwoDirect()]
+
+
+@pytest.mark.parametrize(
+    "model", ONE_DATA_SET + TWO_DATA_SETS, ids=lambda model: type(model).__name__
+)
 def test_check_estimator_passes_and_nothing_is_excused(model) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -134,6 +170,9 @@ def test_transfer_models_are_searched_in_a_pipeline(kind) -> None:
     )
     whole = kind(20.0, 20.0, random_state=0).fit(X, y, sample_domain=domain)
     assert (apart.release_ == whole.release_).all()
+    for sparse in (csr_matrix(X), csr_matrix(X).tocoo()):
+        thin = kind(20.0, 20.0, random_state=0).fit(sparse, y, sample_domain=domain)
+        assert (thin.release_ == whole.release_).all()
     for wrong in (None, np.ones(len(y)), np.zeros(len(y)), domain[:-1]):
         with pytest.raises(InvalidParameter, match="sample_domain"):
             kind().fit(X, y, sample_domain=wrong)
