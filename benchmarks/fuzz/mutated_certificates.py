@@ -17,9 +17,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.prove.corpus import everyday, normal, numbers, sums, tables
+from tests.prove.corpus import everyday, habits, normal, numbers, sums, tables
 from tests.prove.grammar.judge import few_objects
 from tests.prove.mutants import accepted, base_of, mutants
+from tests.prove.published import checkdp, statdp
 
 CASES = [
     *sums.CASES.cases,
@@ -27,12 +28,19 @@ CASES = [
     *tables.CASES.cases,
     *everyday.CASES.cases,
     *numbers.WRONG.cases,
+    *habits.CASES.cases,
+    *checkdp.PAPER.programs,
+    *statdp.PAPER.programs,
 ]
 
 
 def kind(what: str) -> str:
     """A mutant's kind, for the table."""
     about = what.split(": ", 1)[1]
+    if about.startswith("several"):
+        return "several releases as one"
+    if about.startswith("choice"):
+        return "choices and answers"
     if about.startswith(("release", "the ")):
         return "event or releases"
     return "fact, later facts fitted" if about.endswith("follows") else "fact"

@@ -30,17 +30,25 @@ def check_file(path: Path) -> Accepted:
 def read_file(path: Path) -> Mapping[str, Any]:
     """What a file holds, without looking at it yet."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise Unreadable(f"cannot read {path}: {why[:1].lower()}{why[1:]}") from None
     except (ValueError, RecursionError) as error:
         raise Unreadable(
-            f"{path} is neither a certificate nor a report of dpcheck: it is not JSON ({error})"
+            f"{path} is neither a certificate nor a report of dpcheck: it is not JSON as it must be ({error})"
         ) from None
     if not isinstance(data, Mapping):
         raise Unreadable('this is no certificate: it has no "schema"')
     return data
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys are all different: of a key that stands there twice readers take either value."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return found
 
 
 def check_data(data: object) -> Accepted:

@@ -300,9 +300,19 @@ def _of_events(base: Base, rng: np.random.Generator) -> Iterator[tuple[str, Any]
     nodes, adjacency = base.nodes, base.certificate["claim"]["adjacency"]
     moves = 2 if adjacency == "replace-one" else 1
     for i, entry in enumerate(base.certificate["releases"]):
+        if "nodes" in entry:
+            yield from _of_several(base, i, entry, rng)
+            continue
         node = nodes[entry["node"]]
+        if node["primitive"] in ("pick", "respond"):
+            yield from _of_choices(i, entry, rng)
         if node["primitive"] != "release" or entry["event"] is None:
             continue
+        if any(
+            each["primitive"].startswith("arg") and entry["node"] in each["args"]
+            for each in nodes.values()
+        ):
+            continue  # only a place is seen, which costs less
         seen, noise = base.seen.get(node["args"][0]), nodes[node["args"][1]]
         scale = noise["params"].get("scale") if noise["primitive"] == "draw" else None
         shape = noise["shape"]
@@ -321,13 +331,100 @@ def _of_events(base: Base, rng: np.random.Generator) -> Iterator[tuple[str, Any]
         len(base.certificate["releases"]) == 1
         and base.certificate["releases"][0]["event"] is not None
     ):
-        entry = base.certificate["releases"][0]
+        entry = {"node": 0, **base.certificate["releases"][0]}
         seen = (
             base.seen.get(nodes[entry["node"]]["args"][0]) if nodes[entry["node"]]["args"] else None
         )
         if seen is not None and seen.moves and "group" not in entry:
             yield "the claim is nothing", _claiming({"kind": "Sequential", "events": []})
             yield "the release is not listed", _forgetting(0)
+
+
+def _of_several(
+    base: Base, i: int, entry: dict[str, Any], rng: np.random.Generator
+) -> Iterator[tuple[str, Any]]:
+    """Releases that are one mechanism: it tells at least what one of them tells by itself.
+
+    One answer moves by d over the larger scale of query and threshold, far out in its tail.
+    """
+    nodes = base.nodes
+    scales = [
+        float(each["params"]["scale"])
+        for each in nodes.values()
+        if each["primitive"] == "draw" and isinstance(each["params"].get("scale"), int | float)
+    ]
+    moved = [
+        base.seen[a].sizes["l1"]
+        for n in entry["nodes"]
+        for a in nodes[n]["args"][:1]
+        if a in base.seen
+    ]
+    if not moved or max(moved) <= 0:
+        return
+    told = {name: max(moved) / max(scales) for name in ("l1", "l2")}
+    event, moves = (
+        entry["event"],
+        2 if base.certificate["claim"]["adjacency"] == "replace-one" else 1,
+    )
+    if "compared" in _uses(base, entry["nodes"][0]) or event["kind"] != "PureDP":
+        for what, false, times in _false_events({**entry, "times": 1}, told, moves, rng):
+            yield f"several {entry['nodes'][0]}: {what}", _charging(i, false, times)
+    yield "several: epsilon 0", _charging(i, {**event, "kind": "PureDP", "epsilon": 0.0}, 1)
+    for at in range(len(entry["nodes"])):
+        yield f"several: {entry['nodes'][at]} is not listed", _without(i, at)
+    yield "several: they are not listed", _forgetting(i)
+    yield "several: one is listed twice", _twice(i)
+    if entry.get("hits"):
+        yield "several: as if they were one", _alone(i)
+        yield "several: no hit", _charging(i, event, 0)
+
+
+def _uses(base: Base, release: int) -> str:
+    """Whether a number is compared with noise, and nothing else."""
+    found = {
+        other
+        for each in base.nodes.values()
+        if release in each["args"]
+        for other in each["args"]
+        if other != release
+    }
+    noisy = all(base.nodes[other]["primitive"] != "release" for other in found)
+    return "compared" if found and noisy else ""
+
+
+def _of_choices(
+    i: int, entry: dict[str, Any], rng: np.random.Generator
+) -> Iterator[tuple[str, Any]]:
+    """Randomized response costs what it costs; a choice that depends on the data costs something."""
+    event = entry["event"]
+    yield "choice: it costs nothing", _charging(i, None, 1)
+    if event["kind"] == "RandomizedResponse":
+        more = event["noise"] + float(rng.choice([1e-6, 0.01, 0.5])) * (1 - event["noise"])
+        yield f"choice: noise {more:g}", _charging(i, {**event, "noise": more}, 1)
+    else:
+        yield "choice: epsilon 0", _charging(i, {**event, "epsilon": 0.0}, 1)
+
+
+def _without(i: int, at: int) -> Any:
+    def change(certificate: dict[str, Any]) -> None:
+        del certificate["releases"][i]["nodes"][at]
+
+    return change
+
+
+def _twice(i: int) -> Any:
+    def change(certificate: dict[str, Any]) -> None:
+        listed = certificate["releases"][i]["nodes"]
+        listed[-1] = listed[0]
+
+    return change
+
+
+def _alone(i: int) -> Any:
+    def change(certificate: dict[str, Any]) -> None:
+        del certificate["releases"][i]["hits"]
+
+    return change
 
 
 def _false_events(

@@ -10,6 +10,7 @@ from dpcheck.verify.program.sizes import Size
 
 from .corpus import everyday, normal, sums, tables
 from .mutants import accepted, base_of, mutants
+from .published import checkdp, statdp
 
 CASES = [*sums.CASES.cases, *normal.CASES.cases, *tables.CASES.cases, *everyday.CASES.cases]
 SOME = CASES[::12]
@@ -40,6 +41,18 @@ def test_a_kernel_that_looks_away_accepts_them(bases, monkeypatch):
         if m.what.endswith("follows") and " is " not in m.what
     ]
     assert sum(map(accepted, made)) > len(made) / 2
+
+
+def test_of_several_releases_none_is_left_out_or_too_cheap():
+    """Sparse vectors, noisy maxima, entries of one vector: events that are too small, lists that lack one."""
+    programs = {p.function.__name__: p for p in (*checkdp.PAPER.programs, *statdp.PAPER.programs)}
+    names = ("noisy_max", "sparse_vector_numeric", "sparse_vector_adaptive", "smart_sum", "svt")
+    bases = [base_of(programs[name], 2) for name in names]
+    made = [
+        m for base in bases for m in mutants(base, np.random.default_rng(0)) if "several" in m.what
+    ]
+    assert len(made) >= 20
+    assert [mutant.what for mutant in made if accepted(mutant)] == []
 
 
 def test_nine_of_ten_proofs_have_a_certificate():

@@ -36,8 +36,10 @@ def release(state: State, node: Node) -> Fact:
         return node.refuse("it is no private value plus noise")
     if drawn.family not in NOISES:
         node.refuse(f"{drawn.family} noise protects nothing")
-    flip = node.params.get("flip") is True
-    if node.params.get("sign") != 1 and not flip and drawn.family not in SYMMETRIC:
+    flip, sign = node.params.get("flip") is True, node.params.get("sign")
+    if isinstance(sign, bool) or sign not in (1, -1):
+        node.refuse("noise is added or subtracted: sign is 1 or -1")
+    if sign != 1 and not flip and drawn.family not in SYMMETRIC:
         node.refuse(f"{drawn.family} noise is subtracted")
     if drawn.family in DISCRETE and not is_whole(private.dtype):
         node.refuse("whole-number noise is added to numbers that are not whole")
