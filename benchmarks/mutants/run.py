@@ -119,11 +119,13 @@ def _in_child(file: str, mutant: Mutant, baseline: dict) -> dict:
             return {"verdict": "not tried", "by": "outside of functions"}
     except ValueError as error:
         return {"verdict": "not tried", "by": str(error)}
-    for name, proved in probes.stated():
+    reaches = _reaches(file, _function(file, mutant), baseline["reached"])
+    baseline = baseline["proved"]
+    for name, proved in probes.stated(reaches):
         if not baseline[name] * (1 - 1e-9) <= proved <= baseline[name] * (1 + 1e-4):
             return {"verdict": "killed", "by": f"{name}: {proved} instead of {baseline[name]}"}
     smaller = []
-    for name, proved, spent in probes.wrong():
+    for name, proved, spent in probes.wrong(reaches):
         if proved < spent * (1 - 1e-9):
             return {"verdict": "killed", "by": f"{name}: {proved} where {spent} is spent"}
         if proved < baseline[name] * (1 - 1e-9):
@@ -139,7 +141,7 @@ def _in_child(file: str, mutant: Mutant, baseline: dict) -> dict:
             return {"verdict": "killed", "by": f"claims of {name}: {type(error).__name__}"}
     smaller += [
         f"{name}: {proved} instead of {baseline[name]}"
-        for name, proved in probes.others()
+        for name, proved in probes.others(reaches)
         if proved < baseline[name] * (1 - 1e-9)
     ]
     if not smaller:
@@ -170,9 +172,25 @@ def _function(file: str, mutant: Mutant) -> str:
     return found
 
 
-def _baseline() -> dict[str, float]:
-    """What the rules conclude as they are."""
-    return dict([*probes.stated(), *((n, p) for n, p, _ in probes.wrong()), *probes.others()])
+def _baseline() -> dict:
+    """What the rules conclude as they are, and the functions that each case runs."""
+    proved: dict[str, float] = {}
+    reached: dict[str, list] = {}
+    seen: set = set()
+    with probes.watched(seen):
+        for part in (probes.stated, probes.wrong, probes.others):
+            for name, found, *_ in part():
+                proved[name], reached[name] = found, sorted(seen)
+                seen.clear()
+    return {"proved": proved, "reached": reached}
+
+
+def _reaches(file: str, function: str, reached: dict) -> probes.Asked:
+    """Whether a case runs a function; a table outside of functions is for all of them."""
+    if not function:
+        return probes.anything
+    mine = [str(ROOT / file), function]
+    return lambda name: mine in [list(each) for each in reached[name]]
 
 
 def main() -> int:

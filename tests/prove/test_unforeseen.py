@@ -48,6 +48,73 @@ def all_scores_underflow(x, rng):
     return rng.choice(2, p=weights / weights.sum())
 
 
+def too_large_for_int32(x, rng):
+    return float(np.int32(int(x.sum() * 1e9))) + rng.laplace(scale=1e10)
+
+
+def too_large_for_an_entry(x, rng):
+    table = np.zeros(1, dtype=np.int8)
+    table[0] = int(x.sum() * 100)
+    return table.astype(float) + rng.laplace(size=1, scale=1e3)
+
+
+def too_large_to_be_added(x, rng):
+    table = np.zeros(3, dtype=np.int8) + int(x.sum() * 100)
+    return table.astype(float) + rng.laplace(size=3, scale=1e3)
+
+
+def too_large_to_be_added_in_place(x, rng):
+    table = np.zeros(1, dtype=np.int8)
+    table += int(x.sum() * 100)
+    return table.astype(float) + rng.laplace(size=1, scale=1e3)
+
+
+def negative_for_uint8(x, rng):
+    table = np.zeros(3, dtype=np.uint8) + (int(x.sum()) - 25)
+    return table.astype(float) + rng.laplace(size=3, scale=1e3)
+
+
+def too_large_for_an_array(x, rng):
+    table = np.array([int(x.sum() * 100)], dtype=np.int8)
+    return table.astype(float) + rng.laplace(size=1, scale=1e3)
+
+
+def too_large_to_be_chosen(x, rng):
+    return float(np.where(True, np.int8(1), int(x.sum() * 100))) + rng.laplace(scale=1e3)
+
+
+def too_large_to_be_compared(x, rng):
+    return float(np.minimum(np.int8(5), int(x.sum() * 100))) + rng.laplace(scale=1e3)
+
+
+def nan_as_a_whole_number(x, rng):
+    return float(np.clip(np.int64(x.max()), 0, 1)) + rng.laplace()
+
+
+def nan_in_an_array_of_whole_numbers(x, rng):
+    return np.clip(np.array([x.max()], dtype=int), 0, 1) + rng.laplace(size=1)
+
+
+def more_than_64_bits(x, rng):
+    """No error: Python's numbers have no end, so that this moves by 2**65."""
+    return float(int(8 * x.sum()) * 2**62) + rng.laplace(scale=2.0**64)
+
+
+EXAMPLE = np.zeros(50)
+
+
+def whole_numbers_that_fit(x, rng):
+    many = int((x > 0.5).sum())
+    table = np.zeros(2, dtype=np.int8)
+    table[0] = many
+    return np.int32(many) + rng.laplace(), table.astype(float) + rng.laplace(size=2)
+
+
+def test_whole_numbers_that_fit_are_proved():
+    proof = dpcheck.prove(whole_numbers_that_fit, data=UNIT, adjacency="replace-one")
+    assert proof.epsilon().upper == pytest.approx(2)
+
+
 def scores_that_fit(x, rng):
     weights = np.exp(np.array([-100 * x.max(), -200 * x.max()]))
     return rng.choice(2, p=weights / weights.sum())
@@ -55,7 +122,15 @@ def scores_that_fit(x, rng):
 
 @pytest.mark.parametrize(
     ("function", "data"),
-    [(mapped_to_text, CITIES), (written_at_a_text, UNIT), (all_scores_underflow, UNIT)],
+    [
+        *[(mapped_to_text, CITIES), (written_at_a_text, UNIT), (all_scores_underflow, UNIT)],
+        *[(too_large_for_int32, UNIT), (too_large_for_an_entry, UNIT)],
+        *[(too_large_to_be_added, UNIT), (too_large_to_be_added_in_place, UNIT)],
+        *[(negative_for_uint8, UNIT), (too_large_for_an_array, UNIT)],
+        *[(too_large_to_be_chosen, UNIT), (too_large_to_be_compared, UNIT)],
+        *[(nan_as_a_whole_number, EXAMPLE), (nan_in_an_array_of_whole_numbers, EXAMPLE)],
+        (more_than_64_bits, UNIT),
+    ],
 )
 def test_what_raises_an_error_is_refused(function, data):
     with pytest.raises(dpcheck.NotProvable, match=r"test_unforeseen\.py:\d+"):

@@ -167,6 +167,15 @@ def _by_coin(reader: Reader, coins: Node, x: Node, y: Node) -> Node:
     return graph.add("respond", heads, truth, other)
 
 
+def of_numpy(reader: Reader, found: object) -> object:
+    """numpy gives numbers of its own, which do not take on the type of what they meet."""
+    if not isinstance(found, Scalar) or not isinstance(found.node.fact, Rows | Aggregate):
+        return found
+    if not is_weak(found.node):
+        return found
+    return Scalar(reader.graph.add("convert", found.node, dtype=found.node.dtype))
+
+
 def _ufunc(name: str) -> Callable[..., object]:
     def handler(reader: Reader, *args: object, **named: object) -> object:
         ufunc = getattr(np, name)
@@ -190,7 +199,7 @@ def _ufunc(name: str) -> Callable[..., object]:
         if any(isinstance(each, Opaque) for each in args):
             return released_call(reader, ufunc, args)
         found = (
-            elementwise(reader, name, *args)
+            of_numpy(reader, elementwise(reader, name, *args))
             if not reader.is_public(list(args))
             else public_call(reader, ufunc, args, {})
         )
@@ -313,7 +322,7 @@ def clip(
                 "unbounded", "values are clipped at NaN, which does nothing", "use a number"
             )
         found = apply(reader, name, found, node)
-    result = reader.array(found)
+    result = of_numpy(reader, reader.array(found))
     if isinstance(found.fact, Public):
         result = public_call(reader, np.clip, (a, low, high), {})
     return result if out is None else into(reader, out, result)

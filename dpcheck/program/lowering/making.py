@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.program.facts.kinds import Rows
+from dpcheck.program.facts import boxes
+from dpcheck.program.facts.kinds import Aggregate, Rows
 from dpcheck.program.graph import Node
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading.public import public_call, released_call
@@ -71,6 +72,8 @@ def asarray(reader: Reader, value: object, dtype: object = None, **named: object
         from dpcheck.program.lowering.functions import as_dtype
 
         kind = as_dtype(reader, dtype)
+        if isinstance(value, list | tuple) or (isinstance(value, Array) and value.form is list):
+            one_by_one(reader, node, kind)
         if kind != node.dtype:
             return reader.array(reader.graph.add("convert", node, dtype=kind))
     if isinstance(value, Array):
@@ -78,6 +81,18 @@ def asarray(reader: Reader, value: object, dtype: object = None, **named: object
     if not node.ndim:
         return Array(Storage(node, "it is an array without axes"))
     return reader.array(node)
+
+
+def one_by_one(reader: Reader, node: Node, kind: np.dtype[np.generic]) -> None:
+    """Numbers that are turned into whole ones each by itself: what does not fit raises an error."""
+    box, limits = node.fact.box, boxes.of_dtype(kind)
+    fits = not box.nan and bool((box.lo >= limits.lo).all() and (box.hi <= limits.hi).all())
+    if kind.kind in "iu" and not fits and isinstance(node.fact, Rows | Aggregate):
+        reader.refuse(
+            "private-control",
+            f"a private number becomes one of {kind}, which raises an error for what does not fit",
+            "clip it first: np.clip(x, low, high)",
+        )
 
 
 def _maker(name: str) -> Callable[..., object]:
@@ -93,7 +108,6 @@ def _like_records(
     reader: Reader, name: str, shape: object, args: tuple[object, ...], named: dict[str, object]
 ) -> object:
     """np.zeros(len(x)) where the number of records is private: a number for every record."""
-    from dpcheck.program.facts.kinds import Aggregate
 
     parts = shape if type(shape) is tuple else (shape,)
     first = parts[0]

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcheck.program.facts.kinds import RANDOM, Public, Released, Rows
 from dpcheck.program.lowering.functions import elementwise
+from dpcheck.program.lowering.making import one_by_one
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading import arrays
 from dpcheck.program.reading.attributes import length
@@ -18,7 +19,7 @@ from dpcheck.program.reading.calls import call
 from dpcheck.program.reading.expressions import check_filled, hashable, iterated
 from dpcheck.program.reading.operators import binary
 from dpcheck.program.reading.public import public_call, released_call
-from dpcheck.program.reading.records import appended
+from dpcheck.program.reading.records import appended, nothing
 from dpcheck.program.reading.values import (
     Array,
     Generator,
@@ -83,7 +84,9 @@ def _exact_number(kind: type) -> Callable[..., object]:
             return public_call(reader, kind, (value,), {})
         if isinstance(value, Opaque):
             return released_call(reader, kind, (value,))
-        return reader.array(reader.graph.add("convert", reader.node(value), dtype=np.dtype(kind)))
+        node = reader.node(value)
+        one_by_one(reader, node, np.dtype(kind))
+        return reader.array(reader.graph.add("convert", node, dtype=np.dtype(kind)))
 
     return handler
 
@@ -267,7 +270,10 @@ def sum_(reader: Reader, values: object, start: object = 0) -> object:
         node = values.node(reader.graph)
         if isinstance(node.fact, Rows) and node.fact.axis == 0:
             # One after the other, in their own type: int8 wraps around here, unlike in np.sum.
-            kind = np.dtype(np.int64) if node.dtype.kind == "b" else node.dtype
+            kind = node.dtype
+            if kind.kind in "biu":
+                zero = nothing(reader, kind, values.form is list)
+                kind = reader.node(binary(reader, "add", start, zero)).dtype
             added = reader.graph.add("sum", node, axes=(0,), dtype=kind)
             return binary(reader, "add", reader.array(added), start)
     if isinstance(values, Opaque) or (isinstance(values, Array) and reader.is_released(values)):

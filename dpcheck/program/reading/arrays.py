@@ -104,7 +104,10 @@ def _of_array(reader: Reader, owner: Array | Scalar, key: object) -> object:
         place = reader.node(secret[0])
         if place.dtype.kind in "iu" and isinstance(place.fact, Rows):
             table = tuple(np.asarray(node.fact.value).tolist())
-            return reader.array(reader.graph.add("lookup", place, table=table, first=0))
+            found = reader.graph.add("lookup", place, table=table, first=0)
+            if found.dtype != node.dtype:
+                found = reader.graph.add("convert", found, dtype=node.dtype)
+            return reader.array(found)
     del released_call
     reader.refuse(
         "private-control",

@@ -36,7 +36,7 @@ from dpcheck.program.reading.values import (
     contents,
     same_contents,
 )
-from dpcheck.program.rules.common import UNBOUNDED, plain
+from dpcheck.program.rules.common import UNBOUNDED, is_weak, plain
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -499,7 +499,7 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
         if each.name not in before:
             reader.refuse("failed", f"{each.name} has no value before the loop", "set it before")
         old, name = scope.names[each.name], "add" if each.sign > 0 else "subtract"
-        kind = _adding_type(reader, name, old, column)
+        kind = _adding_type(reader, name, old, column, is_weak(reader.node(each.value)))
         total = reader.array(summed(reader, column, (0,), kind))
         scope.names[each.name] = in_place(reader, name, old, total)
     for owner, value in now.lists.values():
@@ -517,16 +517,22 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
             place = place.outer
 
 
-def _adding_type(reader: Reader, name: str, old: object, column: Node) -> np.dtype[np.generic]:
+def _adding_type(
+    reader: Reader, name: str, old: object, column: Node, weak: bool
+) -> np.dtype[np.generic]:
     """The type of old += value: small whole numbers wrap around, those of Python do not."""
     from dpcheck.program.reading.operators import binary
     from dpcheck.program.rules.reductions import sum_dtype
 
-    wide = sum_dtype(column)
-    if column.dtype.kind not in "iu" or column.dtype == wide:
-        return wide
-    zero = reader.graph.constant(np.zeros((), dtype=column.dtype)[()])
-    return reader.node(binary(reader, name, old, reader.array(zero))).dtype
+    if column.dtype.kind not in "biu":
+        return sum_dtype(column)
+    return reader.node(binary(reader, name, old, nothing(reader, column.dtype, weak))).dtype
+
+
+def nothing(reader: Reader, kind: np.dtype[np.generic], weak: bool) -> object:
+    """A 0 of a type: one of Python's that takes on the type of what it meets, or one of numpy's."""
+    zero = np.zeros((), dtype=kind)[()]
+    return zero.item() if weak else reader.array(reader.graph.constant(zero))
 
 
 @dataclass(slots=True, eq=False)

@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpcheck.core.adjacency import Adjacency
+from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import Box, DType
 from dpcheck.program.facts.kinds import Aggregate, Coins, Places, Public, Released, Rows
 from dpcheck.program.facts.rowsets import Dim, Predicate, RowSet, Shape, number, same
@@ -119,6 +120,24 @@ def is_weak(node: Node) -> bool:
     if node.primitive == "draw":  # rng.laplace() is a float, rng.integers(5) is one of numpy's
         return node.params.get("method") not in ("integers", "choice")
     return node.primitive in FUNCTIONS and all(is_weak(arg) for arg in node.args)
+
+
+def check_fits(graph: Graph, args: Sequence[Node], dtype: DType) -> None:
+    """Whole numbers of Python raise an error in a type that cannot hold them, where numpy's wrap around."""
+    if dtype.kind not in "iu":
+        return
+    limits = boxes.of_dtype(dtype)
+    for arg in args:
+        box = arg.fact.box
+        fits = not box.nan and bool((box.lo >= limits.lo).all() and (box.hi <= limits.hi).all())
+        private = not isinstance(arg.fact, Public | Released)
+        if private and not fits and arg.dtype.kind in "iu" and is_weak(arg):
+            graph.refuse(
+                "private-control",
+                f"a private whole number of Python meets {dtype}, which cannot hold all it may be: an error "
+                "would tell of it",
+                "clip it first, or use numpy's whole numbers: np.int64(...)",
+            )
 
 
 def stand_in(node: Node) -> object:

@@ -20,7 +20,9 @@ from dpcheck.program.rules.common import (
     UNBOUNDED,
     aggregate,
     broadcast,
+    check_fits,
     coins_of,
+    is_weak,
     numpy_shape,
     only_released,
     opened,
@@ -67,6 +69,9 @@ def rule(name: str, graph: Graph, *args: Node) -> Made:
         with np.errstate(all="ignore"):
             return released(shape, dtype, result_box(name, [a.fact.box for a in args], dtype))
     opened(args)
+    check_fits(graph, args, dtype)
+    if all(is_weak(arg) for arg in args) and dtype.kind == "i":
+        _check_end(graph, name, args, dtype)
     if any(isinstance(arg.fact, Aggregate) for arg in args):
         return of_aggregates(graph, name, args, dtype)
     return of_rows(graph, name, args, dtype)
@@ -84,6 +89,16 @@ def _check_whole(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType) 
             "unknown-operation",
             "np.reciprocal of whole numbers is a whole number: 0, 1 or anything",
             "write 1 / x",
+        )
+
+
+def _check_end(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType) -> None:
+    """Whole numbers of Python have no end, where those of a type wrap around."""
+    if overflows(name, [arg.fact.box for arg in args], dtype):
+        graph.refuse(
+            "unbounded",
+            "private whole numbers of Python may become larger than 64 bits hold",
+            "clip them first, or turn them into floats",
         )
 
 

@@ -26,6 +26,7 @@ from dpcheck.program.graph import BLOCK, Graph, Made, Node, primitive
 from dpcheck.program.rules.common import (
     UNBOUNDED,
     aggregate,
+    check_fits,
     coins_of,
     element,
     fixed,
@@ -387,6 +388,7 @@ def put(graph: Graph, a: Node, new: Node, key: Key) -> Made:
         use_up(graph, (a, new))
         return released(a.shape, kind, boxes.WHOLE)
     opened((a, new))
+    check_fits(graph, (new,), kind)
     if isinstance(a.fact, Rows):
         return _put_rows(graph, a, new, key)
     if isinstance(new.fact, Rows):

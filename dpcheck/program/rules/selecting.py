@@ -15,6 +15,7 @@ from dpcheck.program.rules.common import (
     UNBOUNDED,
     aggregate,
     broadcast,
+    check_fits,
     coins_of,
     is_zero,
     numpy_shape,
@@ -60,6 +61,7 @@ def select(graph: Graph, condition: Node, x: Node, y: Node) -> Made:
             )
         return spent(graph, args, dtype)
     opened(args)
+    check_fits(graph, (x, y), dtype)
     if only_released(args):
         shape = numpy_shape(graph, [plain(arg.shape) for arg in args])
         return released(shape, dtype, x.fact.box.hull(y.fact.box))
@@ -199,6 +201,7 @@ def convert(graph: Graph, a: Node, dtype: DType) -> Made:
     if isinstance(a.fact, RANDOM):
         same = dtype == a.dtype
         return Made(a.shape, dtype, a.fact) if same else spent(graph, (a,), dtype)
+    check_fits(graph, (a,), dtype)
     box, exact = _cast_box(a, dtype)
     if isinstance(a.fact, Released):
         opened((a,))

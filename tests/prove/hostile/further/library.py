@@ -58,6 +58,12 @@ SHARED = {
     "pair": (np.zeros(MANY), np.r_[1.0, np.zeros(MANY - 1)]),
     "leak": lambda output: round(float(output[0] - output[1]), 6),
 }
+HALVED = {"pair": (unit(0.0, 1.0), unit(1.0, 1.0))}
+HUNDREDS = 300
+FULL = {
+    "data": dpcheck.records(x=dpcheck.number(0, 1), rows=HUNDREDS),
+    "pair": tuple(np.r_[np.ones(127), np.zeros(172), last] for last in (0.0, 1.0)),
+}
 
 
 @GROUP.wrong(70.0, **AGED)
@@ -118,6 +124,47 @@ def reduced_sum_that_wraps(x, rng):
     return float(functools.reduce(operator.add, [c[0], c[1]])) + rng.laplace()
 
 
+@GROUP.wrong(255.0, **FULL)
+def truths_added_to_a_small_total(x, rng):
+    total = np.int8(0)
+    for v in x:
+        total += v > 0.5
+    return float(total) + rng.laplace()
+
+
+@GROUP.wrong(255.0, **FULL)
+def truths_added_from_a_small_start(x, rng):
+    return float(sum((v > 0.5 for v in x), np.int8(0))) + rng.laplace()
+
+
+@GROUP.wrong(255.0, **FULL)
+def numbers_of_a_list_added_to_a_small_total(x, rng):
+    total = np.int8(0)
+    for v in (x > 0.5).tolist():
+        total += v
+    return float(total) + rng.laplace()
+
+
+@GROUP.wrong(156.0, **WHOLE)
+def table_of_bytes(d, rng):
+    """156 and, since 256 is no byte, 0."""
+    table = np.array([100, 200], dtype=np.uint8)
+    return float((table[d["k"] - 1] + np.uint8(56)).astype(float).sum()) + rng.laplace()
+
+
+@GROUP.wrong(1.0, **HALVED)
+def numpy_of_a_python_number(x, rng):
+    """np.add gives 64 bits, which do not wrap around beside a byte."""
+    large = np.full(1, 100, dtype=np.int8) + np.add(int((x > 0.5).sum()), 0)
+    return np.maximum(large, 127).astype(float) + rng.laplace(size=1)
+
+
+@GROUP.wrong(1.0, **HALVED)
+def clip_of_a_python_number(x, rng):
+    large = np.full(1, 100, dtype=np.int8) + np.clip(int((x > 0.5).sum()), 0, 50)
+    return np.maximum(large, 127).astype(float) + rng.laplace(size=1)
+
+
 @GROUP.wrong(INF, **SHARED)
 def one_of_many_draws_for_all(x, rng):
     noise = rng.laplace(size=MANY)
@@ -138,6 +185,14 @@ def variance_with_part_of_a_record(x, rng):
 @GROUP.right(100.0, **{**AGED, "pair": (people(0.0), people(100.0))})
 def clip_in_order(df, rng):
     return df["age"].clip(0, 100).sum() + rng.laplace()
+
+
+@GROUP.right(1.0, **FULL)
+def truths_added_to_a_total(x, rng):
+    total = 0
+    for v in x:
+        total += v > 0.5
+    return float(total) + rng.laplace()
 
 
 @GROUP.right(100.0, **WIDE)
