@@ -4,8 +4,8 @@
 
 Each walk runs in a process of its own, of the dpcheck that is imported: set PYTHONPATH to compare two
 commits. A crossing is a call from a function of one room to a function of another; a room is a folder of
-`dpcheck`. Rooms are listed in the order in which they are first entered. What other processes do, and what
-runs while a module is imported, is not counted.
+`dpcheck`. Rooms are listed in the order in which they are first entered. Everything is
+imported before; what other processes do is not counted.
 """
 
 from __future__ import annotations
@@ -47,14 +47,10 @@ WALKS = {
     "check": ("", COMMAND.format(words=["check", "--jobs", "1", "--no-cache"])),
 }
 TRACE = """
-import json, os, sys
+import contextlib, importlib, json, os, pkgutil, sys
 import dpcheck
 home = os.path.dirname(os.path.abspath(dpcheck.__file__)) + os.sep
 files, functions, rooms, crossings = set(), set(), [], 0
-
-def room(path):
-    inside = os.path.realpath(path)[len(home):] if path.startswith(home) else None
-    return inside and inside.split(os.sep)[0].removesuffix(".py")
 
 known = {{}}
 def of(code):
@@ -81,6 +77,9 @@ def note(frame, what, _):
     if caller is not None and of(caller.f_code) != here:
         crossings += 1
 
+for each in pkgutil.walk_packages(dpcheck.__path__, "dpcheck."):
+    with contextlib.suppress(Exception):  # libraries that are not installed
+        importlib.import_module(each.name)
 {before}
 sys.setprofile(note)
 try:

@@ -20,12 +20,22 @@ Row = tuple[Any, ...]
 class Form(StrEnum):
     """How a dataset looks to the function that gets it."""
 
-    PANDAS = "pandas"  # a DataFrame
-    POLARS = "polars"  # a DataFrame
-    DICTS = "dicts"  # a list with one dict a row
-    COLUMNS = "columns"  # a dict with one array a column
-    ARRAY = "array"  # a numpy table, or a vector if there is one column
-    VALUES = "values"  # a list of rows, or of values if there is one column
+    PANDAS = "pandas"
+    POLARS = "polars"
+    DICTS = "dicts"
+    COLUMNS = "columns"
+    ARRAY = "array"
+    VALUES = "values"
+
+
+FORMS = {
+    Form.PANDAS: "a DataFrame of pandas",
+    Form.POLARS: "a DataFrame of polars",
+    Form.DICTS: "a list with one dict for each record",
+    Form.COLUMNS: "a dict with one array for each column",
+    Form.ARRAY: "a numpy table, or a vector if there is one column",
+    Form.VALUES: "a list of rows, or of values if there is one column",
+}
 
 
 def as_form(name: str) -> Form:

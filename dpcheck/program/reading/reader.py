@@ -158,10 +158,16 @@ class Reader:
             return array_of(self, value)
         if isinstance(value, range):
             return self.graph.constant(np.asarray(value))
+        if isinstance(value, Listed):
+            self.refuse(
+                "unknown-operation",
+                "a list of records is used as an array",
+                'take what you need of each record, [row["NAME"] for row in rows], or declare form="array"',
+            )
         if isinstance(value, Value):
             self.refuse(
                 "unknown-operation",
-                f"a {type(value).__name__.lower()} is used as a number",
+                f"{self.describe(value)} is used as a number",
                 "use numbers and arrays",
             )
         self.unknown(f"a value of type {type(value).__name__}")

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import dpcheck
+from dpcheck.core.errors import MechanismFailed
+from dpcheck.execution.parallel import Workers
+from dpcheck.session.run import AuditRequest, run_request
 
 AGES = dpcheck.records(age=dpcheck.number(0, 120), rows=3)
 
@@ -66,3 +69,16 @@ def test_a_pair_of_numbers_is_no_claim():
         dpcheck.audit(
             _sum(1.0), claim=(1.0, 1e-6), records=AGES, adjacency="add-remove", max_runs=10
         )
+
+
+def test_a_function_that_takes_another_form_is_told_what_it_was_given(tmp_path):
+    (tmp_path / "people.py").write_text(
+        "import dpcheck\nimport numpy as np\n\n\n"
+        "@dpcheck.audited(claim=1.0, adjacency='replace-one',\n"
+        "                 records=dpcheck.records(age=dpcheck.number(0, 120), rows=3), form='dicts')\n"
+        "def total(ages, rng):\n"
+        "    return np.asarray(ages, dtype=float).sum() + rng.laplace(scale=120.0)\n"
+    )
+    request = AuditRequest(f"{tmp_path}/people.py:total", workers=Workers(jobs=1))
+    with pytest.raises(MechanismFailed, match="'dicts', a list with one dict for each record"):
+        run_request(request)
