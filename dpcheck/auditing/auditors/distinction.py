@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.claims import AuditedClaim
 from dpcheck.auditing.learning.events import Aim
+from dpcheck.auditing.learning.observation import observe_pair
 from dpcheck.auditing.learning.selection import Candidate, Learned, fit_batches, learn
-from dpcheck.auditing.limits import Limits
+from dpcheck.auditing.limits import Limits, Pace
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.statistics.sequential import (
     Counts,
@@ -105,6 +106,9 @@ def distinguish(
     Assumes: runs are independent given the data.
     """
     mechanism = fit_batches(mechanism, pairs, runner)
+    if limits.pace.calls == 0 and not math.isinf(limits.deadline):
+        _take_the_time(mechanism, pairs[0], limits.pace, runner)
+    limits = limits.in_time(mechanism)
     if not limits.stop_early or limits.reach is not None:
         return _round(mechanism, pairs, claim, limits, runner)
     first = replace(limits, alpha=limits.alpha * (1 - _RARER))
@@ -115,6 +119,18 @@ def distinguish(
     if found.out_of_time or found.lower > found.epsilon or left < _WORTH_A_ROUND:
         return found
     return _and_rarer(found, mechanism, pairs, claim, limits, left, runner)
+
+
+_TIMED = 512  # runs a side, where so many are made at once
+
+
+def _take_the_time(mechanism: Mechanism, pair: Pair, pace: Pace, runner: Runner) -> None:
+    """Runs that nothing is learned from, where nobody knows how long one takes: time is to be divided."""
+    runs = min(_TIMED, mechanism.batch)
+    for attempt in range(2):  # the first also imports and compiles
+        began = time.perf_counter()
+        observe_pair(mechanism, pair, f"timed {attempt}", runs, runner)
+        pace.took(2 * runs, time.perf_counter() - began)
 
 
 _RARER = 1 / 3  # of the error rate, for a second round

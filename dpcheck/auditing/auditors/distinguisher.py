@@ -51,8 +51,7 @@ class Distinguisher:
     def run(self, plan: PartPlan, alpha: float, runner: Runner) -> Finding:
         """What telling the sides of a pair apart proves."""
         assert plan.mechanism is not None
-        limits = self.limits.in_time(plan.mechanism)
-        limits = replace(limits, alpha=alpha, tolerance=_tolerance(plan, self.limits))
+        limits = replace(self.limits, alpha=alpha, tolerance=_tolerance(plan, self.limits))
         found = distinguish(plan.mechanism, plan.pairs, plan.tested, limits, runner)
         notes = [*found.notes, *_honest(found)]
         if plan.tested.lines is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import signal
+import sys
 import time
 
 import pytest
@@ -171,3 +173,31 @@ def test_a_limit_of_our_own_is_no_reason_to_end_the_process(monkeypatch):
         with time_limited(50):
             assert 40 < told[-1][0] - time.monotonic() <= 50
             assert told[-1][1] == interrupts.PATIENCE
+
+
+def test_an_alarm_that_rings_while_a_limit_is_left_waits_for_the_next_line():
+    """Else what it raises passes by those who wait for it, and is taken for an error of the code."""
+    reached = []
+
+    @contextlib.contextmanager
+    def left_when_it_rings():
+        yield
+        between = sys._getframe(1)  # where contextlib leaves this block
+        assert between.f_code.co_filename == contextlib.__file__
+        interrupts._ring(signal.SIGALRM, between)
+        reached.append("left")
+
+    def late():
+        with time_limited(60.0):
+            interrupts._ALARMS[-1].due = 0.0
+            with left_when_it_rings():
+                pass
+            until_it_rings_again = time.monotonic() + 30.0
+            while time.monotonic() < until_it_rings_again:
+                sum(range(100))
+            reached.append("never")
+
+    with pytest.raises(RunTimedOut):
+        late()
+    assert reached == ["left"]
+    assert not interrupts._ALARMS
