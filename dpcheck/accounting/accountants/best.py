@@ -29,7 +29,6 @@ from dpcheck.accounting.certify.bound import (
     Question,
     certify,
     larger,
-    one_sided,
     proved_deltas,
     proved_epsilon,
     room_above,
@@ -38,7 +37,6 @@ from dpcheck.accounting.certify.bound import (
     tightest_each,
 )
 from dpcheck.accounting.compose import Profile
-from dpcheck.accounting.losses import LossBounds
 from dpcheck.accounting.sides import OneSide, lower_side, upper_side
 from dpcheck.core.bound import Bound
 from dpcheck.core.errors import UnknownName
@@ -69,10 +67,6 @@ EXACT = 1e-10
 CLOSE, CLOSE_ABSOLUTE = 2e-3, 2e-6
 # The same for a delta, of which an upper lattice costs about a seventh.
 CLOSE_DELTA = 0.05
-# So many alternatives are tried all at once before they are tried one by one.
-MANY = 3
-# The optimal composition of so many mechanisms takes no time.
-QUICK = 4
 _SELECTION = AccountingMethod.SELECTION.value
 _ALIASES = {"rdp": AccountingMethod.RENYI_OPTIMAL.value}
 
@@ -101,40 +95,18 @@ def alternatives_epsilon(
 ) -> list[Bound]:
     """`best_epsilon` of each; of one that cannot be the worst only an upper bound that is quick.
 
-    It cannot be where its Renyi bound is at most what is proved of another from below. Many that are left
-    are bounded at once, by a composition that contains each of them, where that costs next to nothing.
+    It cannot be where its Renyi bound is at most what is proved of another from below.
     """
     if len(profiles) < 2 or len(chosen) == 1:
         return [best_epsilon(profile, delta, chosen) for profile in profiles]
     renyi = ACCOUNTANTS[AccountingMethod.RENYI_OPTIMAL]
-    quick = [proved_above(upper_side(profile), delta, renyi) for profile in profiles]
-    found: dict[int, Bound] = {}
-    left = sorted(range(len(profiles)), key=lambda i: -quick[i].upper)
-    while left:
-        worst = max((bound.upper for bound in found.values()), default=math.inf)
-        proved = max((bound.lower for bound in found.values()), default=0.0)
-        i = left.pop(0)
-        if quick[i].upper <= proved:
-            found[i] = quick[i]
-            continue
-        if len(found) == 1 and len(left) >= MANY - 1 and math.isfinite(worst):
-            all_ = _containing([profiles[k] for k in (i, *left)])
-            if epsilon_upper(upper_side(all_), delta, renyi) <= quick[0].upper * (1 + CLOSE):
-                together = best_epsilon(all_, delta, chosen)
-                if together.upper <= worst * (1 + CLOSE):
-                    found |= dict.fromkeys((i, *left), one_sided(together))
-                    break
-        found[i] = best_epsilon(profiles[i], delta, chosen)
-    return [found[i] for i in range(len(profiles))]
-
-
-def _containing(profiles: Sequence[Profile]) -> Profile:
-    """A composition that has every part of each of these, so that none of them costs more."""
-    most: dict[LossBounds, int] = {}
-    for profile in profiles:
-        for bounds, times in profile:
-            most[bounds] = max(most.get(bounds, 0), times)
-    return tuple(sorted(most.items(), key=repr))
+    found = [proved_above(upper_side(profile), delta, renyi) for profile in profiles]
+    proved = 0.0
+    for i in sorted(range(len(profiles)), key=lambda i: -found[i].upper):
+        if found[i].upper > proved:
+            found[i] = best_epsilon(profiles[i], delta, chosen)
+            proved = max(proved, found[i].lower)
+    return found
 
 
 @lru_cache(maxsize=16)  # loops ask the same question again and again
@@ -198,18 +170,10 @@ def _settles(accountant: Accountant, side: OneSide, gap: float, value: float) ->
 
 
 def _in_turn(chosen: Sequence[Accountant], side: OneSide) -> Sequence[Accountant]:
-    """The optimal composition of pure mechanisms first where it is exact or quick; the others see more.
-
-    Beside a selection the distribution knows the lower side only, and need not know it well.
-    """
+    """Beside a selection the distribution knows the lower side only, and need not know it well."""
     if any(loss.selection and loss.selection.binomial for loss, _ in side.parts):
-        chosen = [ONE_RUN if a.method is ONE_RUN.method else a for a in chosen]
-    if (
-        any(loss.by_largest_alone() for loss, _ in side.parts)
-        or sum(times for _, times in side.parts) <= QUICK
-    ):
-        return chosen
-    return sorted(chosen, key=lambda a: a.method is AccountingMethod.OPTIMAL_COMPOSITION)
+        return [ONE_RUN if a.method is ONE_RUN.method else a for a in chosen]
+    return chosen
 
 
 def alternatives_deltas(profiles: Sequence[Profile], epsilons: Array) -> list[list[Bound]]:

@@ -369,11 +369,6 @@ def known(value: float, method: str, adjacency: Adjacency | None = None) -> Boun
     return Bound(value, value, method, adjacency)
 
 
-def one_sided(bound: Bound) -> Bound:
-    """The upper side alone."""
-    return replace(bound, lower=0.0)
-
-
 def assuming(bound: Bound, assumes: Iterable[str]) -> Bound:
     """The same with more assumptions, named first."""
     return replace(bound, assumes=(*assumes, *bound.assumes))

@@ -133,10 +133,6 @@ class Loss:
         """r, where the pair is Laplace(r, 1) against Laplace(0, 1); None elsewhere."""
         return None
 
-    def by_largest_alone(self) -> bool:
-        """Whether no pair with so large a loss is worse: then optimal composition is exact."""
-        return self.two_losses() is not None
-
     def linear_renyi(self) -> tuple[float, float] | None:
         """(rho, offset) where offset + rho * order is all that is used of its divergences."""
         return None

@@ -80,16 +80,16 @@ def test_the_same_choice_every_time_is_a_lower_bound():
     assert truth < bound.upper < 1.01 * truth
 
 
-def test_alternatives_bounded_at_once_are_bounded_one_by_one():
-    """A few pure steps of two kinds beside many others: nine alternatives, one composition."""
+def test_alternatives_together_cost_what_the_worst_does():
+    """A few pure steps of two kinds beside many others: nine alternatives."""
     event = (
         dpcheck.SampledGaussian(2.0, 0.01) * 10_000
         + (dpcheck.PureDP(1e-5) | dpcheck.SampledLaplace(1e5, 0.5)) * 8
     )
     options = profiles(event, Adjacency.ADD_REMOVE)
-    assert len(options) > best.MANY
+    assert len(options) == 9
     together = dpcheck.epsilon(event, delta=1e-6, adjacency="add-remove")
     each = [best.best_epsilon(option, 1e-6, best.accountants()) for option in options]
     assert together.upper >= max(bound.lower for bound in each)
-    assert together.upper <= max(bound.upper for bound in each) * (1 + best.CLOSE)
-    assert together.lower == pytest.approx(max(bound.lower for bound in each), rel=1e-3)
+    assert together.upper <= max(bound.upper for bound in each)
+    assert together.lower == max(bound.lower for bound in each)

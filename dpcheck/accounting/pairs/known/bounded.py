@@ -34,10 +34,6 @@ class BoundedLoss(Loss):
         """epsilon."""
         return self.epsilon
 
-    def by_largest_alone(self) -> bool:
-        """All that is known of it."""
-        return True
-
     def outcomes(self) -> Outcomes:
         """Those of randomized response."""
         return ResponseLoss(self.epsilon).outcomes()
