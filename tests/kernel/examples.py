@@ -18,7 +18,19 @@ def example(function: Callable[[], Build]) -> Callable[[], Build]:
 
 
 UNARY = (
-    *("negative", "positive", "absolute", "square", "sqrt", "cbrt", "exp", "expm1", "log", "log1p"),
+    *(
+        "negative",
+        "positive",
+        "absolute",
+        "square",
+        "sqrt",
+        "cbrt",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log1p",
+    ),
     *("log2", "log10", "tanh", "arctan", "sin", "cos", "sign", "floor", "ceil", "rint", "trunc"),
     *("reciprocal", "isnan", "isfinite", "isinf", "signbit", "logical_not"),
 )

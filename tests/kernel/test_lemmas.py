@@ -31,7 +31,6 @@ ELSEWHERE = {  # tested by hand-written certificates, or of released values, of 
     "bitwise_or",
     "bitwise_xor",
     "invert",
-    "exp2",
     "pick",
 }
 

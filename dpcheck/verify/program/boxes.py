@@ -384,6 +384,14 @@ def remainder(a: Box, b: Box) -> Box:
     return WHOLE
 
 
+def _two_to(a: Number) -> tuple[Number, Number]:
+    """Around 2 to it."""
+    low, high = log_ends(Fraction(2))
+    return exp_ends(min(times(a, low), times(a, high)))[0], exp_ends(
+        max(times(a, low), times(a, high))
+    )[1]
+
+
 BOXES: dict[str, Callable[..., Box]] = {
     "negative": minus,
     "positive": lambda a: a,
@@ -392,6 +400,7 @@ BOXES: dict[str, Callable[..., Box]] = {
     "sqrt": _rising(root_down, root_up, ZERO),
     "cbrt": lambda a: WHOLE if not a.finite else box(min(a.least, -ONE), max(a.most, ONE)),
     "exp": _rising(lambda a: exp_ends(a)[0], lambda a: exp_ends(a)[1]),
+    "exp2": _rising(lambda a: _two_to(a)[0], lambda a: _two_to(a)[1]),
     "expm1": _rising(lambda a: add(exp_ends(a)[0], -ONE), lambda a: add(exp_ends(a)[1], -ONE)),
     "log": _rising(lambda a: log_ends(a)[0], lambda a: log_ends(a)[1], ZERO),
     "log2": _rising(
@@ -455,6 +464,8 @@ def steepness(name: str, a: Box) -> Entries | None:
         return tuple(inverse(2 * root_down(end)) if end > 0 else INF for end in a.lo)
     if name in ("exp", "expm1"):
         return tuple(exp_ends(end)[1] for end in a.hi)
+    if name == "exp2":  # log 2 is less than 1
+        return tuple(_two_to(end)[1] for end in a.hi)
     if name in ("log", "log10"):
         return tuple(inverse(end) if end > 0 else INF for end in a.lo)
     if name == "log1p":
