@@ -19,8 +19,10 @@ from dpcheck.training.facts import (
     Fact,
     Keys,
     Mixed,
+    Multiple,
     Numbers,
     Part,
+    Powers,
     Public,
     Rows,
     Term,
@@ -31,6 +33,16 @@ from dpcheck.training.groups import Release
 from dpcheck.training.keys import KeyBook
 from dpcheck.training.rules.numbers import ANY, stored
 from dpcheck.training.rules.registry import RULES, load
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where something is released: which argument is the sum, and the noise's scale, in units of `unit`."""
+
+    side: int
+    scale: float
+    line: str
+    unit: Powers = ()
 
 
 @dataclass(slots=True)
@@ -47,7 +59,8 @@ class Ledger:
     hints: list[str] = field(default_factory=list)  # why a draw that looks like noise is none
     where: dict[int, tuple[Line, tuple[int, ...]]] = field(default_factory=dict)  # of each draw
 
-    sites: dict[tuple[int, int], tuple[int, float, str]] = field(default_factory=dict)
+    sites: dict[tuple[int, int], Site] = field(default_factory=dict)
+    symbols: dict[Any, Numbers] = field(default_factory=dict)  # public numbers that are not known
 
     def copy(self) -> Ledger:
         """A copy to go back to: loops are derived until nothing changes."""
@@ -172,9 +185,19 @@ class Context:
                     "treat all records alike (jax.vmap), or use adjacency='replace-one'",
                     node.line,
                 )
+        if isinstance(kind, Public) and kind.multiple is None and out.floating and out.size == 1:
+            kind = self._named(numbers, kind, out)
         if isinstance(kind, Rows) and kind.vector is None:
             kind = replace(kind, vector=Vector(frozenset({(self.scope, out.index)})))
         return Fact(numbers, kind)
+
+    def _named(self, numbers: Numbers, kind: Public, out: Value) -> Public:
+        """A public number that is not known gets a name, so that noise may be a multiple of it."""
+        if numbers.exactly is not None:
+            return kind
+        name = (id(self.graph), out.index)
+        self.ledger.symbols[name] = numbers
+        return replace(kind, multiple=Multiple(1.0, ((name, 1),)))
 
     # What rules say.
 
@@ -290,7 +313,7 @@ class Context:
             middle = (high - low) / 2 if moved == 2 else max(abs(low), abs(high))
             bound = middle * float(np.sqrt(size)) if np.isfinite(middle) else float("inf")
         member = rows.member
-        if member is not None and member.scale <= bound:
+        if member is not None and (member.scale <= bound or member.unit):
             return Term(
                 member.source,
                 member.tokens,
@@ -300,6 +323,7 @@ class Context:
                 rows.zero,
                 rows.why,
                 line,
+                member.unit,
             )
         token = frozenset({("sum", self.scope, self.here.outs[0].index, self.here.args[0].index)})
         return Term(token, token, bound, None, rows.region, rows.zero, rows.why, line)

@@ -76,12 +76,70 @@ class Numbers:
         return self.nonzero or self.lo > 0 or self.hi < 0
 
 
+Powers = tuple[tuple[Any, int], ...]  # public numbers that the proof does not know, to a power each
+
+
+@dataclass(frozen=True, slots=True)
+class Multiple:
+    """A number that is the same in both runs: `factor` times public numbers that the proof does not know.
+
+    >>> threshold = Multiple(1.0, (("C", 1),))
+    >>> Multiple(1.5).times(threshold).times(threshold.power(-1))
+    Multiple(factor=1.5, powers=())
+    """
+
+    factor: float
+    powers: Powers = ()
+
+    def times(self, other: Multiple) -> Multiple:
+        """Both multiplied."""
+        return Multiple(self.factor * other.factor, united(self.powers, other.powers))
+
+    def power(self, exponent: int) -> Multiple:
+        """To a whole power."""
+        return Multiple(self.factor**exponent, tuple((s, p * exponent) for s, p in self.powers))
+
+
+def united(one: Powers, two: Powers) -> Powers:
+    """The product of two products of powers."""
+    found = dict(one)
+    for symbol, power in two:
+        found[symbol] = found.get(symbol, 0) + power
+    return tuple(sorted((s, p) for s, p in found.items() if p))
+
+
+@dataclass(frozen=True, slots=True)
+class Factor(NormTag):
+    """A factor s(r) of a norm whose bounds hold of |s| in units of `unit`."""
+
+    unit: Powers = ()
+
+    def raised(self, exponent: float) -> Factor | None:
+        """s to a power."""
+        if any((p * exponent) % 1 for _, p in self.unit):
+            return None
+        found = NormTag.raised(self, exponent)
+        unit = tuple((s, int(p * exponent)) for s, p in self.unit)
+        return replace(found, unit=unit) if isinstance(found, Factor) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Threshold):
+    """A comparison of a norm with `limit` times `unit`."""
+
+    unit: Powers = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Public:
-    """The same in both runs. `value` where it is a known constant, `released` if a release is behind it."""
+    """The same in both runs. `value` where it is a known constant, `released` if a release is behind it.
+
+    `multiple`: what all its entries are, where they are one number.
+    """
 
     value: Array | None = None
     released: bool = False
+    multiple: Multiple | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +195,9 @@ class Member:
 
     source: Any
     tokens: Tokens
-    scale: float
+    scale: float  # in units of `unit`
     part: Part | None = None
+    unit: Powers = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +219,11 @@ class Rows:
     zero: bool = False
     vector: Vector | None = None
     sums: Sums | None = None
-    tag: NormTag | None = None
-    test: Threshold | None = None
+    tag: Factor | None = None
+    test: Limit | None = None
     member: Member | None = None
     why: str = ""  # why nothing bounds it, in words of the user's program
+    same: Multiple | None = None  # of public numbers: what all of them are
 
     def bare(self, **changes: Any) -> Rows:
         """The same records with nothing known of their entries."""
@@ -185,6 +245,7 @@ class Term:
     zero: bool = False
     why: str = ""
     line: Line | None = None
+    unit: Powers = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +268,7 @@ class Drawn:
     scale: float
     part: Part | None = None
     shifted: bool = False
+    unit: Powers = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpcheck.replay.draws import Line
 from dpcheck.training.facts import Part, Region, Term
@@ -35,6 +35,7 @@ class Release:
     terms: tuple[Term, ...]
     noise: float
     times: int = 1
+    scaled: bool = False  # noise and terms are both in units of a public number that is not known
 
 
 def overlap(a: Term, b: Term) -> bool:
@@ -80,8 +81,7 @@ def _covering(releases: Sequence[Release], record: int | None) -> list[Release]:
         return region is None or (record is not None and region.start <= record < region.stop)
 
     kept = [
-        Release(each.line, tuple(t for t in each.terms if inside(t.region)), each.noise, each.times)
-        for each in releases
+        replace(each, terms=tuple(t for t in each.terms if inside(t.region))) for each in releases
     ]
     return [each for each in kept if each.terms]
 

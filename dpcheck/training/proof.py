@@ -127,6 +127,7 @@ def shown(releases: Sequence[Release], adjacency: Adjacency) -> tuple[ProvedRele
         size = each.noise / single if single else float("inf")
         event = Gaussian(single) if 0 < single < 1e150 else None
         text = f"normal noise of scale {price.decimal(each.noise):g}"
+        text += " times a public number" if each.scaled else ""
         found.append(
             ProvedRelease(
                 str(each.line), price.decimal(size * adjacency.moves), text, event, each.times

@@ -15,6 +15,10 @@ UNBOUNDED = {
         "this factor does not bound norm * factor",
         "use min(1, C / norm)",
     ),
+    "noise-unit": (
+        "the noise is not a multiple of the threshold that records are clipped to, which is no known number",
+        "multiply the noise by that threshold, the same value of it",
+    ),
     "private-rounds": (
         "the number of rounds of this loop is the number of records, which is private under add-remove",
         "use adjacency='replace-one'",

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import special
 
+from dpcheck.training.derive import Site
 from dpcheck.training.graph import Array, Graph, Node
 
 
@@ -31,10 +32,16 @@ class Runner:
     """Runs graphs; notes what is released at `sites`, and gives `replayed` released values instead, in order."""
 
     random: Randomness
-    sites: Mapping[tuple[int, int], tuple[int, float, str]] = field(default_factory=dict)
+    sites: Mapping[tuple[int, int], Site] = field(default_factory=dict)
     replayed: list[Array] | None = None
     seen: list[tuple[str, Array, float]] = field(default_factory=list)
     released: list[Array] = field(default_factory=list)
+    symbols: dict[Any, float] = field(
+        default_factory=dict
+    )  # public numbers that noise is in units of
+
+    def __post_init__(self) -> None:
+        self.symbols = {name: math.nan for site in self.sites.values() for name, _ in site.unit}
 
     def run(self, graph: Graph, inputs: Sequence[Array]) -> list[Array]:
         """The outputs."""
@@ -49,6 +56,9 @@ class Runner:
                 left[arg.index] -= 1
                 if not left[arg.index]:
                     del held[arg.index]
+            for v, x in zip(node.outs, outs, strict=True):
+                if (id(graph), v.index) in self.symbols:
+                    self.symbols[id(graph), v.index] = abs(float(np.reshape(x, ())))
             held.update({v.index: x for v, x in zip(node.outs, outs, strict=True) if left[v.index]})
         return [held[value.index] for _, value in graph.outputs]
 
@@ -64,7 +74,8 @@ class Runner:
         made = _stored(apply(node, args), node)
         site = self.sites.get((id(graph), node.out.index))
         if site is not None:
-            self.seen.append((site[2], np.asarray(args[site[0]], float), site[1]))
+            scale = site.scale * math.prod(self.symbols[name] ** p for name, p in site.unit)
+            self.seen.append((site.line, np.asarray(args[site.side], float), scale))
             if self.replayed is not None:
                 made = self.replayed[len(self.released)]
             self.released.append(made)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -40,7 +41,9 @@ class _Jax:
         if node.op == "key_split":
             return _each(args[0], lambda k: jax.random.split(k, node.out.shape[args[0].ndim :]))
         if node.op == "key_fold":
-            return _each(args[0], jax.random.fold_in, np.asarray(args[1]))
+            keys = jax.numpy.broadcast_to(args[0], node.out.shape)
+            data = np.broadcast_to(np.asarray(args[1]), node.out.shape)
+            return _each(keys, jax.random.fold_in, data)
         shape = node.out.shape[args[0].ndim :]
         law = node.params["law"]
         if law == "coins":
@@ -110,7 +113,12 @@ def _default() -> Any:
 def _renamed(sites: Any, graph: Graph, other: Graph) -> Any:
     """The same places in the same program of another size."""
     ids = dict(_twins(graph, other))
-    return {(ids[name], index): site for (name, index), site in sites.items()}
+    return {
+        (ids[name], index): replace(
+            site, unit=tuple(((ids[where], i), power) for (where, i), power in site.unit)
+        )
+        for (name, index), site in sites.items()
+    }
 
 
 def _twins(graph: Graph, other: Graph) -> Iterator[tuple[int, int]]:

@@ -394,6 +394,17 @@ def _concatenate(reader: Reader, eqn: Any, args: list[Value], line: Line) -> lis
     return _one(reader, "concatenate", eqn, args, line, axis=int(eqn.params["dimension"]))
 
 
+@_handles("stack")
+def _stack(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
+    axis = int(eqn.params["axis"])
+    out = eqn.outvars[0].aval
+    thin = tuple(1 if i == axis else n for i, n in enumerate(out.shape))
+    parts = [reader.add("reshape", [arg], thin, arg.dtype, line) for arg in args]
+    if len(parts) == 1:
+        return parts
+    return _one(reader, "concatenate", eqn, parts, line, axis=axis)
+
+
 @_handles(*REDUCTIONS)
 def _reduce(reader: Reader, eqn: Any, args: list[Value], line: Line) -> list[Value]:
     axes = _ints(eqn.params["axes"])

@@ -18,6 +18,7 @@ from dpcheck.training.facts import (
     Member,
     Mixed,
     Numbers,
+    Powers,
     Public,
     Rows,
     Term,
@@ -43,7 +44,7 @@ def cond(at: Context, node: Node, index: Fact, *operands: Fact) -> tuple[Fact, .
     before = len(at.ledger.releases)
     for branch in node.params["branches"]:
         inner = Context(at.adjacency, branch, at.ledger, at.loops)
-        sides.append(inner.derive(operands))
+        sides.append([_outside(fact, branch) for fact in inner.derive(operands)])
     if not isinstance(index.kind, Public):
         found = at.mixed(
             "private-branch",
@@ -63,6 +64,18 @@ def cond(at: Context, node: Node, index: Fact, *operands: Fact) -> tuple[Fact, .
             fact = Fact(fact.numbers, Public(None, True))
         outs.append(fact)
     return tuple(outs)
+
+
+def _outside(fact: Fact, branch: Graph) -> Fact:
+    """What is known outside of a branch, where its own numbers have no meaning."""
+    kind = fact.kind
+    if isinstance(kind, Aggregate):
+        return Fact(
+            fact.numbers, replace(kind, terms=tuple(outlived(t, branch) for t in kind.terms))
+        )
+    if isinstance(kind, Public):
+        return Fact(fact.numbers, replace(kind, multiple=None))
+    return Fact(fact.numbers, kind.bare(zero=kind.zero)) if isinstance(kind, Rows) else fact
 
 
 def _joined(at: Context, a: Fact, b: Fact, loop: int | None = None) -> Fact:
@@ -377,7 +390,8 @@ class _Scan:
         return term.region is not None and term.region.stream == self.loop
 
     def _left(self, term: Term) -> Term:
-        """The term seen from outside the loop."""
+        """The term seen from outside the loop, where numbers of one round have no meaning."""
+        term = outlived(term, self.body)
         if not self._own(term):
             return term
         assert term.region is not None
@@ -424,6 +438,10 @@ class _Scan:
             return self._stacked_sums(fact, kind)
         if not isinstance(kind, Rows):
             return Fact(fact.numbers, Public(None, True)) if isinstance(kind, Public) else fact
+        if any(
+            _within(held.unit, self.body) for held in (kind.tag, kind.member, kind.test) if held
+        ):
+            kind = kind.bare(zero=kind.zero)
         axes = tuple(a + 1 for a in kind.axes)
         if kind.region is None or kind.region.stream != self.loop:
             return Fact(fact.numbers, replace(kind.bare(zero=kind.zero), axes=axes))
@@ -445,9 +463,10 @@ class _Scan:
         if all(self._own(term) for term in kind.terms):
             member, why = None, "no-clip"
             region = self._left(kind.terms[0]).region if kind.terms else None
-            if len(kind.terms) == 1 and math.isfinite(kind.terms[0].scale):
-                term = kind.terms[0]
-                member, why = Member(term.source, term.tokens, term.scale), ""
+            terms = [self._left(term) for term in kind.terms]
+            if len(terms) == 1 and math.isfinite(terms[0].scale):
+                (term,) = terms
+                member, why = Member(term.source, term.tokens, term.scale, unit=term.unit), ""
             zero = all(term.zero for term in kind.terms)
             rows = Rows(
                 (0,), ("rounds", self.loop), region, grouped=True, zero=zero, member=member, why=why
@@ -456,6 +475,18 @@ class _Scan:
         root = math.sqrt(self.length)
         terms = terms_scaled([self._left(t) for t in kind.terms], root, whole=False)
         return Fact(fact.numbers, Aggregate(terms))
+
+
+def _within(unit: Powers, body: Graph) -> bool:
+    """Whether a number of a round, or of a branch, is in it."""
+    return any(graph == id(body) for (graph, _), _ in unit)
+
+
+def outlived(term: Term, body: Graph) -> Term:
+    """A term seen from outside of a body; nothing bounds one in units of the body's own numbers."""
+    if not _within(term.unit, body):
+        return term
+    return replace(term, scale=math.inf, why="noise-unit", unit=())
 
 
 def _mark(term: Term) -> bool:

@@ -6,20 +6,24 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from dpcheck.program.facts.norms import NormTag, Threshold, constant
 from dpcheck.training.derive import Context
 from dpcheck.training.facts import (
     Aggregate,
     Drawn,
     Fact,
+    Factor,
     Keys,
+    Limit,
     Member,
+    Multiple,
     Numbers,
+    Powers,
     Public,
     Rows,
     Sums,
     Term,
     Vector,
+    united,
 )
 from dpcheck.training.graph import BINARY, UNARY, Node, Value
 from dpcheck.training.rules import numbers as of
@@ -27,11 +31,14 @@ from dpcheck.training.rules.registry import rule
 from dpcheck.training.rules.releasing import released
 from dpcheck.training.rules.rowwise import (
     after_sum,
+    alone,
     as_block,
     clipped,
     is_public,
     joined_sums,
     member_scaled,
+    multiple,
+    of_size,
     scalar,
     shared,
     terms_scaled,
@@ -96,7 +103,8 @@ def unary(at: Context, node: Node, x: Fact) -> Fact:
     x = at.settled(x)
     image = _image(node, x.numbers)
     if isinstance(x.kind, Public):
-        return Fact(image, at.public([x]))
+        same = node.op in ("copy", "stop_gradient")
+        return Fact(image, replace(at.public([x]), multiple=x.kind.multiple if same else None))
     x = as_block(at, node.args[0], x)
     if isinstance(x.kind, Aggregate):
         return after_sum(at)
@@ -156,7 +164,7 @@ def binary(at: Context, node: Node, a: Fact, b: Fact) -> Fact:
     if node.op in ("eq", "ne") and node.args[0] == node.args[1] and not a.numbers.nan:
         image = Numbers(1.0, 1.0) if node.op == "eq" else Numbers(0.0, 0.0)
     if is_public(a, b):
-        return Fact(image, at.public([a, b]))
+        return Fact(image, replace(at.public([a, b]), multiple=_public_product(node, a, b)))
     a, b = as_block(at, node.args[0], a), as_block(at, node.args[1], b)
     if isinstance(a.kind, Aggregate) or isinstance(b.kind, Aggregate):
         if (isinstance(a.kind, Rows) and a.kind.axes) or (isinstance(b.kind, Rows) and b.kind.axes):
@@ -170,11 +178,24 @@ def binary(at: Context, node: Node, a: Fact, b: Fact) -> Fact:
     return Fact(image, with_tag(_known(at, node, rows, a, b), node.out.shape, at.name))
 
 
+def _public_product(node: Node, a: Fact, b: Fact) -> Multiple | None:
+    """Multiples of public numbers stay multiples of them."""
+    left, right = multiple(a), multiple(b)
+    if left is None or right is None or not (left.powers or right.powers):
+        return None
+    if node.op == "mul":
+        return left.times(right)
+    return left.times(right.power(-1)) if node.op == "div" and right.factor else None
+
+
 def _constant(x: Fact, beside: Fact) -> Fact:
     """One number for all records, beside records, as public."""
     named = isinstance(beside.kind, Rows) and beside.kind.order is not None
-    if named and isinstance(x.kind, Rows) and x.numbers.exactly is not None:
-        return Fact(x.numbers, Public())
+    if named and isinstance(x.kind, Rows) and x.kind.order is None:
+        if x.numbers.exactly is not None:
+            return Fact(x.numbers, Public())
+        if x.kind.same is not None:
+            return Fact(x.numbers, Public(multiple=x.kind.same))
     return x
 
 
@@ -220,7 +241,7 @@ def merged(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     """The same terms, one for each group and region."""
     found: dict[object, Term] = {}
     for term in terms:
-        key = (term.source, term.tokens, term.part, term.region, term.zero)
+        key = (term.source, term.tokens, term.part, term.region, term.zero, term.unit)
         old = found.get(key)
         found[key] = term if old is None else replace(term, scale=term.scale + old.scale)
     return tuple(found.values())
@@ -245,23 +266,28 @@ def _multiple(at: Context, node: Node, a: Fact, b: Fact) -> Fact | None:
         return None
     factor = b.numbers if node.op == "mul" else of.reciprocal(b.numbers)
     image = of.BINARY[node.op](a.numbers, b.numbers)
-    known = scalar(b)
+    known = multiple(b)
+    if known is not None and node.op == "div":
+        known = known.power(-1) if known.factor else None
     if isinstance(a.kind, Drawn):
-        if known is None or known == 0.0:
+        if known is None or known.factor == 0.0:
             at.ledger.hints.append(
                 f"{node.line}: the scale of this noise is not a constant that can be read here"
             )
             return None
-        size = abs(known) if node.op == "mul" else 1 / abs(known)
-        return Fact(image, replace(a.kind, scale=a.kind.scale * size))
+        scale, unit = a.kind.scale * abs(known.factor), united(a.kind.unit, known.powers)
+        return Fact(image, replace(a.kind, scale=scale, unit=unit))
     if isinstance(a.kind, Aggregate):
-        return Fact(image, replace(a.kind, terms=terms_scaled(a.kind.terms, of_size(factor))))
+        size, unit = _size(known, factor)
+        return Fact(image, replace(a.kind, terms=terms_scaled(a.kind.terms, size, unit=unit)))
     return None
 
 
-def of_size(x: Numbers) -> float:
-    """The largest magnitude of something that is multiplied with."""
-    return math.inf if x.nan else x.magnitude
+def _size(known: Multiple | None, numbers: Numbers) -> tuple[float, Powers]:
+    """The largest magnitude of a public factor, in units of public numbers that are not known."""
+    if known is not None and known.powers:
+        return abs(known.factor), known.powers
+    return of_size(numbers), ()
 
 
 def _known(at: Context, node: Node, rows: Rows, a: Fact, b: Fact) -> Rows:
@@ -279,15 +305,14 @@ def _known(at: Context, node: Node, rows: Rows, a: Fact, b: Fact) -> Rows:
         return _added(found, a.kind, b.kind, left, right)
     if left is None and right is None:
         return found
-    tag, number, first = (left, scalar(b), True) if left is not None else (right, scalar(a), False)
+    tag, other, first = (left, b, True) if left is not None else (right, a, False)
     assert tag is not None
     if left is not None and right is not None and left.source == right.source:
-        if node.op == "min":
-            return replace(found, tag=replace(left, above=(*left.above, *right.above), below=()))
-        if node.op == "max":
-            low = (*left.below, *right.below)
-            return replace(found, tag=replace(left, above=(), below=low, bound=math.inf))
-        return found
+        return _both(node, found, left, right)
+    known = multiple(other)
+    if known is not None and (known.powers or tag.unit):
+        return _beside(node, found, tag, known, other.numbers, first)
+    number = scalar(other)
     if number is None or number < 0:
         return found
     if node.op == "min":
@@ -308,29 +333,74 @@ def _known(at: Context, node: Node, rows: Rows, a: Fact, b: Fact) -> Rows:
     return found
 
 
-def _factor(x: Fact) -> NormTag | None:
-    return x.kind.tag if isinstance(x.kind, Rows) and not x.kind.grouped else None
-
-
-def _added(found: Rows, a: Rows, b: Rows, left: NormTag | None, right: NormTag | None) -> Rows:
-    """Sums of squares of different arrays add up; so do L1 norms, and norms, which are no less together."""
-    sums = joined_sums(a.sums, b.sums)
-    if sums is not None:
-        return replace(found, sums=sums)
-    if left is not None and right is not None and left.source == right.source:
+def _both(node: Node, found: Rows, left: Factor, right: Factor) -> Rows:
+    """min and max of two factors of one norm. In units of what may be negative, |min(s, t)| may be the larger."""
+    if left.unit or right.unit:
+        return found
+    if node.op == "min":
+        return replace(found, tag=replace(left, above=(*left.above, *right.above), below=()))
+    if node.op == "max":
         low = (*left.below, *right.below)
         return replace(found, tag=replace(left, above=(), below=low, bound=math.inf))
     return found
 
 
-def _test(tag: NormTag, number: float, greater: bool) -> Threshold | None:
+def _beside(
+    node: Node, found: Rows, tag: Factor, other: Multiple, numbers: Numbers, first: bool
+) -> Rows:
+    """A factor beside a number, where one of them is in units of a public number that is not known.
+
+    **Lemma.** For c >= 0, |min(s, c)| <= |s|. If s >= 0, which all that have bounds from below are, max(s, c) >= s,
+    and s + c >= s if c >= 0. r > c is a limit of r.
+    """
+    if not (numbers.lo >= 0 and numbers.tame):
+        if node.op in ("gt", "ge", "lt", "le"):
+            return replace(found, test=_limit(node, tag, other, first))
+        return (
+            replace(found, tag=replace(tag, above=(), bound=math.inf))
+            if node.op == "max"
+            else found
+        )
+    if node.op == "min":
+        return replace(found, tag=replace(tag, below=()))
+    if node.op in ("max", "add"):
+        return replace(found, tag=replace(tag, above=(), bound=math.inf))
+    if node.op in ("gt", "ge", "lt", "le"):
+        return replace(found, test=_limit(node, tag, other, first))
+    return found
+
+
+def _limit(node: Node, tag: Factor, other: Multiple, first: bool) -> Limit | None:
+    """a r > c as r > c / a."""
+    if tag.unit or tag.above != tag.below or len(tag.above) != 1 or tag.above[0][1] != 1.0:
+        return None
+    limit = other.factor / tag.above[0][0]
+    return Limit(tag, limit, (node.op[0] == "g") == first, other.powers) if limit > 0 else None
+
+
+def _factor(x: Fact) -> Factor | None:
+    return x.kind.tag if isinstance(x.kind, Rows) and not x.kind.grouped else None
+
+
+def _added(found: Rows, a: Rows, b: Rows, left: Factor | None, right: Factor | None) -> Rows:
+    """Sums of squares of different arrays add up; so do L1 norms, and norms, which are no less together."""
+    sums = joined_sums(a.sums, b.sums)
+    if sums is not None:
+        return replace(found, sums=sums)
+    if left is None or right is None or left.source != right.source or left.unit != right.unit:
+        return found
+    low = (*left.below, *right.below)
+    return replace(found, tag=replace(left, above=(), below=low, bound=math.inf))
+
+
+def _test(tag: Factor, number: float, greater: bool) -> Limit | None:
     """s(r) > number as r > limit."""
     if tag.above != tag.below or len(tag.above) != 1:
         return None
     a, p = tag.above[0]
     if p <= 0 or a <= 0:
         return None
-    return Threshold(tag, (number / a) ** (1 / p), greater)
+    return Limit(tag, (number / a) ** (1 / p), greater)
 
 
 def _zero(op: str, a: Fact, b: Fact) -> bool:
@@ -349,17 +419,22 @@ def _product(node: Node, found: Rows, a: Fact, b: Fact) -> Rows:
         a, b = b, a
     public = isinstance(b.kind, Public)
     if not isinstance(a.kind, Rows):  # public / rows
-        tag, number = _factor(b), scalar(a)
+        tag, known = _factor(b), multiple(a)
         raised = tag.raised(-1.0) if tag is not None else None
-        if raised is None or number is None or number <= 0 or found.grouped:
+        if raised is None or known is None or found.grouped:
             return found
-        return replace(found, tag=raised.scaled(number))
+        return replace(found, tag=_times(raised, known, a.numbers))
     size = of_size(b.numbers if node.op == "mul" else of.reciprocal(b.numbers))
     rows = a.kind
     if public:
-        number = scalar(b)
+        number, known = scalar(b), multiple(b)
+        if known is not None and node.op == "div":
+            known = known.power(-1) if known.factor else None
+        size, unit = _size(known, b.numbers if node.op == "mul" else of.reciprocal(b.numbers))
         zero = rows.zero if rows.grouped and b.numbers.tame else found.zero
-        found = replace(found, zero=zero, member=member_scaled(rows.member, size))
+        found = replace(found, zero=zero, member=member_scaled(rows.member, size, unit=unit))
+        if known is not None and known.powers and rows.tag is not None and not rows.grouped:
+            return replace(found, tag=_times(rows.tag, known, b.numbers))
         if number is None or number == 0:
             return found
         by = number if node.op == "mul" else 1 / number
@@ -368,6 +443,17 @@ def _product(node: Node, found: Rows, a: Fact, b: Fact) -> Rows:
         return found
     assert isinstance(b.kind, Rows)
     return _of_two(node, found, a, b, size)
+
+
+def _times(tag: Factor, known: Multiple, numbers: Numbers) -> Factor | None:
+    """A factor times a public number. Of one that may be negative only bounds of |s| from above are known."""
+    if not known.powers and known.factor <= 0:
+        return None
+    scaled = tag.scaled(abs(known.factor))
+    if scaled is None:
+        return None
+    below = scaled.below if numbers.lo >= 0 else ()
+    return replace(scaled, below=below, unit=united(tag.unit, known.powers))
 
 
 def _scaled(found: Rows, rows: Rows, by: float) -> Rows:
@@ -416,18 +502,19 @@ def _of_two(node: Node, found: Rows, a: Fact, b: Fact, size: float) -> Rows:
     return replace(found, member=best, tag=tag, why="" if best else found.why)
 
 
-def _tags(node: Node, first: Rows, second: Rows, a: Fact, b: Fact) -> NormTag | None:
+def _tags(node: Node, first: Rows, second: Rows, a: Fact, b: Fact) -> Factor | None:
     """A factor of the norm times another one, or times a weight of the record that is never negative."""
     left = first.tag
     right = second.tag if node.op == "mul" else second.tag.raised(-1.0) if second.tag else None
     if left is not None and right is not None and left.source == right.source:
         above = tuple((x * y, p + q) for x, p in left.above for y, q in right.above)
         below = tuple((x * y, p + q) for x, p in left.below for y, q in right.below)
-        return replace(left, above=above, below=below, bound=math.inf)
+        unit = united(left.unit, right.unit)
+        return replace(left, above=above, below=below, bound=math.inf, unit=unit)
     weights = b.numbers if node.op == "mul" else of.reciprocal(b.numbers)
     for tag, numbers in ((left, weights), (right, a.numbers)):
         if tag is not None and numbers.lo >= 0 and math.isfinite(of_size(numbers)):
-            scaled = tag.scaled(numbers.hi) if numbers.hi > 0 else constant(tag, 0.0)
+            scaled = tag.scaled(numbers.hi) if numbers.hi > 0 else _level(tag, 0.0)
             return replace(scaled, below=()) if scaled is not None else None
     return None
 
@@ -459,10 +546,11 @@ def select(at: Context, node: Node, test: Fact, yes: Fact, no: Fact) -> Fact:
     rows = shared(at, [test, yes, no])
     if isinstance(rows, Fact):
         return rows
-    found = replace(rows, zero=zero_of(yes) and zero_of(no))
+    # the null record's test is False where its entries are 0
+    found = replace(rows, zero=zero_of(no) and (zero_of(yes) or zero_of(test)))
     if rows.grouped or node.out.half:
         return Fact(image, found)
-    found = replace(found, member=_chosen(yes, no), tag=_selected(at, test, yes, no))
+    found = replace(found, member=_chosen(test, yes, no), tag=_selected(at, test, yes, no))
     return Fact(image, with_tag(found, node.out.shape, at.name))
 
 
@@ -473,36 +561,67 @@ def _as_fact(found: Rows | Fact) -> Fact:
 
 def _either(yes: Fact, no: Fact) -> Aggregate:
     terms = [x.kind.terms if isinstance(x.kind, Aggregate) else () for x in (yes, no)]
-    found = {(t.source, t.tokens, t.part, t.region, t.zero): t for t in terms[0]}
+    found = {(t.source, t.tokens, t.part, t.region, t.zero, t.unit): t for t in terms[0]}
     for t in terms[1]:
-        key = (t.source, t.tokens, t.part, t.region, t.zero)
+        key = (t.source, t.tokens, t.part, t.region, t.zero, t.unit)
         if key not in found or found[key].scale < t.scale:
             found[key] = t
     return Aggregate(tuple(found.values()))
 
 
-def _chosen(yes: Fact, no: Fact) -> Member | None:
-    """A member where it is chosen, 0 elsewhere: a member; of two parts of one group, the wider."""
+def _chosen(test: Fact, yes: Fact, no: Fact) -> Member | None:
+    """A member where it is chosen, 0 elsewhere: a member; of two parts of one group, the wider.
+
+    **Lemma.** Where a test says r <= L of a norm r of the arrays g_k, |g_k| <= L |g_k| / r: not clipped is clipped to L.
+    The test has one answer for a record, so that its entries are all of one side.
+    """
     sides = [x.kind.member if isinstance(x.kind, Rows) else None for x in (yes, no)]
+    whole = _within(test, yes, no)
+    if whole is not None:
+        side, short = whole
+        other = sides[1 - side]
+        kept = (short.source, short.tokens, short.unit)
+        if other is not None and (other.source, other.tokens, other.unit) == kept:
+            return replace(short, scale=max(short.scale, other.scale))
     if sides[0] is not None and no.numbers.exactly == 0.0:
         return sides[0]
     if sides[1] is not None and yes.numbers.exactly == 0.0:
         return sides[1]
     if sides[0] is not None and sides[1] is not None:
         one, two = sides
-        if (one.source, one.tokens, one.part) == (two.source, two.tokens, two.part):
+        kept = (one.source, one.tokens, one.part, one.unit)
+        if kept == (two.source, two.tokens, two.part, two.unit):
             # each entry is that of one side, so that the squares add up to at most both
             return replace(one, scale=math.hypot(one.scale, two.scale))
     return None
 
 
-def _selected(at: Context, test: Fact, yes: Fact, no: Fact) -> NormTag | None:
+def _within(test: Fact, yes: Fact, no: Fact) -> tuple[int, Member] | None:
+    """The side that is chosen where a norm is at most a limit, as a member: rows that the norm covers."""
+    on = test.kind.test if isinstance(test.kind, Rows) else None
+    if on is None:
+        return None
+    side = 1 if on.greater else 0
+    kind = (yes, no)[side].kind
+    vector = kind.vector if isinstance(kind, Rows) and not kind.grouped else None
+    if vector is None or vector.lower or not vector.tokens <= tokens_of(on.tag):
+        return None
+    scale = vector.factor * on.limit
+    return side, Member(tokens_of(on.tag), vector.tokens, scale, unit=on.unit)
+
+
+def _level(tag: Factor, value: float) -> Factor:
+    """A constant beside another factor."""
+    return replace(tag, above=((value, 0.0),), below=((value, 0.0),), bound=math.inf, unit=())
+
+
+def _selected(at: Context, test: Fact, yes: Fact, no: Fact) -> Factor | None:
     """A factor of the norm that is one thing above a threshold and another below."""
     sides = [_factor(yes), _factor(no)]
     known = next((side for side in sides if side is not None), None)
     if known is None:
         return None
-    tags: list[NormTag] = []
+    tags: list[Factor] = []
     for side, fact in zip(sides, (yes, no), strict=True):
         number = scalar(fact)
         if side is not None and side.source == known.source:
@@ -510,14 +629,41 @@ def _selected(at: Context, test: Fact, yes: Fact, no: Fact) -> NormTag | None:
         elif number == 0:
             tags.append(replace(known, above=((0.0, -1.0),), below=(), bound=0.0))
         elif number is not None and number >= 0:
-            tags.append(constant(known, number))
+            tags.append(_level(known, number))
         else:
             return None
     on = test.kind.test if isinstance(test.kind, Rows) else None
-    if on is not None and on.tag.source == known.source:
-        return on.select(tags[0], tags[1])
+    if on is not None and on.tag.source != known.source:
+        on = None
+    if on is not None and on.unit:
+        return _between(on, known, *(tags if on.greater else tags[::-1]))
+    if tags[0].unit != tags[1].unit:
+        return None
+    if on is not None:
+        found = on.select(tags[0], tags[1])
+        return replace(tags[0], above=(), below=(), bound=found.bound)
     bound = max(tag.product_bound() for tag in tags)
-    return replace(known, above=(), below=(), bound=bound) if math.isfinite(bound) else None
+    return replace(tags[0], above=(), below=(), bound=bound) if math.isfinite(bound) else None
+
+
+def _between(on: Limit, known: Factor, over: Factor, under: Factor) -> Factor | None:
+    """where(r > L, over, under) for a limit L that is not known: r |over| bounded anywhere, r |under| at r = L."""
+    found = []
+    for tag, high in ((over, None), (under, on)):
+        bounds = [(tag.bound, tag.unit)]
+        for a, p in tag.above:
+            whole = p == -1.0 or (high is not None and p > -1.0 and p == int(p))
+            if not whole:
+                continue
+            times = int(p + 1)
+            limit = on.limit**times
+            bounds.append((a * limit, united(tag.unit, tuple((s, q * times) for s, q in on.unit))))
+        found.append([each for each in bounds if math.isfinite(each[0])])
+    for bound, unit in found[0]:
+        for other, its in found[1]:
+            if unit == its:
+                return replace(known, above=(), below=(), bound=max(bound, other), unit=unit)
+    return None
 
 
 _SEEN_THROUGH = ("broadcast", "reshape", "copy", "stop_gradient")
@@ -552,9 +698,15 @@ def _chain(at: Context, value: Value, before: Chain = ()) -> tuple[Node | None, 
 
 
 def _root(at: Context, value: Value, before: Chain = ()) -> Chain:
-    """Which entries of which value these are."""
+    """Which entries of which value these are: where a record has one entry, that one wherever it went."""
     node, chain = _chain(at, value, before)
-    return (node.outs[0].index if node is not None else None, *chain)
+    if node is None:
+        return (None, *chain)
+    root = node.outs[0]
+    kind = at.facts[root.index].kind
+    if isinstance(kind, Rows) and not kind.grouped and alone(root.shape, kind):
+        return (root.index,)
+    return (root.index, *chain)
 
 
 def _given(
@@ -572,20 +724,44 @@ def _given(
         same = _root(at, left, through) == _root(at, value)
         return replace(x, nan=False) if same and not holds else x
     op = test.op if holds else _OPPOSITE[test.op]
-    limit = at.facts[right.index].numbers.exactly
-    if limit is None:
-        limit, left = at.facts[left.index].numbers.exactly, right
-        op = _MIRRORED.get(op, op)
-    if limit is None or (not holds and at.facts[left.index].numbers.nan):
-        return x
-    tested = _root(at, left, through)
-    if tested == _root(at, value):
-        return _cut(x, op, limit)
-    made, chain = _chain(at, value)
-    if made is not None and made.op == "div" and _root(at, made.args[1], chain) == tested:
-        below = _cut(at.facts[made.args[1].index].numbers, op, limit)
-        return of.div(at.facts[made.args[0].index].numbers, below)
+    for tested, other, how in ((left, right, op), (right, left, _MIRRORED.get(op, op))):
+        limit = _limit_of(how, at.facts[other.index].numbers)
+        either = (at.facts[tested.index].numbers, at.facts[other.index].numbers)
+        if limit is None or (not holds and any(numbers.nan for numbers in either)):
+            continue
+        x = _again(at, value, (), _root(at, tested, through), (how, limit), x, 3)
     return x
+
+
+def _limit_of(op: str, other: Numbers) -> float | None:
+    """The number that x is beyond, if x op other."""
+    if op in ("eq", "ne"):
+        return other.exactly
+    limit = other.lo if op in ("gt", "ge") else other.hi
+    return limit if math.isfinite(limit) and not other.inf else None
+
+
+def _again(
+    at: Context,
+    value: Value,
+    before: Chain,
+    tested: Chain,
+    held: tuple[str, float],
+    x: Numbers,
+    depth: int,
+) -> Numbers:
+    """The numbers `x` of a value again, where the tested value fulfils `held`."""
+    if _root(at, value, before) == tested:
+        return _cut(x, *held)
+    made, chain = _chain(at, value, before)
+    if made is None or made.op not in ("mul", "div") or not depth or made.out.half:
+        return x
+    first, second = (
+        _again(at, arg, chain, tested, held, at.facts[arg.index].numbers, depth - 1)
+        for arg in made.args
+    )
+    again = of.BINARY[made.op](first, second)
+    return x if x.tame else again
 
 
 _OPPOSITE = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt", "eq": "ne", "ne": "eq"}
@@ -629,7 +805,9 @@ def convert(at: Context, node: Node, x: Fact) -> Fact:
         numbers = Numbers(float(low), float(high), False, numbers.inf, numbers.nan)
     if isinstance(x.kind, Public):
         value = x.kind.value
-        return Fact(numbers, Public(None if value is None or not exact else value, x.kind.released))
+        held = x.kind.multiple if exact else None
+        value = value if exact else None
+        return Fact(numbers, Public(value, x.kind.released, held))
     if isinstance(x.kind, Aggregate):
         return Fact(numbers, x.kind) if exact and not after.half else after_sum(at)
     rows = x.kind

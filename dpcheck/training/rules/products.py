@@ -20,6 +20,7 @@ from dpcheck.training.rules.rowwise import (
     with_tag,
     zero_of,
 )
+from dpcheck.training.rules.sums import as_one
 
 
 def _compared(at: Context) -> Fact:
@@ -82,7 +83,7 @@ def dot_general(at: Context, node: Node, a: Fact, b: Fact) -> Fact:
             return at.mixed("records-mixed", "this product mixes records", "sum over all records")
         axes = tuple(places[axis] for axis in rows.axes if axis not in contract)
         order = ("groups", rows.order, tuple(gone), rows.axes)
-        return Fact(image, Rows(axes, order, rows.region, grouped=True, why=rows.why))
+        return Fact(image, as_one(at, Rows(axes, order, rows.region, grouped=True, why=rows.why)))
     if gone:
         one = _per_record(at, node, rows, a, b, count)
         return Fact(image, Aggregate((at.total(one, node.out.size),)))
@@ -93,7 +94,6 @@ def dot_general(at: Context, node: Node, a: Fact, b: Fact) -> Fact:
         and not rows.grouped
         and not node.out.half
         and not node.args[0].half
-        and rows.vector is not None
         and all(left[i] == 1 for i in free_a)
     ):
         found = replace(found, sums=_squares(a))

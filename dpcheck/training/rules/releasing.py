@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from dpcheck.training.derive import Context
-from dpcheck.training.facts import Aggregate, Drawn, Fact, Mixed, Numbers, Public
+from dpcheck.training.derive import Context, Site
+from dpcheck.training.facts import (
+    Aggregate,
+    Drawn,
+    Fact,
+    Mixed,
+    Numbers,
+    Powers,
+    Public,
+    Term,
+    united,
+)
 from dpcheck.training.graph import Node, Value
 from dpcheck.training.groups import Release
 from dpcheck.training.refusals import UNBOUNDED
+from dpcheck.training.rules import numbers as of
+from dpcheck.training.rules.rowwise import of_size
 
 _FINITE = Numbers()  # a finite sum and a finite draw
 
@@ -41,6 +54,10 @@ def released(at: Context, node: Node, x: Fact, noise: Fact) -> Fact:
             "the noise is added in half precision, whose rounding the proof does not follow",
             "convert to float32 before the sum over records",
         )
+    terms = tuple(_in_units(at, term, drawn.unit) for term in total.terms)
+    if any(math.isinf(term.scale) and term.why == "noise-unit" for term in terms):
+        at.ledger.hints.append(f"{node.line}: the noise is not a multiple of the clip threshold")
+    total = replace(total, terms=terms)
     if any(isinstance(term.source, tuple) and term.source[0] == "carry" for term in total.terms):
         return at.mixed(
             "running-sum",
@@ -64,10 +81,24 @@ def released(at: Context, node: Node, x: Fact, noise: Fact) -> Fact:
     if not drawn.scale > 0:
         return at.mixed("no-noise", "the noise has scale 0", "use a noise multiplier above 0")
     if total.terms:
-        at.ledger.releases.append(Release(node.line, total.terms, drawn.scale))
+        scaled = bool(drawn.unit)
+        at.ledger.releases.append(Release(node.line, total.terms, drawn.scale, scaled=scaled))
         side = 0 if at.facts[node.args[0].index].kind is not drawn else 1
-        at.ledger.sites[(id(at.graph), node.out.index)] = (side, drawn.scale, str(node.line))
+        at.ledger.sites[(id(at.graph), node.out.index)] = Site(
+            side, drawn.scale, str(node.line), drawn.unit
+        )
     return Fact(_FINITE, Public(released=True))
+
+
+def _in_units(at: Context, term: Term, unit: Powers) -> Term:
+    """The term in units of the noise; where they differ, as much as the numbers behind them may be."""
+    size = term.scale
+    for symbol, power in united(term.unit, tuple((s, -p) for s, p in unit)):
+        numbers = at.ledger.symbols[symbol]
+        size *= of_size(of.power(numbers, float(power)))
+    if math.isinf(size) and not math.isinf(term.scale):
+        return replace(term, scale=size, why="noise-unit", unit=())
+    return replace(term, scale=size, unit=())
 
 
 def _source(at: Context, values: list[Value]):  # type: ignore[no-untyped-def]

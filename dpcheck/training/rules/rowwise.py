@@ -13,8 +13,11 @@ from dpcheck.training.derive import Context
 from dpcheck.training.facts import (
     Aggregate,
     Fact,
+    Factor,
     Member,
+    Multiple,
     Numbers,
+    Powers,
     Public,
     Region,
     Rows,
@@ -22,6 +25,7 @@ from dpcheck.training.facts import (
     Term,
     Tokens,
     Vector,
+    united,
 )
 from dpcheck.training.graph import Shape, Value
 
@@ -36,6 +40,14 @@ def is_public(*facts: Fact) -> bool:
 def scalar(fact: Fact) -> float | None:
     """The one finite number that a public value is everywhere."""
     return fact.numbers.exactly if isinstance(fact.kind, Public) else None
+
+
+def multiple(fact: Fact) -> Multiple | None:
+    """The one number that a public value is everywhere, known or not."""
+    number = scalar(fact)
+    if number is not None:
+        return Multiple(number)
+    return fact.kind.multiple if isinstance(fact.kind, Public) else None
 
 
 def zero_of(fact: Fact) -> bool:
@@ -111,23 +123,33 @@ def as_block(at: Context, value: Value, fact: Fact) -> Fact:
     return Fact(fact.numbers, Rows((), ("block", region), region, vector=vector))
 
 
-def terms_scaled(terms: Sequence[Term], factor: float, whole: bool = True) -> tuple[Term, ...]:
+def terms_scaled(
+    terms: Sequence[Term], factor: float, whole: bool = True, unit: Powers = ()
+) -> tuple[Term, ...]:
     """The terms times numbers of at most this magnitude; not `whole`: in other places of the array."""
     return tuple(
         replace(
             term,
             scale=term.scale * factor if term.scale and factor else 0.0,
             part=term.part if whole else None,
+            unit=united(term.unit, unit),
         )
         for term in terms
     )
 
 
-def member_scaled(member: Member | None, factor: float, whole: bool = True) -> Member | None:
+def member_scaled(
+    member: Member | None, factor: float, whole: bool = True, unit: Powers = ()
+) -> Member | None:
     """A member times numbers of at most this magnitude."""
     if member is None or not math.isfinite(factor):
         return None
-    return replace(member, scale=member.scale * factor, part=member.part if whole else None)
+    return replace(
+        member,
+        scale=member.scale * factor,
+        part=member.part if whole else None,
+        unit=united(member.unit, unit),
+    )
 
 
 def record_size(shape: Shape, rows: Rows) -> int:
@@ -157,8 +179,8 @@ def with_tag(rows: Rows, shape: Shape, name: Any) -> Rows:
         return rows
     if rows.sums is not None and rows.tag is None and rows.sums.factor > 0:
         made = ((rows.sums.factor**rows.sums.power, float(rows.sums.power)),)
-        return replace(rows, tag=NormTag((rows.sums.tokens, name), 2.0, made, made))
-    if rows.tag is not None and rows.sums is None:
+        return replace(rows, tag=Factor((rows.sums.tokens, name), 2.0, made, made))
+    if rows.tag is not None and rows.sums is None and not rows.tag.unit:
         return from_tag(rows)
     return rows
 
@@ -190,7 +212,7 @@ def joined_sums(a: Sums | None, b: Sums | None) -> Sums | None:
     return Sums(a.tokens | b.tokens, a.power, min(a.factor, b.factor))
 
 
-def clipped(v: Rows, tag: NormTag, why: str = "norm-misses-leaf") -> tuple[Member | None, str]:
+def clipped(v: Rows, tag: Factor, why: str = "norm-misses-leaf") -> tuple[Member | None, str]:
     """Rows times a factor of a joint norm: |g_k| s(r) <= C |g_k| / r, which are parts of a vector <= C."""
     vector = v.vector
     if vector is None or vector.lower or v.grouped:
@@ -200,9 +222,14 @@ def clipped(v: Rows, tag: NormTag, why: str = "norm-misses-leaf") -> tuple[Membe
     bound = tag.product_bound()
     if not math.isfinite(bound):
         return None, "factor-unbounded"
-    return Member(tokens_of(tag), vector.tokens, vector.factor * bound), ""
+    return Member(tokens_of(tag), vector.tokens, vector.factor * bound, unit=tag.unit), ""
 
 
 def box_of(numbers: Numbers) -> float:
     """The largest magnitude, infinite if there may be NaN."""
     return math.inf if numbers.nan else numbers.magnitude
+
+
+def of_size(x: Numbers) -> float:
+    """The largest magnitude of something that is multiplied with."""
+    return math.inf if x.nan else x.magnitude

@@ -87,13 +87,14 @@ def broadcast(at: Context, node: Node, x: Fact) -> Fact:
     if isinstance(x.kind, Public):
         varies = at.graph.varies.get(node.out.index, ())
         if varies and not any(dims[i] in varies for i in range(len(dims)) if before[i] > 1):
-            return Fact(x.numbers, Rows(varies, None, zero=x.numbers.exactly == 0.0))
+            zero = x.numbers.exactly == 0.0
+            return Fact(x.numbers, Rows(varies, None, zero=zero, same=x.kind.multiple))
         value = x.kind.value
         if value is not None and node.out.size <= 4096:
             value = np.broadcast_to(np.reshape(value, _lead(before, after, dims)), after)
         else:
             value = None
-        return Fact(x.numbers, Public(value, x.kind.released))
+        return Fact(x.numbers, Public(value, x.kind.released, x.kind.multiple))
     rows = x.kind
     assert isinstance(rows, Rows)
     axes = tuple(dims[axis] for axis in rows.axes)
@@ -131,7 +132,9 @@ def moved_axes(before: Shape, after: Shape, rows: Rows) -> tuple[tuple[int, ...]
     records = math.prod(before[axis] for axis in axes) // rows.inner
     if records <= 1:
         size_one = [axis for axis in range(len(after)) if after[axis] == 1]
-        return ((size_one[0],), 1) if size_one and rows.inner == 1 else None
+        if rows.inner > 1:
+            return None
+        return ((size_one[0],), 1) if size_one else ((), 1)
     place, done = 0, 1
     while place < len(after) and done < ahead:
         done *= after[place]
@@ -169,7 +172,10 @@ def reshape(at: Context, node: Node, x: Fact) -> Fact:
     if isinstance(x.kind, Public):
         value = x.kind.value
         return Fact(
-            x.numbers, Public(None if value is None else value.reshape(after), x.kind.released)
+            x.numbers,
+            Public(
+                None if value is None else value.reshape(after), x.kind.released, x.kind.multiple
+            ),
         )
     rows = x.kind
     assert isinstance(rows, Rows)
@@ -320,6 +326,20 @@ def sliced(  # noqa: C901 - one case for each kind of fact
     return Fact(x.numbers, _some_records(at, node, found, chosen, start, limit, stride))
 
 
+def _of_one_record(at: Context, facts: list[Fact], image: Numbers, what: str) -> Fact:
+    """At a place that a record decides: in arrays that are public or that record's alone, as in a loop over records."""
+    rows = shared(at, facts)
+    if isinstance(rows, Fact):
+        return rows
+    if not rows.axes:
+        return Fact(image, rows.bare())
+    return at.mixed(
+        "private-index",
+        f"a private value decides what is {what} here",
+        "use gather or .at[...] inside jax.vmap",
+    )
+
+
 def some_of_them(at: Context) -> Fact:
     """Records by their place, where one that is removed moves all that follow."""
     return at.mixed(
@@ -378,11 +398,7 @@ def dynamic_slice(at: Context, node: Node, x: Fact, *starts: Fact) -> Fact:
             )
         return after_sum(at)
     if not is_public(*starts):
-        return at.mixed(
-            "private-index",
-            "a private value decides what is read here",
-            "use gather inside jax.vmap",
-        )
+        return _of_one_record(at, [x, *starts], x.numbers, "read")
     rows = x.kind
     assert isinstance(rows, Rows)
     found = rows.bare(
@@ -447,8 +463,10 @@ def dynamic_update(at: Context, node: Node, x: Fact, update: Fact, *starts: Fact
     if is_public(x, update, *starts):
         return Fact(image, at.public([x, update, *starts]))
     if not is_public(*starts):
-        return at.mixed(
-            "private-index", "a private value decides what is written here", "use a public one"
+        found = _of_one_record(at, [x, update, *starts], image, "written")
+        zero = zero_of(x) and zero_of(update)
+        return (
+            Fact(image, replace(found.kind, zero=zero)) if isinstance(found.kind, Rows) else found
         )
     before, part = node.args[0].shape, node.args[1].shape
     kinds = [fact.kind for fact in (x, update) if isinstance(fact.kind, (Rows, Aggregate))]
@@ -561,7 +579,7 @@ def _together(found: Rows, listed: list[Rows]) -> Rows:
     members = [kind.member for kind in listed if kind.member is not None]
     if (
         len(members) == len(listed)
-        and len({m.source for m in members}) == 1
+        and len({(m.source, m.unit) for m in members}) == 1
         and _different([m.tokens for m in members])
     ):
         tokens = frozenset[Any]().union(*(m.tokens for m in members))
@@ -592,7 +610,7 @@ def _joined_sums(at: Context, node: Node, parts: tuple[Fact, ...], image: Number
         else:
             terms = part.kind.terms if isinstance(part.kind, Aggregate) else ()
         for term in terms:
-            key = (term.source, term.region, term.zero)
+            key = (term.source, term.region, term.zero, term.unit)
             old, last = found_terms.get(key, (None, i))
             if old is None:
                 found_terms[key] = (term, i)

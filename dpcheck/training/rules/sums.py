@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from dpcheck.core.adjacency import Adjacency
 from dpcheck.training.derive import Context
 from dpcheck.training.facts import Aggregate, Fact, Member, Numbers, Rows
 from dpcheck.training.graph import CUMULATIVE, Node
@@ -25,6 +26,17 @@ from dpcheck.training.rules.shapes import ordered
 def _folded(node: Node) -> int:
     before = node.args[0].shape
     return math.prod(before[axis] for axis in node.params["axes"])
+
+
+def as_one(at: Context, groups: Rows) -> Rows:
+    """Groups of records of which nothing is known, as if each were one record.
+
+    **Lemma.** Where a record takes the place of another, or of zeros, one group takes the place of another group: a
+    clipped group moves by at most twice its bound.
+    """
+    if at.adjacency is Adjacency.ADD_REMOVE:
+        return groups
+    return replace(groups, grouped=False, zero=False)
 
 
 def kept_axes(rows: Rows, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -75,11 +87,11 @@ def reduce_sum(at: Context, node: Node, x: Fact) -> Fact:
                 one, math.prod(n for a, n in enumerate(node.out.shape) if a not in left)
             )
             if math.isfinite(term.scale):
-                member = Member(term.source, term.tokens, term.scale)
+                member = Member(term.source, term.tokens, term.scale, unit=term.unit)
         found = Rows(
             left, order, rows.region, 1, grouped=True, zero=rows.zero, member=member, why=rows.why
         )
-        return Fact(image, found)
+        return Fact(image, found if member is not None else as_one(at, found))
     found = rows.bare(zero=rows.zero, member=member)
     found = replace(found, axes=kept_axes(rows, axes))
     if within == 1:

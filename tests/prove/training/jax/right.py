@@ -424,3 +424,121 @@ def clipped_microbatch_means(params, batch, key):
 
     total = jax.tree.map(lambda g: g.sum(0), lax.map(mean_grad, parts))
     return descend(params, noisy(total, key))
+
+
+@right(MLP, TABLE)
+def optax_clip_of_each_record(params, batch, key):
+    clip = optax.clip_by_global_norm(C)
+
+    def one(x, y):
+        return clip.update(jax.grad(loss)(params, x, y), clip.init(params))[0]
+
+    grads = jax.vmap(one)(batch["x"], batch["y"])
+    return descend(params, noisy(jax.tree.map(lambda g: g.sum(0), grads), key))
+
+
+def _first_label_loss(params, x, y):
+    return -jax.nn.log_softmax(mlp(params, x))[y]
+
+
+@right(MLP, TABLE)
+def one_record_a_round_by_its_label(params, batch, key):
+    def record(x, y):
+        grad = jax.grad(_first_label_loss)(params, x, y)
+        norm = jnp.sqrt(sum(jnp.vdot(g, g) for g in jax.tree.leaves(grad)) + 1e-9)
+        return jax.tree.map(lambda g: g * jnp.clip(C / norm, max=1.0), grad)
+
+    def add(total, xy):
+        return jax.tree.map(jnp.add, total, record(*xy)), None
+
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    total, _ = lax.scan(add, zeros, (batch["x"], batch["y"]))
+    return descend(params, noisy(total, key))
+
+
+@right(MLP, TABLE, adjacencies=(REPLACE,))
+def records_by_their_index(params, batch, key):
+    def add(i, total):
+        grad = jax.grad(_first_label_loss)(params, batch["x"][i], batch["y"][i])
+        return jax.tree.map(
+            lambda t, g: t + g * jnp.minimum(1.0, C / optax.global_norm(grad)), total, grad
+        )
+
+    total = lax.fori_loop(0, 6, add, jax.tree.map(jnp.zeros_like, params))
+    return descend(params, noisy(total, key))
+
+
+@right(MLP, TABLE)
+def norms_stacked_over_augmentations(params, batch, key):
+    def one(x, y):
+        views = jnp.stack([x, -x, x[::-1]])
+        grad = jax.grad(lambda p: jax.vmap(lambda v: loss(p, v, y))(views).mean())(params)
+        norm = jnp.sqrt(jnp.sum(jnp.stack([jnp.sum(g**2) for g in jax.tree.leaves(grad)])))
+        return jax.tree.map(lambda g: g / jnp.maximum(norm / C, 1.0), grad)
+
+    grads = jax.vmap(one)(batch["x"], batch["y"])
+    return descend(params, noisy(jax.tree.map(lambda g: g.sum(0), grads), key))
+
+
+@right(MLP, TABLE, adjacencies=(REPLACE,))
+def microbatches_clipped_as_one(params, batch, key):
+    parts = jax.tree.map(lambda leaf: leaf.reshape(3, 2, *leaf.shape[1:]), batch)
+
+    def mean(p, part):
+        return jax.vmap(loss, (None, 0, 0))(p, part["x"], part["y"]).mean()
+
+    grads = jax.vmap(jax.grad(mean), (None, 0))(params, parts)
+    return descend(params, noisy(clipped_sum(grads), key))
+
+
+ADAPTIVE = 1 / (SIGMA**-2 + (0.5 / 4) ** 2) ** 0.5  # the gradient, and a count that moves by 1/2
+
+
+def _adaptive(params, threshold, clip, batch, key):
+    """Andrew et al., Differentially private learning with adaptive clipping: the threshold follows a noisy count."""
+    first, second = random.split(key)
+    grads = per_example(params, batch)
+    norms = jax.vmap(optax.global_norm)(grads)
+    count = jnp.sum((norms <= threshold) - 0.5) + 4.0 * random.normal(second)
+    factors = clip(norms, threshold)
+    total = jax.tree.map(lambda g: jnp.einsum("i...,i->...", g, factors), grads)
+    params = descend(params, noisy(total, first, SIGMA * threshold))
+    return params, threshold * jnp.exp(-0.2 * count / 64)
+
+
+@right((MLP, jnp.float32(3.0)), TABLE, multiplier=ADAPTIVE)
+def adaptive_threshold(state, batch, key):
+    return _adaptive(*state, lambda n, c: jnp.minimum(1.0, c / (n + 1e-6)), batch, key)
+
+
+@right((MLP, jnp.float32(0.2)), TABLE, multiplier=ADAPTIVE)
+def adaptive_threshold_chosen(state, batch, key):
+    held = jnp.maximum(state[1], 1e-3)
+    return _adaptive(state[0], held, lambda n, c: jnp.where(n > c, c / n, 1.0), batch, key)
+
+
+@right((MLP, jnp.int32(4)), TABLE)
+def threshold_by_a_schedule(state, batch, key):
+    params, step = state
+    threshold = optax.linear_schedule(2.0, 0.5, 100)(step)
+    grads = per_example(params, batch)
+    total = clipped_sum(grads, threshold)
+    unit = jax.tree.map(lambda g: g / threshold, total)
+    return descend(params, noisy(unit, key, SIGMA)), step + 1
+
+
+@right(
+    {"w": normal(5)},
+    {"x": normal(6, 5), "y": normal(6), "kept": jnp.array([1, 1, 1, 1, 0, 0], bool)},
+    adjacencies=(ADD, REPLACE, ZERO),
+)
+def mask_that_is_false_for_nobody(params, batch, key):
+    def one(x, y, kept):
+        grad = jax.grad(squared)(
+            params, x + 1.0, y
+        )  # a null record has a gradient, which the mask drops
+        norm = optax.global_norm(grad)
+        return jax.tree.map(lambda g: jnp.where(kept, g / jnp.maximum(norm / C, 1.0), 0.0), grad)
+
+    grads = jax.vmap(one)(batch["x"], batch["y"], batch["kept"])
+    return descend(params, noisy(jax.tree.map(lambda g: g.sum(0), grads), key))

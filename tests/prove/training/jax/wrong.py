@@ -562,3 +562,98 @@ def a_record_by_its_place(params, batch, key):
 def shows_the_loss_while_it_runs(params, batch, key):
     jax.debug.print("{}", jax.vmap(partial(loss, params))(batch["x"], batch["y"]).sum())
     return update(params, clipped_sum(per_example(params, batch)), key)
+
+
+def _by_threshold(params, batch, threshold, factor):
+    grads = per_example(params, batch)
+    factors = factor(jax.vmap(optax.global_norm)(grads), threshold)
+    return jax.tree.map(lambda g: jnp.einsum("i...,i->...", g, factors), grads)
+
+
+def _least(norm, threshold):
+    return jnp.minimum(1.0, threshold / (norm + 1e-6))
+
+
+STATE = (MLP, jnp.float32(1.0))
+
+
+@wrong("factor-unbounded", "noise-unit", params=STATE)
+def threshold_that_may_be_negative(state, batch, key):
+    params, c = state
+    total = _by_threshold(params, batch, c, lambda n, c: 1.0 / jnp.maximum(1.0, n / c))
+    return update(params, total, key, c), c
+
+
+@wrong("noise-unit", params=STATE)
+def noise_by_the_square_of_the_threshold(state, batch, key):
+    params, c = state
+    return update(params, _by_threshold(params, batch, c, _least), key, c * c), c
+
+
+@wrong("noise-unit", params=STATE)
+def noise_of_a_fixed_scale_beside_a_threshold(state, batch, key):
+    params, c = state
+    return update(params, _by_threshold(params, batch, c, _least), key, 1.0), c
+
+
+@wrong("noise-unit", params=(MLP, jnp.float32(1.0), jnp.float32(2.0)))
+def noise_by_another_threshold(state, batch, key):
+    params, c, d = state
+    return update(params, _by_threshold(params, batch, c, _least), key, d), c, d
+
+
+@wrong("no-clip", "factor-unbounded", params=(MLP, jnp.float32(1.0), jnp.float32(2.0)))
+def compared_with_another_threshold(state, batch, key):
+    params, c, d = state
+    total = _by_threshold(params, batch, c, lambda n, c: jnp.where(n > d, c / (n + 1e-6), 1.0))
+    return update(params, total, key, c), c, d
+
+
+@wrong("noise-unit", params=STATE)
+def threshold_that_grows_from_round_to_round(state, batch, key):
+    params, c = state
+
+    def add(carry, xy):
+        total, here = carry
+        grad = jax.grad(loss)(params, *xy)
+        factor = _least(optax.global_norm(grad), here)
+        return (jax.tree.map(lambda t, g: t + g * factor, total, grad), here * 2), None
+
+    start = (jax.tree.map(jnp.zeros_like, params), c)
+    (total, _), _ = lax.scan(add, start, (batch["x"], batch["y"]))
+    return update(params, total, key, c), c
+
+
+@wrong("noise-unit", params=(MLP, jnp.float32(1.0), jnp.float32(2.0)))
+def threshold_of_a_branch(state, batch, key):
+    params, c, d = state
+
+    def by(threshold):
+        return lambda: _by_threshold(params, batch, threshold * 1.5, _least)
+
+    total = lax.cond(c > d, by(c), by(d))
+    return update(params, total, key, c), c, d
+
+
+@wrong(params=STATE, truth=0.5)
+def two_thresholds_count_twice(state, batch, key):
+    params, c = state
+    one = _by_threshold(params, batch, c, _least)
+    two = _by_threshold(params, batch, c, lambda n, c: c / jnp.maximum(n + 1e-6, jnp.abs(c)))
+    return update(params, jax.tree.map(jnp.add, one, two), key, c), c
+
+
+@wrong(truth=SIGMA / 2, adjacencies=(REPLACE,))
+def microbatches_that_overlap_clipped_as_one(params, batch, key):
+    def mean(p, part):
+        return jax.vmap(loss, (None, 0, 0))(p, part["x"], part["y"]).mean()
+
+    def group(part):
+        grad = jax.grad(mean)(params, part)
+        return jax.tree.map(
+            lambda g: g * jnp.minimum(1.0, C / (optax.global_norm(grad) + 1e-6)), grad
+        )
+
+    one = group(jax.tree.map(lambda leaf: leaf[:4], batch))
+    two = group(jax.tree.map(lambda leaf: leaf[2:], batch))
+    return update(params, jax.tree.map(jnp.add, one, two), key)
