@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from dpcheck.training.torch.facts import MIXED, Fact, Numbers, Why, constant, digest
+from dpcheck.training.torch.facts import ANY, MIXED, Fact, Numbers, Why, constant, digest
 from dpcheck.training.torch.owners import combined, public, reduced, traced
 from dpcheck.training.torch.releases import as_sum, records_of, released_key, scaled, settle
 from dpcheck.training.torch.rules import (
@@ -141,6 +141,9 @@ def _smooth(call: Call) -> Any:
     outs = list(call.out) if isinstance(call.out, (tuple, list)) else [call.out]
     tensors = _tensors(call)
     facts = [call.fact(x) for x in tensors]
+    if call.name == "convolution_backward" and not call.args[-1][0]:
+        # the gradient of the weights does not look at the weights: vmap hands over memory that nobody filled
+        facts[2] = replace(facts[2], numbers=ANY)
     for each in facts:
         if each.why is not None:
             return [Fact(why=each.why)] * len(outs)
@@ -167,7 +170,7 @@ def _smooth(call: Call) -> Any:
             ] * len(outs)
     owners = traced(_run(call), [f.owner for f in facts], call.tape.records)
     linear = SMOOTH[call.name]
-    names = _names(call, tensors, facts, linear, owners[0])
+    names = _names(call, tensors, facts, linear, next((o for o in owners if o is not None), None))
     coef = (
         math.prod(facts[i].coef for i in linear if i < len(facts) and facts[i].key != "one")
         if linear
@@ -223,9 +226,16 @@ def _names(
     call: Call, tensors: Sequence[Any], facts: Sequence[Fact], linear: Sequence[int], owner: Any
 ) -> tuple[str, str]:
     shapes = [shape_of(x, f) for x, f in zip(tensors, facts, strict=True)]
+    if call.name == "bmm":  # as many matrices as on the other side, which may be as many as records
+        shapes = [s[1:] if f.public else s for s, f in zip(shapes, facts, strict=True)]
     scalars = literals(call)
     if call.name == "convolution_backward":
-        scalars = [s for s in scalars if s[0] not in (3,)] + [str(call.args[-1])]
+        # vmap lays records out as groups of channels, and hands over weights that nobody looks at
+        laid = all(f.owner is not None for f in facts[:2]) and owner is not None
+        kept = (3, 9) if laid and not call.args[-1][0] else (3,)
+        scalars = [s for s in scalars if s[0] not in kept] + [str(call.args[-1])]
+        if laid and not call.args[-1][0]:
+            shapes[2] = shape_of(call.out[1], Fact(owner=owner))
     if call.name.startswith("native_group_norm"):
         scalars = [
             s for s in scalars if s[0] not in ((3,) if call.name == "native_group_norm" else (5,))
@@ -731,6 +741,16 @@ def _embedding_backward(call: Call) -> Fact:
         ],
     )
     found = records_of(owner)
+    if len(found) > 1 and (tables := _tables(call, owner)) is not None:
+        own, looked = tables
+        fg = call.fact(grad)
+        bad = not fg.numbers.tame
+        per = (call.out.shape[0] // len(found), *shape_of(grad, fg))
+        names = [
+            digest("embedding'", f, g, per)
+            for f, g in ((looked.key, fg.key), (looked.exact, fg.exact))
+        ]
+        return Fact(Numbers(-INF, INF, bad, bad), *names, fg.coef, own)
     if len(found) == 1 and found[0] >= 0:
         bad = not call.fact(grad).numbers.tame
         names = row_name(call, [indices], "embedding'", literals(call))
@@ -747,6 +767,28 @@ def _embedding_backward(call: Call) -> Fact:
         "the gradient of an embedding is summed over the records",
         "clip every record's gradient before it is summed",
     )
+
+
+def _tables(call: Call, owner: Any) -> Any:
+    """Owners of the rows, and what is looked up, where every record has a table of its own, as vmap lays them out."""
+    held = call.fact(call.args[1]).extra.get("between")
+    if held is None or call.out.dim() != 2:
+        return None
+    rows, records = int(call.out.shape[0]), sorted(records_of(owner))
+    if records[0] < 0 or rows % len(records):
+        return None
+    moved, looked = held
+    each = owner.amin(-1)
+    if moved.numel() != each.numel() or not bool((each == owner.amax(-1)).all()):
+        return None
+    size = rows // len(records)
+    place = (moved.reshape(each.shape) // size).clamp(0, len(records) - 1)
+    its = bool((torch.tensor(records)[place] == each).all())
+    whole = bool((moved.reshape(each.shape) == place * size).all())
+    if not (its and whole and looked.numbers.lo >= 0 and looked.numbers.hi < size):
+        return None
+    own = torch.tensor(records, dtype=torch.int16).repeat_interleave(size)[:, None]
+    return own.expand(call.out.shape).clone(), looked
 
 
 @rule("gather")

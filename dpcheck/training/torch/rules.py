@@ -183,7 +183,9 @@ def public_result(call: Call, func: Any, target: Any, facts: list[Fact], place: 
         try:
             result = RULES[base](call)
             if isinstance(result, Fact) and result.public:
-                return replace(result, released=released)
+                known = not released and bool(facts) and all(f.extra.get("known") for f in facts)
+                extra = {**result.extra, "known": True} if known else result.extra
+                return replace(result, released=released, extra=extra)
         except (TypeError, IndexError, KeyError):
             pass
     if target.numel() and facts and all(f.value is not None for f in facts) and not released:
@@ -350,6 +352,7 @@ def scaled_fact(fact: Fact, by: float) -> Fact:
     value = None if fact.value is None else fact.value * by
     return replace(
         fact,
+        extra={k: v for k, v in fact.extra.items() if by == 1 or k != "between"},
         numbers=numbers,
         coef=fact.coef * by,
         below=below,
@@ -678,6 +681,11 @@ def summed(call: Call, a: Any, b: Any, fa: Fact, fb: Fact, shape: Any) -> Fact:
         )
     extra: dict[str, Any] = {}
     for x, fx, fy in ((a, fa, fb), (b, fb, fa)):
+        whole = isinstance(x, torch.Tensor) and not x.is_floating_point() and fx.coef == 1.0
+        held = fy.numbers.tame and math.isfinite(fy.numbers.lo + fy.numbers.hi)
+        if whole and held and fx.extra.get("known") and fy.owner is not None:
+            moved = x.detach().expand(tuple(shape))
+            extra["between"] = (moved, fy)
         known = isinstance(x, torch.Tensor) and fx.public and fx.extra.get("known")
         if known and fx.numbers.inf and not fx.numbers.nan and fx.coef > 0 and fy.numbers.tame:
             if bool((x.detach() < INF).all()):

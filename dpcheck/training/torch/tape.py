@@ -583,8 +583,8 @@ def selected(tape: Any, fact: Fact, source: Any, numel: int) -> Fact:
         else:
             name, exact = digest("view", fact.key, mark), digest("view", fact.exact, mark)
     extra = fact.extra
-    if "masked" in extra:
-        extra = {k: v for k, v in extra.items() if k != "masked"}
+    if "masked" in extra or "between" in extra:
+        extra = {k: v for k, v in extra.items() if k not in ("masked", "between")}
     found = fact.bare(key=name, exact=exact, owner=owner, extra=extra)
     if fact.sum is not None:
         from dpcheck.training.torch.releases import sum_part
