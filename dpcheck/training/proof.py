@@ -16,9 +16,11 @@ from dpcheck.training.graph import Graph, Value
 from dpcheck.training.groups import Release, apart
 from dpcheck.training.refusals import UNBOUNDED
 
+FINITE = "numbers in records are finite"
 ASSUMES = (
     "arithmetic is that of real numbers from float32 up: rounding is not followed",
-    "records are finite numbers, and whole numbers in them lie in the range of the example",
+    FINITE,
+    "whole numbers in records lie in the range of the example, unless records= declares another one",
     "the key is secret, and each step gets one of its own",
     "what the step returns is all that anybody sees of the batch",
 )

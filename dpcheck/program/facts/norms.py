@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Self
 
 Monomials = tuple[tuple[float, float], ...]  # (a, p) for a r^p
 
@@ -25,7 +26,7 @@ class NormTag:
     below: Monomials
     bound: float = math.inf
 
-    def scaled(self, factor: float) -> NormTag | None:
+    def scaled(self, factor: float) -> Self | None:
         """factor * s."""
         if not (factor > 0 and math.isfinite(factor)):
             return None
@@ -47,11 +48,11 @@ class NormTag:
         above, below = powers if exponent > 0 else reversed(powers)
         return replace(self, above=above, below=below, bound=math.inf)
 
-    def at_most(self, limit: float) -> NormTag:
+    def at_most(self, limit: float) -> Self:
         """min(s, limit)."""
         return replace(self, above=(*self.above, (limit, 0.0)), below=())
 
-    def at_least(self, limit: float) -> NormTag:
+    def at_least(self, limit: float) -> Self:
         """max(s, limit)."""
         return replace(self, above=(), below=(*self.below, (limit, 0.0)), bound=math.inf)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -16,6 +16,7 @@ from dpcheck.training import price
 from dpcheck.training.graph import Graph, Node
 from dpcheck.training.groups import joint_shift
 from dpcheck.training.proof import Derived
+from dpcheck.training.ranges import Range, name_of
 from dpcheck.training.running import CannotRun, Runner, work
 
 MOST = 2e8  # entries of a run that is still made
@@ -67,6 +68,7 @@ def attack(
     found: Derived,
     example: tuple[Any, Any, Any],
     adjacency: Adjacency,
+    ranges: Mapping[str, Range],
 ) -> None:
     """Raise ProofsContradict where the real step does something else than was proved."""
     import jax
@@ -76,7 +78,7 @@ def attack(
         return
     some = 1 if work(graph) > MANY else None
     allowed = joint_shift(found.releases, lambda term: price.moves(term, adjacency))
-    for turn, (first, second) in enumerate(islice(_pairs(batch, adjacency), some)):
+    for turn, (first, second) in enumerate(islice(_pairs(batch, adjacency, ranges), some)):
         run = Runner(_Jax(), found.ledger.sites)
         try:
             outputs = run.run(graph, _flat(params, first, key))
@@ -130,8 +132,21 @@ def _twins(graph: Graph, other: Graph) -> Iterator[tuple[int, int]]:
             yield from _twins(one, two)
 
 
-def _pairs(batch: Any, adjacency: Adjacency) -> Iterator[tuple[Any, Any]]:
+def _pairs(
+    batch: Any, adjacency: Adjacency, ranges: Mapping[str, Range]
+) -> Iterator[tuple[Any, Any]]:
     """Neighbours: the example, and one with large records; the last record is the one that differs."""
+    import jax
+
+    def fitting(path: Any, leaf: Any) -> Any:
+        held = ranges.get(name_of(jax.tree_util.keystr(path)))
+        return leaf if held is None else np.clip(leaf, *held).astype(leaf.dtype)
+
+    for first, second in _any_pairs(batch, adjacency):
+        yield tuple(jax.tree_util.tree_map_with_path(fitting, each) for each in (first, second))  # type: ignore[misc]
+
+
+def _any_pairs(batch: Any, adjacency: Adjacency) -> Iterator[tuple[Any, Any]]:
     import jax
 
     rng = np.random.default_rng(0)

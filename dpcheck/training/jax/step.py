@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import DpcheckError, InvalidParameter, NotProvable
+from dpcheck.core.events.event import Event
 from dpcheck.replay.draws import Line
 from dpcheck.training import price
 from dpcheck.training.derive import at_start
@@ -18,7 +19,8 @@ from dpcheck.training.graph import Graph
 from dpcheck.training.jax.attack import attack
 from dpcheck.training.jax.canonical import digest
 from dpcheck.training.jax.reader import Reader, kind_of
-from dpcheck.training.proof import ASSUMES, StepProof, derive, refusal, shown
+from dpcheck.training.proof import ASSUMES, FINITE, StepProof, derive, refusal, shown
+from dpcheck.training.ranges import Range, assumption, declared, name_of
 from dpcheck.training.sizes import deduplicated, unify
 
 _MOST_CLOSED = 64
@@ -51,11 +53,8 @@ def prove_step(
     and one more or less) and a fresh key, what comes back is no further apart than `event`.
     Assumes: what `assumes` lists.
     """
-    if records is not None:
-        raise InvalidParameter(
-            "records= is not read for jax steps yet; leave it out.", name="records"
-        )
     size = size_of(batch)
+    ranges = declared(records, _seen(batch))
     try:
         main = traced(step, params, batch, key, size)
     except DpcheckError:
@@ -75,23 +74,64 @@ def prove_step(
                 smaller = _neighbour(step, params, batch, key, other).graph
                 unify(main.graph, smaller, main.size, other)
     deduplicated(main.graph)
-    inputs = facts_of(main, batch, adjacency)
+    inputs = facts_of(main, batch, adjacency, ranges)
     found = derive(main.graph, inputs, adjacency)
     event = price.event_of(found.releases, adjacency, sampling_rate)
+    conditions = tuple(
+        each
+        for each in ASSUMES
+        if each != FINITE or not _guarded(main, inputs, adjacency, event, sampling_rate)
+    )
+    if ranges:
+        conditions = (*conditions, assumption(ranges))
     proof = StepProof(
         event,
         shown(found.releases, adjacency),
         adjacency,
         (
-            *ASSUMES,
+            *conditions,
             f"the batch has {main.size} records, or as many as the step is traced for again",
         ),
         digest=digest(main.closed.jaxpr, tuple(main.closed.consts)),
         reread=_digest_of,
     )
     shrunk = smaller if main.size > 1 else None
-    attack(step, main.graph, shrunk, found, (params, batch, key), adjacency)
+    attack(step, main.graph, shrunk, found, (params, batch, key), adjacency, ranges)
     return proof
+
+
+def _guarded(
+    main: Traced,
+    inputs: Sequence[Fact],
+    adjacency: Adjacency,
+    event: Event,
+    sampling_rate: float | None,
+) -> bool:
+    """Whether the same holds of records that are infinite or NaN: the step guards against them."""
+    if not any(node.op in ("is_finite", "is_nan", "ne") for node in main.graph.nodes):
+        return False
+    wild = [
+        replace(fact, numbers=Numbers(inf=True, nan=True))
+        if isinstance(fact.kind, Rows) and fact.numbers == Numbers()
+        else fact
+        for fact in inputs
+    ]
+    try:
+        found = derive(main.graph, wild, adjacency)
+        return price.event_of(found.releases, adjacency, sampling_rate) == event
+    except NotProvable:
+        return False
+
+
+def _seen(batch: Any) -> dict[str, Range]:
+    """What the leaves of the example hold."""
+    import jax
+
+    found = {}
+    for path, leaf in jax.tree_util.tree_flatten_with_path(batch)[0]:
+        array = np.asarray(leaf, dtype=float)
+        found[name_of(jax.tree_util.keystr(path))] = (float(array.min()), float(array.max()))
+    return found
 
 
 def _digest_of(step: Callable[..., object], *, params: Any, batch: Any, key: Any, **_: Any) -> str:
@@ -216,7 +256,9 @@ def _patterned(array: Any) -> bool:
     )
 
 
-def facts_of(main: Traced, batch: Any, adjacency: Adjacency) -> list[Fact]:
+def facts_of(
+    main: Traced, batch: Any, adjacency: Adjacency, ranges: Mapping[str, Range] | None = None
+) -> list[Fact]:
     """What is known of the arguments."""
     import jax
 
@@ -227,8 +269,10 @@ def facts_of(main: Traced, batch: Any, adjacency: Adjacency) -> list[Fact]:
         fact = at_start(role, value, adjacency, name)
         if role == "batch":
             leaf = np.asarray(next(leaves))
-            if leaf.dtype.kind in "iub":
-                low, high = (float(leaf.min()), float(leaf.max())) if leaf.size else (0.0, 0.0)
+            held = (ranges or {}).get(name_of(name.removeprefix("batch")))
+            if held is not None or leaf.dtype.kind in "iub":
+                seen = (float(leaf.min()), float(leaf.max())) if leaf.size else (0.0, 0.0)
+                low, high = held or seen
                 zero = adjacency is Adjacency.ZERO_OUT
                 fact = Fact(
                     Numbers(min(low, 0.0) if zero else low, max(high, 0.0) if zero else high),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 from dpcheck.training.derive import Context
 from dpcheck.training.facts import (
@@ -25,13 +24,14 @@ from dpcheck.training.facts import (
     Vector,
     united,
 )
-from dpcheck.training.graph import BINARY, UNARY, Node, Value
+from dpcheck.training.graph import BINARY, UNARY, Node
+from dpcheck.training.refusals import UNBOUNDED
 from dpcheck.training.rules import numbers as of
+from dpcheck.training.rules.refining import refined
 from dpcheck.training.rules.registry import rule
 from dpcheck.training.rules.releasing import released
 from dpcheck.training.rules.rowwise import (
     after_sum,
-    alone,
     as_block,
     clipped,
     is_public,
@@ -529,7 +529,7 @@ def select(at: Context, node: Node, test: Fact, yes: Fact, no: Fact) -> Fact:
     test = at.settled(test)
     if test.numbers.exactly is not None:
         return yes if test.numbers.exactly else no
-    passed, failed = _refined(at, node, yes.numbers, no.numbers)
+    passed, failed = refined(at, node, yes.numbers, no.numbers)
     image = passed.joined(failed)
     if is_public(test, yes, no):
         return Fact(image, at.public([test, yes, no]))
@@ -666,123 +666,6 @@ def _between(on: Limit, known: Factor, over: Factor, under: Factor) -> Factor | 
     return None
 
 
-_SEEN_THROUGH = ("broadcast", "reshape", "copy", "stop_gradient")
-
-
-def _refined(at: Context, node: Node, yes: Numbers, no: Numbers) -> tuple[Numbers, Numbers]:
-    """What the test says of the values it chooses between."""
-    test, chain = _chain(at, node.args[0])
-    flipped = False
-    while test is not None and test.op == "not":
-        test, chain = _chain(at, test.args[0], chain)
-        flipped = not flipped
-    if test is None or test.op not in ("is_finite", "is_nan", "gt", "ge", "lt", "le", "ne", "eq"):
-        return yes, no
-    return (
-        _given(at, test, chain, not flipped, node.args[1], yes),
-        _given(at, test, chain, flipped, node.args[2], no),
-    )
-
-
-Chain = tuple[Any, ...]
-
-
-def _chain(at: Context, value: Value, before: Chain = ()) -> tuple[Node | None, Chain]:
-    """The node behind a value, and how its entries got where they are."""
-    node = at.made.get(value.index)
-    while node is not None and node.op in _SEEN_THROUGH:
-        if node.op in ("broadcast", "reshape"):
-            before = (*before, (node.op, node.out.shape, node.params.get("dims")))
-        node = at.made.get(node.args[0].index)
-    return node, before
-
-
-def _root(at: Context, value: Value, before: Chain = ()) -> Chain:
-    """Which entries of which value these are: where a record has one entry, that one wherever it went."""
-    node, chain = _chain(at, value, before)
-    if node is None:
-        return (None, *chain)
-    root = node.outs[0]
-    kind = at.facts[root.index].kind
-    if isinstance(kind, Rows) and not kind.grouped and alone(root.shape, kind):
-        return (root.index,)
-    return (root.index, *chain)
-
-
-def _given(
-    at: Context, test: Node, through: Chain, holds: bool, value: Value, x: Numbers
-) -> Numbers:
-    """Numbers of a value where a test came out this way."""
-    if test.op in ("is_finite", "is_nan"):
-        if _root(at, test.args[0], through) != _root(at, value):
-            return x
-        if test.op == "is_finite":
-            return replace(x, inf=False, nan=False) if holds else x
-        return x if holds else replace(x, nan=False)
-    left, right = test.args
-    if test.op == "ne" and _root(at, left) == _root(at, right):  # x != x: NaN
-        same = _root(at, left, through) == _root(at, value)
-        return replace(x, nan=False) if same and not holds else x
-    op = test.op if holds else _OPPOSITE[test.op]
-    for tested, other, how in ((left, right, op), (right, left, _MIRRORED.get(op, op))):
-        limit = _limit_of(how, at.facts[other.index].numbers)
-        either = (at.facts[tested.index].numbers, at.facts[other.index].numbers)
-        if limit is None or (not holds and any(numbers.nan for numbers in either)):
-            continue
-        x = _again(at, value, (), _root(at, tested, through), (how, limit), x, 3)
-    return x
-
-
-def _limit_of(op: str, other: Numbers) -> float | None:
-    """The number that x is beyond, if x op other."""
-    if op in ("eq", "ne"):
-        return other.exactly
-    limit = other.lo if op in ("gt", "ge") else other.hi
-    return limit if math.isfinite(limit) and not other.inf else None
-
-
-def _again(
-    at: Context,
-    value: Value,
-    before: Chain,
-    tested: Chain,
-    held: tuple[str, float],
-    x: Numbers,
-    depth: int,
-) -> Numbers:
-    """The numbers `x` of a value again, where the tested value fulfils `held`."""
-    if _root(at, value, before) == tested:
-        return _cut(x, *held)
-    made, chain = _chain(at, value, before)
-    if made is None or made.op not in ("mul", "div") or not depth or made.out.half:
-        return x
-    first, second = (
-        _again(at, arg, chain, tested, held, at.facts[arg.index].numbers, depth - 1)
-        for arg in made.args
-    )
-    again = of.BINARY[made.op](first, second)
-    return x if x.tame else again
-
-
-_OPPOSITE = {"gt": "le", "ge": "lt", "lt": "ge", "le": "gt", "eq": "ne", "ne": "eq"}
-_MIRRORED = {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
-
-
-def _cut(x: Numbers, op: str, limit: float) -> Numbers:
-    """The numbers that fulfil x op limit."""
-    if op in ("gt", "ge"):
-        nonzero = x.nonzero or (op == "gt" and limit >= 0)
-        return replace(x, lo=max(x.lo, limit), nonzero=nonzero, nan=False, inf=x.positive_inf)
-    if op in ("lt", "le"):
-        nonzero = x.nonzero or (op == "lt" and limit <= 0)
-        return replace(x, hi=min(x.hi, limit), nonzero=nonzero, nan=False, inf=x.negative_inf)
-    if op == "ne" and limit == 0:
-        return replace(x, nonzero=True)
-    if op == "eq":
-        return Numbers(limit, limit)
-    return x
-
-
 @rule("convert")
 def convert(at: Context, node: Node, x: Fact) -> Fact:
     """Another data type. **Lemma.** Wider floats keep every number; whole numbers and half precision do not."""
@@ -809,7 +692,9 @@ def convert(at: Context, node: Node, x: Fact) -> Fact:
         value = value if exact else None
         return Fact(numbers, Public(value, x.kind.released, held))
     if isinstance(x.kind, Aggregate):
-        return Fact(numbers, x.kind) if exact and not after.half else after_sum(at)
+        if after.half:
+            return at.mixed("half-precision", *UNBOUNDED["half-precision"])
+        return Fact(numbers, x.kind) if exact else after_sum(at)
     rows = x.kind
     assert isinstance(rows, Rows)
     if exact:

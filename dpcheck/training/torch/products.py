@@ -746,11 +746,9 @@ def _embedding_backward(call: Call) -> Fact:
         fg = call.fact(grad)
         bad = not fg.numbers.tame
         per = (call.out.shape[0] // len(found), *shape_of(grad, fg))
-        names = [
-            digest("embedding'", f, g, per)
-            for f, g in ((looked.key, fg.key), (looked.exact, fg.exact))
-        ]
-        return Fact(Numbers(-INF, INF, bad, bad), *names, fg.coef, own)
+        key = digest("embedding'", looked.key, fg.key, per)
+        exact = digest("embedding'", looked.exact, fg.exact, per)
+        return Fact(Numbers(-INF, INF, bad, bad), key, exact, fg.coef, own)
     if len(found) == 1 and found[0] >= 0:
         bad = not call.fact(grad).numbers.tame
         names = row_name(call, [indices], "embedding'", literals(call))

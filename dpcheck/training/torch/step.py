@@ -20,6 +20,7 @@ from dpcheck.program.proof import Proof, ProvedRelease
 from dpcheck.training.facts import Region, Term
 from dpcheck.training.groups import Release
 from dpcheck.training.price import event_of, moves, noise_multiplier
+from dpcheck.training.ranges import Range, assumption, declared, name_of
 from dpcheck.training.torch import attack, drawing, products, rules  # noqa: F401 - they register their rules
 from dpcheck.training.torch.facts import Fact, Numbers, digest, rounded
 from dpcheck.training.torch.releases import Settled, released_key, settle_all
@@ -55,7 +56,7 @@ def prove_step(
     adjacency: Adjacency,
     *,
     sampling_rate: float | None = None,
-    records: Mapping[str, tuple[float, float]] | None = None,
+    records: Mapping[str, Range] | None = None,
 ) -> Proof:
     """Prove what `step(params, batch)` spends, on dicts of torch tensors.
 
@@ -77,12 +78,14 @@ def prove_step(
             "give every record one row in every leaf",
         )
     n = sizes.pop()
+    zero = adjacency is Adjacency.ZERO_OUT
+    ranges = declared(records, {name_of(path): _seen(x) for path, x in leaves})
 
     def taped(size: int, trial: int, data: Any) -> Tape:
-        return follow(step, params, data, size, trial, batch, records)
+        return follow(step, params, data, size, trial, batch, ranges, zero)
 
     def at(size: int, trial: int) -> Run:
-        tape = taped(size, trial, made_like(batch, size, trial, records))
+        tape = taped(size, trial, made_like(batch, size, trial, ranges))
         return Run(size, tuple(tape.settled), tuple(tape.shown), generators_of(tape))
 
     tried = sizes_to_try(n, adjacency)
@@ -92,12 +95,17 @@ def prove_step(
     if adjacency is Adjacency.ADD_REMOVE:
         check_shown(runs)
     size = tried[0] if n > LARGEST else n
-    pairs = attack.neighbours(made_like(batch, size, 1, records), torch.Generator().manual_seed(3))
+    made = made_like(batch, size, 1, ranges)
+    pairs = [
+        tuple(_fitting(each, ranges) for each in pair)
+        for pair in attack.neighbours(made, torch.Generator().manual_seed(3))
+    ]
     attack.check(lambda data: taped(size, 0, data), pairs, _multiplier(runs))
     return replace(
         proof,
         assumes=(
             *proof.assumes,
+            *([assumption(ranges)] if ranges else []),
             f"sizes {', '.join(map(str, sorted(set(tried))))} were followed; others do the same",
         ),
     )
@@ -150,6 +158,7 @@ def follow(
     trial: int,
     example: Any,
     records: Any,
+    zero: bool = False,
 ) -> Tape:
     """One run of the step under the tape; everything that comes back or stays is looked at."""
     tape = Tape(size)
@@ -157,7 +166,7 @@ def follow(
     named = tensors_of(own)
     for path, tensor in named:
         tape.declare(tensor, Fact(Numbers(), f"param {path}", f"param {path}"))
-    ranges = ranges_of(example, records)
+    ranges = ranges_of(example, records, zero)
     for path, tensor in tensors_of(batch):
         tape.declare(
             tensor, Fact(ranges[path], f"batch {path}", f"batch {path}", owner=rows(tensor))
@@ -505,20 +514,32 @@ def _declared(records: Any) -> bool:
 
 
 def ranges_of(
-    example: Any, records: Mapping[str, tuple[float, float]] | None
+    example: Any, ranges: Mapping[str, Range] | None, zero: bool = False
 ) -> dict[str, Numbers]:
-    """What is known of the numbers of each leaf."""
+    """What is known of the numbers of each leaf; with `zero`, of a null record's as well."""
     found = {}
     for path, x in tensors_of(example):
-        name = path.strip("[]'\".")
-        if records and name in records:
-            lo, hi = records[name]
-            found[path] = Numbers(float(lo), float(hi))
-        elif x.is_floating_point() or x.numel() == 0:
+        held = (ranges or {}).get(name_of(path))
+        if held is None and (x.is_floating_point() or x.numel() == 0):
             found[path] = Numbers()
-        else:
-            found[path] = Numbers(float(x.min()), float(x.max()))
+            continue
+        known = Numbers(*(held or _seen(x)))
+        found[path] = known.joined(Numbers(0.0, 0.0)) if zero else known
     return found
+
+
+def _seen(x: Any) -> Range:
+    """What a leaf of the example holds."""
+    return (float(x.min()), float(x.max())) if x.numel() else (0.0, 0.0)
+
+
+def _fitting(batch: Any, ranges: Mapping[str, Range]) -> Any:
+    """The batch with every number in its declared range."""
+    for path, x in tensors_of(batch):
+        held = ranges.get(name_of(path))
+        if held is not None:
+            x.clamp_(*held)
+    return batch
 
 
 _ = digest
