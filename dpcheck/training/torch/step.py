@@ -8,7 +8,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from dpcheck.program.proof import Proof, ProvedRelease
 from dpcheck.training.facts import Region, Term
 from dpcheck.training.groups import Release
 from dpcheck.training.price import event_of, moves, noise_multiplier
+from dpcheck.training.proof import StepProof
 from dpcheck.training.ranges import Range, assumption, declared, name_of
 from dpcheck.training.torch import attack, drawing, products, rules  # noqa: F401 - they register their rules
 from dpcheck.training.torch.facts import Fact, Numbers, digest, rounded
@@ -47,6 +48,7 @@ class Run:
     generators: tuple[
         tuple[Any, bytes, bytes], ...
     ] = ()  # whose, before its first number, after its last
+    program: str = ""  # a digest of all calls
 
 
 def prove_step(
@@ -57,7 +59,7 @@ def prove_step(
     *,
     sampling_rate: float | None = None,
     records: Mapping[str, Range] | None = None,
-) -> Proof:
+) -> StepProof:
     """Prove what `step(params, batch)` spends, on dicts of torch tensors.
 
     Guarantee: no two neighbouring batches have outputs further apart than the proof's event.
@@ -86,7 +88,21 @@ def prove_step(
 
     def at(size: int, trial: int) -> Run:
         tape = taped(size, trial, made_like(batch, size, trial, ranges))
-        return Run(size, tuple(tape.settled), tuple(tape.shown), generators_of(tape))
+        return Run(
+            size,
+            tuple(tape.settled),
+            tuple(tape.shown),
+            generators_of(tape),
+            tape.program.hexdigest(),
+        )
+
+    def reread(other: Callable[..., Any], *, params: Any, batch: Any, **_: Any) -> str:
+        def program(size: int, trial: int) -> str:
+            data = made_like(batch, size, trial, ranges)
+            found = follow(other, params, data, size, trial, batch, ranges, zero)
+            return found.program.hexdigest()
+
+        return digest([program(size, trial) for trial, size in enumerate(tried)])
 
     tried = sizes_to_try(n, adjacency)
     runs = [run_or_refuse(at, size, trial, n, adjacency) for trial, size in enumerate(tried)]
@@ -101,8 +117,12 @@ def prove_step(
         for pair in attack.neighbours(made, torch.Generator().manual_seed(3))
     ]
     attack.check(lambda data: taped(size, 0, data), pairs, _multiplier(runs))
-    return replace(
-        proof,
+    return StepProof(
+        proof.event,
+        proof.releases,
+        adjacency,
+        digest=digest([run.program for run in runs]),
+        reread=reread,
         assumes=(
             *proof.assumes,
             *([assumption(ranges)] if ranges else []),
@@ -178,6 +198,7 @@ def follow(
         if tape.refused is not None:
             raise tape.refused
         with tape.ours():
+            tape.note("output", list(paths_of(result)))
             leave(tape, result, "the output")
             leave(tape, own, "params")
     tape.closed = True
@@ -538,8 +559,5 @@ def _fitting(batch: Any, ranges: Mapping[str, Range]) -> Any:
     for path, x in tensors_of(batch):
         held = ranges.get(name_of(path))
         if held is not None:
-            x.clamp_(*held)
+            x.copy_(x.clamp(*held))
     return batch
-
-
-_ = digest

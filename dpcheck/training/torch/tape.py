@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import hashlib
 import sys
 import sysconfig
 import weakref
@@ -104,6 +105,8 @@ class Tape(TorchDispatchMode):
         self.pieces: dict[Any, list[Any]] = {}
         self.values: dict[int, Any] = {}
         self.drawn: dict[Any, Any] = {}
+        self.named: dict[int, int] = {}  # memory, by the order in which it was first seen
+        self.program = hashlib.sha256()
 
     # ---- lines and refusals
 
@@ -185,6 +188,7 @@ class Tape(TorchDispatchMode):
                 "hand it over in params if it is public, in batch if it holds records",
             )
         flat = value.detach().reshape(-1).double()
+        self.note("constant", value, *flat.tolist())
         first = float(flat[0])
         if bool((flat == first).all()):
             fact = constant(first)
@@ -292,7 +296,23 @@ class Tape(TorchDispatchMode):
         if self.inside or self.closed or func.namespace == "profiler":
             return func(*args, **(kwargs or {}))
         with self.ours():
-            return self._called(func, args, kwargs or {})
+            self.note(str(func), args, list((kwargs or {}).items()))
+            out = self._called(func, args, kwargs or {})
+            self.note("", out)
+            return out
+
+    def note(self, *parts: Any) -> None:
+        """A line of the program: calls, what they are made on, and what they make; no private numbers."""
+        listed = [self._noted(each) for each in _flat(parts)]
+        self.program.update(repr(listed).encode())
+
+    def _noted(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            memory = value.untyped_storage()._cdata
+            number = self.named.setdefault(memory, len(self.named))
+            return number, str(value.dtype), _place(value)
+        plain = isinstance(value, (bool, int, float, str, torch.dtype, type(None)))
+        return str(value) if plain else type(value).__name__
 
     def _called(self, func: Any, args: Any, kwargs: Any) -> Any:
         name = func._schema.name.split("::")[1]
