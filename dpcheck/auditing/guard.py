@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpcheck.auditing.outputs.encode import encode_batch, encode_runs, take, take_error
+from dpcheck.auditing.outputs.encode import TRY_IT, encode_batch, encode_runs, take, take_error
 from dpcheck.auditing.outputs.tables import Encoded
 from dpcheck.core.data import Data, Output, fingerprint, keeps_results
 from dpcheck.core.errors import DpcheckError, InputMutated, MechanismFailed
@@ -58,8 +58,7 @@ def guarded(
     # pass for an answer nor end the audit. An interrupt of the user comes as another type.
     except BaseException as error:
         raise MechanismFailed(
-            f"the mechanism raised {type(error).__name__}: {error}. Run it once by hand on the "
-            "audited data and mend that first.",
+            f"the mechanism raised {type(error).__name__}: {error}. {TRY_IT}",
             kind=type(error).__name__,
         ) from error
     if before is not None and fingerprint(own) != before:

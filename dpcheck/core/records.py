@@ -75,6 +75,12 @@ def _said(name: str, value: bool | None) -> None:
 
 
 Field: TypeAlias = Number | OneOf | Text
+_ELSEWHERE = (
+    "adjacency",
+    "claim",
+    "form",
+    "neighbours",
+)  # said of the function, not of its records
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +101,9 @@ class Records:
             raise InvalidParameter("describe at least one column.", name="fields")
         for name, field in self.fields:
             if not isinstance(field, Number | OneOf | Text):
+                elsewhere = f" Give {name}= to @dpcheck.audited." if name in _ELSEWHERE else ""
                 raise InvalidParameter(
-                    f"column {name!r} must be number(...), one_of(...) or text(), got {field!r}.",
+                    f"column {name!r} must be number(...), one_of(...) or text(), got {field!r}.{elsewhere}",
                     name=name,
                 )
         if self.rows is not None:

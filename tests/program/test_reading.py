@@ -124,3 +124,14 @@ def test_the_worse_of_two_paths_is_charged():
     proof = dpcheck.prove(unequal, data=UNIT, adjacency="replace-one")
     assert proof.epsilon().upper >= 1.5  # 1/2 for the count, then 1 or 1/4
     assert proof.epsilon().upper <= 1.75  # at most as if both were released
+
+
+def test_a_list_of_records_that_is_summed_says_which_form_would_do():
+    """The first mistake of somebody whose function takes an array."""
+
+    def total(x, rng):
+        return float(np.sum(x) + rng.laplace())
+
+    refused(total, r'list of records is used as an array; .*form="array"', form="dicts")
+    with pytest.raises(dpcheck.DpcheckError, match="Give form= to @dpcheck.audited"):
+        dpcheck.records(x=dpcheck.number(0, 1), form="array")

@@ -16,7 +16,21 @@ from dpcheck.auditing.outputs.tables import Encoded, Plain, Runs
 from dpcheck.core.data import Output
 from dpcheck.core.errors import BadOutput, MechanismFailed, UnreadableOutput
 
-__all__ = ["encode_batch", "encode_list", "encode_runs", "flatten", "kinds", "plain_rows", "take"]
+TRY_IT = (
+    "Call it once by hand on the audited data and fix that first. (Described records come as a list of "
+    "dicts; form= asks for an array or a table.)"
+)
+
+__all__ = [
+    "TRY_IT",
+    "encode_batch",
+    "encode_list",
+    "encode_runs",
+    "flatten",
+    "kinds",
+    "plain_rows",
+    "take",
+]
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -148,8 +162,7 @@ def plain_rows(encoded: Encoded) -> NDArray[np.float64]:
         text = next(t for slot, t in table.tokens.items() if slot.path == "str(error)")
         first = next(i for i, kind in enumerate(errors) if kind is not None)
         raise MechanismFailed(
-            f"the mechanism raised {errors[first]}: {text[first]}. Run it once by hand on the "
-            "audited data and mend that first.",
+            f"the mechanism raised {errors[first]}: {text[first]}. {TRY_IT}",
             kind=errors[first],
         )
     arrays = [
