@@ -133,5 +133,5 @@ def test_a_list_of_records_that_is_summed_says_which_form_would_do():
         return float(np.sum(x) + rng.laplace())
 
     refused(total, r'list of records is used as an array; .*form="array"', form="dicts")
-    with pytest.raises(dpcheck.DpcheckError, match="Give form= to @dpcheck.audited"):
+    with pytest.raises(dpcheck.DpcheckError, match=r"Give form= to @dpcheck\.audited"):
         dpcheck.records(x=dpcheck.number(0, 1), form="array")
