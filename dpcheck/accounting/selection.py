@@ -24,7 +24,7 @@ from dpcheck.core.events import selection
 from dpcheck.numerics.binomial import BEYOND, likely_blocks
 from dpcheck.numerics.enclose import enclose, enclose_product, enclose_quotient
 from dpcheck.numerics.lattice import Lattice, spread_atoms
-from dpcheck.numerics.rounding import UNIT, Array
+from dpcheck.numerics.rounding import FAINTEST, UNIT, Array
 
 
 def _moves(event: selection.ReportNoisyMax | selection.AboveThreshold, adjacency: Adjacency) -> int:
@@ -44,7 +44,7 @@ def _rare_answer(often: float, seldom: float) -> FiniteLoss:
     Together is below: the test of power `often` and size `seldom` is among those of the pair. A probability
     that underflows is not 0: 0 would be an infinite loss.
     """
-    often, seldom = often * (1 - 1e-12), max(seldom * (1 + 1e-12), _FAINTEST)
+    often, seldom = often * (1 - 1e-12), max(seldom * (1 + 1e-12), FAINTEST)
     if seldom >= often:  # nothing is left, and beyond it they would be apart again
         return FiniteLoss((1.0,), (1.0,))
     return FiniteLoss((often, 1 - often), (seldom, 1 - seldom))
@@ -106,8 +106,6 @@ def _(event: selection.ShuffledReports, adjacency: Adjacency, group: int = 1) ->
     return LossBounds(upper, _counted(event.epsilon, event.people))
 
 
-# Masses below this may have lost digits.
-_FAINTEST = 1e-290
 # Reports that tell more are, below, as if they told no more: masses stay floats.
 _MOST_TOLD = 500.0
 # Weaker reports are not worth mixing; their lattice would leave the range of floats.
@@ -191,7 +189,7 @@ def _counted(epsilon: float, people: int) -> FiniteLoss | ResponseLoss | None:
     up, down = np.append(0.0, mass), np.append(mass, 0.0)
     p, q = (1 - tail) * up + tail * down, tail * up + (1 - tail) * down
     likeliest = int(np.argmax(p))
-    merged = np.minimum(p, q) < _FAINTEST
+    merged = np.minimum(p, q) < FAINTEST
     merged[0] |= start > 0
     merged[-1] |= stop < others
     merged[likeliest] = False

@@ -3,7 +3,7 @@
 Theorem. For a size with no prime factor above 5 each coefficient of the computed transform differs
 from the exact one by at most `transform_error(size)` |x|_1, and the computed inverse by at most
 `transform_error(size)` relatively in the 2-norm (underflow aside, which `dpcheck.numerics.tilted`
-adds as UNDERFLOW).
+adds as FAINTEST).
 
 The transform is scipy's pocketfft for real data: for these sizes a Cooley-Tukey transform in
 `stages` of radix 4, 2, 3, 5, never Bluestein's (which it takes only where the largest prime factor

@@ -19,3 +19,7 @@ UNIT = 2.0**-53
 ELEMENTARY = 8 * UNIT
 # Below this a float64 has lost precision; it is added wherever an upper bound could underflow.
 TINY = 1e-300
+# Smaller results may have lost digits to underflow on the way; it is added to sums that may have.
+FAINTEST = 1e-290
+# e to the power of more than this, times a mass, may leave the range of floats.
+LARGEST_EXPONENT = 600.0

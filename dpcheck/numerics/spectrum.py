@@ -42,7 +42,7 @@ from dpcheck.numerics.fourier import Spectrum as Coefficients
 from dpcheck.numerics.fourier import forward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
 from dpcheck.numerics.merging import merge
-from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
+from dpcheck.numerics.rounding import ELEMENTARY, LARGEST_EXPONENT, TINY, UNIT, Array, Indices
 from dpcheck.numerics.series import Series, Window
 from dpcheck.numerics.uses import InfiniteMass, total
 
@@ -50,8 +50,6 @@ from dpcheck.numerics.uses import InfiniteMass, total
 FLAT = 50.0
 # Counts may be smaller than planned by this factor: then e^(-FLAT FEWER) is left out.
 FEWER = 0.9
-# Errors of a coefficient beyond e^MOST_SPREAD are beyond anything that is bounded.
-MOST_SPREAD = 600.0
 
 
 @dataclass(slots=True)
@@ -193,7 +191,7 @@ class Spectrum:
         # the function of it by 32; m logarithms add up with m FLAT, m angles with 4 m^2 units.
         terms = len(self.factors)
         slip = UNIT * (FLAT + 4 * terms) * (32 + terms)
-        most = min(sum(map(mul, uses, each.spreads)), MOST_SPREAD)
+        most = min(sum(map(mul, uses, each.spreads)), LARGEST_EXPONENT)
         # Masses add up to 1 within 4 drift; 1e-9 is room for the rounding of what was compared.
         left_out = math.exp(min(-FLAT * min(least, 1.0) + 4 * drift + 1e-9, 0.0))
         return Product(
@@ -211,7 +209,7 @@ class Spectrum:
     def missed(self, counts: Sequence[int], product: Product) -> Array:
         """Bounds on the errors of the coefficients of a product."""
         pairs = zip(self.factors, self.uses(counts), strict=True)
-        spread = np.minimum(_added([n * f.spread for f, n in pairs]), MOST_SPREAD)
+        spread = np.minimum(_added([n * f.spread for f, n in pairs]), LARGEST_EXPONENT)
         return np.asarray(product.sizes * (1 + product.slip) * (np.expm1(spread) + product.slip))
 
 

@@ -27,7 +27,7 @@ from scipy.linalg.blas import dtbsv
 from dpcheck.numerics.direct import roots
 from dpcheck.numerics.fourier import backward, transform_error
 from dpcheck.numerics.lattice import LatticeLoss
-from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array, Indices
+from dpcheck.numerics.rounding import ELEMENTARY, FAINTEST, TINY, UNIT, Array, Indices
 from dpcheck.numerics.series import NEAR, Window
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.spectrum import Product, Spectrum, spectrum, tail
@@ -50,8 +50,6 @@ FLATTEST = 0.05
 SUMMAND_UNITS = 256
 # Points whose turns are held at once.
 BLOCK = 2048
-# What underflows in a tilted mass or a sum of them, with much room.
-UNDERFLOW = 1e-290
 # The two neighbours of a single epsilon.
 _BOTH = np.arange(2)
 
@@ -120,7 +118,7 @@ class Convolution:
         self, points: Indices, body: Array, allowance: Array | float
     ) -> tuple[Array, Array]:
         factor = self._log_factor - self._decay * points
-        allowance = allowance + (self.outside + UNDERFLOW)
+        allowance = allowance + (self.outside + FAINTEST)
         body = np.maximum(body, 1e-300)
         noise = np.minimum(allowance / body + math.expm1(min(self.certain, 1.0)), 1.0)
         far = factor[0] > 690.0  # the first is the largest
@@ -143,7 +141,7 @@ class Convolution:
             missed = 2 * float(np.sum(errors**2)) + size * product.left_out**2
             self._error = math.sqrt(missed / size) * (1 + 4 * UNIT * len(product.active))
             v = backward(values, size)
-            self._error += 2 * transform_error(size) * float(np.linalg.norm(v)) + UNDERFLOW
+            self._error += 2 * transform_error(size) * float(np.linalg.norm(v)) + FAINTEST
             v = np.roll(v, -((self.window.start - product.shift) % size))
             self._law = np.maximum(v, 0.0, out=v)
         return self._law

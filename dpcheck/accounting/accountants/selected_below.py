@@ -36,9 +36,9 @@ from dpcheck.accounting.accountants.selected_runs import (
 )
 from dpcheck.accounting.assumptions import ARITHMETIC
 from dpcheck.accounting.certify.theorem import Spends
-from dpcheck.accounting.pairs.combined.selected import STEEPEST, Number, SelectingLoss
+from dpcheck.accounting.pairs.combined.selected import Number, SelectingLoss
 from dpcheck.core.errors import CannotCertify
-from dpcheck.numerics.rounding import Array
+from dpcheck.numerics.rounding import LARGEST_EXPONENT, Array
 from dpcheck.numerics.side import Side
 
 # At delta 0 what is proved at this one holds too.
@@ -154,6 +154,6 @@ def _reached(run: Run, better: Better, delta: float) -> float:
 def _needed(number: Number, better: Better, far: float, delta: float) -> float:
     """The delta of one run above its threshold that gives the selection `delta`, rounded up."""
     steep = number.fall(better.most + far / 2) - number.log_mean
-    if steep > STEEPEST:
+    if steep > LARGEST_EXPONENT:
         return 1.0
     return delta * math.exp(steep) * (1 + SLIP * (2 + abs(steep) + abs(number.log_mean)))

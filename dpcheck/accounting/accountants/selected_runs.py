@@ -20,10 +20,10 @@ from dpcheck.accounting.accountants.gaussian import gdp_epsilon_on
 from dpcheck.accounting.certify.gaussian import gaussian_mu, normal
 from dpcheck.accounting.certify.selection import laplace_ratio
 from dpcheck.accounting.losses import Parts
-from dpcheck.accounting.pairs.combined.selected import STEEPEST, Number
+from dpcheck.accounting.pairs.combined.selected import Number
 from dpcheck.accounting.pld.distribution import Bulk, bulk
 from dpcheck.numerics.balls import above, below, precision
-from dpcheck.numerics.rounding import UNIT, Array, Indices
+from dpcheck.numerics.rounding import LARGEST_EXPONENT, UNIT, Array, Indices
 from dpcheck.numerics.search import cell, saddle
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tilted import Convolution
@@ -173,7 +173,7 @@ class Run(ABC):
 
 def known_run(parts: Parts, search: Search) -> Run | None:
     """One run, by what is known of it; None where nothing is."""
-    if search.rarity <= 0 or search.rarity > STEEPEST:
+    if search.rarity <= 0 or search.rarity > LARGEST_EXPONENT:
         return None
     if mu := gaussian_mu(parts):
         return GaussianRun(mu[0], search) if 0 < mu[0] < 1e150 else None
@@ -293,7 +293,7 @@ class LatticeRun(Run):
         points = self._index(middle) + around
         first, last = self.law.window.start, self.law.window.start + self.law.window.size - 1
         points = points[(points >= first) & (points <= last)]
-        points = points[np.abs(self.law.epsilons(points)) < STEEPEST]
+        points = points[np.abs(self.law.epsilons(points)) < LARGEST_EXPONENT]
         if len(points) < 2:
             return
         low, high = self._around(points)

@@ -25,7 +25,7 @@ from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.accounting.pld.window import Cumulants
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import LatticeLoss
-from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array, Indices
+from dpcheck.numerics.rounding import ELEMENTARY, FAINTEST, LARGEST_EXPONENT, UNIT, Array, Indices
 from dpcheck.numerics.side import Side
 
 POINTS = 8000
@@ -33,11 +33,8 @@ POINTS = 8000
 FARTHEST = 64 * POINTS
 # log of the mass that is left out at either end.
 FAINT = -100.0
-LEAST = 1e-290
 # Products of masses above this are no subnormal numbers, with which processors are slow.
 NORMAL = 1e-150
-# Losses beyond this leave the range of floats.
-STEEPEST = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +83,11 @@ def measure(parts: Sequence[tuple[LossPair, int]], side: Side) -> Measure:
     losses: Array = offset + (total.first + np.arange(len(total.mass), dtype=np.float64)) * step
     rounding = 8 * UNIT * (float(np.abs(losses).max()) + sum(count for _, count in parts))
     losses = losses + (rounding if side is Side.UPPER else -(rounding + slack))
-    kept = (total.mass > LEAST) & (np.abs(losses) < STEEPEST)
+    kept = (total.mass > FAINTEST) & (np.abs(losses) < LARGEST_EXPONENT)
     if not kept.any():
         raise CannotCertify(
-            f"all losses of the composition lie beyond {STEEPEST:g}, where a lattice has no digits left; the "
-            "Renyi bound still holds: ask for it with method='rdp'."
+            f"all losses of the composition lie beyond {LARGEST_EXPONENT:g}, where a lattice has no digits "
+            "left; the Renyi bound still holds: ask for it with method='rdp'."
         )
     if side is Side.UPPER:
         infinite += float(np.sum(total.mass[~kept])) * (1 + 1e-9)
@@ -200,8 +197,8 @@ def sampled_atoms(inner: AtomicPair, rate: float, *, backwards: bool) -> AtomicP
     # Two products, a difference and a sum of what errs by `error` each.
     drawn = (1 - rate) * reference + rate * other
     p, q = (reference, drawn) if backwards else (drawn, reference)
-    kept = (p > LEAST) & (q > LEAST)
-    rest = inner.rest + float(np.sum(p[~kept])) * (1 + 1e-12) + (0.0 if kept.all() else LEAST)
+    kept = (p > FAINTEST) & (q > FAINTEST)
+    rest = inner.rest + float(np.sum(p[~kept])) * (1 + 1e-12) + (0.0 if kept.all() else FAINTEST)
     atoms = Atoms(p[kept], q[kept], inner.atoms.error + 8 * UNIT)
     return AtomicPair(atoms, rest, common_span(atoms.losses()))
 
@@ -252,11 +249,11 @@ def lower_hull(x: Array, y: Array) -> Indices:
 
 
 def _pair(p: Array, q: Array, error: float, rest: float, side: Side) -> AtomicPair:
-    kept = (p > LEAST) & ((q > LEAST) | (q == 0))
+    kept = (p > FAINTEST) & ((q > FAINTEST) | (q == 0))
     if not kept.any():
         raise CannotCertify(
             "no outcome of a finite loss is left: all that is known is that neighbours may be told apart."
         )
     if side is Side.UPPER:
-        rest += float(np.sum(p[~kept])) * (1 + 1e-12) + LEAST
+        rest += float(np.sum(p[~kept])) * (1 + 1e-12) + FAINTEST
     return AtomicPair(Atoms(p[kept], q[kept], error), rest=rest)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from dpcheck.accounting.pairs.pair import Parts
-from dpcheck.accounting.renyi.divergence import LEAST_DIVERGENCE
 from dpcheck.core.errors import TheoremConditionViolated
+from dpcheck.numerics.rounding import FAINTEST
 
 
 def concentration(parts: Parts) -> tuple[float, float] | None:
@@ -23,8 +23,8 @@ def concentration(parts: Parts) -> tuple[float, float] | None:
             return None
         rho, offset = rho + times * linear[0], offset + times * linear[1]
     rho, offset = (total * (1 + 1e-14 * (2 + len(parts))) for total in (rho, offset))
-    if rho < LEAST_DIVERGENCE and any(loss.largest()[1] > 0 for loss, _ in parts):
-        rho = LEAST_DIVERGENCE
+    if rho < FAINTEST and any(loss.largest()[1] > 0 for loss, _ in parts):
+        rho = FAINTEST
     return (rho, offset) if rho and math.isfinite(rho + offset) else None
 
 

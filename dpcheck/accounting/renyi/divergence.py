@@ -14,13 +14,12 @@ from flint import arb
 from dpcheck.accounting.pairs.pair import Parts, reverse_parts
 from dpcheck.accounting.renyi.moments import Floats, log_sum_exp
 from dpcheck.numerics.balls import above, precision
+from dpcheck.numerics.rounding import FAINTEST
 
 # Closed forms are a handful of elementary functions: 1e-14 covers their rounding.
 ROUND_UP = 1 + 1e-14
 # Closed forms, and the quotients of moments that come with their own error, err by less than this.
 ROUND_DOWN = 1 - 1e-11
-# Divergences below this may have lost digits to underflow on the way, or be 0 by it.
-LEAST_DIVERGENCE = 1e-290
 
 
 def composed_renyi(parts: Parts, orders: Floats) -> Floats:
@@ -28,8 +27,8 @@ def composed_renyi(parts: Parts, orders: Floats) -> Floats:
     total = np.zeros_like(orders)
     for loss, times in parts:
         divergence = loss.renyi(orders)
-        if divergence.min() < LEAST_DIVERGENCE and loss.largest()[1] > 0:
-            divergence = np.maximum(divergence, LEAST_DIVERGENCE)
+        if divergence.min() < FAINTEST and loss.largest()[1] > 0:
+            divergence = np.maximum(divergence, FAINTEST)
         total += times * divergence
     return total * (1 + 1e-14 * len(parts))
 
@@ -46,7 +45,7 @@ def composed_renyi_lower(parts: Parts, orders: Floats) -> Floats:
         for loss, times in way:
             found = loss.renyi_lower(orders)
             # Below, digits may be lost to underflow.
-            total += times * np.where(found < LEAST_DIVERGENCE, 0.0, found)
+            total += times * np.where(found < FAINTEST, 0.0, found)
         totals.append(total * (1 - 1e-14 * len(parts)))
     return np.maximum(*totals)
 

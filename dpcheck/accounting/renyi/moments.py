@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.numerics.rounding import UNIT
+from dpcheck.numerics.rounding import LARGEST_EXPONENT, UNIT
 
 Floats = NDArray[np.float64]
 
@@ -28,8 +28,6 @@ LEAST_WEIGHT = 1e-19
 # happens where the divergence is in the thousands; there convexity loses a thousandth of it at most.
 MOST_TERMS = 100_000
 
-# Losses beyond this leave the range of floats.
-STEEPEST = 600.0
 
 # |v| < 0.1/(1+|t|) makes each term of the series at most a tenth of the one before.
 _SERIES_TERMS = 15
@@ -170,7 +168,7 @@ def laplace_log_moment(ratio: float, rate: float, exponent: float) -> tuple[floa
     mass = np.concatenate([inner_mass.ravel(), [0.5 * np.exp(-ratio), 0.5]])
     # As for the normal law: no loss is above the ratio, and log(mass) stands for x^2/2.
     slip = _slip(np.array([exponent]), ratio, math.sqrt(ratio + 40), 1)
-    if ratio > STEEPEST:  # too steep for plain numbers; digits near 1 are lost
+    if ratio > LARGEST_EXPONENT:  # too steep for plain numbers; digits near 1 are lost
         log_base = np.logaddexp(_log_rest(rate), np.log(rate) + loss)
         inner = np.log(0.5 * half[:, None] * _WEIGHTS) - x  # the masses themselves may underflow
         log_mass = np.concatenate([inner.ravel(), [-math.log(2) - ratio, -math.log(2)]])
@@ -213,7 +211,7 @@ def excess_log_moments(shift: float, most: int) -> tuple[Floats, Floats]:
     |x - j s| <= sqrt(j): together below e^{4 sqrt(j) + 5} <= e^69 for j <= 256. At distance D from it the
     integrand is e^{-D^2/2} of the peak, which pays for e^{2 D}. And 16^-46 < e^-127.
     """
-    if shift > STEEPEST:
+    if shift > LARGEST_EXPONENT:
         unknown = np.full(most - 1, np.inf)
         return unknown, unknown  # says nothing
     # Orders ask for few or many: a table for each power of two serves all of them.

@@ -17,10 +17,7 @@ from dpcheck.accounting.renyi.conversion import best_order
 from dpcheck.accounting.renyi.divergence import ROUND_UP, composed_renyi, log_expected_runs
 from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.numerics.enclose import enclose
-from dpcheck.numerics.rounding import UNIT
-
-# Exponents beyond this leave the range of floats.
-STEEPEST = 600.0
+from dpcheck.numerics.rounding import LARGEST_EXPONENT, UNIT
 
 
 class Number(NamedTuple):
@@ -72,14 +69,14 @@ class SelectedLoss(SelectingLoss):
         """f'(1 - x) is proportional to (1 + odds x)^-power."""
         power, odds = 1 + self.shape, (1 - self.stop) / self.stop
         log_mean = log_expected_runs(self.shape, self.stop)  # rounded up, from 320 bits
-        if not log_mean < STEEPEST or not odds < 1e300:
+        if not log_mean < LARGEST_EXPONENT or not odds < 1e300:
             return None
         return Number(
             1.0,
             log_mean * (1 - 8 * UNIT),
             lambda x: power * math.log1p(odds * x),
             lambda x: power * odds / (1 + odds * x),
-            lambda fall: math.expm1(min(fall / power, STEEPEST)) / odds,
+            lambda fall: math.expm1(min(fall / power, LARGEST_EXPONENT)) / odds,
         )
 
     def largest(self) -> tuple[float, float]:

@@ -25,7 +25,7 @@ import numpy as np
 from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.core.errors import CannotCertify
-from dpcheck.numerics.rounding import UNIT, Array, Indices
+from dpcheck.numerics.rounding import FAINTEST, UNIT, Array, Indices
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tails import normal_masses
 
@@ -41,8 +41,6 @@ MOST_BATCHES = 2**24
 FAINT = 1e-45
 # A point found between two others, and what is split between them, errs by less than this share.
 MISPLACED = 1e-12
-# Masses below this have lost precision.
-LEAST = 1e-290
 ROWS = 16
 
 
@@ -68,10 +66,10 @@ class AllocationPair(AtomicPair):
         up = (side is Side.UPPER) != backwards
         ratio = total.x / batches * (1 + (total.moved if up else -total.moved))
         p, q = (total.mass, ratio * total.mass) if backwards else (ratio * total.mass, total.mass)
-        kept = (p > LEAST) & (q > LEAST)
+        kept = (p > FAINTEST) & (q > FAINTEST)
         rest = 0.0
         if side is Side.UPPER:
-            rest = (total.lost + float(np.sum(p[~kept]))) * (1 + 1e-12) + LEAST
+            rest = (total.lost + float(np.sum(p[~kept]))) * (1 + 1e-12) + FAINTEST
         super().__init__(Atoms(p[kept], q[kept], total.error + 64 * UNIT), rest=rest)
 
 
@@ -193,7 +191,7 @@ def _add(a: _Sum, b: _Sum, mu: float, batches: int, side: Side) -> _Sum:
     terms = (ROWS * len(b.x) + len(a.x) / ROWS + 16) * UNIT
     moved = max(a.moved, b.moved) + (MISPLACED if side is Side.UPPER else 2 * terms)
     if side is Side.LOWER:
-        points = moment / np.maximum(mass, LEAST)
+        points = moment / np.maximum(mass, FAINTEST)
     kept, faint = _weighty(points, mass, batches)
     # A partial sum that is left out is one of batches/copies; the sum then averages 1 + its own share.
     lost = max(a.lost, b.lost) + 2 * faint * batches / copies

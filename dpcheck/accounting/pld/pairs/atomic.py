@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from dpcheck.accounting.pld.pairs.atoms import (
-    STEEPEST_LOSS,
     Atoms,
     atoms_epsilon,
     by_cells,
@@ -17,7 +16,7 @@ from dpcheck.accounting.pld.pairs.atoms import (
 )
 from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.numerics.lattice import LatticeLoss, anchored, pool
-from dpcheck.numerics.rounding import UNIT, Array
+from dpcheck.numerics.rounding import LARGEST_EXPONENT, UNIT, Array
 from dpcheck.numerics.side import Side
 
 # More atoms than this are merged before they are put on a lower lattice.
@@ -86,7 +85,7 @@ class AtomicPair(LossPair):
     def lower(self, step: float, low: float, high: float) -> LatticeLoss:
         """Atoms merged onto points: see `pool`."""
         lattice = anchored(step, self.anchor)
-        if self.atoms.known is not None and float(np.abs(self.nodes()[0]).max()) > STEEPEST_LOSS:
+        if self.atoms.known is not None and float(np.abs(self.nodes()[0]).max()) > LARGEST_EXPONENT:
             return lowered_atoms(lattice, self.atoms, low, high)
         p, q, infinite, slack = lower_atoms(self.atoms)
         span = lattice.below(low) - 1, lattice.below(high) + 1

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.numerics.lattice import Lattice, LatticeLoss, spread_atoms
-from dpcheck.numerics.rounding import ELEMENTARY, UNIT, Array
+from dpcheck.numerics.rounding import ELEMENTARY, FAINTEST, UNIT, Array
 from dpcheck.numerics.side import Side
 
 # Rounding of atoms' masses and losses, in units, times (1 + |loss|).
 ATOM_UNITS = 64
-# Masses below this may have lost digits.
-FAINTEST = 1e-290
-# Beyond this loss e^loss times a mass leaves the range of floats.
-STEEPEST_LOSS = 600.0
 # The smallest number that a logarithm is taken of.
 SMALLEST = math.ulp(0.0)
 

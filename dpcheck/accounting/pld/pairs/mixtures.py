@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.accounting.pld.pairs.pair import SmoothPair
 from dpcheck.accounting.pld.pairs.single import sampled_epsilon
-from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
+from dpcheck.numerics.rounding import ELEMENTARY, FAINTEST, LARGEST_EXPONENT, TINY, UNIT, Array
 from dpcheck.numerics.side import Side
 from dpcheck.numerics.tails import laplace_masses, normal_masses
 
@@ -158,9 +158,11 @@ class MixturePair(SmoothPair):
             a = wanted
         else:
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-                a = np.log1p(np.maximum(np.expm1(np.minimum(wanted, 600.0)) / weight, -1.0))
-            if float(wanted.max(initial=0.0)) > 600.0:
-                a = np.where(wanted > 600.0, wanted - math.log(weight), a)
+                a = np.log1p(
+                    np.maximum(np.expm1(np.minimum(wanted, LARGEST_EXPONENT)) / weight, -1.0)
+                )
+            if float(wanted.max(initial=0.0)) > LARGEST_EXPONENT:
+                a = np.where(wanted > LARGEST_EXPONENT, wanted - math.log(weight), a)
         x = np.minimum(np.maximum(self.place(a, mean), self.ends[0]), self.ends[1])
         return np.asarray(np.maximum.accumulate(x))
 
@@ -207,7 +209,7 @@ def _sum_near(
         total += grown
         error += grown * (a_error[at] + 2 * UNIT * np.abs(a[at]))
     error += (2 * ELEMENTARY + 2 * UNIT * len(terms)) * total
-    return total, np.where(total > 1e-290, error, math.inf)
+    return total, np.where(total > FAINTEST, error, math.inf)
 
 
 def _around(means: Sequence[float], spacing: float) -> Array:
@@ -272,7 +274,7 @@ class NormalPair(MixturePair):
 
     def merged_to(self, level: float, sign: int) -> float | None:
         """By a formula where only one side is a mixture, of one shifted part; for searching only."""
-        if len(self.p.means) + len(self.q.means) != 1 or abs(level) > 600.0:
+        if len(self.p.means) + len(self.q.means) != 1 or abs(level) > LARGEST_EXPONENT:
             return None
         forward = 1 if self.p.means else -1
         side = self.p if forward > 0 else self.q

@@ -18,7 +18,7 @@ from dpcheck.accounting.pld.pairs.atomic import AtomicPair
 from dpcheck.accounting.pld.pairs.atoms import Atoms
 from dpcheck.accounting.pld.pairs.mixtures import Mixture, NormalPair
 from dpcheck.numerics.lattice import LatticeLoss
-from dpcheck.numerics.rounding import ELEMENTARY, UNIT
+from dpcheck.numerics.rounding import ELEMENTARY, FAINTEST, LARGEST_EXPONENT, UNIT
 from dpcheck.numerics.tails import binomial_masses
 
 # Sizes this many standard deviations out, and 60 more, count as an infinite loss of that probability: by
@@ -27,7 +27,6 @@ SIZES_REACH = 11.0
 BEYOND = 1e-25
 GROUPS = 120
 POINTS = 1500
-LEAST = 1e-290
 
 
 def revealed_size_pair(mu: float, rate: float, rows: int, *, backwards: bool) -> AtomicPair:
@@ -64,8 +63,8 @@ def revealed_size_pair(mu: float, rate: float, rows: int, *, backwards: bool) ->
         loss_parts.append(losses)
     p, losses = np.concatenate(p_parts), np.concatenate(loss_parts)
     losses = losses + 16 * UNIT * (1 + np.abs(losses)) + 8 * ELEMENTARY
-    q = p * np.exp(-np.clip(losses, -600.0, 600.0))
-    kept = (p > LEAST) & (np.abs(losses) < 600.0)
+    q = p * np.exp(-np.clip(losses, -LARGEST_EXPONENT, LARGEST_EXPONENT))
+    kept = (p > FAINTEST) & (np.abs(losses) < LARGEST_EXPONENT)
     lost += float(np.sum(p[~kept]))
     return AtomicPair(Atoms(p[kept], q[kept], 64 * UNIT, losses[kept]), rest=lost * (1 + 1e-9))
 

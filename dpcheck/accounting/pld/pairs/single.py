@@ -13,13 +13,14 @@ from functools import lru_cache
 from flint import arb
 
 from dpcheck.numerics.balls import precision
+from dpcheck.numerics.rounding import FAINTEST
 from dpcheck.numerics.side import Side
 
 # Bits of the balls: two nearly equal tails are subtracted, and y - 1 may be as small as the rate.
 _BITS = 384
 # Steps of the search, which halves differences of logarithms first.
 _STEPS = 400
-_LARGEST, _LEAST = 1e6, 1e-290
+_LARGEST = 1e6
 # The search stops where its ends are this share apart.
 _CLOSE = 1e-12
 
@@ -70,7 +71,7 @@ def sampled_epsilon(
             if high > _LARGEST:
                 return None
         for _ in range(_STEPS):
-            if high - low <= _CLOSE * high or high < _LEAST:
+            if high - low <= _CLOSE * high or high < FAINTEST:
                 break
             middle = _between(low, high)
             verdict = within(middle)

@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from dpcheck.numerics.rounding import UNIT, Array
+from dpcheck.numerics.rounding import FAINTEST, UNIT, Array
 
 # Neighbouring cells that differ by more than this factor count as steep.
 STEEP = 2.5
@@ -210,7 +210,7 @@ def _crossing(
 
 def _beyond(p: Array, q: Array, levels: Array, step: float, sign: int) -> Array:
     """How far inside of each level merged masses lie, as seen from the end."""
-    faint = (p <= 1e-290) | (q <= 1e-290)
+    faint = (p <= FAINTEST) | (q <= FAINTEST)
     losses = np.log(np.where(faint, 1.0, p)) - np.log(np.where(faint, 1.0, q))
     return np.where(faint, step, sign * (losses - levels - _inside(step)))
 

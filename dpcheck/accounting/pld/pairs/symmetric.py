@@ -17,7 +17,7 @@ from dpcheck.accounting.pld.pairs.pair import LossPair
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.lattice import Cells, Lattice, LatticeLoss, spread
 from dpcheck.numerics.normal import LAST, normal_tail
-from dpcheck.numerics.rounding import ELEMENTARY, TINY, UNIT, Array
+from dpcheck.numerics.rounding import ELEMENTARY, LARGEST_EXPONENT, TINY, UNIT, Array
 from dpcheck.numerics.tails import binomial_masses, binomial_tail
 
 
@@ -223,15 +223,15 @@ class ReplacedSamplePair(SymmetricPair):
 
 def _inner(levels: Array, rate: float) -> tuple[Array, Array]:
     """(log y, bound on its error) with 1 + rate (y - 1) = e^level."""
-    small = np.log1p(np.expm1(np.minimum(levels, 600.0)) / rate)
-    logs = np.where(levels > 600.0, levels - math.log(rate), small)
+    small = np.log1p(np.expm1(np.minimum(levels, LARGEST_EXPONENT)) / rate)
+    logs = np.where(levels > LARGEST_EXPONENT, levels - math.log(rate), small)
     return logs, 4 * ELEMENTARY * logs
 
 
 def _outer(logs: Array, rate: float) -> Array:
     """log (1 + rate (y - 1)) at log y."""
-    small = np.log1p(rate * np.expm1(np.minimum(logs, 600.0)))
-    return np.asarray(np.where(logs > 600.0, logs + math.log(rate), small))
+    small = np.log1p(rate * np.expm1(np.minimum(logs, LARGEST_EXPONENT)))
+    return np.asarray(np.where(logs > LARGEST_EXPONENT, logs + math.log(rate), small))
 
 
 def _normal_tails(logs: Array, slip: Array, mu: float) -> tuple[Array, Array, Array, Array]:
