@@ -56,6 +56,12 @@ OURS = {
     r"otherwise guess": "starts at even odds",
     r"at least infinite": "no finite epsilon holds",
     r"shrunk to": "reduced",
+    r"mend the code": "fix the code",
+    r"that is no answer": "there is no verdict",
+    r"error would tell": "the error would reveal it",
+    r"nobody has vouched": "nobody vouches for",
+    r"one and the same": "the same",
+    r"whoever publishes": "the publisher",
     r"needs \S+; it has": "needs --x. Its options: --y",
 }
 CODE = re.compile(r"^(```|~~~).*?^\1\s*$", re.DOTALL | re.MULTILINE)

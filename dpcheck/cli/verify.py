@@ -100,7 +100,7 @@ def _report(file: Path, layout: str, signers: Path | None, signer: str | None) -
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read {file}: {reason(error)}.") from None
     if unchanged is None:
-        raise UsageError(f"{file} is no report of dpcheck: it has no digest of itself.")
+        raise UsageError(f"{file} is not a report of dpcheck: it has no digest of itself.")
     signature = check_signature(file, signers, signer)
     if (signers is not None or signer is not None) and signature is None:
         raise UsageError(f"{file} has no signature: there is no {signature_path(file).name}.")

@@ -121,7 +121,7 @@ def test_what_is_missing_is_named(trained, capsys, monkeypatch):
     mixed = ("--party", "a", "--network", trained / "b.npz", *keys)
     assert "translator" in said(*mixed)
     no_file = ("--party", "a", "--network", trained / "common.txt", *keys)
-    assert "is no network that --out wrote" in said(*no_file)
+    assert "was not written by --out" in said(*no_file)
     assert "belong to party B" in said(
         "--party", "a", "--network", trained / "a.npz", "--data", trained / "b.csv", *keys
     )

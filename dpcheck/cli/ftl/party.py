@@ -151,7 +151,7 @@ def read_network(path: Path, needed: str) -> tuple[Network, dict[str, Array]]:
         with np.load(path, allow_pickle=False) as saved:
             arrays = {name: np.asarray(saved[name], dtype=float) for name in saved.files}
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} is no network that --out wrote: {error}.") from None
+        raise UsageError(f"{path} was not written by --out: {error}.") from None
     layers: list[Layer] = []
     while f"weights{len(layers)}" in arrays and f"bias{len(layers)}" in arrays:
         number = len(layers)

@@ -112,7 +112,7 @@ def _located(law: str, method: str) -> Method:
         spread = _public(reader, "scale", scale)
         if (spread < 0).any() or not np.isfinite(spread).all():
             reader.refuse(
-                "failed", "the scale of the noise is negative or infinite", "mend the code"
+                "failed", "the scale of the noise is negative or infinite", "fix the code"
             )
         if isinstance(loc, Opaque):
             reader.unknown("noise around a released value of unknown shape")
@@ -182,7 +182,7 @@ def _binomial(reader: Reader, n: object, p: object, size: object = None) -> obje
     if chance.ndim:
         _unknown(reader, "coins of several probabilities")
     if not 0 <= float(chance) <= 1:
-        reader.refuse("failed", "a probability outside [0, 1]", "mend the code")
+        reader.refuse("failed", "a probability outside [0, 1]", "fix the code")
     shape = shape_of(reader, size)
     return reader.array(drawn(reader, "coin", shape, scale=chance, method="binomial"))
 
@@ -200,7 +200,7 @@ def _integers(
     end = int(_public(reader, "range", last)) + int(bool(reader.plain(endpoint)))
     kind = np.dtype(reader.plain(dtype))  # type: ignore[call-overload]
     if end <= start:
-        reader.refuse("failed", "no whole number between these ends", "mend the code")
+        reader.refuse("failed", "no whole number between these ends", "fix the code")
     shape = shape_of(reader, size)
     if (start, end) == (0, 2):
         node = drawn(reader, "coin", shape, scale=np.asarray(0.5), method="integers")
@@ -246,7 +246,7 @@ def _choice(
             reader.unknown("a choice of a private number of rows")
         count = int(values)  # type: ignore[call-overload]
         if shape[0] > count:
-            reader.refuse("failed", "more rows are drawn than there are", "mend the code")
+            reader.refuse("failed", "more rows are drawn than there are", "fix the code")
         return reader.array(drawn(reader, "places", shape, count=count, method="choice"))
     many = int(values) if np.ndim(values) == 0 else len(values)  # type: ignore[arg-type, call-overload]
     shape = shape_of(reader, size)

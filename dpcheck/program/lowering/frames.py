@@ -31,7 +31,7 @@ def series(
     plain = reader.plain(index)
     labels = tuple(range(node.shape[0])) if plain is None else tuple(plain)  # type: ignore[arg-type]
     if len(labels) != node.shape[0]:
-        reader.refuse("failed", "a Series with another number of labels", "mend the code")
+        reader.refuse("failed", "a Series with another number of labels", "fix the code")
     return Series(Array(Storage(node)), reader.plain(name), labels)
 
 

@@ -32,7 +32,7 @@ def joined(reader: Reader, nodes: Sequence[Node], axis: int) -> Node:
 
 def _check(reader: Reader, parts: Sequence[Node], axis: int) -> None:
     if len({node.ndim for node in parts}) != 1 or not -parts[0].ndim <= axis < parts[0].ndim:
-        reader.refuse("failed", "arrays of different shapes are put together", "mend the code")
+        reader.refuse("failed", "arrays of different shapes are put together", "fix the code")
     place = axis % parts[0].ndim
     rest = {tuple(n for i, n in enumerate(node.shape) if i != place) for node in parts}
     if len(rest) != 1:

@@ -244,7 +244,7 @@ def _public_method(
             named,
         )
         if hasattr(value, name)
-        else reader.refuse("failed", f"no method {name}", "mend the code")
+        else reader.refuse("failed", f"no method {name}", "fix the code")
     )
 
 

@@ -35,7 +35,7 @@ def array_of(reader: Reader, value: object) -> Node:
         reader.unknown("an array of text and private values")
     shapes = {tuple(part.shape) for part in parts}
     if len(shapes) != 1:
-        reader.refuse("failed", "an array of parts of different shapes", "mend the code")
+        reader.refuse("failed", "an array of parts of different shapes", "fix the code")
     from dpcheck.program.lowering.joining import stacked
 
     return stacked(reader, parts, 0)

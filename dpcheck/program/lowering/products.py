@@ -31,7 +31,7 @@ def product(reader: Reader, a: Node, b: Node, terms: tuple[str, str, str]) -> No
     for term, node in zip(terms[:2], (a, b), strict=True):
         for letter, n in zip(term, node.shape, strict=True):
             if letter in lengths and not same(lengths[letter], n):  # type: ignore[arg-type]
-                reader.refuse("failed", "the shapes of a product do not fit", "mend the code")
+                reader.refuse("failed", "the shapes of a product do not fit", "fix the code")
             if letter not in lengths or isinstance(n, RowSet):
                 lengths[letter] = n
     rows = [node for node in (a, b) if isinstance(node.fact, Rows)]

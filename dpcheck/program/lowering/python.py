@@ -226,7 +226,7 @@ def zip_(reader: Reader, *args: object, strict: object = False) -> object:
     """zip() of values of public length."""
     parts = [iterated(reader, each) for each in args]
     if reader.plain(strict) and len({len(part) for part in parts}) > 1:
-        reader.refuse("failed", "zip of different lengths", "mend the code")
+        reader.refuse("failed", "zip of different lengths", "fix the code")
     return Iterator([tuple(each) for each in zip(*parts, strict=False)], args)
 
 

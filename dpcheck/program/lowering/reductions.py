@@ -41,7 +41,7 @@ def axes_of(reader: Reader, node: Node, axis: object) -> tuple[int, ...]:
     for each in many:
         place = int(each)
         if not -node.ndim <= place < node.ndim:
-            reader.refuse("failed", f"there is no axis {place}", "mend the code")
+            reader.refuse("failed", f"there is no axis {place}", "fix the code")
         found.append(place % node.ndim)
     return tuple(sorted(found))
 
@@ -179,7 +179,7 @@ def count(reader: Reader, node: Node, axes: tuple[int, ...]) -> int:
             )
         many *= found
     if many == 0:
-        reader.refuse("failed", "a mean of nothing", "mend the code")
+        reader.refuse("failed", "a mean of nothing", "fix the code")
     return many
 
 

@@ -54,7 +54,7 @@ def transpose(reader: Reader, a: object, *axes: object) -> object:
     else:
         order = tuple(int(i) % node.ndim for i in plain)  # type: ignore[attr-defined]
     if sorted(order) != list(range(node.ndim)):
-        reader.refuse("failed", "axes do not match", "mend the code")
+        reader.refuse("failed", "axes do not match", "fix the code")
     if node.ndim < 2:
         return found
     reader.graph.add("transpose", node, order=order)
@@ -106,16 +106,16 @@ def _wanted(reader: Reader, node: Node, parts: list[object]) -> list[Dim]:
         total = math.prod(number(n) or 0 for n in node.shape)
         if free:
             if rest == 0 or total % rest:
-                reader.refuse("failed", "the shape does not fit", "mend the code")
+                reader.refuse("failed", "the shape does not fit", "fix the code")
             lengths[free[0]] = total // rest
         if math.prod(number(n) or 0 for n in lengths) != total:
-            reader.refuse("failed", "the shape does not fit", "mend the code")
+            reader.refuse("failed", "the shape does not fit", "fix the code")
         return lengths
     entries = math.prod(n for n in node.shape if isinstance(n, int))
     if any(n is rows for n in lengths):
         if free:
             if rest == 0 or entries % rest:
-                reader.refuse("failed", "the shape does not fit", "mend the code")
+                reader.refuse("failed", "the shape does not fit", "fix the code")
             lengths[free[0]] = entries // rest
         return lengths
     if free and rest == entries:
@@ -174,7 +174,7 @@ def squeeze(reader: Reader, a: object, axis: object = None) -> object:
         many = plain if isinstance(plain, tuple) else (plain,)
         drop = {int(i) % node.ndim for i in many}
         if any(node.shape[i] != 1 for i in drop):
-            reader.refuse("failed", "squeeze of an axis that is longer than 1", "mend the code")
+            reader.refuse("failed", "squeeze of an axis that is longer than 1", "fix the code")
     key = tuple(0 if i in drop else slice(None) for i in range(node.ndim))
     from dpcheck.program.reading.arrays import get_item
 

@@ -70,7 +70,7 @@ def _label(reader: Reader, table: Table, key: object) -> object:
     if isinstance(name, list) and len(name) == 1:
         name = name[0]
     if name not in table.columns:
-        reader.refuse("failed", f"there is no column {name!r}", "mend the code")
+        reader.refuse("failed", f"there is no column {name!r}", "fix the code")
     return name
 
 
@@ -90,7 +90,7 @@ def _of_table(reader: Reader, table: Table, key: object) -> object:
 def _column(reader: Reader, table: Table, name: object) -> Series:
     """A column as an object of its own: with copy-on-write nobody sees it being written."""
     if name not in table.columns:
-        reader.refuse("failed", f"there is no column {name!r}", "mend the code")
+        reader.refuse("failed", f"there is no column {name!r}", "fix the code")
     found = table.columns[name]
     return Series(Array(Storage(node_of(reader, found))), name, found.labels, found.values)
 

@@ -172,7 +172,7 @@ def _at(reader: Reader, owner: Array | Scalar, node: Node, key: Key) -> object:
     """At public places: basic slices are views."""
     basic = all(isinstance(k, int | slice | None) and not isinstance(k, bool) for k in key)
     if any(isinstance(k, str) for k in key):
-        reader.refuse("failed", "an array is indexed by text", "mend the code")
+        reader.refuse("failed", "an array is indexed by text", "fix the code")
     if isinstance(owner, Scalar) or not basic:
         return reader.array(reader.graph.add("index", node, key=key))
     found = reader.graph.add("index", node, key=key)
@@ -422,7 +422,7 @@ def in_place(reader: Reader, name: str, old: object, new: object) -> object:
     found = reader.node(binary(reader, name, old, new))
     before = old.node(reader.graph)
     if found.shape != before.shape and tuple(found.shape) != tuple(before.shape):
-        reader.refuse("failed", "the result has another shape than the array", "mend the code")
+        reader.refuse("failed", "the result has another shape than the array", "fix the code")
     if found.dtype != before.dtype:
         if not np.can_cast(found.dtype, before.dtype, "same_kind"):
             reader.refuse(

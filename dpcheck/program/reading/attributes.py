@@ -113,7 +113,7 @@ def _of_array(reader: Reader, owner: Array | Scalar, name: str) -> object:
         return Method(owner, name)
     if hasattr(np.ndarray, name):  # flags, base, strides and the like are facts of memory
         reader.unknown(f"the attribute {name} of an array")
-    reader.refuse("failed", f"an array has no attribute {name}", "mend the code")
+    reader.refuse("failed", f"an array has no attribute {name}", "fix the code")
 
 
 def _of_instance(reader: Reader, owner: Instance, name: str) -> object:

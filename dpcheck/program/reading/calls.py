@@ -147,7 +147,7 @@ def _instance(reader: Reader, kind: type, args: Args, named: Named) -> object:
     elif isinstance(first, types.FunctionType):
         read_call(reader, reader.function(first), (made, *args), named)
     elif args or named:
-        reader.refuse("failed", f"{kind.__name__} takes no arguments", "mend the code")
+        reader.refuse("failed", f"{kind.__name__} takes no arguments", "fix the code")
     return made
 
 
@@ -175,7 +175,7 @@ def _fields(reader: Reader, kind: type, made: Instance, args: Args, named: Named
         else:
             reader.unknown(f"the dataclass {kind.__name__} without {each.name}")
     if given:
-        reader.refuse("failed", f"{kind.__name__} has no {', '.join(given)}", "mend the code")
+        reader.refuse("failed", f"{kind.__name__} has no {', '.join(given)}", "fix the code")
 
 
 def _is_frozen(kind: type) -> bool:
@@ -233,12 +233,12 @@ def bound(reader: Reader, function: Function, args: Args, named: Named) -> dict[
     if spec.vararg is not None:
         found[spec.vararg.arg] = tuple(rest)
     elif rest:
-        reader.refuse("failed", f"{function.name} gets too many arguments", "mend the code")
+        reader.refuse("failed", f"{function.name} gets too many arguments", "fix the code")
     only = {arg.arg for arg in spec.posonlyargs}
     for name in (*places, *(arg.arg for arg in spec.kwonlyargs)):
         if name in left and name not in only:
             if name in found:
-                reader.refuse("failed", f"{function.name} gets {name} twice", "mend the code")
+                reader.refuse("failed", f"{function.name} gets {name} twice", "fix the code")
             found[name] = left.pop(name)
     first = len(places) - len(function.defaults)
     for name, value in zip(places[first:], function.defaults, strict=True):
@@ -248,10 +248,10 @@ def bound(reader: Reader, function: Function, args: Args, named: Named) -> dict[
     if spec.kwarg is not None:
         found[spec.kwarg.arg] = left
     elif left:
-        reader.refuse("failed", f"{function.name} has no {', '.join(left)}", "mend the code")
+        reader.refuse("failed", f"{function.name} has no {', '.join(left)}", "fix the code")
     missing = [n for n in (*places, *(a.arg for a in spec.kwonlyargs)) if n not in found]
     if missing:
-        reader.refuse("failed", f"{function.name} misses {', '.join(missing)}", "mend the code")
+        reader.refuse("failed", f"{function.name} misses {', '.join(missing)}", "fix the code")
     return found
 
 

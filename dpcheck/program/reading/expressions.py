@@ -75,7 +75,7 @@ def _name(reader: Reader, tree: ast.Name, scope: Scope) -> object:
         return reader.constant(scope.globals[tree.id], tree.id)
     if hasattr(builtins, tree.id):
         return getattr(builtins, tree.id)
-    reader.refuse("failed", f"the name {tree.id} is not defined", "mend the code")
+    reader.refuse("failed", f"the name {tree.id} is not defined", "fix the code")
 
 
 def _binary(reader: Reader, tree: ast.BinOp, scope: Scope) -> object:
@@ -451,7 +451,7 @@ def iterated(reader: Reader, value: object) -> list[object]:
     if isinstance(value, Array):
         node = value.node(reader.graph)
         if not node.ndim:
-            reader.refuse("failed", "a number is looped over", "mend the code")
+            reader.refuse("failed", "a number is looped over", "fix the code")
         many = number(node.shape[0])
         if many is None or (isinstance(node.fact, Rows) and node.fact.axis == 0):
             reader.refuse(

@@ -97,7 +97,7 @@ class Reader:
             self.refuse(
                 "failed",
                 f"the function fails here with {type(error).__name__}: {str(error)[:200]}",
-                "mend the code",
+                "fix the code",
             )
 
     def alive(self, value: object) -> None:

@@ -37,7 +37,7 @@ def definition(function: FunctionType) -> Definition:
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     if not text:
         raise NoSource(
-            f"the source of {function.__qualname__} is not at hand",
+            f"the source of {function.__qualname__} cannot be found",
             "put the function into a file",
         )
     try:

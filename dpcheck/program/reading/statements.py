@@ -153,13 +153,11 @@ def _unpack(reader: Reader, target: ast.Tuple | ast.List, value: object, scope: 
     if stars:
         first, after = stars[0], len(target.elts) - stars[0] - 1
         if len(parts) < first + after:
-            reader.refuse("failed", "not enough values to unpack", "mend the code")
+            reader.refuse("failed", "not enough values to unpack", "fix the code")
         middle = parts[first : len(parts) - after]
         parts = [*parts[:first], middle, *parts[len(parts) - after :]]
     if len(parts) != len(target.elts):
-        reader.refuse(
-            "failed", f"{len(parts)} values for {len(target.elts)} names", "mend the code"
-        )
+        reader.refuse("failed", f"{len(parts)} values for {len(target.elts)} names", "fix the code")
     for each, part in zip(target.elts, parts, strict=True):
         bind(reader, each.value if isinstance(each, ast.Starred) else each, part, scope)
 
@@ -307,7 +305,7 @@ def _assert(reader: Reader, tree: ast.Assert, scope: Scope) -> None:
             "check what is public, or leave it out",
         )
     if not truth(reader, test):
-        reader.refuse("failed", "an assert fails for all data", "mend the code")
+        reader.refuse("failed", "an assert fails for all data", "fix the code")
 
 
 def _raise(reader: Reader, tree: ast.Raise, scope: Scope) -> None:
@@ -341,7 +339,7 @@ def _import_from(reader: Reader, tree: ast.ImportFrom, scope: Scope) -> None:
     module = _module(reader, tree.module)
     for each in tree.names:
         if each.name == "*" or not hasattr(module, each.name):
-            reader.refuse("failed", f"{tree.module} has no {each.name}", "mend the code")
+            reader.refuse("failed", f"{tree.module} has no {each.name}", "fix the code")
         found = getattr(module, each.name)
         scope.names[each.asname or each.name] = reader.constant(found, each.name)
 

@@ -134,8 +134,8 @@ def check_fits(graph: Graph, args: Sequence[Node], dtype: DType) -> None:
         if private and not fits and arg.dtype.kind in "iu" and is_weak(arg):
             graph.refuse(
                 "private-control",
-                f"a private whole number of Python meets {dtype}, which cannot hold all it may be: an error "
-                "would tell of it",
+                f"a private whole number of Python meets {dtype}, which cannot hold all it may be: the "
+                "error would reveal it",
                 "clip it first, or use numpy's whole numbers: np.int64(...)",
             )
 
@@ -159,7 +159,7 @@ def result_dtype(graph: Graph, function: Callable[..., object], args: Sequence[N
         with np.errstate(all="ignore"):
             return np.asarray(function(*(stand_in(arg) for arg in args))).dtype
     except (TypeError, ValueError, OverflowError) as error:
-        graph.refuse("failed", f"numpy refuses these types ({error})", "mend the code")
+        graph.refuse("failed", f"numpy refuses these types ({error})", "fix the code")
 
 
 @lru_cache(maxsize=4096)
@@ -205,7 +205,7 @@ def numpy_shape(graph: Graph, shapes: Sequence[tuple[int, ...]]) -> tuple[int, .
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
-        graph.refuse("failed", f"numpy refuses these shapes ({error})", "mend the code")
+        graph.refuse("failed", f"numpy refuses these shapes ({error})", "fix the code")
 
 
 def operand_box(node: Node, shape: Shape, axis: int) -> Box:

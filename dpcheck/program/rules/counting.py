@@ -62,7 +62,7 @@ def lookup(graph: Graph, a: Node, table: tuple[float, ...], first: int) -> Made:
     if a.dtype.kind not in "biu" or not inside:
         graph.refuse(
             "private-control",
-            "a table is looked up at places that may not exist, and an error would tell",
+            "a table is looked up at places that may not exist, and the error would reveal it",
             "clip the places to those that exist",
         )
     values = np.asarray(table)

@@ -53,7 +53,7 @@ def rule(name: str, graph: Graph, *args: Node) -> Made:
             with np.errstate(all="ignore"):
                 value = function.compute(*(arg.fact.value for arg in args))  # type: ignore[attr-defined]
         except (TypeError, ValueError) as error:
-            graph.refuse("failed", f"numpy refuses this ({error})", "mend the code")
+            graph.refuse("failed", f"numpy refuses this ({error})", "fix the code")
         found = np.asarray(value)
         return Made(found.shape, found.dtype, Public(box=boxes.point(found), value=value))
     held = comparing.compared(graph, name, args)

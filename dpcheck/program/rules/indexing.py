@@ -62,7 +62,7 @@ def index(graph: Graph, a: Node, key: Key) -> Made:
         try:
             empty = np.empty(plain(a.shape), dtype=bool)[key]
         except IndexError as error:
-            graph.refuse("failed", f"an index does not fit: {error}", "mend the code")
+            graph.refuse("failed", f"an index does not fit: {error}", "fix the code")
         made = rearranged(graph, a, np.shape(empty), lambda v: v[key])
         if isinstance(fact, Aggregate) and fact.known is not None:
             return _with_known(made, fact.known[key])
@@ -107,7 +107,7 @@ def _of_rows(graph: Graph, a: Node, fact: Rows, key: Key) -> Made:
     """Split the key: what it does to the axis of records, and to the rest."""
     before = sum(1 for k in key if k is not None)
     if before > a.ndim:
-        graph.refuse("failed", "too many indices", "mend the code")
+        graph.refuse("failed", "too many indices", "fix the code")
     full = [*key, *[slice(None)] * (a.ndim - before)]
     axes = [i for i, k in enumerate(full) if k is not None]
     place = axes[fact.axis]
@@ -167,7 +167,7 @@ def selected(graph: Graph, rows: RowSet, chosen: Place) -> RowSet:
     try:
         taken = np.arange(rows.count)[chosen]
     except (IndexError, TypeError) as error:
-        graph.refuse("failed", f"an index does not fit: {error}", "mend the code")
+        graph.refuse("failed", f"an index does not fit: {error}", "fix the code")
     places = np.atleast_1d(taken)
     if places.ndim != 1 or len(np.unique(places)) < len(places):
         graph.refuse(
