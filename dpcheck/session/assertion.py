@@ -12,6 +12,7 @@ from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Pair, as_mechanism, as_pairs, as_records, none_given
 from dpcheck.auditing.pairs.forms import as_form
 from dpcheck.auditing.pairs.graphs import usual_graphs
+from dpcheck.auditing.pairs.search import handed_over
 from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
@@ -59,7 +60,8 @@ def audit_function(
     plan = PartPlan(label, "as given", stated, target, pairs, **found)
     deadline = math.inf if time_limit is None else time.time() + positive("time_limit", time_limit)
     limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance, deadline=deadline)
-    entry = audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
+    with handed_over(plan.pair_search):
+        entry = audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
     entry = replace(entry, conditions=conditions_of(plan))
     if entry.witness is None or "rule" not in entry.witness:
         return entry

@@ -12,14 +12,13 @@ from pathlib import Path
 from dpcheck import __version__
 from dpcheck.auditing.auditors.witness_search import is_searched
 from dpcheck.auditing.limits import Limits, Pace
-from dpcheck.auditing.pairs.forms import FORMS
+from dpcheck.auditing.pairs.search import handed_over
 from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.audit_result import AuditEntry, AuditReport
 from dpcheck.core.budget import Budget
 from dpcheck.core.errors import (
-    MechanismFailed,
     NothingToAudit,
     TimeLimitReached,
     UnsupportedAdjacency,
@@ -234,22 +233,10 @@ def run_plans(
 
 def _audited(plan: PartPlan, limits: Limits, runner: Runner, request: AuditRequest) -> AuditEntry:
     began = time.monotonic()
-    try:
+    with handed_over(plan.pair_search):
         found = audit_part(plan, limits, runner.within(plan.claim.part), pictures=request.pictures)
-    except MechanismFailed as error:
-        raise type(error)(f"{error.message}{_handed_over(plan)}", **error.data) from error
     seconds = time.monotonic() - began
     return replace(finished(found, request), conditions=conditions_of(plan), seconds=seconds)
-
-
-def _handed_over(plan: PartPlan) -> str:
-    """What the code was given, where dpcheck made it up from a description."""
-    if plan.pair_search is None:
-        return ""
-    return (
-        f" It was given data in the form {str(plan.pair_search.form)!r}, {FORMS[plan.pair_search.form]}; "
-        f"if it takes another, declare form= one of {', '.join(repr(str(f)) for f in FORMS)}."
-    )
 
 
 def in_time(limits: Limits, ends: float, parts: int) -> Limits:

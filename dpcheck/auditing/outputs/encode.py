@@ -16,10 +16,7 @@ from dpcheck.auditing.outputs.tables import Encoded, Plain, Runs
 from dpcheck.core.data import Output
 from dpcheck.core.errors import BadOutput, MechanismFailed, UnreadableOutput
 
-TRY_IT = (
-    "Call it once by hand on the audited data and fix that first. (Described records come as a list of "
-    "dicts; form= asks for an array or a table.)"
-)
+TRY_IT = "Call it once by hand on the audited data and fix that first."
 
 __all__ = [
     "TRY_IT",

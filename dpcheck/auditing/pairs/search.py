@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from dpcheck.auditing.pairs.candidates import Candidate, candidates
 from dpcheck.auditing.pairs.constants import constants_of
 from dpcheck.auditing.pairs.coupling import coupled_batch
 from dpcheck.auditing.pairs.crowds import Breeder, Crowd
-from dpcheck.auditing.pairs.forms import Form
+from dpcheck.auditing.pairs.forms import FORMS, Form
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import MechanismFailed, RunTimedOut, TimeLimitReached
 from dpcheck.core.records import Records
@@ -392,3 +393,18 @@ def _apart(first: Encoded | None, second: Encoded | None) -> float:
     gap = np.abs(one.mean(axis=0) - two.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
     certain = (spread == 0) & (one[0] != two[0])
     return float(np.max(ranks + np.minimum(gap, 100.0) + 100.0 * certain))
+
+
+@contextmanager
+def handed_over(search: PairSearch | None) -> Iterator[None]:
+    """An error of the code says in which form the data came, if they were made up from a description."""
+    try:
+        yield
+    except MechanismFailed as error:
+        if search is None:
+            raise
+        hint = (
+            f" It was given data in the form {str(search.form)!r}, {FORMS[search.form]}; if it takes "
+            f"another, declare form= one of {', '.join(repr(str(f)) for f in FORMS)}."
+        )
+        raise type(error)(error.message + hint, **error.data) from error
