@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcheck.program.facts.rowsets import RowSet, Shape
-from dpcheck.program.graph import PRIMITIVES, Graph, Node
+from dpcheck.program.graph import IMPURE, PRIMITIVES, Graph, Node
 from dpcheck.program.listed import columns_of
 from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series, Undecided, Value
 
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 class CannotRun(Exception):
     """The program draws from a source that nobody can hand in, or asks for data that are not there."""
+
+
+_ONCE = IMPURE | {
+    "release",
+    "apply_draw",
+    "apply",
+    "either",
+}  # computed where they stand, if at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,9 @@ def run(program: Program, data: object, rng: np.random.Generator) -> Run:
     def value(node: Node) -> object:
         if node.id in waiting:
             values[node.id] = waiting.pop(node.id)()
+        if node.id not in values and node.primitive not in _ONCE:
+            # It was read first on a path that is not taken, and is used after it as well.
+            values[node.id] = value_of(node, value, inputs, lengths, rng)
         return values[node.id]
 
     def reached(node: Node) -> bool:

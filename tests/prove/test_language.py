@@ -22,3 +22,8 @@ def test_a_program_as_it_was_read_does_the_same(adjacency):
     wrong = [str(one) for one in judged if one.verdict in ("different", "fails")]
     assert not wrong, "\n\n".join(wrong)
     assert Counter(one.verdict for one in judged)["same"] >= PROGRAMS / 2
+
+
+def test_a_value_that_was_read_first_on_a_path_not_taken():
+    """It is needed after that path as well; the run of the program failed, and the attack was left out."""
+    assert judge(368, Adjacency.ZERO_OUT).verdict == "same"
