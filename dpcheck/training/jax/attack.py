@@ -20,6 +20,8 @@ from dpcheck.training.ranges import Range, name_of
 from dpcheck.training.running import CannotRun, Runner, work
 
 MOST = 2e8  # entries of a run that is still made
+_LEAST = 4096
+_QUICKLY = {"xla_backend_optimization_level": 0}  # for a program that runs once
 MANY = 2e6  # with more than this, one pair of neighbours has to do
 
 
@@ -49,8 +51,17 @@ class _Jax:
         law = node.params["law"]
         if law == "coins":
             return np.asarray(_each(args[0], lambda k: jax.random.bits(k, shape, node.out.dtype)))
-        draw = getattr(jax.random, law)
-        return np.asarray(_each(args[0], lambda k: draw(k, shape, node.out.dtype)))
+        draw, size = getattr(jax.random, law), math.prod(shape)
+        # entry i of a draw is a function of the key and i, so that few sizes have to be compiled
+        whole = max(_LEAST, 1 << (size - 1).bit_length()) if _by_entry() else size
+        drawn = np.asarray(_each(args[0], lambda k: draw(k, (whole,), node.out.dtype)))
+        return drawn[..., :size].reshape(*args[0].shape, *shape)
+
+
+def _by_entry() -> bool:
+    import jax
+
+    return bool(jax.config.jax_threefry_partitionable)
 
 
 def _each(keys: Any, function: Callable[..., Any], *more: Any) -> Any:
@@ -85,7 +96,8 @@ def attack(
         except CannotRun:
             return
         if turn == 0:
-            _same(outputs, jax.tree.leaves(jax.jit(step)(params, first, key)))
+            compiled = jax.jit(step).lower(params, first, key).compile(compiler_options=_QUICKLY)
+            _same(outputs, jax.tree.leaves(compiled(params, first, key)))
         other = smaller if adjacency is Adjacency.ADD_REMOVE else graph
         if other is None:
             continue
