@@ -71,7 +71,7 @@ class Runner:
             return tuple(self.run(branches[which], args[1:]))
         if node.op == "draw" or node.op.startswith("key_"):
             return (self.random.apply(node, args),)
-        made = _stored(apply(node, args), node)
+        made = stored(apply(node, args), node)
         site = self.sites.get((id(graph), node.out.index))
         if site is not None:
             scale = site.scale * math.prod(self.symbols[name] ** p for name, p in site.unit)
@@ -99,7 +99,8 @@ class Runner:
         return (*carries, *stacked)
 
 
-def _stored(value: Array, node: Node) -> Array:
+def stored(value: Array, node: Node) -> Array:
+    """A result in its data type."""
     dtype = node.out.dtype
     if dtype == "key":
         return value

@@ -14,6 +14,7 @@ from dpcheck.replay.draws import Line
 from dpcheck.training.graph import BINARY, CUMULATIVE, REDUCTIONS, UNARY, Graph, Value
 from dpcheck.training.jax.canonical import inner
 from dpcheck.training.jax.draws import law_of
+from dpcheck.training.running import CannotRun, apply, stored
 
 _CALLS = frozenset(
     {
@@ -130,6 +131,10 @@ class Reader:
             return folded
         if name in _CALLS:
             return self._call(eqn, args, line)
+        return self._primitive(eqn, args, line)
+
+    def _primitive(self, eqn: Any, args: list[Value], line: Line) -> list[Value]:
+        name = eqn.primitive.name
         name = _SAME.get(name, name)
         if name in _HANDLERS:
             return _HANDLERS[name](self, eqn, args, line)
@@ -174,6 +179,9 @@ class Reader:
             "cond",
         ):
             return None
+        found = self._run(eqn, args, line)
+        if found is not None:
+            return found
         with jax.ensure_compile_time_eval():
             given = [
                 jax.numpy.asarray(self.known[a.index], dtype=v.aval.dtype)
@@ -185,6 +193,23 @@ class Reader:
             self.constant(np.asarray(each), line, kind_of(v.aval))
             for each, v in zip(listed, eqn.outvars, strict=True)
         ]
+
+    def _run(self, eqn: Any, args: list[Value], line: Line) -> list[Value] | None:
+        """A primitive of constants in numpy, which needs no compiling; None if there is none for it."""
+        start = len(self.graph.nodes)
+        outs = self._primitive(eqn, args, line)
+        new = self.graph.nodes[start:]
+        del self.graph.nodes[start:]
+        arrays = {arg.index: self.known[arg.index] for arg in args}
+        try:
+            for node in new:
+                if any(out.half for out in (*node.args, *node.outs)):
+                    return None
+                given = [arrays[arg.index] for arg in node.args]
+                arrays[node.out.index] = stored(apply(node, given), node)
+        except CannotRun:
+            return None
+        return [self.constant(arrays[out.index], line, out.dtype) for out in outs]
 
     def _call(self, eqn: Any, args: list[Value], line: Line) -> list[Value]:
         law = law_of(eqn)
