@@ -145,8 +145,8 @@ def died(text: str, memory: bool) -> WorkerDied:
     else:
         cause = "the code ended its process itself, as os._exit does"
     return WorkerDied(
-        f"a worker process died while it ran the mechanism ({how}): {cause}. That is no answer of "
-        "the audit; mend it, or run it in one process (jobs=1) to see where.",
+        f"a worker process died while it ran the mechanism ({how}): {cause}. There is no verdict. "
+        "Fix the code, or run it in one process (jobs=1) to see where.",
         how=how,
     )
 
