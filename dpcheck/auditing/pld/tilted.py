@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -180,16 +181,25 @@ def _inside(edges: Array, index: NDArray[np.intp], uniform: Array) -> Array:
 
 def saddle(shifts: Sequence[NoiseShift], delta: float) -> Tilt:
     """The tilt whose Chernoff bound at its own centre is about `delta`."""
-    low, high = 0.0, 1.0
-    scale = max((shift.ratio for shift in shifts if shift.direction is not None), default=1.0)
+    known = (None if s.direction is None else (s.width, s.ratio) for s in shifts)
+    return Tilt(shifts, _amount(tuple(known), delta))
+
+
+@lru_cache(maxsize=256)
+def _amount(shapes: tuple[tuple[int, float] | None, ...], delta: float) -> float:
+    """How strongly to tilt blocks of these widths and ratios; None stands for one that is not shifted."""
+    shifted = [shape for shape in shapes if shape is not None]
+    scale = max((ratio for _, ratio in shifted), default=1.0)
 
     def reach(amount: float) -> float:
-        tilt = Tilt(shifts, amount / scale)
-        return tilt.log_total - tilt.amount * tilt.center
+        found = {shape: cells(*shape, amount) for shape in set(shifted)}
+        total = math.fsum(found[shape].log_total for shape in shifted)
+        return total - amount * math.fsum(found[shape].mean() for shape in shifted)
 
-    while reach(high) > math.log(delta) and high < 1e5:
+    low, high = 0.0, 1.0
+    while reach(high / scale) > math.log(delta) and high < 1e5:
         low, high = high, 4 * high
     for _ in range(12):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if reach(middle) > math.log(delta) else (low, middle)
-    return Tilt(shifts, high / scale)
+        low, high = (middle, high) if reach(middle / scale) > math.log(delta) else (low, middle)
+    return high / scale
