@@ -75,11 +75,11 @@ def _one(
         given = node.params[key]
         moved = tuple(i + 1 for i in given) if isinstance(given, tuple) else int(given) + 1  # type: ignore[call-overload]
         return graph.add(name, args[0], **{**node.params, key: moved})
-    rule: Callable[..., Node] | None = _RULES.get(name)
-    if rule is None or (not all(mapped) and name != "product"):
-        reader.unknown(f"{name} of single records in a loop")
     if name == "product":
         return _product(graph, node, args, mapped)
+    rule: Callable[..., Node] | None = _RULES.get(name)
+    if rule is None or not all(mapped):
+        reader.unknown(f"{name} of single records in a loop")
     return rule(graph, node, args, rows)
 
 

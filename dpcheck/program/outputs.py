@@ -9,7 +9,7 @@ import numpy as np
 from dpcheck.program.facts.kinds import RANDOM, Public, Released
 from dpcheck.program.facts.rowsets import number
 from dpcheck.program.reading.branches import decided
-from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series, Value
+from dpcheck.program.reading.values import Array, Grid, Instance, Opaque, Scalar, Series, Value
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -24,7 +24,7 @@ def check_output(reader: Reader, value: object, depth: int = 0) -> None:
         reader.unknown("an output of so many levels")
     value = decided(reader, value)
     reader.alive(value)
-    if isinstance(value, Series):
+    if isinstance(value, Series | Grid):
         value = value.array
     if isinstance(value, Array | Scalar | Opaque):
         _check_node(reader, value)

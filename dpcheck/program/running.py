@@ -13,7 +13,16 @@ import numpy as np
 from dpcheck.program.facts.rowsets import RowSet, Shape
 from dpcheck.program.graph import IMPURE, PRIMITIVES, Graph, Node
 from dpcheck.program.listed import columns_of
-from dpcheck.program.reading.values import Array, Instance, Opaque, Scalar, Series, Undecided, Value
+from dpcheck.program.reading.values import (
+    Array,
+    Grid,
+    Instance,
+    Opaque,
+    Scalar,
+    Series,
+    Undecided,
+    Value,
+)
 
 if TYPE_CHECKING:
     from dpcheck.program.proof import Program
@@ -251,6 +260,11 @@ def materialised(graph: Graph, value: object, of: Callable[[Node], object]) -> o
 
         found = of(value.array.node(graph))
         return pd.Series(np.array(found), index=value.labels, name=value.name)
+    if isinstance(value, Grid):
+        import pandas as pd
+
+        table = np.array(of(value.array.node(graph)))
+        return pd.DataFrame(table, index=list(value.rows), columns=list(value.columns))
     if isinstance(value, Array):
         found = np.array(of(value.node(graph)))
         return found.tolist() if value.form is list else found

@@ -11,13 +11,16 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.program.proof import proof_of, read
 from dpcheck.program.running import run
 
-from .corpus import everyday
+from .corpus import everyday, notebooks
 
-CASES = {case.name: case for case in everyday.CASES.cases}
+CASES = {case.name: case for case in everyday.CASES.cases + notebooks.CASES.cases}
 
 
 # As in test_corpus.py.
-ATTACKED = ("binary_search", "counted_by_city", "name_of_the_largest")
+ATTACKED = (
+    *("binary_search", "counted_by_city", "name_of_the_largest"),
+    *("intervals_as_groups", "rows_by_iterrows", "cross_table", "synthetic_marginals"),
+)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -54,7 +57,10 @@ def numbers(output):
     return np.ravel(np.asarray(output, dtype=float)).tolist()
 
 
-@pytest.mark.parametrize("name", CASES)
+RUN = [case.name for case in everyday.CASES.cases]
+
+
+@pytest.mark.parametrize("name", RUN)
 def test_the_program_gives_the_functions_own_outputs(name):
     """With one seed, on several datasets, so that branches go both ways."""
     case = CASES[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,17 @@ from dpcheck.program.lowering.functions import apply
 from dpcheck.program.reading.attributes import length
 from dpcheck.program.reading.expressions import iterated
 from dpcheck.program.reading.public import released_call
-from dpcheck.program.reading.values import Array, Counted, Opaque, Series, Storage, Table
+from dpcheck.program.reading.values import (
+    Array,
+    Bound,
+    Counted,
+    Function,
+    Opaque,
+    Partial,
+    Series,
+    Storage,
+    Table,
+)
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -24,12 +35,22 @@ def like(reader: Reader, series: Series, found: object) -> object:
     node = reader.node(found)
     if node.ndim != 1:
         reader.unknown("a column that becomes something else")
-    return Series(Array(Storage(node)), series.name, series.labels)
+    return Series(Array(Storage(node)), series.name, series.labels, None, series.index)
 
 
 def node_of(reader: Reader, value: object) -> Node:
     """The values of a column, or any other value, as a node."""
     return value.array.node(reader.graph) if isinstance(value, Series) else reader.node(value)
+
+
+def same_labels(reader: Reader, *values: object) -> None:
+    """Refuse columns that pandas would put side by side by labels of which nothing is known."""
+    if len({each.index for each in values if isinstance(each, Series)}) > 1:
+        reader.refuse(
+            "mixed-records",
+            "columns whose rows have other labels are combined, and pandas matches rows by label",
+            "take both from one table, or use .to_numpy()",
+        )
 
 
 def binary(reader: Reader, name: str, a: object, b: object) -> object:
@@ -39,6 +60,7 @@ def binary(reader: Reader, name: str, a: object, b: object) -> object:
     if isinstance(a, Opaque) or isinstance(b, Opaque):
         reader.unknown("a column and a released value of unknown shape")
     nodes = [node_of(reader, each) for each in (a, b)]
+    same_labels(reader, a, b)
     labels = [each.labels for each in (a, b) if isinstance(each, Series)]
     if len(labels) == 2 and labels[0] != labels[1]:
         reader.unknown("columns with different labels")
@@ -49,9 +71,10 @@ def binary(reader: Reader, name: str, a: object, b: object) -> object:
             "combine columns of the same selection",
         )
     if name in ("floor_divide", "remainder", "power", "matmul"):
-        if name == "power" and isinstance(nodes[1].fact, Public):
-            pass
-        else:
+        divisor = nodes[1].fact
+        whole = name in ("floor_divide", "remainder") and nodes[0].dtype.kind in "if"
+        known = isinstance(divisor, Public) and not nodes[1].ndim
+        if not known or (name == "matmul") or (whole and not np.asarray(divisor.value) > 0):  # type: ignore[attr-defined]
             reader.unknown(f"`{name}` of columns of a table")
     first = a if isinstance(a, Series) else b
     assert isinstance(first, Series)
@@ -84,11 +107,12 @@ def ufunc(reader: Reader, name: str, args: tuple[object, ...]) -> object:
 
 def chosen(reader: Reader, series: Series, mask: object) -> Series:
     """The records that a mask keeps."""
+    same_labels(reader, series, mask)
     node, by = node_of(reader, series), node_of(reader, mask)
     if by.dtype.kind != "b" or by.ndim != 1 or not isinstance(node.fact, Rows):
         reader.unknown("a selection by something that is no mask")
     found = reader.graph.add("filter", node, by, axis=0)
-    return Series(Array(Storage(found)), series.name, None, series.values)
+    return Series(Array(Storage(found)), series.name, None, series.values, series.index)
 
 
 def as_series(series: Series) -> Callable[..., object]:
@@ -210,7 +234,11 @@ def _dropna(reader: Reader, series: Series) -> object:
 
 def _column_copy(reader: Reader, series: Series, *_: object, **__: object) -> Series:
     return Series(
-        Array(Storage(node_of(reader, series))), series.name, series.labels, series.values
+        Array(Storage(node_of(reader, series))),
+        series.name,
+        series.labels,
+        series.values,
+        series.index,
     )
 
 
@@ -231,6 +259,7 @@ def clip_column(
             first = lower
             lower = elementwise(reader, "minimum", first, upper)
             upper = elementwise(reader, "maximum", first, upper)
+    same_labels(reader, series, lower, upper)
     return like(reader, series, clip(reader, series.array, lower, upper))
 
 
@@ -319,13 +348,23 @@ def _value_counts(reader: Reader, series: Series, **named: object) -> object:
             "value_counts(normalize=True) divides by a private number",
             "divide noisy counts",
         )
-    return Counted((node_of(reader, series),), None, "size")
+    found = Counted((node_of(reader, series),), None, "size")
+    if not reader.plain(named.get("dropna", True)):
+        return found
+    if series.values is not None and reader.plain(named.get("sort", True)) is False:
+        from dpcheck.program.lowering.tables import placed
+
+        return placed(reader, found, series.values)  # all categories, in their order
+    found.every = series.values
+    return found
 
 
 def _map(reader: Reader, series: Series, table: object) -> object:
     """A public dict of categories to numbers; of values that are all in it."""
     node = node_of(reader, series)
     fact = node.fact
+    if isinstance(table, Function | Bound | Partial | FunctionType | type):
+        return _applied(reader, series, table)
     if type(table) is not dict or not reader.is_public(table) or not isinstance(fact, Rows):
         reader.unknown("Series.map or apply")
     plain = reader.plain(table)
@@ -346,11 +385,29 @@ def _map(reader: Reader, series: Series, table: object) -> object:
     )
 
 
+def _applied(reader: Reader, series: Series, function: object) -> object:
+    """Series.apply: the function of each value, as Python has it."""
+    from dpcheck.program.reading.calls import call
+    from dpcheck.program.reading.records import each_record, listed
+
+    node = node_of(reader, series)
+    if not isinstance(node.fact, Rows):
+        items = [call(reader, function, (each,), {}) for each in iterated(reader, series)]
+        return like(reader, series, reader.array(reader.node(items)))
+    if node.dtype.kind not in "ifO":
+        reader.unknown("Series.apply of such a column")
+    found = each_record(
+        reader, listed(reader, node), lambda one: (call(reader, function, (one,), {}), [])
+    )
+    return like(reader, series, reader.array(reader.node(found)))
+
+
 def _where(reader: Reader, series: Series, condition: object, other: object = None) -> object:
     if other is None:
         reader.unknown("Series.where without another value")
     from dpcheck.program.lowering.functions import where
 
+    same_labels(reader, series, condition, other)
     found = where(
         reader, node_of(reader, condition), _numbers(reader, series), node_of(reader, other)
     )
@@ -369,6 +426,12 @@ def _refused(name: str) -> Callable[..., object]:
         )
 
     return method
+
+
+def _tolist(reader: Reader, series: Series) -> object:
+    from dpcheck.program.lowering.ordering import as_list
+
+    return as_list(reader, series.array)
 
 
 SERIES: dict[str, Callable[..., object]] = {
@@ -399,10 +462,11 @@ SERIES: dict[str, Callable[..., object]] = {
     "all": _truth(False),
     "value_counts": _value_counts,
     "map": _map,
+    "apply": _applied,
     "where": _where,
     "unique": _refused("unique"),
     "nunique": _refused("nunique"),
-    "tolist": _refused("tolist"),
-    "to_list": _refused("to_list"),
+    "tolist": _tolist,
+    "to_list": _tolist,
     "to_dict": _refused("to_dict"),
 }

@@ -239,6 +239,8 @@ def _choice(
         )
     values = reader.plain(a)
     if p is not None and not reader.is_public(p):
+        if reader.is_released(p):
+            return _released_law(reader, values, size, replace, p)
         return _private_law(reader, values, size, p)
     if p is None and not reader.plain(replace) and np.ndim(values) == 0 and size is not None:  # type: ignore[arg-type]
         shape = shape_of(reader, size)
@@ -285,6 +287,27 @@ def _choice(
             return reader.array(spent)
         return released_call(reader, lambda v, i: np.asarray(v)[i], (values, reader.array(spent)))
     return reader.array(node)
+
+
+def _released_law(
+    reader: Reader, values: object, size: object, replace: object, p: object
+) -> object:
+    """rng.choice(values, p=released): what numpy makes of uniform numbers, which protect nothing."""
+    if not reader.plain(replace):
+        _unknown(reader, "choice of values without replacement")
+    node = drawn(reader, releases.UNIFORM, shape_of(reader, size), method="random")
+    return released_call(reader, _chosen, (values, p, reader.array(node)))
+
+
+def _chosen(values: object, law: object, uniform: object) -> object:
+    """As numpy chooses, by the inverse of the distribution function."""
+    listed = np.arange(values) if np.ndim(values) == 0 else np.asarray(values)  # type: ignore[arg-type]
+    chances = np.asarray(law, dtype=float)
+    total = chances.sum()
+    if len(chances) != len(listed) or (chances < 0).any() or not abs(total - 1) < 1e-8:
+        raise ValueError("these are no probabilities")
+    ends = chances.cumsum()
+    return listed[(ends / ends[-1]).searchsorted(uniform, side="right")]
 
 
 def _private_law(reader: Reader, values: object, size: object, p: object) -> object:
@@ -403,11 +426,10 @@ lower(np.random.randn)(_shaped("standard_normal"))
 
 
 @lower(np.random.randint)
-def randint(reader: Reader, low: object, high: object = None, size: object = None) -> object:
+def randint(reader: Reader, *args: object, **named: object) -> object:
     """np.random.randint."""
     reader.graph.assumes[GLOBAL] = None
-    reader.source = "np.random"
-    return _integers(reader, low, high, size)
+    return draw(reader, Generator("np.random", OLD_METHODS), "randint", args, named)
 
 
 @lower(np.random.seed, random.seed)

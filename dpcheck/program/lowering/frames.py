@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from dpcheck.program.facts.kinds import Rows
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading.public import released_call
-from dpcheck.program.reading.values import Array, Series, Storage
+from dpcheck.program.reading.values import BY_PLACE, ITS_OWN, Array, Series, Storage
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -25,7 +26,14 @@ def series(
         return released_call(
             reader, lambda v, i, n: pd.Series(v, index=i, name=n), (data, index, name)
         )
+    if isinstance(data, Series):  # a column of categories, as pd.Categorical makes it
+        if index is not None:
+            reader.unknown("a Series of a column with other labels")
+        own = ITS_OWN if data.index == BY_PLACE else data.index
+        return Series(data.array, reader.plain(name), data.labels, data.values, own)
     node = reader.node(data)
+    if isinstance(node.fact, Rows) and node.ndim == 1 and index is None:
+        return Series(Array(Storage(node)), reader.plain(name), None, None, ITS_OWN)
     if node.ndim != 1 or not isinstance(node.shape[0], int):
         reader.unknown("a Series of records")
     plain = reader.plain(index)

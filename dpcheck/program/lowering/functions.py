@@ -87,7 +87,9 @@ def softmax(reader: Reader, nodes: tuple[Node, ...]) -> Node:
 
 def _texts(reader: Reader, name: str, nodes: tuple[Node, ...]) -> Node:
     """Comparisons of columns of text with a public text."""
-    column, other = nodes if isinstance(nodes[0].fact, Rows) else nodes[::-1]
+    column, other = nodes if isinstance(nodes[0].fact, Rows | Aggregate) else nodes[::-1]
+    if column.dtype.kind in "biuf":
+        reader.unknown(f"np.{name} of a number and a text")
     if name not in ("equal", "not_equal") or not isinstance(other.fact, Public) or other.ndim:
         reader.unknown(f"np.{name} of text")
     found = reader.graph.add("is_value", column, public=np.asarray(other.fact.value).item())

@@ -60,6 +60,7 @@ def load() -> None:
     mechanisms.load()
     if "pandas" in sys.modules:
         import_module("dpcheck.program.lowering.frames")
+        import_module("dpcheck.program.lowering.categories")
 
 
 def call(

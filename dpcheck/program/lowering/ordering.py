@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.program.facts.kinds import Rows
+from dpcheck.program.facts.kinds import RANDOM, Rows
 from dpcheck.program.lowering.reductions import NO, _special, axes_of, kept, operand
 from dpcheck.program.lowering.registry import lower
+from dpcheck.program.reading.expressions import iterated
 from dpcheck.program.reading.public import public_call, released_call
+from dpcheck.program.reading.records import listed
 from dpcheck.program.reading.values import Array, Opaque
 from dpcheck.program.rules.common import plain, whole
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
+
+MOST_LISTED = 1000  # entries of a released array that are known one by one after .tolist()
 
 
 def _extreme(name: str) -> Callable[..., object]:
@@ -186,6 +190,21 @@ def tolist(reader: Reader, a: object) -> object:
         return public_call(reader, lambda it: np.asarray(it).tolist(), (a,), {})
     if not isinstance(a, Array):
         return item(reader, a)
+    return as_list(reader, a)
+
+
+def as_list(reader: Reader, a: Array) -> object:
+    """The entries of an array as numbers of Python: one a record, or a public number of them."""
+    node = a.node(reader.graph)
+    if isinstance(node.fact, Rows) and node.fact.axis == 0 and node.ndim == 1:
+        # Whole numbers of Python do not wrap around.
+        if node.dtype.kind in "iu" and node.dtype != np.dtype(np.uint64):
+            node = reader.graph.add("convert", node, dtype=np.dtype(np.int64))
+        if node.dtype.kind in "iO" or node.dtype == np.dtype(float):
+            return listed(reader, node)
+    one_by_one = node.ndim == 1 and isinstance(node.shape[0], int) and node.shape[0] <= MOST_LISTED
+    if one_by_one and not isinstance(node.fact, (Rows, *RANDOM)):
+        return [item(reader, each) for each in iterated(reader, a)]
     if reader.is_released(a):
         return released_call(reader, lambda it: it.tolist(), (a,))
     reader.refuse(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,21 +13,38 @@ import numpy as np
 from dpcheck.program.facts.kinds import RANDOM, Public, Released, Rows
 from dpcheck.program.lowering.functions import elementwise
 from dpcheck.program.lowering.making import one_by_one
+from dpcheck.program.lowering.ordering import as_list
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading import arrays
 from dpcheck.program.reading.attributes import length
 from dpcheck.program.reading.calls import call
-from dpcheck.program.reading.expressions import check_filled, hashable, iterated
+from dpcheck.program.reading.expressions import (
+    check_filled,
+    hashable,
+    iterated,
+    once,
+    truth,
+)
 from dpcheck.program.reading.operators import binary
 from dpcheck.program.reading.public import public_call, released_call
-from dpcheck.program.reading.records import appended, nothing
+from dpcheck.program.reading.records import (
+    Together,
+    appended,
+    column_of,
+    each_record,
+    is_records,
+    listed,
+    nothing,
+)
 from dpcheck.program.reading.values import (
     Array,
     Generator,
     Instance,
     Iterator,
+    Keys,
     Listed,
     Opaque,
+    Partial,
     Scalar,
     Series,
     Table,
@@ -210,6 +228,12 @@ def list_(reader: Reader, value: object = ()) -> object:
     """list()."""
     if isinstance(value, Opaque):
         return released_call(reader, list, (value,))
+    column = column_of(reader, value)
+    if column is not None and column.ndim == 1:
+        if isinstance(value, Array) and value.form is list:
+            return listed(reader, column)
+        if isinstance(value, Series) or column.dtype == np.dtype(float):
+            return as_list(reader, value.array if isinstance(value, Series) else value)  # type: ignore[arg-type]
     return list(iterated(reader, value))
 
 
@@ -259,6 +283,14 @@ def dict_(reader: Reader, value: object = (), **named: object) -> object:
 def set_(reader: Reader, value: object = ()) -> object:
     """set(): of public values."""
     return {hashable(reader, each) for each in iterated(reader, value)}
+
+
+@lower(math.fsum)
+def fsum(reader: Reader, values: object) -> object:
+    """math.fsum(): a sum of floats, rounded once."""
+    if reader.is_public(values):
+        return public_call(reader, math.fsum, (values,), {})
+    return sum_(reader, values, 0.0)
 
 
 @lower(sum)
@@ -364,25 +396,99 @@ def round_(reader: Reader, value: object, digits: object = None) -> object:
 
 
 @lower(sorted)
-def sorted_(reader: Reader, value: object, **named: object) -> object:
+def sorted_(reader: Reader, value: object, key: object = None, **named: object) -> object:
     """sorted() of public or released values."""
-    if reader.is_public(value) and reader.is_public(named):
+    if key is None and reader.is_public(value) and reader.is_public(named):
         return public_call(reader, sorted, (value,), named)
-    if reader.is_released(value) and reader.is_public(named):
-        reverse = bool(reader.plain(named.pop("reverse", False)))
-        if named:
-            reader.unknown("sorted() with key= of released values")
-        return released_call(reader, lambda v: sorted(v, reverse=reverse), (value,))
+    if key is None and reader.is_released(value) and reader.is_public(named):
+        return _ordered(reader, value, value, named)
+    if key is not None and not isinstance(value, Opaque | Array):
+        items = iterated(reader, value)
+        keys = [call(reader, key, (each,), {}) for each in items]
+        if reader.is_released([items, keys]) and reader.is_public(named):
+            return _ordered(reader, items, keys, named)
     reader.refuse("private-control", "private values are put in order", "add noise to them first")
+
+
+def _ordered(reader: Reader, items: object, keys: object, named: dict[str, object]) -> object:
+    """Released items by released keys: a list of as many, each of them released."""
+    reverse = bool(reader.plain(named.pop("reverse", False)))
+    if named:
+        reader.unknown(f"sorted() with {', '.join(named)}")
+
+    def order(values: list[object], by: list[object]) -> list[object]:
+        places = sorted(range(len(by)), key=by.__getitem__, reverse=reverse)  # type: ignore[arg-type]
+        return [values[i] for i in places]
+
+    found = released_call(reader, order, (items, keys))
+    if type(items) is not list:
+        return found
+    widths = {len(each) if type(each) is tuple else None for each in items}
+    return [_item(reader, found, i, widths) for i in range(len(items))]
+
+
+def _item(reader: Reader, owner: object, place: int, widths: set[int | None]) -> object:
+    """One item of a released list; a tuple if all of its items are tuples of one length."""
+    found = released_call(reader, lambda o: o[place], (owner,))
+    many = next(iter(widths)) if len(widths) == 1 else None
+    if many is None:
+        return found
+    return tuple(released_call(reader, lambda o, j=j: o[j], (found,)) for j in range(many))
+
+
+@lower(functools.partial)
+def partial(reader: Reader, function: object, *args: object, **named: object) -> object:
+    """functools.partial: the call with some of its arguments, when it comes."""
+    return Partial(function, args, named)
+
+
+@lower(functools.reduce)
+def reduce_(reader: Reader, function: object, values: object, *start: object) -> object:
+    """functools.reduce of a public number of values: one call after the other."""
+    if column_of(reader, values) is not None:
+        reader.refuse(
+            "private-length",
+            "functools.reduce goes through the records one by one",
+            "use sum(), or a for loop that adds up",
+        )
+    items = [*start, *iterated(reader, values)]
+    if not items:
+        reader.refuse("failed", "functools.reduce of nothing", "give it a start")
+    found = items[0]
+    for each in items[1:]:
+        found = call(reader, function, (found, each), {})
+    return found
 
 
 @lower(map)
 def map_(reader: Reader, function: object, *values: object) -> object:
     """map(): the function of each item."""
     now = reader.statements
+    if values and all(is_records(reader, each) for each in values):
+        over = values[0] if len(values) == 1 else Together(values)
+
+        def item(one: object) -> tuple[object, list[object]]:
+            given = one if isinstance(over, Together) else (one,)
+            return call(reader, function, given, {}), []  # type: ignore[arg-type]
+
+        return once(reader, each_record(reader, over, item))
     parts = [iterated(reader, each) for each in values]
     found = [call(reader, function, tuple(each), {}) for each in zip(*parts, strict=False)]
     return Iterator(found, values, statement=now)
+
+
+@lower(filter)
+def filter_(reader: Reader, function: object, values: object) -> object:
+    """filter(): the items of which the function is true."""
+    if is_records(reader, values):
+
+        def item(one: object) -> tuple[object, list[object]]:
+            return one, [call(reader, function, (one,), {})]
+
+        return once(reader, each_record(reader, values, item))
+    now, items = reader.statements, iterated(reader, values)
+    kept = [each for each in items if truth(reader, call(reader, function, (each,), {}))]
+    return Iterator(kept, (values,), statement=now)
 
 
 def _truth(builtin: Callable[..., bool]) -> Callable[..., object]:
@@ -478,7 +584,7 @@ def _items(reader: Reader, owner: dict[object, object]) -> object:
 
 
 def _keys(reader: Reader, owner: dict[object, object]) -> object:
-    return Iterator(list(owner), (owner,), once=False)
+    return Iterator(list(owner), (Keys(owner),), once=False)
 
 
 def _values(reader: Reader, owner: dict[object, object]) -> object:
@@ -529,6 +635,11 @@ def _join(reader: Reader, owner: str, values: object) -> object:
     if reader.is_public(parts):
         return reader.attempt(lambda: owner.join(reader.plain(parts)))  # type: ignore[arg-type]
     return released_call(reader, lambda o, v: o.join(v), (owner, parts))
+
+
+def from_keys(reader: Reader, keys: object, value: object = None) -> object:
+    """dict.fromkeys(): the same value under every key."""
+    return {hashable(reader, each): value for each in iterated(reader, keys)}
 
 
 CONTAINERS: dict[tuple[type, str], Callable[..., object]] = {

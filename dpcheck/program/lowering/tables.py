@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from dpcheck.program.facts.kinds import Public, Released, Rows
+from dpcheck.program.graph import Node
 from dpcheck.program.lowering.columns import (
     SERIES,
     as_series,
@@ -18,15 +20,20 @@ from dpcheck.program.lowering.columns import (
     no_options,
     node_of,
     notna,
+    same_labels,
 )
 from dpcheck.program.reading.attributes import length
 from dpcheck.program.reading.expressions import iterated
 from dpcheck.program.reading.public import released_call
+from dpcheck.program.reading.records import Lines, each_record, listed
 from dpcheck.program.reading.values import (
+    BY_PLACE,
     Array,
     Counted,
+    Grid,
     Grouped,
     LibraryCall,
+    Listed,
     Locator,
     Opaque,
     Scalar,
@@ -48,9 +55,11 @@ def get_item(reader: Reader, owner: object, key: object) -> object:
     if isinstance(owner, Locator):
         return _located(reader, owner, key)
     if isinstance(owner, Grouped):
-        return Grouped(owner.table, owner.key, _label(reader, owner.table, key), owner.every)
+        return Grouped(owner.table, owner.keys, _label(reader, owner.table, key), owner.every)
     if isinstance(owner, Counted):
         _not_yet(reader)
+    if isinstance(owner, Grid):
+        return get_of_grid(reader, owner, key)
     if isinstance(owner, Table):
         return _of_table(reader, owner, key)
     assert isinstance(owner, Series)
@@ -134,7 +143,10 @@ def set_item(reader: Reader, table: Table, key: object, value: object) -> None:
     name = reader.plain(key)
     node = node_of(reader, value)
     if isinstance(node.fact, Rows) and node.fact.rows is table.rows and node.ndim == 1:
-        table.columns[name] = Series(Array(Storage(node)), name)
+        if isinstance(value, Series) and value.index != BY_PLACE:
+            same_labels(reader, value, next(iter(table.columns.values())))
+        values = value.values if isinstance(value, Series) else None
+        table.columns[name] = Series(Array(Storage(node)), name, None, values)
         return
     if isinstance(node.fact, Public | Released) and not node.ndim and node.dtype.kind in "biuf":
         first = node_of(reader, next(iter(table.columns.values())))
@@ -156,16 +168,16 @@ def set_item(reader: Reader, table: Table, key: object, value: object) -> None:
 def attribute(reader: Reader, owner: object, name: str) -> object:
     """owner.name."""
     if isinstance(owner, Counted):
-        if name == "reindex":
-            return LibraryCall(_reindex, owner)
-        if name == "get":
-            return LibraryCall(_get, owner)
+        if name in COUNTED:
+            return LibraryCall(COUNTED[name], owner)
         _not_yet(reader)
+    if isinstance(owner, Grid):
+        return _of_grid(reader, owner, name)
     if isinstance(owner, Grouped):
         if name in ("sum", "count", "size", "mean"):
             return LibraryCall(_grouped(name), owner)
         if name in owner.table.columns:
-            return Grouped(owner.table, owner.key, name, owner.every)
+            return Grouped(owner.table, owner.keys, name, owner.every)
         reader.unknown(f"groupby().{name}")
     if isinstance(owner, Table):
         return _of_frame(reader, owner, name)
@@ -253,16 +265,93 @@ def _assign(reader: Reader, table: Table, **columns: object) -> Table:
 
 
 def _groupby(reader: Reader, table: Table, by: object, **named: object) -> Grouped:
-    key = _label(reader, table, by)
+    keys = _groups(reader, table, by)
     observed = reader.plain(named.pop("observed", True))
     if named.keys() - {"sort"}:
         reader.unknown("groupby with these options")
-    return Grouped(table, key, None, not observed)
+    return Grouped(table, keys, None, not observed)
 
 
-def _frame_clip(reader: Reader, table: Table, lower: object = None, upper: object = None) -> Table:
-    found = {name: clip_column(reader, each, lower, upper) for name, each in table.columns.items()}
+def _groups(reader: Reader, table: Table, by: object) -> tuple[Series, ...]:
+    """The columns that say which group a record is in."""
+    parts = by if type(by) is list else [by]
+    found = []
+    for each in parts:  # type: ignore[attr-defined]
+        if isinstance(each, Series):
+            node = node_of(reader, each)
+            same_labels(reader, each, next(iter(table.columns.values())))
+            if not isinstance(node.fact, Rows) or node.fact.rows is not table.rows:
+                reader.unknown("groups by a column of other records")
+            found.append(each)
+        else:
+            found.append(table.columns[_label(reader, table, each)])
+    return tuple(found)
+
+
+def _pivot(
+    reader: Reader,
+    table: Table,
+    values: object = None,
+    index: object = None,
+    columns: object = None,
+    aggfunc: object = "mean",
+    fill_value: object = None,
+) -> Counted:
+    """table.pivot_table of counts or sums, not yet on public labels."""
+    how = "size" if aggfunc is len else reader.plain(aggfunc)
+    if (
+        how not in ("size", "count", "sum")
+        or values is None
+        or reader.plain(fill_value) not in (0,)
+    ):
+        reader.unknown("pivot_table of anything but counts and sums with fill_value=0")
+    keys = (*_groups(reader, table, index), *_groups(reader, table, columns))
+    if len(keys) != 2:
+        reader.unknown("pivot_table of more than two columns")
+    weight = node_of(reader, table.columns[_label(reader, table, values)])
+    nodes = tuple(node_of(reader, key) for key in keys)
+    return Counted(nodes, None if how == "size" else weight, str(how), table=True)
+
+
+def _to_dict(reader: Reader, table: Table, orient: object = "dict") -> Listed:
+    """table.to_dict("records"): the rows one by one."""
+    if reader.plain(orient) != "records":
+        reader.unknown("to_dict of a table of records")
+    nodes = {name: node_of(reader, each) for name, each in table.columns.items()}
+    if any(node.dtype.kind not in "ifO" for node in nodes.values()):
+        reader.unknown("rows of such a table, one by one,")
+    return Listed({name: listed(reader, node) for name, node in nodes.items()}, dict)
+
+
+def _query(reader: Reader, table: Table, text: object) -> object:
+    from dpcheck.program.lowering.categories import query
+
+    return query(reader, table, text)
+
+
+def _frame_clip(
+    reader: Reader,
+    table: Table,
+    lower: object = None,
+    upper: object = None,
+    axis: object = None,
+) -> Table:
+    ends = [_ends(reader, table, each, axis) for each in (lower, upper)]
+    found = {
+        name: clip_column(reader, each, low, high)
+        for (name, each), low, high in zip(table.columns.items(), *ends, strict=True)
+    }
     return Table(found, table.rows)  # type: ignore[arg-type]
+
+
+def _ends(reader: Reader, table: Table, value: object, axis: object) -> list[object]:
+    """One end for each column: one number, or with axis=1 one of each."""
+    many = len(table.columns)
+    if type(value) not in (list, tuple):
+        return [value] * many
+    if reader.plain(axis) not in (1, "columns") or len(value) != many:  # type: ignore[arg-type]
+        reader.unknown("DataFrame.clip with such ends")
+    return list(value)  # type: ignore[call-overload]
 
 
 def _frame_fillna(reader: Reader, table: Table, value: object) -> Table:
@@ -313,7 +402,55 @@ def _frame_reduce(name: str) -> Callable[..., object]:
     return method
 
 
+def _lines(reader: Reader, table: Table, *, labelled: bool) -> Lines:
+    """Rows as a Series each: of one type, unless there is text among them."""
+    nodes = {name: node_of(reader, each) for name, each in table.columns.items()}
+    kinds = {node.dtype.kind for node in nodes.values()}
+    if not kinds <= set("ifO"):
+        reader.unknown("rows of such a table, one by one,")
+    if kinds == {"i", "f"}:
+        wide = np.dtype(float)
+        nodes = {name: reader.graph.add("convert", n, dtype=wide) for name, n in nodes.items()}
+    return Lines(nodes, "O" in kinds, labelled)
+
+
+def _iterrows(reader: Reader, table: Table) -> Lines:
+    return _lines(reader, table, labelled=True)
+
+
+def _itertuples(reader: Reader, table: Table, index: object = True, name: object = "") -> Lines:
+    if not reader.is_public([index, name]) or reader.plain(name) is None:
+        reader.unknown("itertuples without names")
+    nodes = {each: node_of(reader, one) for each, one in table.columns.items()}
+    words = all(isinstance(each, str) and each.isidentifier() for each in nodes)
+    if not words or any(each in ("index", "count") for each in nodes):
+        reader.unknown("itertuples of columns whose names are no attributes")
+    if any(node.dtype.kind not in "ifO" for node in nodes.values()):
+        reader.unknown("rows of such a table, one by one,")
+    return Lines(nodes, weak=True, tuple=True)
+
+
+def _frame_apply(reader: Reader, table: Table, function: object, axis: object = 0) -> object:
+    """table.apply(function, axis=1): a column of what it gives for every row."""
+    from dpcheck.program.reading.calls import call
+
+    if reader.plain(axis) not in (1, "columns"):
+        reader.unknown("DataFrame.apply of whole columns")
+    over = _lines(reader, table, labelled=False)
+    column = each_record(reader, over, lambda line: (call(reader, function, (line,), {}), []))
+    found = reader.node(column)
+    if found.ndim != 1:
+        reader.unknown("DataFrame.apply of a function that gives several values")
+    return Series(Array(Storage(found)))
+
+
 FRAME: dict[str, Callable[..., object]] = {
+    "iterrows": _iterrows,
+    "itertuples": _itertuples,
+    "apply": _frame_apply,
+    "to_dict": _to_dict,
+    "query": _query,
+    "pivot_table": _pivot,
     "copy": _copy,
     "assign": _assign,
     "groupby": _groupby,
@@ -330,49 +467,79 @@ FRAME: dict[str, Callable[..., object]] = {
 # Groups -----------------------------------------------------------------------------------------------------
 
 
-def _not_yet(reader: Reader) -> NoReturn:
-    reader.refuse(
-        "private-length",
-        "which groups appear is decided by the data",
-        "put the result on public categories first: .reindex(CATEGORIES, fill_value=0)",
-    )
+def _not_yet(
+    reader: Reader,
+    remedy: str = "put the result on public categories first: .reindex(CATEGORIES, fill_value=0)",
+) -> NoReturn:
+    reader.refuse("private-length", "which groups appear is decided by the data", remedy)
 
 
 def _grouped(how: str) -> Callable[..., object]:
     def method(reader: Reader, groups: Grouped) -> object:
         if groups.column is None and how != "size":
             reader.unknown("an aggregate of all columns of a group; name the column")
-        key = groups.table.columns[groups.key]
+        keys = tuple(node_of(reader, key) for key in groups.keys)
         value = (
             None if groups.column is None else node_of(reader, groups.table.columns[groups.column])
         )
-        found = Counted((node_of(reader, key),), value, how)
+        found = Counted(keys, value, how)
         # A categorical column has its categories in its type: observed=False gives all of them.
-        if groups.every and key.values is not None:
-            return _placed(reader, found, key.values)
+        if groups.every and len(keys) == 1 and groups.keys[0].values is not None:
+            return placed(reader, found, groups.keys[0].values)
         return found
 
     return method
 
 
 def _reindex(
-    reader: Reader, counted: Counted, index: object = None, fill_value: object = None
+    reader: Reader,
+    counted: Counted,
+    index: object = None,
+    columns: object = None,
+    fill_value: object = None,
 ) -> object:
-    if index is None or not reader.is_public(index) or fill_value is None:
+    given = [each for each in (index, columns) if each is not None]
+    complete = fill_value is not None or counted.every is not None
+    if not given or not reader.is_public(given) or not complete:
         reader.refuse(
             "private-length",
             "groups without records become NaN, and which those are is private",
             "use .reindex(PUBLIC_CATEGORIES, fill_value=0)",
         )
-    if reader.plain(fill_value) != 0:
+    if fill_value is not None and reader.plain(fill_value) != 0:
         reader.unknown("reindex with another fill_value than 0")
-    labels = tuple(reader.plain(each) for each in iterated(reader, index))
-    if len(set(labels)) < len(labels):
+    if not counted.table and columns is not None:
+        reader.unknown("reindex of columns that are not there")
+    if counted.table and len(given) < 2:
+        _not_yet(reader, "pass index=[...] and columns=[...], both public, with fill_value=0")
+    sides = [tuple(reader.plain(each) for each in iterated(reader, side)) for side in given]
+    if any(len(set(labels)) < len(labels) for labels in sides):
         reader.unknown("reindex with a category twice")
-    return _placed(reader, counted, labels)
+    if counted.every is not None and not set(sides[0]) <= set(counted.every):
+        reader.unknown("reindex with categories that the column does not have")
+    if not counted.table:
+        return placed(reader, counted, sides[0])
+    pairs = tuple(itertools.product(*sides))
+    flat = node_of(reader, placed(reader, counted, pairs))
+    shape = (len(sides[0]), len(sides[1]))
+    return Grid(Array(Storage(reader.graph.add("reshape", flat, shape=shape))), *sides)
 
 
-def _placed(reader: Reader, counted: Counted, labels: tuple[object, ...]) -> Series:
+def _unstack(reader: Reader, counted: Counted, fill_value: object = None) -> Counted:
+    """groupby([a, b]).size().unstack(): a table, not yet on public labels."""
+    if len(counted.keys) != 2 or counted.table or reader.plain(fill_value) != 0:
+        reader.unknown("unstack without fill_value=0, or of other than two groups")
+    return Counted(counted.keys, counted.weight, counted.how, table=True)
+
+
+def _sort_index(reader: Reader, counted: Counted) -> object:
+    """All categories of a column of categories, in their order."""
+    if counted.every is None:
+        _not_yet(reader)
+    return placed(reader, counted, counted.every)
+
+
+def placed(reader: Reader, counted: Counted, labels: tuple[object, ...]) -> Series:
     """One entry for each public category."""
     from dpcheck.program.lowering.counting import binned
     from dpcheck.program.lowering.reductions import without_nan
@@ -384,7 +551,7 @@ def _placed(reader: Reader, counted: Counted, labels: tuple[object, ...]) -> Ser
             "release noisy sums and noisy counts, and divide those",
         )
     weight = counted.weight
-    places = reader.graph.add("place_of", counted.keys[0], categories=labels)
+    places = _places(reader, counted, labels)
     if (
         counted.how == "count"
         and weight is not None
@@ -407,10 +574,97 @@ def _placed(reader: Reader, counted: Counted, labels: tuple[object, ...]) -> Ser
     return Series(Array(Storage(found)), None, labels)
 
 
+def _places(reader: Reader, counted: Counted, labels: tuple[object, ...]) -> Node:
+    """The place of each record among the labels: single ones, or pairs, of which all are there."""
+    graph = reader.graph
+    if len(counted.keys) == 1:
+        return graph.add("place_of", counted.keys[0], categories=labels)
+    if len(counted.keys) != 2 or any(type(e) is not tuple or len(e) != 2 for e in labels):
+        reader.unknown("groups by more than two columns, or labels that are no pairs")
+    sides = [tuple(dict.fromkeys(each[i] for each in labels)) for i in range(2)]  # type: ignore[index]
+    if labels != tuple(itertools.product(*sides)):
+        reader.unknown("pairs that are not all pairs of some labels, in order")
+    first, second = (
+        graph.add("place_of", key, categories=side)
+        for key, side in zip(counted.keys, sides, strict=True)
+    )
+    low = graph.constant(0)
+    both = graph.add(
+        "logical_and",
+        graph.add("greater_equal", first, low),
+        graph.add("greater_equal", second, low),
+    )
+    scaled = graph.add("multiply", first, graph.constant(len(sides[1])))
+    return graph.add("select", both, graph.add("add", scaled, second), graph.constant(-1))
+
+
+COUNTED: dict[str, Callable[..., object]] = {
+    "reindex": _reindex,
+    "get": lambda *args: _get(*args),
+    "unstack": _unstack,
+    "sort_index": _sort_index,
+}
+
+
+def _of_grid(reader: Reader, grid: Grid, name: str) -> object:
+    node = grid.array.node(reader.graph)
+    if name in ("values", "to_numpy"):
+        found = Array(Storage(node))
+        return found if name == "values" else LibraryCall(lambda *_: found, grid)
+    if name == "shape":
+        return (len(grid.rows), len(grid.columns))
+    if name in ("index", "columns"):
+        return list(grid.rows if name == "index" else grid.columns)
+    if isinstance(node.fact, Released):
+        from dpcheck.program.reading.values import Method
+
+        return Method(released_grid(reader, grid), name)
+    reader.unknown(f"DataFrame.{name} of a cross table without noise")
+
+
+def get_of_grid(reader: Reader, grid: Grid, key: object) -> object:
+    """A column of a cross table by its label."""
+    label = reader.plain(key)
+    if label not in grid.columns:
+        reader.refuse("failed", f"there is no column {label!r}", "mend the code")
+    place = (slice(None), grid.columns.index(label))
+    found = reader.graph.add("index", grid.array.node(reader.graph), key=place)
+    return Series(Array(Storage(found)), label, grid.rows)
+
+
+def released_grid(reader: Reader, grid: Grid) -> object:
+    """The table itself, once noise was added."""
+    rows, columns = grid.rows, grid.columns
+
+    def make(values: object) -> object:
+        import pandas as pd
+
+        return pd.DataFrame(values, index=list(rows), columns=list(columns))
+
+    return released_call(reader, make, (grid.array,))
+
+
+def grid_binary(reader: Reader, name: str, a: object, b: object) -> object:
+    """A cross table with numbers, or with an array of its shape."""
+    from dpcheck.program.reading.operators import binary as plain_binary
+
+    grid = a if isinstance(a, Grid) else b
+    assert isinstance(grid, Grid)
+    other = b if grid is a else a
+    if isinstance(other, Grid | Series | Table | Opaque):
+        reader.unknown("two tables together")
+    parts = [each.array if isinstance(each, Grid) else each for each in (a, b)]
+    found = reader.node(plain_binary(reader, name, *parts))
+    if tuple(found.shape) != (len(grid.rows), len(grid.columns)):
+        reader.unknown("a cross table that becomes something else")
+    return Grid(Array(Storage(found)), grid.rows, grid.columns)
+
+
 def _get(reader: Reader, counted: Counted, label: object, other: object = None) -> object:
     """value_counts().get("A", 0): the number of records of one public category."""
     if (
-        reader.plain(other) != 0
+        len(counted.keys) != 1
+        or reader.plain(other) != 0
         or counted.how not in ("size", "count")
         or counted.weight is not None
     ):

@@ -8,11 +8,12 @@ import numpy as np
 
 from dpcheck.program.facts.kinds import Coins, Drawn, Places, Public, Released, Rows
 from dpcheck.program.graph import Node
-from dpcheck.program.reading import writes
+from dpcheck.program.reading import records, writes
 from dpcheck.program.reading.attributes import not_text
 from dpcheck.program.reading.values import (
     Array,
     Counted,
+    Grid,
     Grouped,
     Growing,
     Listed,
@@ -36,7 +37,7 @@ def get_item(reader: Reader, owner: object, key: object) -> object:
     """owner[key]."""
     from dpcheck.program.reading.public import released_call
 
-    if isinstance(owner, Table | Series | Grouped | Counted | Locator):
+    if isinstance(owner, Table | Series | Grouped | Counted | Locator | Grid):
         from dpcheck.program.lowering import tables
 
         return tables.get_item(reader, owner, key)
@@ -51,6 +52,8 @@ def get_item(reader: Reader, owner: object, key: object) -> object:
         return counted(reader, owner, key)
     if isinstance(owner, Opaque):
         return released_call(reader, lambda o, k: o[k], (owner, key))
+    if isinstance(owner, records.Line) and not owner.tuple:
+        return records.entry(reader, owner, reader.plain(key))
     if isinstance(owner, Value):
         reader.unknown(f"an index into {reader.describe(owner)}")
     if type(owner) not in (list, tuple, dict, str, range):
@@ -118,8 +121,6 @@ def _of_array(reader: Reader, owner: Array | Scalar, key: object) -> object:
 
 def _of_this_record(reader: Reader, owner: Array | Scalar, parts: Key) -> object:
     """x[i] in a loop over the places of records."""
-    from dpcheck.program.reading import records
-
     column = records.column_of(reader, owner)
     first = parts[0]
     if (

@@ -10,12 +10,13 @@ import numpy as np
 from dpcheck.program.facts.kinds import Rows
 from dpcheck.program.facts.rowsets import RowSet, number
 from dpcheck.program.graph import Node
-from dpcheck.program.reading import branches, writes
+from dpcheck.program.reading import branches, records, writes
 from dpcheck.program.reading.values import (
     Array,
     Bound,
     Counted,
     Generator,
+    Grid,
     Grouped,
     Instance,
     KnownGenerator,
@@ -25,6 +26,7 @@ from dpcheck.program.reading.values import (
     Scalar,
     Series,
     Table,
+    Tally,
     Undecided,
     Value,
 )
@@ -40,7 +42,7 @@ def get(reader: Reader, owner: object, name: str) -> object:
     """An attribute."""
     if name.startswith("__") and name.endswith("__"):
         reader.unknown(f"the attribute {name}")
-    if isinstance(owner, Table | Series | Grouped | Counted):
+    if isinstance(owner, Table | Series | Grouped | Counted | Grid):
         from dpcheck.program.lowering import tables
 
         return tables.attribute(reader, owner, name)
@@ -49,6 +51,10 @@ def get(reader: Reader, owner: object, name: str) -> object:
         return _of_array(reader, owner, name)
     if isinstance(owner, Instance):
         return _of_instance(reader, owner, name)
+    if isinstance(owner, Tally) and name == "get":
+        return Method(owner, name)
+    if isinstance(owner, records.Line):
+        return records.entry(reader, owner, name)
     if isinstance(owner, Opaque | Generator | KnownGenerator | Mechanism):
         return Method(owner, name)
     if isinstance(owner, Value):

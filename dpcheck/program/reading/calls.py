@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import functools
 import itertools
+import math
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from dpcheck.program.reading.values import (
     LibraryCall,
     Mechanism,
     Method,
+    Partial,
     Scope,
     Value,
 )
@@ -44,6 +46,8 @@ def call(reader: Reader, function: object, args: Args, named: Named) -> object:
         return lowered_call(reader, function.function, (function.owner, *args), named)
     if isinstance(function, Method):
         return library.method(reader, function.owner, function.name, args, named)
+    if isinstance(function, Partial):
+        return call(reader, function.function, (*function.args, *args), {**function.named, **named})
     if isinstance(function, Instance):
         made = _special(reader, function, "__call__")
         return read_call(reader, made.function, (*made.first, *args), named)
@@ -54,7 +58,7 @@ def call(reader: Reader, function: object, args: Args, named: Named) -> object:
     if isinstance(function, Value):
         reader.unknown(f"a call of {reader.describe(function)}")
     args = _items_of(reader, function, args)
-    known = lowered(function)
+    known = lowered(function) or _of_class(function)
     if known is not None:
         return lowered_call(reader, known, args, named)
     if isinstance(function, types.FunctionType) and is_users(function.__code__.co_filename):
@@ -69,10 +73,24 @@ def call(reader: Reader, function: object, args: Args, named: Named) -> object:
     return library.call(reader, function, args, named)
 
 
+def _of_class(function: object) -> Callable[..., object] | None:
+    """dict.fromkeys and class methods of libraries: another object whenever they are named."""
+    from dpcheck.program.lowering.python import from_keys
+    from dpcheck.program.lowering.registry import lowered
+
+    owner = getattr(function, "__self__", None)
+    if not isinstance(owner, type):
+        return None
+    if isinstance(function, types.BuiltinMethodType):
+        return from_keys if owner is dict and function.__name__ == "fromkeys" else None
+    return lowered(function.__func__) if isinstance(function, types.MethodType) else None
+
+
 _CONSUMING = frozenset(
     id(each)
     for each in (
         *(sum, list, tuple, set, frozenset, dict, sorted, max, min, any, all, zip, enumerate, map),
+        *(math.fsum, functools.reduce, filter),
         *(itertools.chain, itertools.product, itertools.combinations, itertools.permutations),
     )
 )
@@ -80,10 +98,11 @@ _CONSUMING = frozenset(
 
 def _items_of(reader: Reader, function: object, args: Args) -> Args:
     """Iterators as lists, for functions of Python that take their items and nothing else."""
-    from dpcheck.program.reading.expressions import iterated
+    from dpcheck.program.reading.expressions import iterated, opened
 
     if id(function) not in _CONSUMING:
         return args
+    args = tuple(opened(reader, each) for each in args)
     return tuple(iterated(reader, each) if isinstance(each, Iterator) else each for each in args)
 
 

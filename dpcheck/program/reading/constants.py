@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.program.reading.values import Array, Instance, Storage, Value
+from dpcheck.program.reading.values import Array, Instance, Partial, Storage, Value
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -58,7 +58,12 @@ def constant(reader: Reader, value: object, name: str) -> object:
     if isinstance(value, Enum):  # equal to itself alone, unless it is a number or a text as well
         return value.value if isinstance(value, int | float | str) else value
     if isinstance(value, functools.partial):
-        reader.unknown("a functools.partial")
+        if kind is not functools.partial or vars(value):
+            reader.unknown(f"a {kind.__name__} with attributes")
+        function = constant(reader, value.func, name)
+        given = [constant(reader, each, name) for each in value.args]
+        words = {key: constant(reader, each, name) for key, each in value.keywords.items()}
+        return Partial(function, tuple(given), words)
     if _is_users(kind):
         held = {key: constant(reader, each, f"{name}.{key}") for key, each in vars(value).items()}
         return Instance(kind, held, locked=True)

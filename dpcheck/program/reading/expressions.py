@@ -25,6 +25,7 @@ from dpcheck.program.reading.values import (
     Generator,
     Instance,
     Iterator,
+    Listed,
     Opaque,
     Scalar,
     Scope,
@@ -216,11 +217,24 @@ def _contains(reader: Reader, item: object, container: object) -> object:
         found = records.text_among(reader, item, texts, among=True)  # type: ignore[arg-type]
         if found is not None:
             return found
+    if reader.mapped and isinstance(item, Scalar) and reader.is_public(container):
+        return _among(reader, item, reader.plain(container))
     reader.refuse(
         "private-control",
         "`in` looks for a private value, and its answer decides what happens",
         "use np.isin, and add noise to the count",
     )
+
+
+def _among(reader: Reader, item: Scalar, container: object) -> object:
+    """Whether a record's value is one of a public list: equal to one of them."""
+    if type(container) not in (list, tuple, set, frozenset, range) or not len(container):  # type: ignore[arg-type]
+        reader.unknown("`in` of something else than a list of values")
+    tests = [binary(reader, "equal", item, each) for each in container]  # type: ignore[attr-defined]
+    found = tests[0]
+    for each in tests[1:]:
+        found = binary(reader, "bitwise_or", found, each)
+    return found
 
 
 def _call(reader: Reader, tree: ast.Call, scope: Scope) -> object:
@@ -409,9 +423,23 @@ def _printable(reader: Reader, value: object, depth: int = 0) -> None:
 def _generated(reader: Reader, tree: ast.GeneratorExp, scope: Scope) -> object:
     """A generator expression, whose items are made where they are used."""
     found = records.comprehension(reader, tree, scope, None)
-    if not isinstance(found, list):
-        return found
-    return Iterator(found, (), statement=reader.statements)
+    if isinstance(found, list):
+        return Iterator(found, (), statement=reader.statements)
+    assert isinstance(found, Array | Listed)
+    return once(reader, found)
+
+
+def once(reader: Reader, column: Array | Listed) -> Iterator:
+    """What gives one item a record, and then nothing."""
+    return Iterator([], (), statement=reader.statements, column=column)
+
+
+def opened(reader: Reader, value: object) -> object:
+    """What a loop over an iterator of records goes through."""
+    if not isinstance(value, Iterator) or value.column is None:
+        return value
+    _check_once(reader, value)
+    return value.column
 
 
 def _listed(reader: Reader, tree: ast.ListComp, scope: Scope) -> object:
@@ -438,11 +466,21 @@ def check_filled(reader: Reader, value: object) -> None:
 
 def _consumed(reader: Reader, value: Iterator) -> list[object]:
     """The items of an iterator, once."""
+    if value.column is not None:
+        reader.refuse(
+            "private-length",
+            "records are taken one by one here",
+            "use array operations on the whole column, or a plain for loop that adds up",
+        )
+    _check_once(reader, value)
+    return list(value.items)
+
+
+def _check_once(reader: Reader, value: Iterator) -> None:
     late = value.statement is not None and value.statement != reader.statements
     if late or value.changed or (value.once and value.used):
         reader.unknown("an iterator that is used later, or a second time,")
     value.used = True
-    return list(value.items)
 
 
 def iterated(reader: Reader, value: object) -> list[object]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.program.reading.public import released_call
-from dpcheck.program.reading.values import Array, Opaque, Scalar, Series, Table, Value
+from dpcheck.program.reading.values import Array, Grid, Opaque, Scalar, Series, Table, Value
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -68,6 +68,10 @@ def binary(reader: Reader, name: str, a: object, b: object) -> object:
     """a op b."""
     if not isinstance(a, Value) and not isinstance(b, Value):
         return _plain(reader, name, a, b)
+    if isinstance(a, Grid) or isinstance(b, Grid):
+        from dpcheck.program.lowering.tables import grid_binary
+
+        return grid_binary(reader, name, a, b)
     if isinstance(a, Table | Series) or isinstance(b, Table | Series):
         from dpcheck.program.lowering.columns import binary as of_tables
 
@@ -84,15 +88,10 @@ def binary(reader: Reader, name: str, a: object, b: object) -> object:
     if reader.is_public(a) and reader.is_public(b):
         values = (reader.plain(a), reader.plain(b))
         return reader.wrap(reader.attempt(lambda: PYTHON[name](*values)))
-    if name in ("equal", "not_equal") and reader.mapped:
-        from dpcheck.program.reading.records import text_among
-
-        text, other = (a, [b]) if isinstance(a, Scalar) else (b, [a])
-        found = text_among(reader, text, other, among=name == "equal")
-        if found is not None:
-            return found
-    if isinstance(a, Opaque) or isinstance(b, Opaque) or _is_text(a) or _is_text(b):
+    if isinstance(a, Opaque) or isinstance(b, Opaque):
         return released_call(reader, PYTHON[name], (a, b))
+    if _is_text(a) or _is_text(b):
+        return _of_text(reader, name, a, b)
     if name == "matmul":
         from dpcheck.program.lowering.products import matmul
 
@@ -101,6 +100,23 @@ def binary(reader: Reader, name: str, a: object, b: object) -> object:
         reader.unknown("a list times a private number")
     from dpcheck.program.lowering.functions import elementwise
 
+    return elementwise(reader, name, a, b)
+
+
+def _of_text(reader: Reader, name: str, a: object, b: object) -> object:
+    """A column of text, a record's text or a released value, and a text in the code."""
+    from dpcheck.program.lowering.functions import elementwise
+    from dpcheck.program.reading.records import text_among
+
+    private, text = (a, b) if isinstance(a, Value) else (b, a)
+    if name in ("equal", "not_equal") and reader.mapped:
+        found = text_among(reader, private, [text], among=name == "equal")
+        if found is not None:
+            return found
+    if reader.is_released(private):
+        return released_call(reader, PYTHON[name], (a, b))
+    if reader.node(private).dtype.kind != "O":
+        reader.unknown(f"`{name}` of a number and a text")
     return elementwise(reader, name, a, b)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcheck.program.facts.kinds import RANDOM
 from dpcheck.program.graph import Node
 from dpcheck.program.reading.values import Array, Opaque, Scalar, Value
 
@@ -100,7 +101,11 @@ def _argument(reader: Reader, value: object, depth: int = 0) -> object:
 def released_call(
     reader: Reader, function: Callable[..., object], args: tuple[object, ...]
 ) -> object:
-    """A pure function of released and public values: what comes out is released, whatever it is."""
+    """A pure function of released and public values: what comes out is released, whatever it is.
+
+    Numbers that were drawn are public randomness from then on.
+    """
+    args = tuple(_used_up(reader, each) for each in args)
     if not all(reader.is_released(each) for each in args):
         private = next(each for each in args if not reader.is_released(each))
         reader.refuse(
@@ -116,6 +121,17 @@ def released_call(
         return function(*_filled(shape, iter(values)))  # type: ignore[misc]
 
     return reader.opaque(reader.graph.add("apply", *nodes, function=call))
+
+
+def _used_up(reader: Reader, value: object) -> object:
+    """A draw that protects nothing from now on."""
+    if type(value) in (list, tuple):
+        return type(value)(_used_up(reader, each) for each in value)  # type: ignore[attr-defined, call-arg]
+    if isinstance(value, Array | Scalar) and not reader.mapped:
+        node = reader.node(value)
+        if isinstance(node.fact, RANDOM):
+            return reader.array(reader.graph.add("apply_draw", node))
+    return value
 
 
 def either(reader: Reader, test: Node, first: object, second: object) -> object:

@@ -226,9 +226,9 @@ class Reader:
             self.unknown("a value of so many levels")
         if isinstance(value, Scalar | Array | Opaque):
             return isinstance(self.node(value).fact, Public | Released)
-        from dpcheck.program.reading.values import Series
+        from dpcheck.program.reading.values import Grid, Series
 
-        if isinstance(value, Series):
+        if isinstance(value, Series | Grid):
             return self.is_released(value.array)
         if isinstance(value, Value):
             return False

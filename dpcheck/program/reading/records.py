@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
@@ -25,6 +26,7 @@ from dpcheck.program.reading.values import (
     Array,
     Counted,
     Iterator,
+    Keys,
     Listed,
     Scalar,
     Scope,
@@ -60,6 +62,33 @@ class Together(Value):
     parts: tuple[object, ...]
 
 
+@dataclass(slots=True, eq=False)
+class Lines(Value):
+    """The rows of a table one by one: what iterrows, itertuples and apply(axis=1) give.
+
+    `weak` if their entries are numbers of Python; `labelled` if each comes with the label of its row; `tuple`
+    if its entries are attributes.
+    """
+
+    columns: dict[object, Node]
+    weak: bool
+    labelled: bool = False
+    tuple: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Label(Value):
+    """The label of a row, of which nothing is known."""
+
+
+@dataclass(slots=True, eq=False)
+class Line(Value):
+    """One row of a table, by the names of the columns; `tuple` if its entries are attributes alone."""
+
+    entries: dict[object, object]
+    tuple: bool = False
+
+
 @dataclass(slots=True)
 class Sum:
     """What a loop adds to a name, or to entries of an array."""
@@ -70,6 +99,7 @@ class Sum:
     tests: tuple[tuple[Node, bool], ...]
     place: object = None  # of the entry, for arrays and dicts
     owner: Array | Tally | dict[object, object] | None = None  # what has that entry
+    anew: bool = False  # the sum is a new object
 
 
 @dataclass(slots=True)
@@ -88,6 +118,18 @@ class Loop:
     drawn: int = 0  # numbers that are drawn for each record
 
 
+def entry(reader: Reader, line: Line, name: object) -> object:
+    """row["name"] or row.name."""
+    found = line.entries.get(name) if isinstance(name, str | int) else None
+    if found is None:
+        reader.refuse(
+            "failed",
+            f"a row has no column {name!r}, or it is a method of pandas",
+            "take the columns of the row by their names: row['NAME']",
+        )
+    return found
+
+
 def column_of(reader: Reader, value: object) -> Node | None:
     """The column of records that a value is."""
     if isinstance(value, Series):
@@ -101,7 +143,8 @@ def column_of(reader: Reader, value: object) -> Node | None:
 
 def is_records(reader: Reader, value: object) -> bool:
     """Whether a loop over this is a loop over records."""
-    return isinstance(value, Places | Together | Listed) or column_of(reader, value) is not None
+    known = isinstance(value, Places | Together | Listed | Lines)
+    return known or column_of(reader, value) is not None
 
 
 def element(reader: Reader, loop: Loop, column: Node, weak: bool = False) -> Value:
@@ -166,6 +209,8 @@ def _is_record(reader: Reader, value: tuple[object, ...]) -> bool:
 def _first_column(reader: Reader, over: object) -> Node:
     if isinstance(over, Listed):
         return next(iter(over.columns.values())).node(reader.graph)
+    if isinstance(over, Lines):
+        return next(iter(over.columns.values()))
     if isinstance(over, Together):
         return _first_column(reader, next(p for p in over.parts if not isinstance(p, Places)))
     if isinstance(over, Places):
@@ -185,6 +230,10 @@ def _first_column(reader: Reader, over: object) -> Node:
 
 
 def _bound(reader: Reader, loop: Loop, over: object) -> object:
+    if isinstance(over, Lines):
+        entries = {k: element(reader, loop, node, over.weak) for k, node in over.columns.items()}
+        line = Line(dict(entries), over.tuple)
+        return (Label(), line) if over.labelled else line
     if isinstance(over, Together):
         return tuple(_bound(reader, loop, part) for part in over.parts)
     if isinstance(over, Places):
@@ -211,6 +260,7 @@ def loop(
         )
     column = _first_column(reader, over)
     assert isinstance(column.fact, Rows)
+    body = _adding(target, body)
     stored, carried = _names(reader, target, body)
     before = dict(scope.names)
     for name in stored - carried:
@@ -316,6 +366,57 @@ def _names(reader: Reader, target: ast.expr, body: list[ast.stmt]) -> tuple[set[
     return stored | plain_stores | carried, adding
 
 
+class Anew(ast.AugAssign):
+    """total = total + value: what `+=` does, but in a new object."""
+
+
+class _Additions(ast.NodeTransformer):
+    """name = name + value as what it is, where the loop does nothing else to that name."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def visit_Assign(self, tree: ast.Assign) -> ast.AST:
+        found = _addition(tree)
+        if found is None or found[0] not in self.names:
+            return tree
+        name, op, value = found
+        made = Anew(target=ast.Name(name, ast.Store()), op=op, value=value)
+        ast.copy_location(made.target, tree)
+        return ast.copy_location(made, tree)
+
+
+def _addition(tree: ast.AST) -> tuple[str, ast.operator, ast.expr] | None:
+    """name = name + value, name = name - value, or name = value + name."""
+    if not isinstance(tree, ast.Assign) or len(tree.targets) != 1:
+        return None
+    target, value = tree.targets[0], tree.value
+    if not isinstance(target, ast.Name) or not isinstance(value, ast.BinOp):
+        return None
+    for mine, other in ((value.left, value.right), (value.right, value.left)):
+        ops = ast.Add | ast.Sub if mine is value.left else ast.Add
+        named = isinstance(mine, ast.Name) and mine.id == target.id
+        if named and isinstance(value.op, ops):
+            return target.id, value.op, other
+    return None
+
+
+def _adding(target: ast.expr, body: list[ast.stmt]) -> list[ast.stmt]:
+    """The body of a loop in which every addition is written as one."""
+    every = [node for statement in body for node in ast.walk(statement)]
+    names = {found[0] for node in every if (found := _addition(node)) is not None}
+    if not names:
+        return body
+    uses = Counter(n.id for n in [*every, *ast.walk(target)] if isinstance(n, ast.Name))
+    for node in every:  # each of them has the name twice, and nothing else has it
+        if (found := _addition(node)) is not None:
+            uses[found[0]] -= 2
+    names = {name for name in names if uses[name] == 0}
+    if not names:
+        return body
+    return [_Additions(names).visit(copy.deepcopy(statement)) for statement in body]
+
+
 def accumulates(
     reader: Reader, tree: ast.AugAssign, old: object, new: object, scope: Scope
 ) -> bool:
@@ -336,7 +437,8 @@ def accumulates(
             "add up with +=, or use array operations",
         )
     sign = 1.0 if isinstance(tree.op, ast.Add) else -1.0
-    now.sums.append(Sum(tree.target.id, sign, new, tuple(now.tests)))
+    anew = isinstance(tree, Anew)
+    now.sums.append(Sum(tree.target.id, sign, new, tuple(now.tests), anew=anew))
     return True
 
 
@@ -487,6 +589,7 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
     """Sums over the records, added to what was there before."""
     from dpcheck.program.lowering.reductions import summed
     from dpcheck.program.reading.arrays import in_place
+    from dpcheck.program.reading.operators import binary
 
     for each in now.sums:
         column = _column(reader, now, each.value, each.tests)
@@ -501,7 +604,7 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
         old, name = scope.names[each.name], "add" if each.sign > 0 else "subtract"
         kind = _adding_type(reader, name, old, column, is_weak(reader.node(each.value)))
         total = reader.array(summed(reader, column, (0,), kind))
-        scope.names[each.name] = in_place(reader, name, old, total)
+        scope.names[each.name] = (binary if each.anew else in_place)(reader, name, old, total)
     for owner, value in now.lists.values():
         if now.reads[id(owner)] > 0:
             reader.unknown("a list that is read in the loop over records that fills it")
@@ -590,25 +693,40 @@ def comprehension(
     check_names(reader, tree)
 
     first = tree.generators[0]
-    over = evaluate(reader, first.iter, scope)
+    over = iterator(reader, first.iter, scope)
     if not is_records(reader, over):
         return _plain(reader, tree, scope, over)
     if len(tree.generators) > 1 or reader.mapped:
         reader.refuse("mixed-records", "records are combined with others", "aggregate first")
+    inner = Scope({}, scope, scope.globals, _targets(tree), scope.path)
+
+    def item(one: object) -> tuple[object, list[object]]:
+        from dpcheck.program.reading.statements import bind
+
+        bind(reader, first.target, one, inner)
+        tests = [evaluate(reader, test, inner) for test in first.ifs]
+        return evaluate(reader, tree.elt, inner), tests
+
+    del function
+    return each_record(reader, over, item)
+
+
+def each_record(
+    reader: Reader, over: object, item: Callable[[object], tuple[object, list[object]]]
+) -> Array | Listed:
+    """A function of a record, and tests that it passes, as a list of those that pass."""
+    from dpcheck.program.reading import branches
+
+    if reader.mapped:
+        reader.refuse("mixed-records", "records are combined with others", "aggregate first")
     column = _first_column(reader, over)
     assert isinstance(column.fact, Rows)
     now = Loop(column.fact.rows, column, frozenset())
-    inner = Scope({}, scope, scope.globals, _targets(tree), scope.path)
-    from dpcheck.program.reading import branches
-    from dpcheck.program.reading.statements import bind
-
     reader.mapped.append(now)
     reader.guarded += 1
     before = branches.made(reader)
     try:
-        bind(reader, first.target, _bound(reader, now, over), inner)
-        tests = [evaluate(reader, test, inner) for test in first.ifs]
-        value = evaluate(reader, tree.elt, inner)
+        value, tests = item(_bound(reader, now, over))
     finally:
         reader.guarded -= 1
         reader.mapped.pop()
@@ -618,7 +736,6 @@ def comprehension(
             "something is drawn for every record, and their number is private",
             "draw for all records at once: rng.random(len(x))",
         )
-    del function
     masks = []
     for test in tests:
         if not isinstance(test, Value):
@@ -632,7 +749,13 @@ def comprehension(
 
     if isinstance(value, dict) or (isinstance(value, tuple) and _is_record(reader, value)):
         return _listed(reader, now, value, kept)
-    return Array(Storage(kept(_column(reader, now, value, ())), OF_RECORDS), form=list)
+    return listed(reader, kept(_column(reader, now, value, ())))
+
+
+def listed(reader: Reader, column: Node) -> Array:
+    """A list of one value a record."""
+    del reader
+    return Array(Storage(column, OF_RECORDS), form=list)
 
 
 def plain_comprehension(
@@ -695,6 +818,8 @@ def rounds(reader: Reader, over: object) -> Iterable[object]:
 
     sources = over.sources if isinstance(over, Iterator) else (over,)
     watched = [(each, contents(each)) for each in sources]
+    if type(over) is dict:  # its keys alone: the items may be written
+        watched = [(Keys(over), list(over))]
     for item in iterated(reader, over):
         yield item
         if any(not same_contents(contents(each), before) for each, before in watched):
@@ -730,28 +855,35 @@ def _rounds(
 
 def iterator(reader: Reader, tree: ast.expr, scope: Scope) -> object:
     """What a for loop runs over; range(len(x)), zip and enumerate of records stand for the records."""
-    from dpcheck.program.reading.expressions import evaluate
+    from dpcheck.program.reading.calls import call
+    from dpcheck.program.reading.expressions import evaluate, opened
 
-    if isinstance(tree, ast.Call) and not tree.keywords and tree.args:
-        function = evaluate(reader, tree.func, scope)
-        if function is builtins.range and len(tree.args) == 1:
-            rows = _length_of(reader, tree.args[0], scope)
-            if rows is not None:
-                return Places(rows)
-        if function in (builtins.zip, builtins.enumerate) and not any(
-            isinstance(each, ast.Starred) for each in tree.args
-        ):
-            parts = tuple(evaluate(reader, each, scope) for each in tree.args)
-            if all(
-                isinstance(part, Listed) or column_of(reader, part) is not None for part in parts
-            ):
-                if function is builtins.zip:
-                    return Together(parts)
-                if len(parts) == 1:
-                    column = _first_column(reader, parts[0])
-                    assert isinstance(column.fact, Rows)
-                    return Together((Places(column.fact.rows), parts[0]))
-    return evaluate(reader, tree, scope)
+    if not isinstance(tree, ast.Call) or not tree.args:
+        return opened(reader, evaluate(reader, tree, scope))
+    if any(each.arg != "strict" for each in tree.keywords):
+        return opened(reader, evaluate(reader, tree, scope))
+    name = tree.func.id if isinstance(tree.func, ast.Name) else ""
+    if name not in ("range", "zip", "enumerate") or any(
+        isinstance(each, ast.Starred) for each in tree.args
+    ):
+        return opened(reader, evaluate(reader, tree, scope))
+    function = evaluate(reader, tree.func, scope)
+    if function is builtins.range and len(tree.args) == 1:
+        rows = _length_of(reader, tree.args[0], scope)
+        if rows is not None:
+            return Places(rows)
+    if function not in (builtins.zip, builtins.enumerate):
+        return evaluate(reader, tree, scope)
+    parts = tuple(opened(reader, evaluate(reader, each, scope)) for each in tree.args)
+    if all(isinstance(p, Listed) or column_of(reader, p) is not None for p in parts):
+        if function is builtins.zip:
+            return Together(parts)
+        if len(parts) == 1:
+            column = _first_column(reader, parts[0])
+            assert isinstance(column.fact, Rows)
+            return Together((Places(column.fact.rows), parts[0]))
+    named = {str(each.arg): evaluate(reader, each.value, scope) for each in tree.keywords}
+    return call(reader, function, parts, named)
 
 
 def _length_of(reader: Reader, tree: ast.expr, scope: Scope) -> RowSet | None:

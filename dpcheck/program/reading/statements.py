@@ -378,6 +378,7 @@ STATEMENTS: dict[type[ast.stmt], Callable[..., None]] = {
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,
+    records.Anew: _augmented,
     ast.For: _for,
     ast.While: _while,
     ast.FunctionDef: _def,

@@ -156,6 +156,7 @@ class Iterator(Value):
     statement: int | None = None
     used: bool = False
     before: list[object] = field(default_factory=list)
+    column: Array | Listed | None = None  # in the place of items, where they are one a record
 
     def __post_init__(self) -> None:
         self.before = [contents(each) for each in self.sources]
@@ -169,8 +170,26 @@ class Iterator(Value):
         )
 
 
+@dataclass(slots=True, eq=False)
+class Keys(Value):
+    """The keys of a dict, whatever its items are."""
+
+    of: dict[object, object]
+
+
+@dataclass(slots=True, eq=False)
+class Partial(Value):
+    """functools.partial(function, *args, **named)."""
+
+    function: object
+    args: tuple[object, ...]
+    named: dict[str, object]
+
+
 def contents(source: object) -> object:
     """What a container or an array holds now, to compare it with later."""
+    if isinstance(source, Keys):
+        return list(source.of)
     if isinstance(source, Array):
         return source.storage.node
     if type(source) is dict:
@@ -212,6 +231,10 @@ class Instance(Value):
     locked: bool = False
 
 
+ITS_OWN = "labels of its own"  # 0, 1, 2 and so on
+BY_PLACE = "none"  # it meets others place by place
+
+
 @dataclass(slots=True, eq=False)
 class Series(Value):
     """A column of a table: one value a record, or one for each public label."""
@@ -220,6 +243,7 @@ class Series(Value):
     name: object = None
     labels: tuple[object, ...] | None = None
     values: tuple[object, ...] | None = None  # the public list a column of categories is from
+    index: str | None = None  # whose labels its rows have: those of the data, if nothing is said
 
 
 @dataclass(slots=True, eq=False)
@@ -244,7 +268,7 @@ class Grouped(Value):
     """table.groupby(column), perhaps of one column; `every` if all categories of the type are listed."""
 
     table: Table
-    key: object
+    keys: tuple[Series, ...]
     column: object = None
     every: bool = False
 
@@ -256,6 +280,17 @@ class Counted(Value):
     keys: tuple[Node, ...]
     weight: Node | None
     how: str
+    every: tuple[object, ...] | None = None  # all categories, where all of them are listed
+    table: bool = False  # the first key along the rows of a table, the second along its columns
+
+
+@dataclass(slots=True, eq=False)
+class Grid(Value):
+    """A table with public labels along both sides."""
+
+    array: Array
+    rows: tuple[object, ...]
+    columns: tuple[object, ...]
 
 
 @dataclass(slots=True, eq=False)

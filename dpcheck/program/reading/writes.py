@@ -14,6 +14,7 @@ from dpcheck.program.reading.values import (
     Instance,
     LibraryCall,
     Method,
+    Partial,
     Scope,
     Storage,
     Undecided,
@@ -143,6 +144,8 @@ def shared(reader: Reader, array: Array) -> bool:
             return within([*closure, value.defaults, dict(value.keyword_defaults)])
         if isinstance(value, Bound):
             return within([value.function, value.first])
+        if isinstance(value, Partial):
+            return within([value.function, list(value.args), value.named])
         return isinstance(value, Method | LibraryCall) and within(value.owner)
 
     held: list[object] = [scope.names for scope in _scopes(reader.scopes)]
@@ -172,3 +175,5 @@ def frozen(reader: Reader, value: object, why: str) -> None:
     elif isinstance(value, Undecided):
         for _, each in value.options:
             frozen(reader, each, why)
+    elif isinstance(value, Partial):
+        frozen(reader, (value.function, value.args, value.named), why)

@@ -96,3 +96,15 @@ def texts(world: World) -> list[Node]:
         world.add("concatenate", *sums, axis=0),
         hot,
     ]
+
+
+@example("label")
+def categories(world: World) -> list[Node]:
+    """The category of each record, and how many there are of it; none for places beyond."""
+    if world.graph.adjacency is Adjacency.ZERO_OUT:
+        return []
+    places = world.add("place_of", world.text(("a", "b", "c", 3)), categories=("c", 3, "a"))
+    named = world.add("label", places, labels=("x", "y"))
+    answers = [world.add("is_value", named, public=value) for value in ("x", "y")]
+    hot = world.add("one_hot", world.add("place_of", named, categories=("y", "x")), bins=2)
+    return [*answers, hot, world.add("sum", hot, axes=(0,), dtype=np.dtype(int))]
