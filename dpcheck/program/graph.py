@@ -20,6 +20,7 @@ from dpcheck.replay.draws import UNKNOWN, Line
 if TYPE_CHECKING:
     from dpcheck.program.joints import Joint
 
+PUBLICLY = "outside of a release"  # how a draw is used that protects nothing
 BLOCK = 4096  # draws of more numbers than that are one block, used as a whole
 
 
@@ -95,6 +96,7 @@ class Graph:
         self.releases: list[Release] = []
         self.assumes: dict[str, None] = {}
         self.used: set[int] = set()  # draws that protect a release, or were used for themselves
+        self.public: set[int] = set()  # draws that were used for themselves, and protect nothing
         self.guards: list[
             tuple[Node, bool]
         ] = []  # released values that decide whether this is reached
@@ -195,6 +197,8 @@ class Graph:
                 f"one drawn number is added to several numbers ({what})",
                 "draw one for each: pass size=...",
             )
+        if what == PUBLICLY and self.public.issuperset(found):
+            return  # public randomness already, and nothing more than that
         if not self.used.isdisjoint(found):
             self.refuse(
                 "reused-noise",
@@ -202,6 +206,8 @@ class Graph:
                 "draw fresh noise for every release",
             )
         self.used.update(found)
+        if what == PUBLICLY:
+            self.public.update(found)
 
     def release(self, release: Release) -> None:
         """One release more."""

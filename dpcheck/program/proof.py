@@ -224,8 +224,20 @@ def _together(made: Sequence[Release], adjacency: Adjacency) -> Counter[Event]:
         elif adjacency is Adjacency.ADD_REMOVE:
             parts[known[0]] += 1  # a record is behind one of them, on one side only
         else:
-            parts[known[0]] += 2  # it leaves one of them, and enters another; all cost the same
+            parts += _of_one_or_two(cell[0], known[0], adjacency)
     return parts
+
+
+def _of_one_or_two(release: Release, event: Event, adjacency: Adjacency) -> Counter[Event]:
+    """A record changes inside of one release; or it leaves one and enters another. All cost the same.
+
+    Lemma. Which of the two it is, is decided by the neighbours, so that what covers both cases covers each
+    pair of neighbours.
+    """
+    crossing = release.entering
+    if crossing is None:
+        return Counter({event: 2})
+    return larger(Counter({event: 1}), Counter({crossing: 2}), adjacency)
 
 
 def _cells(made: Sequence[Release]) -> list[list[Release]]:
@@ -249,6 +261,7 @@ def _fits(each: Release, cell: Sequence[Release]) -> bool:
         other.predicate
         and other.sampling is None
         and other.event == each.event
+        and other.entering == each.entering
         and other.times == each.times == 1
         and disjoint(other.predicate, each.predicate)
         for other in cell

@@ -138,6 +138,13 @@ class Release:
                 return amplified
         return self._additive(scaled)
 
+    @property
+    def entering(self) -> Event | None:
+        """What it spends on a record that comes or goes, where it is a sum over records."""
+        discrete = self.family in (DISCRETE_LAPLACE, DISCRETE_GAUSSIAN)
+        added = None if self.fixed or self.selected or discrete else self.contribution
+        return None if added is None else self._additive(_in_units(added, self.scale, self.shape))
+
     def _selection(self) -> Event:
         """Report noisy max; Gumbel noise makes it the exponential mechanism.
 

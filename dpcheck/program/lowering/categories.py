@@ -13,6 +13,7 @@ from dpcheck.program.facts.kinds import Rows
 from dpcheck.program.graph import Node
 from dpcheck.program.lowering.columns import binary, node_of, same_labels
 from dpcheck.program.lowering.registry import lower
+from dpcheck.program.reading.expressions import iterated
 from dpcheck.program.reading.public import public_call
 from dpcheck.program.reading.values import BY_PLACE, Array, Counted, Series, Storage, Table
 
@@ -97,8 +98,8 @@ def categorical(
             "the data decide which categories there are",
             "pass a public list: pd.Categorical(x, categories=[...])",
         )
-    labels = tuple(reader.plain(categories))  # type: ignore[arg-type]
-    known = node.fact.values  # type: ignore[attr-defined]
+    labels = tuple(iterated(reader, categories))
+    known = node.fact.values if isinstance(node.fact, Rows) else None
     if known is None or not set(known) <= set(labels):
         reader.refuse(
             "private-control",
@@ -109,7 +110,7 @@ def categorical(
     return labelled(reader, reader.graph.add("place_of", node, categories=labels), labels, None)
 
 
-@lower(pd.MultiIndex.from_product.__func__)  # type: ignore[attr-defined]
+@lower(pd.MultiIndex.from_product.__func__)
 def from_product(reader: Reader, iterables: object, **named: object) -> object:
     """All pairs of public labels."""
     if not reader.is_public(iterables) or named.keys() - {"names"}:
@@ -171,15 +172,15 @@ def _term(reader: Reader, table: Table, tree: ast.expr) -> object:
             found = binary(reader, name, found, _term(reader, table, each))
         return found
     if isinstance(tree, ast.Compare):
-        terms = [_term(reader, table, each) for each in (tree.left, *tree.comparators)]
+        terms = [_term(reader, table, part) for part in (tree.left, *tree.comparators)]
         kinds = [_COMPARE.get(type(op)) for op in tree.ops]
         tests = [
             binary(reader, kind, one, other) if kind is not None else _unknown(reader)
             for kind, one, other in zip(kinds, terms[:-1], terms[1:], strict=True)
         ]
         found = tests[0]
-        for each in tests[1:]:
-            found = binary(reader, "bitwise_and", found, each)
+        for test in tests[1:]:
+            found = binary(reader, "bitwise_and", found, test)
         return found
     if isinstance(tree, ast.Constant) and type(tree.value) in (int, float, str):
         return tree.value

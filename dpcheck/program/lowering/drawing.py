@@ -301,7 +301,8 @@ def _released_law(
 
 def _chosen(values: object, law: object, uniform: object) -> object:
     """As numpy chooses, by the inverse of the distribution function."""
-    listed = np.arange(values) if np.ndim(values) == 0 else np.asarray(values)  # type: ignore[arg-type]
+    listed = np.asarray(values)
+    listed = np.arange(int(listed)) if listed.ndim == 0 else listed
     chances = np.asarray(law, dtype=float)
     total = chances.sum()
     if len(chances) != len(listed) or (chances < 0).any() or not abs(total - 1) < 1e-8:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcheck.program import releases
 from dpcheck.program.facts.kinds import RANDOM, Aggregate, Coins, Drawn, Public, Released, Rows
-from dpcheck.program.graph import Node
+from dpcheck.program.graph import Graph, Node
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading.operators import PYTHON
 from dpcheck.program.reading.public import public_call, released_call
@@ -112,6 +112,8 @@ def _noisy(reader: Reader, name: str, nodes: tuple[Node, ...]) -> Node:
             and name == "add"
         ):
             return graph.add("pending", whole(graph, other), drawn)
+        if isinstance(other.fact, Rows) and _of_all_records(drawn, other):
+            return apply(reader, name, *(_public(graph, each) for each in nodes))
         if isinstance(drawn.fact, Drawn) and name in ("add", "subtract"):
             flip = name == "subtract" and drawn is first
             sign = 1.0 if name == "add" or flip else -1.0
@@ -134,6 +136,18 @@ def _noisy(reader: Reader, name: str, nodes: tuple[Node, ...]) -> Node:
         "add the noise to the finished aggregate, or use one coin for each record: "
         "mask = rng.random(n) < rate, then x[mask] or x * mask[:, None]",
     )
+
+
+def _of_all_records(drawn: Node, rows: Node) -> bool:
+    """Whether numbers are the same for all records: starting values of a search, not noise."""
+    assert isinstance(rows.fact, Rows)
+    place = rows.ndim - rows.fact.axis
+    return drawn.ndim > 0 and (drawn.ndim < place or drawn.shape[-place] == 1)
+
+
+def _public(graph: Graph, node: Node) -> Node:
+    """Random numbers as public ones, which protect nothing."""
+    return graph.add("apply_draw", node) if isinstance(node.fact, RANDOM) else node
 
 
 def where(reader: Reader, condition: Node, x: Node, y: Node) -> Node:

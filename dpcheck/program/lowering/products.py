@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.program.facts.kinds import Aggregate, Public, Rows
+from dpcheck.program.facts.kinds import Aggregate, Drawn, Public, Rows
 from dpcheck.program.facts.rowsets import RowSet, same
 from dpcheck.program.graph import Node
 from dpcheck.program.lowering.functions import apply
@@ -47,6 +47,12 @@ def product(reader: Reader, a: Node, b: Node, terms: tuple[str, str, str]) -> No
                 "records are weighted by their place",
                 "use weights that depend on the record itself",
             )
+    if any(isinstance(each.fact, Rows) for each in (a, b)):
+        # Random weights of rows are no noise: they are public from now on.
+        a, b = (
+            graph.add("apply_draw", each) if isinstance(each.fact, Drawn) else each
+            for each in (a, b)
+        )
     return graph.add("product", a, b, terms=terms)
 
 

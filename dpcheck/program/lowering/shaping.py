@@ -249,6 +249,38 @@ def flipud(reader: Reader, m: object) -> object:
     return flip(reader, m, 0)
 
 
+def _split(function: Callable[..., object]) -> Callable[..., object]:
+    def handler(
+        reader: Reader, ary: object, indices_or_sections: object, axis: object = 0
+    ) -> object:
+        from dpcheck.program.reading.arrays import get_item
+
+        if reader.is_public([ary, indices_or_sections, axis]):
+            return public_call(reader, function, (ary, indices_or_sections, axis), {})
+        found = _array(reader, ary)
+        if found is None or reader.plain(axis) != 0:
+            reader.unknown(f"np.{function.__name__} of this")
+        count = number(found.node(reader.graph).shape[0])
+        if count is None:
+            reader.refuse(
+                "private-length",
+                "how many records a part has is decided by their private number",
+                "state the claim under replace-one, where the number of records is public",
+            )
+        # What numpy does with the places, it does with the entries.
+        sections = reader.plain(indices_or_sections)
+        places = reader.attempt(lambda: function(np.arange(count), sections))
+        assert isinstance(places, list)
+        ends = [(int(p[0]), int(p[-1]) + 1) if len(p) else (0, 0) for p in places]
+        return [get_item(reader, found, slice(*each)) for each in ends]
+
+    return handler
+
+
+for _function in (np.split, np.array_split):
+    lower(_function)(_split(_function))
+
+
 @lower(np.diag, np.diagonal, methods=("diagonal",))
 def diag(reader: Reader, v: object, k: object = 0) -> object:
     """The diagonal of a matrix."""

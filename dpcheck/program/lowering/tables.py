@@ -274,9 +274,9 @@ def _groupby(reader: Reader, table: Table, by: object, **named: object) -> Group
 
 def _groups(reader: Reader, table: Table, by: object) -> tuple[Series, ...]:
     """The columns that say which group a record is in."""
-    parts = by if type(by) is list else [by]
+    parts = by if isinstance(by, list) else [by]
     found = []
-    for each in parts:  # type: ignore[attr-defined]
+    for each in parts:
         if isinstance(each, Series):
             node = node_of(reader, each)
             same_labels(reader, each, next(iter(table.columns.values())))
@@ -347,11 +347,11 @@ def _frame_clip(
 def _ends(reader: Reader, table: Table, value: object, axis: object) -> list[object]:
     """One end for each column: one number, or with axis=1 one of each."""
     many = len(table.columns)
-    if type(value) not in (list, tuple):
+    if not isinstance(value, list | tuple):
         return [value] * many
-    if reader.plain(axis) not in (1, "columns") or len(value) != many:  # type: ignore[arg-type]
+    if reader.plain(axis) not in (1, "columns") or len(value) != many:
         reader.unknown("DataFrame.clip with such ends")
-    return list(value)  # type: ignore[call-overload]
+    return list(value)
 
 
 def _frame_fillna(reader: Reader, table: Table, value: object) -> Table:

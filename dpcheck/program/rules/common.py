@@ -12,7 +12,7 @@ import numpy as np
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import Box, DType
-from dpcheck.program.facts.kinds import Aggregate, Coins, Places, Public, Released, Rows
+from dpcheck.program.facts.kinds import Aggregate, Coins, Fact, Places, Public, Released, Rows
 from dpcheck.program.facts.rowsets import Dim, Predicate, RowSet, Shape, number, same
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import Graph, Made, Node
@@ -71,6 +71,13 @@ def aggregate(shape: Shape, dtype: DType, box: Box, diff: Size, **known: object)
 def padded(found: Box, ndim: int) -> Box:
     """A box with as many axes as its array."""
     return found.mapped(lambda v: v.reshape((1,) * (ndim - v.ndim) + v.shape))
+
+
+def records_of(fact: Fact) -> frozenset[int] | None:
+    """The public places of the records it depends on, where not all of them."""
+    if isinstance(fact, Rows):
+        return None if fact.rows.records is None else frozenset(fact.rows.records)
+    return fact.records if isinstance(fact, Aggregate) else None
 
 
 def coins_of(*args: Node) -> frozenset[int]:

@@ -22,7 +22,7 @@ from dpcheck.program.rules.random_numbers import (
     DISCRETE,
     SYMMETRIC,
     UNIFORM_INTEGERS,
-    spent,
+    use_up,
 )
 
 # How many scales from 0 a draw of numpy can be: its uniform numbers have 53 bits, its normal ones are cut by
@@ -80,8 +80,9 @@ def draw(
 
 @primitive("apply_draw", "a draw used for itself: public randomness", _draw)
 def apply_draw(graph: Graph, a: Node) -> Made:
-    """A drawn number that protects nothing."""
-    return spent(graph, (a,), a.dtype)
+    """A drawn number that protects nothing; it is as finite as it was."""
+    use_up(graph, (a,))
+    return released(plain(a.shape), a.dtype, a.fact.box)
 
 
 # Noise -------------------------------------------------------------------------------------------------

@@ -91,10 +91,8 @@ def known(name: str, args: Sequence[Node], shape: tuple[int, ...]) -> dict[str, 
     """What else stays true: what one record adds, that more records move nothing down."""
     facts = private(args)
     found: dict[str, object] = {}
-    if name == "exp" and args[0].primitive == "multiply":
-        found["exponent"] = _factored(args[0])
-    elif name == "exp":
-        found["exponent"] = (args[0].id, 1.0)
+    if name == "exp":
+        found["exponent"] = _exponent(args[0])
     added = _contribution(name, args, shape)
     if added is not None:
         found |= {"contribution": added, "sampling": facts[0].sampling}
@@ -123,12 +121,40 @@ def _symmetric(arg: Node) -> bool:
     return value.ndim == 0 or (value.ndim == 2 and np.array_equal(value, value.T))
 
 
-def _factored(node: Node) -> tuple[int, float] | None:
-    """factor * node, for a public number."""
-    for one, other in (node.args, node.args[::-1]):
-        if isinstance(one.fact, Public) and one.ndim == 0 and isinstance(other.fact, Aggregate):
-            return other.id, float(np.asarray(one.fact.value))
+def _exponent(node: Node) -> tuple[int, float]:
+    """The scores behind factor * scores + shift: a shift of all entries is a common factor of exp."""
+    factor = 1.0
+    while (found := _behind(node)) is not None:
+        node, times = found
+        factor *= times
+    return node.id, factor
+
+
+def _behind(node: Node) -> tuple[Node, float] | None:
+    """Another node, of which this one is a multiple, but for one number that is added to all entries."""
+    if node.primitive == "negative":
+        return node.args[0], -1.0
+    if node.primitive not in ("multiply", "divide", "add", "subtract"):
+        return None
+    left, right = node.args
+    for one, other, first in ((left, right, True), (right, left, False)):
+        if not isinstance(one.fact, Aggregate) or one.shape != node.shape or other.ndim:
+            continue
+        if node.primitive in ("add", "subtract") and _is_shift(other):
+            return one, 1.0 if first or node.primitive == "add" else -1.0
+        if not isinstance(other.fact, Public) or other.dtype.kind not in "iuf":
+            continue
+        value = float(np.asarray(other.fact.value))
+        if not np.isfinite(value) or value == 0 or (node.primitive == "divide" and not first):
+            continue
+        if node.primitive in ("multiply", "divide"):
+            return one, value if node.primitive == "multiply" else 1 / value
     return None
+
+
+def _is_shift(node: Node) -> bool:
+    """A public number, or the largest score: with others exp could overflow where the data decide."""
+    return isinstance(node.fact, Public) or node.primitive == "extreme"
 
 
 def _keeps_rising(name: str, args: Sequence[Node]) -> bool:

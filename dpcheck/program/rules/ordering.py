@@ -18,6 +18,7 @@ from dpcheck.program.rules.common import (
     fixed,
     opened,
     plain,
+    records_of,
     released,
     rowwise,
 )
@@ -78,7 +79,7 @@ def between(
     bounded = known and isinstance(fact, Aggregate)
     moves = Size(np.asarray(fact.diff.linf)) if bounded else UNBOUNDED  # type: ignore[attr-defined]
     wide = found.mapped(lambda v: np.broadcast_to(v, plain(shape)))
-    return aggregate(shape, kind, wide, moves, coins=fact.coins)
+    return aggregate(shape, kind, wide, moves, records=records_of(fact), coins=fact.coins)
 
 
 def _extreme(value: object, axes: Axes, largest: bool) -> object:

@@ -12,7 +12,7 @@ from dpcheck.program import releases
 from dpcheck.program.facts.boxes import WHOLE, Box, DType, add, box, multiply, point
 from dpcheck.program.facts.kinds import RANDOM, Coins, Drawn, Ids, Public, Rows
 from dpcheck.program.facts.rowsets import Shape
-from dpcheck.program.graph import Graph, Made, Node
+from dpcheck.program.graph import PUBLICLY, Graph, Made, Node
 from dpcheck.program.rules import inverse
 from dpcheck.program.rules.common import numpy_shape, opened, plain, released
 
@@ -216,7 +216,7 @@ def use_up(graph: Graph, args: Sequence[Node]) -> None:
                     "as many numbers as there are records are drawn, and used for themselves",
                     "draw a public number of them",
                 )
-            graph.use(np.unique(arg.fact.ids), "outside of a release")
+            graph.use(np.unique(arg.fact.ids), PUBLICLY)
     opened(args)
 
 

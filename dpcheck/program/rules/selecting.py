@@ -91,9 +91,38 @@ def _rows(graph: Graph, args: tuple[Node, Node, Node], dtype: DType) -> Made:
     )
 
 
-def _side(condition: Node, value: Node, shape: Shape, axis: int, answer: bool) -> Box:
-    """The box of one side; select(isnan(x), 0, x) is never NaN, select(x > c, c, x) is at most c."""
+def _side(
+    condition: Node,
+    value: Node,
+    shape: Shape,
+    axis: int,
+    answer: bool,
+    around: tuple[tuple[Node, bool], ...] = (),
+) -> Box:
+    """The box of one side; select(isnan(x), 0, x) is never NaN, select(x > c, c, x) is at most c.
+
+    Of select(x < a, a, select(x > b, b, x)) the inner one knows the outer answer, too.
+    """
     found = operand_box(value, shape, axis)
+    tests = (*around, (condition, answer))
+    for test, way in tests:
+        found = _known_by(test, value, found, way)
+    nested = value.primitive == "select" and value.shape == condition.shape
+    if nested and isinstance(value.fact, Rows) and len(tests) < _MOST_NESTED:
+        test, first, second = value.args
+        inner = _side(test, first, shape, axis, True, tests).hull(
+            _side(test, second, shape, axis, False, tests)
+        )
+        lo, hi = np.maximum(found.lo, inner.lo), np.minimum(found.hi, inner.hi)
+        return Box(np.minimum(lo, hi), np.maximum(lo, hi), found.nan, found.plain_zero)
+    return found
+
+
+_MOST_NESTED = 8  # tests within tests that are looked through
+
+
+def _known_by(condition: Node, value: Node, found: Box, answer: bool) -> Box:
+    """The box of a value where a test has this answer."""
     fact = condition.fact
     if not isinstance(fact, Rows) or not isinstance(value.fact, Rows):
         return found

@@ -45,6 +45,8 @@ CASES: dict[str, list[str]] = {
         "np.add.reduce(x, axis=1)",
     ],
     "numpy.append": ["np.append(x.sum(axis=0), 1.0)"],
+    "numpy.split": ["np.split(x, [2, 3])[1]", "np.split(x, 5)[4].sum(axis=0)"],
+    "numpy.array_split": ["np.array_split(x, 2)[1]", "[p.sum() for p in np.array_split(x, 3)]"],
     "numpy.concatenate": [
         "np.concatenate([x, x], axis=1)",
         "np.concatenate([x.sum(axis=0), [1.0]])",

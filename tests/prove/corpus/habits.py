@@ -207,7 +207,7 @@ def exponential_mechanism_of_counts(x, rng, epsilon=1.0):
     return rng.choice(len(p), p=p)
 
 
-@CASES(UNIT, replace_one=2.0)
+@CASES(UNIT, replace_one=1.0)
 def exponential_mechanism_stable(x, rng, epsilon=1.0):
     candidates = [0.1, 0.3, 0.5, 0.7, 0.9]
     scores = np.array([-abs((x < c).sum() - len(x) / 2) for c in candidates])
@@ -263,9 +263,9 @@ def dp_sgd_numpy(data, rng):
     return w
 
 
-@CASES(PLANE, replace_one=2.5)
+@CASES(PLANE, replace_one=1.5)
 def dp_kmeans_one_step(points, rng):
-    """Counts: 1/4 twice; sums move by 20 of scale 20 at most, twice."""
+    """Counts: 1/4 twice. Sums: a point moves one by 20 at most, or two by 10 each, of scale 20."""
     centers = np.array([[-2.0, 0.0], [2.0, 0.0]])
     distance = ((points[:, None, :] - centers[None, :, :]) ** 2).sum(axis=2)
     nearest = distance.argmin(axis=1)
@@ -430,8 +430,9 @@ def sample_and_aggregate(x, rng):
     return estimates.mean() + rng.laplace(scale=0.1)
 
 
-@REFUSED(UNIT, replace_one=1.0)
+@CASES(UNIT, replace_one=0.1)
 def sample_and_aggregate_split(x, rng):
+    """A record moves one of ten means, of ten values each."""
     parts = np.array_split(x, 10)
     estimates = [np.clip(p.mean(), 0, 1) for p in parts]
     return np.mean(estimates) + rng.laplace(scale=0.1)

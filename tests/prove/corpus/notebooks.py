@@ -268,6 +268,51 @@ def pairs_by_product(df):
     return table
 
 
+@CASES(AGE, replace_one=1.0)
+def median_of_blocks(ages, rng):
+    """A record moves one of 20 medians, by 100 at most."""
+    medians = np.array([np.median(block) for block in np.array_split(ages, 20)])
+    return medians.mean() + rng.laplace(scale=100 / 20)
+
+
+@CASES(AGE, replace_one=1.0)
+def trimmed_by_hand(ages, rng):
+    low, high = 10.0, 60.0
+    cut = np.where(ages < low, low, np.where(ages > high, high, ages))
+    return cut.mean() + rng.laplace(scale=(high - low) / cut.shape[0])
+
+
+@CASES(AGE, replace_one=1.0)
+def exponential_mechanism_of_a_median(ages, rng):
+    """A rank moves by 1, weights by exp(1/2) each."""
+    candidates = np.arange(0, 101, 5)
+    scores = np.array([-abs((ages < c).sum() - 500) for c in candidates])
+    weights = np.exp(0.5 * (scores - np.max(scores)))
+    return int(rng.choice(candidates, p=weights / np.sum(weights)))
+
+
+@CASES(LABELLED, replace_one=1.5)
+def signed_sums_of_two_classes(data, rng):
+    """Counts: 1/4 twice. Each column: 2/4 in one class, or 1/4 in each."""
+    parts = []
+    for label in (0, 1):
+        mask = data[:, 2] == label
+        count = mask.sum() + rng.laplace(scale=4.0)
+        sums = [np.clip(data[mask, j], -1, 1).sum() + rng.laplace(scale=4.0) for j in range(2)]
+        parts.append((count, [s / max(count, 1.0) for s in sums]))
+    return parts
+
+
+@CASES(LABELLED, replace_one=2.0, add_remove=1.0, mu=True)
+def first_guess_is_random(data, rng):
+    """Starting weights are public randomness; gradients of norm 1, sigma 1."""
+    w = rng.normal(size=2)
+    rows = data[:, :2]
+    steps = (rows @ w)[:, None] * rows + (rows - w)
+    steps = steps / np.maximum(1, np.linalg.norm(steps, axis=1))[:, None]
+    return w + steps.sum(axis=0) + rng.normal(0, 1.0, size=2)
+
+
 @CASES(AGE, replace_one=1.0, add_remove=1.0)
 def two_exponentials_of_random(ages):
     noise = random.expovariate(1 / 100) - random.expovariate(1 / 100)
