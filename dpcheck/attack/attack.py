@@ -25,6 +25,7 @@ from dpcheck.core.data import Data
 from dpcheck.core.errors import NotProvable, ProofsContradict
 from dpcheck.execution.randomness import seeded
 from dpcheck.replay import examine
+from dpcheck.replay.run import Observer
 
 Function = Callable[[Data, np.random.Generator], Data]
 Pair = tuple[Data, Data]
@@ -179,8 +180,9 @@ def _replayed(function: Function, space: Space, proof: Proved, seed: int) -> Non
     _called(function, first[0], seed)
     if time.process_time() - began > _SLOW:
         return
+    observer = Observer(function)
     for pair in _while_time_lasts(space, proof, seed, _REPLAYED):
-        finding = examine(function, pair, adjacency=proof.adjacency, seed=seed)
+        finding = examine(function, pair, adjacency=proof.adjacency, seed=seed, observer=observer)
         if not finding.proved or not finding.parts:
             continue
         for delta in _DELTAS:

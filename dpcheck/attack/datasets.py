@@ -163,7 +163,7 @@ def pairs(space: Space, adjacency: Adjacency, seed: int = 0) -> Iterator[tuple[D
         elif adjacency is Adjacency.ZERO_OUT:
             other = [_null(space, row) for row in one]
         first, second = ([*shared[:place], *rows, *shared[place:]] for rows in (one, other))
-        alike = alike + 1 if repr(first) == repr(second) else 0
+        alike = alike + 1 if repr(one) == repr(other) else 0
         if not alike:
             yield space.build(first), space.build(second)
 

@@ -36,7 +36,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy.fft import irfft, next_fast_len, rfft, set_backend
 
 from dpcheck.core.errors import CannotCertify
 from dpcheck.numerics.rounding import UNIT, Array
@@ -64,6 +63,8 @@ def fast_size(least: int) -> int:
     >>> fast_size(1021)
     1024
     """
+    from scipy.fft import next_fast_len  # slow to import, and most answers need no transform
+
     return int(next_fast_len(least, real=True))
 
 
@@ -104,11 +105,15 @@ def transform_error(size: int) -> float:
 
 def forward(x: Array) -> Spectrum:
     """The coefficients of frequencies 0 to size/2."""
+    from scipy.fft import rfft, set_backend
+
     with set_backend(PROVED, only=True):
         return np.asarray(rfft(x), dtype=np.complex128)
 
 
 def backward(spectrum: Spectrum, size: int) -> Array:
     """The real sequence of that size; `spectrum` is overwritten."""
+    from scipy.fft import irfft, set_backend
+
     with set_backend(PROVED, only=True):
         return np.asarray(irfft(spectrum, size, overwrite_x=True), dtype=np.float64)

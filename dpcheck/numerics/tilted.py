@@ -22,7 +22,6 @@ from operator import mul
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dtbsv
 
 from dpcheck.numerics.direct import roots
 from dpcheck.numerics.fourier import backward, transform_error
@@ -346,4 +345,6 @@ def _decaying_sums(x: Array, decay: float) -> Array:
     """y_k = x_k + decay y_(k-1): a triangular system with two bands (scipy.signal is slow to import)."""
     bands = np.empty((2, len(x)), order="F")
     bands[0], bands[1] = 1.0, -decay
+    from scipy.linalg.blas import dtbsv  # slow to import, and most answers need none
+
     return np.asarray(dtbsv(1, bands, x, lower=1, diag=1, overwrite_x=1))

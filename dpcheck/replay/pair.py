@@ -48,12 +48,14 @@ def examine(
     seed: int = 0,
     *,
     calls: int = CALLS,
+    observer: Observer | None = None,
 ) -> ReplayFinding:
     """What `calls` observed calls of (data, rng) -> output prove about one pair.
 
     Guarantee: with kind EXACT or PROVED, `finding.epsilon(delta).lower` is never above the epsilon of the
     function on this pair. Assumes: real arithmetic; compiled libraries on the list of
-    `dpcheck.replay.sources.outside` are deterministic.
+    `dpcheck.replay.sources.outside` are deterministic. One `observer` may look at several pairs; it knows the
+    generators and modules that were there when it was made.
 
     >>> def noisy_sum(data, rng):
     ...     return sum(data) + rng.laplace(scale=0.5)
@@ -62,7 +64,8 @@ def examine(
     """
     first, second, label = _sides(pair)
     kind = None if adjacency is None else as_adjacency(adjacency)
-    observer = Observer(function)
+    observer = Observer(function) if observer is None else observer
+    observer.calls = 0
     recorded, replayed, compared = _compared(observer, (first, second), seed, calls)
     masks = recorded.recorder.masks + replayed.recorder.masks
     if compared is None and masks and not observer.plain_masks:

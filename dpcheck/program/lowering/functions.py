@@ -112,7 +112,9 @@ def _noisy(reader: Reader, name: str, nodes: tuple[Node, ...]) -> Node:
             and name == "add"
         ):
             return graph.add("pending", whole(graph, other), drawn)
-        if isinstance(other.fact, Rows) and _of_all_records(drawn, other):
+        ids = np.ravel(drawn.fact.ids).tolist()  # type: ignore[attr-defined]
+        seen = graph.public.issuperset(ids)
+        if seen or (isinstance(other.fact, Rows) and _of_all_records(drawn, other)):
             return apply(reader, name, *(_public(graph, each) for each in nodes))
         if isinstance(drawn.fact, Drawn) and name in ("add", "subtract"):
             flip = name == "subtract" and drawn is first

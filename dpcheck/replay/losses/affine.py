@@ -16,12 +16,10 @@ law on D' is that of A (z + d) moved. Hence, re-derived:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from dpcheck.accounting.losses import GaussianLoss
 from dpcheck.numerics.rounding import Array
@@ -49,35 +47,50 @@ def blocks(ways: Sequence[str], first: Sequence[Affine], second: Sequence[Affine
     """Connected blocks of outputs whose matrix is the same on both sides."""
     columns = sorted({atom for value in first for atom in value.coefficients})
     at = {atom: index for index, atom in enumerate(columns)}
-    rows, cols, data = [], [], []
-    for row, value in enumerate(first):
-        for atom, coefficient in value.coefficients.items():
-            rows.append(row)
-            cols.append(at[atom])
-            data.append(coefficient)
-    matrix = csr_matrix((data, (rows, cols)), shape=(len(first), len(columns)))
     shift = np.array([b.base - a.base for a, b in zip(first, second, strict=True)])
     slack = np.array([slack_of(a, b) for a, b in zip(first, second, strict=True)])
-    size = len(first) + len(columns)
-    graph = csr_matrix(
-        (np.ones(len(rows)), (rows, [len(first) + c for c in cols])), shape=(size, size)
-    )
-    _, labels = connected_components(graph, directed=False)
-    found: dict[int, tuple[list[int], list[int]]] = {}
-    for node, label in enumerate(labels.tolist()):
-        mine = found.setdefault(label, ([], []))
-        mine[0 if node < len(first) else 1].append(node if node < len(first) else node - len(first))
+    found = _connected([[at[atom] for atom in v.coefficients] for v in first], len(columns))
     return [
         Block(
             tuple(ways[r] for r in mine_rows),
             tuple(columns[c] for c in mine_cols),
-            matrix[mine_rows][:, mine_cols].toarray(),
+            _matrix([first[r].coefficients for r in mine_rows], [columns[c] for c in mine_cols]),
             shift[mine_rows],
             slack[mine_rows],
         )
-        for mine_rows, mine_cols in found.values()
+        for mine_rows, mine_cols in found
         if len(mine_rows) <= _DENSE and len(mine_cols) <= _DENSE
     ]
+
+
+def _connected(uses: Sequence[Sequence[int]], many: int) -> list[tuple[list[int], list[int]]]:
+    """Rows and columns that hang together, where row r uses the columns uses[r]."""
+    root = list(range(len(uses) + many))  # rows first, then columns
+
+    def top(node: int) -> int:
+        while root[node] != node:
+            root[node] = root[root[node]]
+            node = root[node]
+        return node
+
+    for row, mine in enumerate(uses):
+        for column in mine:
+            root[top(len(uses) + column)] = top(row)
+    found: dict[int, tuple[list[int], list[int]]] = {}
+    for node in range(len(root)):
+        rows, columns = found.setdefault(top(node), ([], []))
+        if node < len(uses):
+            rows.append(node)
+        else:
+            columns.append(node - len(uses))
+    return list(found.values())
+
+
+def _matrix(rows: Sequence[Mapping[int, float]], columns: Sequence[int]) -> Array:
+    """The coefficients of a block, 0 where a row has none."""
+    return np.array([[row.get(column, 0.0) for column in columns] for row in rows]).reshape(
+        len(rows), len(columns)
+    )
 
 
 def slack_of(first: Affine, second: Affine) -> float:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 
 from dpcheck.replay.losses.parts import Part
 
@@ -49,6 +48,8 @@ def exact_deltas(parts: Sequence[Part], epsilons: Sequence[float]) -> list[float
 def _normal_delta(mu: float, epsilon: float) -> float:
     if mu == 0:
         return 0.0
+    from scipy.special import log_ndtr
+
     first = float(log_ndtr(mu / 2 - epsilon / mu))
     second = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
     return max(0.0, -math.exp(first) * math.expm1(min(0.0, second - first)))

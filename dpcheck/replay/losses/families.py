@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
 
 from dpcheck.numerics.rounding import Array
 from dpcheck.replay.draws import Family
@@ -39,27 +38,45 @@ def _cauchy(x: Array) -> Array:
     return np.arctan2(1.0, -x) / np.pi
 
 
+def _ndtr(x: Array) -> Array:
+    from scipy.special import ndtr  # slow to import, and most noise needs none
+
+    return np.asarray(ndtr(x))
+
+
+def _ndtri(p: Array) -> Array:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(p))
+
+
+def _expit(x: Array) -> Array:
+    from scipy.special import expit
+
+    return np.asarray(expit(x))
+
+
 BELOW: dict[Family, Callable[[Array], Array]] = {
     Family.LAPLACE: _laplace,
-    Family.NORMAL: ndtr,
+    Family.NORMAL: _ndtr,
     Family.UNIFORM: lambda x: np.clip(x, 0.0, 1.0),
     Family.EXPONENTIAL: _exponential,
     Family.GUMBEL: _gumbel,
-    Family.LOGISTIC: expit,
+    Family.LOGISTIC: _expit,
     Family.CAUCHY: _cauchy,
 }
 ABOVE: dict[Family, Callable[[Array], Array]] = {
     Family.LAPLACE: lambda x: _laplace(-x),
-    Family.NORMAL: lambda x: ndtr(-x),
+    Family.NORMAL: lambda x: _ndtr(-x),
     Family.UNIFORM: lambda x: np.clip(1.0 - x, 0.0, 1.0),
     Family.EXPONENTIAL: lambda x: np.exp(-np.maximum(x, 0.0)),
     Family.GUMBEL: _gumbel_tail,
-    Family.LOGISTIC: lambda x: expit(-x),
+    Family.LOGISTIC: lambda x: _expit(-x),
     Family.CAUCHY: lambda x: _cauchy(-x),
 }
 _QUANTILE: dict[Family, Callable[[Array], Array]] = {
     Family.LAPLACE: lambda p: np.where(p < 0.5, np.log(2 * p), -np.log(2 * (1 - p))),
-    Family.NORMAL: ndtri,
+    Family.NORMAL: _ndtri,
     Family.UNIFORM: lambda p: p,
     Family.EXPONENTIAL: lambda p: -np.log1p(-p),
     Family.GUMBEL: lambda p: -np.log(-np.log(p)),

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtr
 
 from dpcheck.numerics.rounding import Array
 from dpcheck.replay.draws import Atom, Family
@@ -60,6 +59,8 @@ def _component(constraints: list[Constraint], atoms: Sequence[Atom]) -> Enclosur
         return _widen(mass)
     if len(constraints) == 1 and all(atoms[a].family is Family.NORMAL for a in used):
         spread = math.sqrt(math.fsum(w * w for _, w in constraints[0].coefficients))
+        from scipy.special import ndtr
+
         return _widen(float(ndtr(constraints[0].constant / spread)))
     softmax = _gumbel(constraints, atoms)
     if softmax is not None:

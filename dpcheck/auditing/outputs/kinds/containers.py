@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from array import array
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
@@ -118,6 +117,8 @@ def read_set(value: AbstractSet[Output], path: str, flat: Flat) -> None:
 def settled(value: Output) -> Output:
     """What a generator gives, and what a coroutine returns; anything else as it is."""
     if isinstance(value, Coroutine):
+        import asyncio  # slow to import, and there is no coroutine without it
+
         run: Callable[..., Output] = asyncio.run
         try:
             return run(value)
