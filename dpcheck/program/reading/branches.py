@@ -804,10 +804,3 @@ def _appended(
             )
         value = joined(reader, (node, True), first[key][1], second[key][1])
         second[key] = [first[key][0], value]
-
-
-def repeated(reader: Reader, tree: ast.For, over: object, scope: Scope) -> bool:
-    """A loop of many equal rounds, read once: see `scans`."""
-    from dpcheck.program.reading.scans import scan
-
-    return scan(reader, tree, over, scope)

@@ -205,8 +205,6 @@ def _for(reader: Reader, tree: ast.For, scope: Scope) -> None:
             reader.unknown("a for loop with else over records")
         records.loop(reader, tree.target, over, tree.body, scope)
         return
-    if branches.repeated(reader, tree, over, scope):
-        return
     items = records.rounds(reader, over)
     if not _leaves(tree.body):
         for each in items:
