@@ -38,6 +38,7 @@ from dpcheck.program.reading.records import (
 )
 from dpcheck.program.reading.values import (
     Array,
+    Counted,
     Generator,
     Instance,
     Iterator,
@@ -70,6 +71,10 @@ def len_(reader: Reader, value: object) -> object:
         return length(reader, node, 0)
     if isinstance(value, Opaque):
         return released_call(reader, len, (value,))
+    if isinstance(value, Counted):
+        from dpcheck.program.lowering.tables import not_yet
+
+        not_yet(reader)
     if isinstance(value, Iterator) and not value.once:
         return len(iterated(reader, value))
     if isinstance(value, Value):
@@ -282,6 +287,12 @@ def dict_(reader: Reader, value: object = (), **named: object) -> object:
 @lower(set, frozenset)
 def set_(reader: Reader, value: object = ()) -> object:
     """set(): of public values."""
+    if is_records(reader, value):
+        reader.refuse(
+            "private-control",
+            "the members of a set are private values, and its size would reveal them",
+            "count with np.histogram or np.bincount over public bins",
+        )
     return {hashable(reader, each) for each in iterated(reader, value)}
 
 

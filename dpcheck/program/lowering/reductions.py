@@ -101,7 +101,11 @@ def total(
     if found is not None:
         return found
     if named:
-        reader.unknown("np.sum with other options")
+        reader.refuse(
+            "unknown-operation",
+            f"np.sum is not followed with {', '.join(named)}",
+            "leave it out, or write it with other operations",
+        )
     node = _masked(reader, operand(reader, a), where)
     if node.dtype.kind not in "biuf":
         reader.unknown("a sum of text")

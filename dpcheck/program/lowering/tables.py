@@ -57,7 +57,7 @@ def get_item(reader: Reader, owner: object, key: object) -> object:
     if isinstance(owner, Grouped):
         return Grouped(owner.table, owner.keys, _label(reader, owner.table, key), owner.every)
     if isinstance(owner, Counted):
-        _not_yet(reader)
+        not_yet(reader)
     if isinstance(owner, Grid):
         return get_of_grid(reader, owner, key)
     if isinstance(owner, Table):
@@ -170,7 +170,7 @@ def attribute(reader: Reader, owner: object, name: str) -> object:
     if isinstance(owner, Counted):
         if name in COUNTED:
             return LibraryCall(COUNTED[name], owner)
-        _not_yet(reader)
+        not_yet(reader)
     if isinstance(owner, Grid):
         return _of_grid(reader, owner, name)
     if isinstance(owner, Grouped):
@@ -467,10 +467,11 @@ FRAME: dict[str, Callable[..., object]] = {
 # Groups -----------------------------------------------------------------------------------------------------
 
 
-def _not_yet(
+def not_yet(
     reader: Reader,
     remedy: str = "put the result on public categories first: .reindex(CATEGORIES, fill_value=0)",
 ) -> NoReturn:
+    """Refuse what has one entry for each group that appears."""
     reader.refuse("private-length", "which groups appear is decided by the data", remedy)
 
 
@@ -511,7 +512,7 @@ def _reindex(
     if not counted.table and columns is not None:
         reader.unknown("reindex of columns that are not there")
     if counted.table and len(given) < 2:
-        _not_yet(reader, "pass index=[...] and columns=[...], both public, with fill_value=0")
+        not_yet(reader, "pass index=[...] and columns=[...], both public, with fill_value=0")
     sides = [tuple(reader.plain(each) for each in iterated(reader, side)) for side in given]
     if any(len(set(labels)) < len(labels) for labels in sides):
         reader.unknown("reindex with a category twice")
@@ -535,7 +536,7 @@ def _unstack(reader: Reader, counted: Counted, fill_value: object = None) -> Cou
 def _sort_index(reader: Reader, counted: Counted) -> object:
     """All categories of a column of categories, in their order."""
     if counted.every is None:
-        _not_yet(reader)
+        not_yet(reader)
     return placed(reader, counted, counted.every)
 
 
@@ -668,7 +669,7 @@ def _get(reader: Reader, counted: Counted, label: object, other: object = None) 
         or counted.how not in ("size", "count")
         or counted.weight is not None
     ):
-        _not_yet(reader)
+        not_yet(reader)
     node = counted.keys[0]
     public = reader.plain(label)
     found = (

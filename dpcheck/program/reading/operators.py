@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.program.reading.public import released_call
-from dpcheck.program.reading.values import Array, Grid, Opaque, Scalar, Series, Table, Value
+from dpcheck.program.reading.values import (
+    Array,
+    Counted,
+    Grid,
+    Opaque,
+    Scalar,
+    Series,
+    Table,
+    Value,
+)
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -82,6 +91,10 @@ def binary(reader: Reader, name: str, a: object, b: object) -> object:
             f"`{name}` of a list, which does not work entry by entry",
             "turn it into an array first: np.asarray(...)",
         )
+    if isinstance(a, Counted) or isinstance(b, Counted):
+        from dpcheck.program.lowering.tables import not_yet
+
+        not_yet(reader)
     for each in (a, b):
         if isinstance(each, Value) and not isinstance(each, Scalar | Array | Opaque):
             reader.unknown(f"`{name}` of {reader.describe(each)}")
