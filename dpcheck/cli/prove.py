@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +18,8 @@ from dpcheck.core.errors import NotProvable
 from dpcheck.core.events.serialize import to_dict
 
 if TYPE_CHECKING:
-    from dpcheck.core.claim import Claim
     from dpcheck.program.proof import Proof
+    from dpcheck.session.proving import Answer
 
 
 @click.command("prove")
@@ -53,15 +52,16 @@ def command(
 
     try:
         with own_stdout():
-            proof, claim, guessed = prove_target(target, adjacency)
+            found = prove_target(target, adjacency)
     except NotProvable as refused:
         if style == "json":
             click.echo(json.dumps(_refusal(refused), indent=1))
         else:
             click.echo(refused.message)
         sys.exit(ExitCode.UNDECIDED)
+    proof, claim = found.proof, found.claim
     at = delta if delta is not None else (claim.budget.delta if claim is not None else 0.0)
-    answer = _answer(proof, claim, at, guessed)
+    answer = _answer(found, at)
     click.echo(json.dumps(answer, indent=1) if style == "json" else _text(proof, answer))
     if certificate is not None:
         written = proof.certificate(at)
@@ -69,7 +69,7 @@ def command(
         click.echo(
             f"certificate written to {certificate}; check it with 'dpcheck verify'", err=True
         )
-    waits = bool(guessed) or answer["within_claim"] is False
+    waits = bool(found.guessed) or answer["within_claim"] is False
     sys.exit(ExitCode.UNDECIDED if waits else ExitCode.OK)
 
 
@@ -85,12 +85,12 @@ def _refusal(refused: NotProvable) -> dict[str, Plain]:
     }
 
 
-def _answer(
-    proof: Proof, claim: Claim | None, delta: float, guessed: Sequence[str]
-) -> dict[str, Plain]:
+def _answer(found: Answer, delta: float) -> dict[str, Plain]:
     from dpcheck.session.proving import within
 
+    proof, claim = found.proof, found.claim
     bound = proof.epsilon(delta=delta)
+    other = None if found.other is None else found.other[0].epsilon(delta=delta).upper
     return {
         "schema": "dpcheck.proof/1",
         "proved": True,
@@ -114,17 +114,25 @@ def _answer(
             for each in proof.releases
         ],
         "assumes": list(bound.assumes),
-        "guessed": list(guessed),
+        "guessed": list(found.guessed),
+        "condition": found.condition,
+        "other": None
+        if found.other is None or other is None or not math.isfinite(other)
+        else {"epsilon": other, "condition": found.other[1]},
     }
 
 
 def _text(proof: Proof, answer: dict[str, Plain]) -> str:
+    condition = f", {answer['condition']} (a guess)" if answer["condition"] else ""
     lines = [
         f"proved: epsilon at most {answer['epsilon']:.6g} at delta {answer['delta']:g} under "
-        f"{proof.adjacency} ({answer['method']})"
+        f"{proof.adjacency} ({answer['method']}){condition}"
         if answer["epsilon"] != "inf"
         else f"proved: no finite epsilon at delta {answer['delta']:g}; pass --delta, such as 1e-5"
     ]
+    if answer["other"] is not None and answer["other"]["epsilon"] != answer["epsilon"]:
+        other = answer["other"]
+        lines.append(f"  {other['epsilon']:.6g} {other['condition']} (a guess)")
     for each in proof.releases:
         times = f" {each.times} times" if each.times > 1 else ""
         lines.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpcheck.accounting.api import epsilon
@@ -20,11 +20,13 @@ from dpcheck.core.data import Data
 from dpcheck.core.errors import (
     CannotCertify,
     DpcheckError,
+    InvalidRecords,
     MissingExtra,
     NothingToAudit,
     NotProvable,
     ProofsContradict,
 )
+from dpcheck.core.records import Field, Number, OneOf, Records, Text
 from dpcheck.execution.facts import watched
 from dpcheck.execution.imports import load
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
@@ -153,10 +155,24 @@ def prove_training(
     )
 
 
-def prove_target(
-    text: str, adjacency: str | None = None
-) -> tuple[Proof, Claim | None, tuple[str, ...]]:
-    """The proof of a user's target; its claim under the declared adjacency; the columns it guesses."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The proof of a target, and the claim under the declared adjacency.
+
+    `guessed`: the columns of which it needs a guess. `condition`: what has to be true of the records, in
+    words; empty where nothing has to be that nobody confirmed. `other`: a proof that needs other guesses,
+    with its condition.
+    """
+
+    proof: Proof
+    claim: Claim | None
+    guessed: tuple[str, ...] = ()
+    condition: str = ""
+    other: tuple[Proof, str] | None = None
+
+
+def prove_target(text: str, adjacency: str | None = None) -> Answer:
+    """The proof of a user's target: without the guesses of its description, if there is one."""
     reference = parse(text)
     load(reference.location)
     target = reference.load()
@@ -165,7 +181,65 @@ def prove_target(
     claim = None
     if relation is as_adjacency(declared.adjacency) and declared.claim is not None:
         claim = read_claim(declared.claim, declared.adjacency, f"declared by {reference.attribute}")
-    return prove_declared(target, declared, relation), claim, guessed_in(declared)
+    guessed = guessed_in(declared)
+    if not guessed:
+        return Answer(prove_declared(target, declared, relation), claim)
+    assert declared.records is not None
+    condition = in_words(declared.records)
+    try:
+        described = prove_declared(target, declared, relation)
+    except NotProvable:
+        described = None
+    for missing in (True, False):
+        wider = replace(declared, records=anything(declared.records, missing=missing))
+        try:
+            proof = prove_declared(target, wider, relation)
+        except (NotProvable, InvalidRecords):
+            continue
+        needs = "" if missing else f"if {listed(guessed)} misses no value"
+        if described is not None and claim is not None and not within(proof, claim):
+            return Answer(described, claim, guessed, condition)
+        other = None if described is None else (described, condition)
+        return Answer(proof, claim, () if missing else guessed, needs, other)
+    if described is None:
+        described = prove_declared(target, declared, relation)  # says why
+    return Answer(described, claim, guessed, condition)
+
+
+def anything(described: Records, *, missing: bool) -> Records:
+    """The description with a guess replaced by anything of its kind; `missing` if values may be missing."""
+
+    def wider(field: Field) -> Field:
+        if field.confirmed is not False:
+            return field
+        if isinstance(field, Number):
+            may_be = (missing or field.missing) and not field.integer
+            return Number(integer=field.integer, missing=may_be, confirmed=False)
+        return Text(confirmed=False)
+
+    return replace(described, fields=tuple((name, wider(each)) for name, each in described.fields))
+
+
+def in_words(described: Records) -> str:
+    """What the guesses of a description say, as a condition."""
+    found = []
+    for name, field in described.fields:
+        if field.confirmed is not False:
+            continue
+        if isinstance(field, Number) and math.isfinite(field.low) and math.isfinite(field.high):
+            found.append(f"{name} is between {field.low:,.6g} and {field.high:,.6g}")
+        elif isinstance(field, Number) and math.isfinite(field.high):
+            found.append(f"{name} is at most {field.high:,.6g}")
+        elif isinstance(field, OneOf):
+            found.append(f"{name} is one of {len(field.values)} listed values")
+        else:
+            found.append(f"{name} is as described")
+    return f"if {listed(found)}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words with commas and an "and"."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def prove_declared(
