@@ -55,7 +55,7 @@ class _Jax:
         # entry i of a draw is a function of the key and i, so that few sizes have to be compiled
         whole = max(_LEAST, 1 << (size - 1).bit_length()) if _by_entry() else size
         drawn = np.asarray(_each(args[0], lambda k: draw(k, (whole,), node.out.dtype)))
-        return drawn[..., :size].reshape(*args[0].shape, *shape)
+        return drawn[..., :size].reshape((*args[0].shape, *shape))
 
 
 def _by_entry() -> bool:
