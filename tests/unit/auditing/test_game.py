@@ -30,6 +30,7 @@ def test_it_is_the_tail_of_the_hits_that_delta_does_not_excuse(right, wrong, cal
 
 def test_it_is_a_probability_where_nothing_was_hit():
     assert exact_p_value(0, 10, 10, 1.0, 0.2) == exact_p_value(0, 0, 10, 1.0) == 1.0
+    assert exact_p_value(20, 0, 40, 1.0) == exact_p_value(20, 0, 40, 1.0, 0.0) < 0.002
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (1.0, 0.2), (0.3, 0.05)])

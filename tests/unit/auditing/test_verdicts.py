@@ -155,3 +155,10 @@ def test_what_was_attained_exactly_is_reported():
     assert entry.observed.epsilon == pytest.approx(0.8, rel=1e-8)
     assert entry.observed.method is Method.REPLAY
     assert entry.observed.confidence == 1.0
+
+
+def test_only_the_first_five_guesses_are_named():
+    known = Evidence(1.0, 0.5, 1.1, 0.9, tied=True, guessed=("a", "b", "c", "d", "e"))
+    assert "a, b, c, d, e are right" in decide(known).why
+    more = Evidence(1.0, 0.5, 1.1, 0.9, tied=True, guessed=("a", "b", "c", "d", "e", "f", "g"))
+    assert "a, b, c, d, e and 2 more are right" in decide(more).why
