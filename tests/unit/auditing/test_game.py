@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from dpcheck.auditing.statistics.game import exact_p_value
+from dpcheck.auditing.statistics.game import exact_p_value, score_guesses
+from dpcheck.auditing.statistics.sequential import Counts
 
 
 def _binomial(k, n, p):
@@ -51,3 +53,17 @@ def test_a_law_at_the_edge_of_the_claim_is_accused_as_rarely_as_it_says(epsilon,
     for p in sorted(law):
         below += law[p]
         assert below <= p * (1 + 1e-9), p
+
+
+def test_guesses_are_counted_one_by_one():
+    rng = np.random.default_rng(0)
+    guesses, sides = rng.integers(-1, 2, size=200).astype(np.int8), rng.random(200) < 0.5
+    right = wrong = passed = 0
+    for guess, side in zip(guesses.tolist(), sides.tolist(), strict=True):
+        if guess == -1:
+            passed += 1
+        elif bool(guess) is side:
+            right += 1
+        else:
+            wrong += 1
+    assert score_guesses(guesses, sides) == Counts(0, right, wrong, passed)
