@@ -381,11 +381,8 @@ def _releases(graph: Graph, kept: set[int]) -> list[dict[str, Any]]:
         if len(cell) > 1
     }
     with_hits = {id(alike[0]): alike for alike in graph.with_hits}
-    left_out = {id(each) for alike in graph.with_hits for each in alike[1:]}
     found = []
     for release in graph.releases:
-        if id(release) in left_out:
-            continue
         event, times = release.event, 1
         if isinstance(event, Repeated):
             times, event = event.times, event.event

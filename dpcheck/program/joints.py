@@ -67,10 +67,7 @@ class Joint:
 
     def path(self) -> tuple[tuple[int, bool], ...]:
         """The branches all of it lies in."""
-        paths = [each.path for each in self.members]
-        short = min(len(path) for path in paths)
-        same = next((i for i in range(short) if len({p[i] for p in paths}) > 1), short)
-        return paths[0][:same]
+        return _common([each.path for each in self.members])
 
     def add(self, member: Release) -> None:
         """One more; a release that is compared in two ways is seen."""
@@ -84,6 +81,13 @@ class Joint:
     def release(self, graph: Graph) -> Release | None:
         """What all of it is; None if it is better counted one by one."""
         raise NotImplementedError
+
+
+def _common(paths: Sequence[tuple[tuple[int, bool], ...]]) -> tuple[tuple[int, bool], ...]:
+    """The branches that all of them lie in."""
+    short = min(len(path) for path in paths)
+    same = next((i for i in range(short) if len({p[i] for p in paths}) > 1), short)
+    return paths[0][:same]
 
 
 # Sparse vector -------------------------------------------------------------------------------------------
@@ -392,6 +396,8 @@ def _of_one_vector(graph: Graph) -> list[Joint]:
         seen = each.joint is None or each.opened
         if each.form is None or not seen or each.selected or not plain or not bounded:
             continue
+        if each.times != 1:  # it stands for several
+            continue
         if each.shape or each.family not in (LAPLACE, GAUSSIAN) or each.scale.size != 1:
             continue
         vector = (each.form[0].id, each.family)
@@ -464,9 +470,11 @@ def _told_with_hits(graph: Graph, joint: Threshold) -> None:
     costs = [[_cost(r) for r in made] for made in found.values()]
     plain = all(r.joint is None and r.sampling is None for made in found.values() for r in made)
     if len(found) > hits and plain and all(cost == costs[0] for cost in costs):
-        left_out = {id(r) for made in list(found.values())[hits:] for r in made}
-        graph.releases[:] = [each for each in graph.releases if id(each) not in left_out]
-        graph.with_hits += [list(alike) for alike in zip(*found.values(), strict=True)]
+        for alike in map(list, zip(*found.values(), strict=True)):
+            kept, rest = alike[0], {id(each) for each in alike[1:]}
+            kept.path, kept.times = _common([each.path for each in alike]), kept.times * hits
+            graph.releases[:] = [each for each in graph.releases if id(each) not in rest]
+            graph.with_hits.append(alike)
 
 
 def _cost(release: Release) -> str:

@@ -211,3 +211,24 @@ def test_a_budget_in_floats_may_leave_room_for_a_hit_more(weight, limit, real, c
         spent, hits = spent + weight, hits + 1
     assert hits == real
     assert charged(until) == pytest.approx(1 / THRESHOLD + counted * 2 / 100)
+
+
+def numbers_with_hits(x, rng):
+    """The second query is asked if the first one misses, the third one always: two numbers may be told."""
+    threshold = 5 + rng.laplace(scale=80.0)
+    q, hits, out = x.sum(axis=0), 0, []
+    if q[0] + rng.laplace(scale=80.0) >= threshold:
+        hits += 1
+        out.append(q[0] + rng.laplace(scale=1.0))
+    elif q[1] + rng.laplace(scale=80.0) >= threshold:
+        hits += 1
+        out.append(q[1] + rng.laplace(scale=1.0))
+    if hits < 2:  # noqa: SIM102 - read as two tests
+        if q[2] + rng.laplace(scale=80.0) >= threshold:
+            out.append(q[2] + rng.laplace(scale=1.0))
+    return out
+
+
+def test_numbers_told_with_hits_count_on_every_path():
+    """Two numbers of cost 1 each, and what the answers cost."""
+    assert charged(numbers_with_hits) == pytest.approx(2 + 3 / 80)
