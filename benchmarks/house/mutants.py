@@ -31,6 +31,7 @@ TESTS = (
     "tests/property/test_certify.py",
     "tests/unit/accounting/test_contradictions.py",
     "tests/unit/accounting/test_exact.py",
+    "tests/unit/accounting/test_risk.py",
 )
 SECONDS = 300
 SWAPS = {

@@ -40,6 +40,10 @@ def render() -> dict[str, str]:
     cases = sum(record["to"] - record["from"] for record in records)
     violations = [violation for record in records for violation in record["violations"]]
     seconds = sum(record["cpu_seconds"] for record in records)
+    commits: Counter[str] = Counter()
+    for record in records:
+        commits[record["commit"]] += record["to"] - record["from"]
+    code = ", ".join(f"{count:,} at {commit}" for commit, count in commits.most_common())
     slowest = max(records, key=lambda record: record["slowest"]["seconds"])["slowest"]
     left = (
         f"; {GOAL - cases:,} of the {GOAL:,} that are planned have not been run"
@@ -54,7 +58,8 @@ def render() -> dict[str, str]:
         "it is checked is in `benchmarks/fuzz/`. The truth comes from the definitions, in ball arithmetic, "
         "without any code of the accountants.",
         f"**{cases:,} cases, {len(violations)} with a violation**{left}. {seconds:,.0f} CPU seconds, "
-        f"{seconds / cases:.3f} a case; the slowest (case {slowest['case']}) took {slowest['seconds']:.1f}.",
+        f"{seconds / cases:.3f} a case; the slowest (case {slowest['case']}) took {slowest['seconds']:.1f}. "
+        f"Commits of the code they ran on: {code}.",
         table(
             ("checked", "times", "what"),
             [(name, f"{count:,}", MEANINGS.get(name, "")) for name, count in checks.most_common()],

@@ -13,6 +13,7 @@ from scipy.stats import norm
 import dpcheck
 from dpcheck.accounting.accountants.gaussian import gdp_epsilon
 from dpcheck.accounting.accountants.optimal import optimal_composition
+from dpcheck.accounting.certify import many
 from dpcheck.accounting.certify.gaussian import gdp_delta
 from dpcheck.accounting.ties import exact_epsilon
 from dpcheck.core import errors
@@ -264,3 +265,17 @@ def test_what_is_no_sum_of_fractions():
     assert exact_epsilon(dpcheck.PureDP(0.25, adjacency="add-remove"), ADD) == Fraction(1, 4)
     stated = dpcheck.PureDP(0.25, adjacency="add-remove")
     assert exact_epsilon(stated, Adjacency.REPLACE_ONE) == Fraction(1, 2)
+
+
+def test_what_is_shown_beside_something_private_is_shown():
+    event = dpcheck.Gaussian(1.0) + dpcheck.NotPrivate("shown") + dpcheck.PureDP(0.1)
+    assert dpcheck.epsilon(event, delta=0.3).lower == math.inf
+    assert [found.lower for found in dpcheck.delta(event, epsilon=[0.0, 5.0])] == [1.0, 1.0]
+
+
+def test_a_block_shows_no_larger_gaussian(monkeypatch):
+    assert many._block_below(1e-6).mu > 0
+    monkeypatch.setattr(many, "SMALLER", (-0.02, -1e-3))
+    many._block_below.cache_clear()
+    assert many._block_below(1e-6).mu == 0
+    many._block_below.cache_clear()
