@@ -181,19 +181,30 @@ def prove_target(text: str, adjacency: str | None = None) -> Answer:
     claim = None
     if relation is as_adjacency(declared.adjacency) and declared.claim is not None:
         claim = read_claim(declared.claim, declared.adjacency, f"declared by {reference.attribute}")
+    return with_fewest_guesses(target, declared, relation, claim)
+
+
+def with_fewest_guesses(
+    target: Callable[..., Data],
+    declared: Declaration,
+    relation: Adjacency,
+    claim: Claim | None,
+    timeout: float | None = None,
+) -> Answer:
+    """The proof that needs the fewest guesses, as long as it is within the claim."""
     guessed = guessed_in(declared)
     if not guessed:
-        return Answer(prove_declared(target, declared, relation), claim)
+        return Answer(prove_declared(target, declared, relation, timeout), claim)
     assert declared.records is not None
     condition = in_words(declared.records)
     try:
-        described = prove_declared(target, declared, relation)
+        described = prove_declared(target, declared, relation, timeout)
     except NotProvable:
         described = None
     for missing in (True, False):
         wider = replace(declared, records=anything(declared.records, missing=missing))
         try:
-            proof = prove_declared(target, wider, relation)
+            proof = prove_declared(target, wider, relation, timeout)
         except (NotProvable, InvalidRecords):
             continue
         needs = "" if missing else f"if {listed(guessed)} misses no value"
@@ -202,7 +213,7 @@ def prove_target(text: str, adjacency: str | None = None) -> Answer:
         other = None if described is None else (described, condition)
         return Answer(proof, claim, () if missing else guessed, needs, other)
     if described is None:
-        described = prove_declared(target, declared, relation)  # says why
+        described = prove_declared(target, declared, relation, timeout)  # says why
     return Answer(described, claim, guessed, condition)
 
 
@@ -300,7 +311,8 @@ def with_proof(
     ):
         return plan
     try:
-        proof = prove_declared(target, declared, adjacency, min(timeout, _LONGEST))
+        found = with_fewest_guesses(target, declared, adjacency, plan.claim, min(timeout, _LONGEST))
+        proof = found.proof
     except ProofsContradict:
         raise  # a mistake of ours, never a verdict
     except NotProvable as refused:
@@ -323,7 +335,7 @@ def with_proof(
     return replace(
         plan,
         proved=Proved(shown, delta, f"code, {bound.method}", bound.assumes, _certificate(proof)),
-        code_proof=CodeProof(proof.event, epsilon_at, _how(proof), guessed_in(declared)),
+        code_proof=CodeProof(proof.event, epsilon_at, _how(proof), found.guessed),
         many_runs=many_runs(plan.mechanism, remote, declared, adjacency),
         notes=notes,
     )

@@ -52,6 +52,43 @@ def test_prove_says_that_it_rests_on_a_guess(target, said, code):
     assert ("guessed: income." in done.output) == (said is False)
 
 
+CLIPPED = """
+import dpcheck, numpy as np
+
+@dpcheck.audited(
+    claim=1, adjacency="replace-one", form="array",
+    records=dpcheck.records(income=dpcheck.number(0, 70_000, confirmed=False), rows=50),
+)
+def mean_income(incomes, rng):
+    return {body}.mean() + rng.laplace(scale=80_000 / 50)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        # The clip is enough, whatever the incomes are.
+        ("np.clip(np.nan_to_num(incomes), 0, 80_000)", 0, "epsilon at most 1 at delta 0"),
+        # It lets NaN through, so that somebody has to know that there is none.
+        ("np.clip(incomes, 0, 80_000)", 3, "(pure), if income misses no value (a guess)"),
+        ("incomes", 3, "(pure), if income is between 0 and 70,000 (a guess)"),
+    ],
+)
+def test_the_proof_that_needs_the_fewest_guesses_comes_first(
+    tmp_path, monkeypatch, body, code, said
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "clipped.py").write_text(CLIPPED.format(body=body))
+    done = CliRunner().invoke(command, ["clipped.py:mean_income"])
+    assert said in done.output.splitlines()[0]
+    assert done.exit_code == code
+    assert ("0.875 if income is between 0 and 70,000 (a guess)" in done.output) == (
+        body != "incomes"
+    )
+    (entry,) = run_request(AuditRequest("clipped.py:mean_income")).entries
+    assert entry.verdict is (Verdict.HOLDS if code == 0 else Verdict.CONSISTENT)
+
+
 def test_an_audit_of_a_proved_function_ends_where_the_proof_is_attained(target):
     (entry,) = run_request(AuditRequest(target(True))).entries
     assert entry.observed.epsilon == pytest.approx(1.0)
