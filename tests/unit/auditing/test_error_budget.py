@@ -89,3 +89,11 @@ def test_the_auditors_of_a_part_share_one_error_rate():
 def test_an_auditor_that_spends_more_ends_the_audit():
     with pytest.raises(AssertionError, match="than it was given"):
         audited(Spends(0.25, books=2.0))
+
+
+def test_the_slack_for_rounding_is_a_share_of_a_small_error_rate():
+    budget = ErrorBudget(1e-9)
+    budget.give(0.5)
+    with pytest.raises(AssertionError, match="than it was given"):
+        budget.book(Spent(Method.EXACT_WITNESS, 5e-10 + 1e-14))
+    assert [line.share for line in ErrorBudget(1e-9).lines] == [1e-9]

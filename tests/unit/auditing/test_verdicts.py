@@ -14,7 +14,7 @@ from dpcheck.auditing.limits import Limits
 from dpcheck.auditing.mechanism import Mechanism, Pair
 from dpcheck.auditing.part import audit_part
 from dpcheck.auditing.plan import PartPlan
-from dpcheck.auditing.verdicts import Evidence, decide
+from dpcheck.auditing.verdicts import Evidence, decide, good_enough
 from dpcheck.core.audit_result import Observed, Proved
 from dpcheck.core.evidence import Spent
 from dpcheck.core.method import Method
@@ -162,3 +162,10 @@ def test_only_the_first_five_guesses_are_named():
     assert "a, b, c, d, e are right" in decide(known).why
     more = Evidence(1.0, 0.5, 1.1, 0.9, tied=True, guessed=("a", "b", "c", "d", "e", "f", "g"))
     assert "a, b, c, d, e and 2 more are right" in decide(more).why
+
+
+@pytest.mark.parametrize(
+    ("claim", "tolerance", "expected"), [(4.0, 0.25, 5.0), (0.5, 0.2, 0.6), (0.0, 0.25, 0.025)]
+)
+def test_good_enough_is_relative_to_the_claim(claim, tolerance, expected):
+    assert good_enough(claim, tolerance) == pytest.approx(expected)
