@@ -110,7 +110,7 @@ def audited(folder: Path) -> float:
     path = folder / "survey.py"
     path.write_text(AUDITED)
     run = "from dpcheck.cli.main import run; run()"
-    return elsewhere("-c", run, "audit", f"{path}:mean_age", "--no-cache")
+    return elsewhere("-c", run, "audit", f"{path}:mean_age")
 
 
 def main() -> None:
