@@ -78,6 +78,10 @@ def half_precision(x, rng):
     return np.clip(np.nan_to_num(x), 0, 1).sum() + rng.laplace()
 
 
+def noise_in_half_precision(x, rng):
+    return np.clip(np.nan_to_num(x), 0, 1).max() + rng.laplace()
+
+
 def single_precision(x, rng):
     return np.clip(np.nan_to_num(x), 0, 1).astype(np.float32).sum() + rng.laplace()
 
@@ -85,6 +89,8 @@ def single_precision(x, rng):
 def test_noise_in_half_precision_is_refused():
     with pytest.raises(dpcheck.NotProvable, match="half precision"):
         bare(half_precision, np.zeros(ROWS, dtype=np.float16))
+    with pytest.raises(dpcheck.NotProvable, match="noise is added in half precision"):
+        bare(noise_in_half_precision, np.zeros(ROWS, dtype=np.float16))
     assert bare(single_precision, np.zeros(ROWS, dtype=np.float16)) == pytest.approx(1.0)
 
 
