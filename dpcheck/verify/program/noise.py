@@ -178,9 +178,25 @@ def _softmax(law: Node, score: Node) -> Fraction | None:
     above, below = law.args[0], law.args[1].args[0]
     if above.primitive != "exp" or below.primitive != "exp" or below.args[0] is not above.args[0]:
         return None
-    power = above.args[0]
-    if power is score:
-        return Fraction(1)
-    if power.primitive != "multiply" or score not in power.args:
-        return None
-    return scalar_value(power.args[1 if power.args[0] is score else 0])
+    return _factor(above.args[0], score)
+
+
+def _factor(node: Node, score: Node) -> Fraction | None:
+    """How many times the scores a node is, up to one number that is added to all of them."""
+    factor = Fraction(1)
+    while node is not score:
+        name, args = node.primitive, node.args
+        numbers = [scalar_value(arg) for arg in args]
+        if name == "negative":
+            factor, node = -factor, args[0]
+        elif name in ("add", "subtract") and not args[1].ndim and args[1].fact.box.finite:
+            node = args[0]
+        elif name == "divide" and numbers[1]:
+            factor, node = factor / numbers[1], args[0]
+        elif name == "multiply" and numbers[0] is not None:
+            factor, node = factor * numbers[0], args[1]
+        elif name == "multiply" and numbers[1] is not None:
+            factor, node = factor * numbers[1], args[0]
+        else:
+            return None
+    return factor
