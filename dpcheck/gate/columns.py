@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dpcheck.core.errors import InvalidRecords
@@ -33,7 +33,8 @@ class ColumnGuess:
     category: bool = False  # its values are a public list, somebody said
     decimal_comma: bool = False  # 1,5 is a number here
     rows: int = 0
-    missing: int = 0
+    missing: bool = False
+    present: bool = False
     low: float = math.inf
     high: float = -math.inf
     whole: bool = True
@@ -43,59 +44,64 @@ class ColumnGuess:
     all_different: bool = True  # in the first block, which is enough for a hint
 
     def add(self, cells: Sequence[str]) -> None:
-        """Take in a block of cells."""
-        first = self.rows == 0
+        """Take in a block of cells; a text that repeats is looked at once, unless the column has none."""
+        seen = cells if self.rows and self.all_different else set(cells)
+        if not self.rows:
+            self.all_different = len(seen) == len(cells) >= _FEW
         self.rows += len(cells)
-        if first:
-            self.all_different = len(set(cells)) == len(cells) >= _FEW
-        if not self.category and (self._add_plain_numbers(cells) or self._add_plain_texts(cells)):
+        if not self.category and (self._add_plain_numbers(seen) or self._add_plain_texts(seen)):
             return
-        present = [cell for cell in map(str.strip, cells) if cell not in MISSING]
-        self.missing += len(cells) - len(present)
-        if not present:
+        texts = set(map(str.strip, seen))
+        self.missing = self.missing or not MISSING.isdisjoint(texts)
+        texts -= MISSING
+        if not texts:
             return
+        self.present = True
         if self.category:
-            self._add_texts(present)
+            self._add_texts(texts)
         if "number" in self.kinds:
-            self._add_numbers(present)
-        if "boolean" in self.kinds and not all(cell.lower() in _BOOLEAN for cell in present):
+            self._add_numbers(texts)
+        if "boolean" in self.kinds and not all(text.lower() in _BOOLEAN for text in texts):
             self.kinds.discard("boolean")
         if "number" in self.kinds:
             return  # no text so far
         for kind, form in (("date", _DATE), ("comma", _COMMAS)):
-            if kind in self.kinds and not all(map(form.fullmatch, present)):
+            if kind in self.kinds and not all(map(form.fullmatch, texts)):
                 self.kinds.discard(kind)
         if not self.category:
-            self._add_texts(present)
+            self._add_texts(texts)
 
-    def _add_plain_numbers(self, cells: Sequence[str]) -> bool:
-        """Take in cells that are numbers without exception, the usual case, with no step per cell."""
-        if "number" not in self.kinds or "_" in "".join(cells):
+    def _add_plain_numbers(self, texts: Collection[str]) -> bool:
+        """Take in texts that are numbers without exception, the usual case, with few steps for each."""
+        if "number" not in self.kinds or "_" in "".join(texts):
             return False
         try:
-            values = list(map(float, cells))
+            values = list(map(float, texts))
         except ValueError:
             return False
-        if not all(map(math.isfinite, values)):  # a NaN is a missing number
+        if not math.isfinite(
+            sum(values)
+        ):  # one is not finite, or they are huge: taken in with care
             return False
         self._widen(values)
+        self.present = True
         self.kinds.discard("boolean")
         return True
 
-    def _add_plain_texts(self, cells: Sequence[str]) -> bool:
-        """Take in cells of a column that is known to be nothing but text."""
+    def _add_plain_texts(self, texts: Collection[str]) -> bool:
+        """Take in texts of a column that is known to be nothing but text."""
         if self.kinds or len(self.different) <= _FEW:
             return False
-        self.longest = max(self.longest, max(map(len, cells)))
-        self.missing += sum(map(MISSING.__contains__, cells))
+        self.longest = max(self.longest, max(map(len, texts)))
+        self.missing = self.missing or not MISSING.isdisjoint(texts)
         return True
 
-    def _add_numbers(self, cells: Sequence[str]) -> None:
+    def _add_numbers(self, texts: set[str]) -> None:
         try:
-            values = as_numbers(cells, decimal_comma=self.decimal_comma)
+            values = as_numbers(texts, decimal_comma=self.decimal_comma)
         except ValueError:
             self.kinds.discard("number")
-            if self.rows - self.missing > len(cells):  # there were numbers before
+            if self.low <= self.high:  # there were numbers before
                 self.kinds -= {"boolean", "date"}
             return
         self._widen(values)
@@ -104,12 +110,12 @@ class ColumnGuess:
         self.low, self.high = min(self.low, min(values)), max(self.high, max(values))
         self.whole = self.whole and all(map(float.is_integer, values))
 
-    def _add_texts(self, cells: Iterable[str]) -> None:
+    def _add_texts(self, texts: Iterable[str]) -> None:
         limit = _MOST_CATEGORIES if self.category else _FEW
-        for cell in cells:
-            self.longest = max(self.longest, len(cell))
+        for text in texts:
+            self.longest = max(self.longest, len(text))
             if len(self.different) <= limit:
-                self.different.add(cell)
+                self.different.add(text)
 
     @property
     def is_text(self) -> bool:
@@ -119,7 +125,7 @@ class ColumnGuess:
     @property
     def guess(self) -> Field:
         """The description it gets."""
-        if self.rows == self.missing:
+        if not self.present:
             return Text()
         if self.category:
             return self._categories()
@@ -129,7 +135,7 @@ class ColumnGuess:
             if self.low == self.high:  # one value is no range
                 low, high = min(low, 0.0), max(high, 1.0 if high == 0 else 0.0)
             whole = self.whole and not self.missing and math.isfinite(self.low + self.high)
-            return Number(low, high, whole, missing=self.missing > 0)
+            return Number(low, high, whole, missing=self.missing)
         if "boolean" in self.kinds:
             return OneOf((False, True, *([None] if self.missing else [])))
         return Text(max(1000, int(outwards(float(self.longest), 1, 0.0))))
@@ -143,16 +149,14 @@ class ColumnGuess:
         if "boolean" in self.kinds:
             return OneOf((False, True, *none))
         if "number" in self.kinds:
-            numbers = sorted(
-                set(as_numbers(list(self.different), decimal_comma=self.decimal_comma))
-            )
+            numbers = sorted(set(as_numbers(self.different, decimal_comma=self.decimal_comma)))
             return OneOf((*(int(n) if n.is_integer() else n for n in numbers), *none))
         return OneOf((*sorted(self.different), *none))
 
     @property
     def note(self) -> str:
         """What whoever corrects the guess should look at."""
-        if self.rows == self.missing:
+        if not self.present:
             return "every cell is empty: say what it can contain"
         if self.category:
             return "public, as you said: add the values that are missing"
@@ -179,12 +183,13 @@ class ColumnGuess:
         return ""
 
 
-def as_numbers(cells: Sequence[str], *, decimal_comma: bool) -> list[float]:
+def as_numbers(cells: Iterable[str], *, decimal_comma: bool) -> list[float]:
     """The numbers of all cells; ValueError where one is none.
 
     >>> as_numbers(["1,5", "2"], decimal_comma=True)
     [1.5, 2.0]
     """
+    cells = list(cells)
     if any("_" in cell for cell in cells):  # which Python would read, and no table means
         raise ValueError("an underscore")
     if decimal_comma and any("," in cell for cell in cells):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
-from itertools import chain, islice
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import IO, TextIO, cast
 
@@ -25,10 +25,10 @@ _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _LINE = 1_000_000  # characters of a line; a longer one is no row
 _SAMPLE = 100  # lines that the delimiter is chosen from
 _BLOCK = 20_000  # cells that are held at a time
-# What pandas reads as missing, too.
-MISSING = frozenset(
-    ["", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "-nan", "-NaN"]
-)
+# What pandas reads as missing, too, and whatever Python reads as a number that is none.
+MISSING = frozenset(["", "#N/A", "<NA>", "N/A", "NA", "NULL", "None", "n/a", "null"]) | {
+    sign + "".join(letters) for sign in ("", "+", "-") for letters in product("nN", "aA", "nN")
+}
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
@@ -140,9 +140,12 @@ def chosen_delimiter(path: Path, sample: Sequence[str]) -> str:
 
 def _is_regular(sample: Sequence[str], delimiter: str) -> bool:
     try:
-        counts = {len(row) for row in csv.reader(sample, delimiter=delimiter) if row}
+        rows = list(csv.reader(sample, delimiter=delimiter))
     except csv.Error:
         return False
+    if len(sample) == _SAMPLE:
+        rows.pop()  # which may go on below, in quotes
+    counts = {len(row) for row in rows if row}
     return len(counts) == 1 and counts.pop() > 1
 
 

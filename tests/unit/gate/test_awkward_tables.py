@@ -161,6 +161,13 @@ def test_free_text_is_not_copied(guess):
     assert guess(text, secret=["ladder", "said", "lines"]).records.column("remark") == Text()
 
 
+def test_a_cell_of_several_lines_may_stand_where_the_sample_of_lines_ends(guess):
+    text = "age,remark,city\n" + "".join(
+        f'{n},"fell;\nagain;\n\nsaid {n}",Ulm\n' for n in range(60)
+    )
+    assert guess(text).records.names == ("age", "remark", "city")
+
+
 def test_long_texts_get_room(guess):
     assert guess(f"a,b\n1,{'x' * 1234}\n").records.column("b") == Text(2000)
 
@@ -175,6 +182,13 @@ def test_missing_numbers(guess):
     found = guess("age,income\n30,1000\nNA,\n41,2000\n").records
     assert found.column("age") == Number(30, 50, missing=True)
     assert found.column("income") == Number(1000, 2000, missing=True)
+
+
+@pytest.mark.parametrize("nan", ["NaN", "NAN", "-nan", "+Nan", " nan "])
+def test_a_nan_is_a_missing_number_however_it_is_spelled(guess, nan):
+    found = guess(f"age,spare,income\n{nan},{nan},1\n30,{nan},2\n41,{nan},3\n").records
+    assert found.column("age") == Number(30, 50, missing=True)
+    assert found.column("spare") == Text()
 
 
 def test_an_empty_column(guess):
