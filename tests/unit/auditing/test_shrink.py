@@ -36,7 +36,7 @@ def unfollowed(x, rng):
 def test_a_mean_of_six_is_measured_on_six(function, given):
     pairs = [(np.zeros(6), np.r_[1.0, np.zeros(5)])]
     options = {"records": SIX, "form": "array"} if given == "records" else {"neighbours": pairs}
-    report = dpcheck.audit(function, epsilon=1.0, adjacency="replace-one", **options)
+    report = dpcheck.audit(function, epsilon=1.0, adjacency="replace-one", max_runs=2000, **options)
     (entry,) = report.entries
     assert entry.verdict is Verdict.VIOLATED
     assert 1.0 < entry.observed.epsilon <= 2.0

@@ -85,7 +85,7 @@ def test_the_proof_that_needs_the_fewest_guesses_comes_first(
     assert ("0.875 if income is between 0 and 70,000 (a guess)" in done.output) == (
         body != "incomes"
     )
-    (entry,) = run_request(AuditRequest("clipped.py:mean_income")).entries
+    (entry,) = run_request(AuditRequest("clipped.py:mean_income", max_runs=2000)).entries
     assert entry.verdict is (Verdict.HOLDS if code == 0 else Verdict.CONSISTENT)
 
 

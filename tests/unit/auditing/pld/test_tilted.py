@@ -1,6 +1,7 @@
 """Tilted draws of real code: weights that are exact, bands that cover, a small error of the noise seen."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -57,13 +58,13 @@ def curve(noisy, runs, alpha, seed, backwards=False):
     return _exact(the_plan, one, runs, alpha, Runner(seed=seed))
 
 
-def truth(points):
-    at = np.array([point.epsilon for point in points])
-    return deltas(SphericalLoss(RATIO, WIDTH), at)
+@cache
+def truth(epsilons):
+    return deltas(SphericalLoss(RATIO, WIDTH), np.array(epsilons))
 
 
 def misses(found):
-    low, high = truth(found.curve)
+    low, high = truth(tuple(point.epsilon for point in found.curve))
     return any(
         point.observed[0] > high[i] * (1 + 1e-9) or point.observed[1] < low[i] * (1 - 1e-9)
         for i, point in enumerate(found.curve)
