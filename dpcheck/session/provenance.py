@@ -89,7 +89,8 @@ def rerun_python(request: AuditRequest, part: str) -> str:
         "import dpcheck\n\n"
         f"report = dpcheck.audit({', '.join(given)})\n"
         f"entry = next(e for e in report.entries if e.part == {part!r})\n"
-        "print(entry.witness and entry.witness.to_json())\n"
+        "for name, figure in dict(entry.witness or {}).items():\n"
+        '    if name != "python":\n        print(f"{name}: {figure}")\n'
         'raise SystemExit(entry.verdict == "violated")  # exit code 1: it is shown again\n'
     )
 

@@ -42,15 +42,6 @@ def test_network_file_systems_are_mentioned():
     assert "a network file system (NFS, SMB, 9p, anything in user space) is refused" in said
 
 
-FUNCTION = """
-import dpcheck
-
-@dpcheck.audited(claim=1.0, adjacency="replace-one", neighbours=[([0.0], [1.0])])
-def half(data, rng):
-    return data[0] + rng.laplace(scale=0.5)
-"""
-
-
 @pytest.fixture
 def shell(tmp_path):
     def run(*arguments, folder=tmp_path):
@@ -65,12 +56,15 @@ def test_a_witness_of_a_file_needs_the_file_as_the_reviewers_tutorial_says(shell
     words = " ".join(page.split())
     assert "keep both files together; it also needs dpcheck and whatever" in words
     assert "needs nothing but" not in words
-    (tmp_path / "half.py").write_text(FUNCTION)
-    assert shell("audit", "half.py:half", "--witness", "shown.py").returncode == 1
-    assert shell("audit", "--replay", "shown.py").returncode == 1  # shown again
+    code = page.split(":caption: algorithm1.py\n")[1].split("```")[0]
+    (tmp_path / "algorithm1.py").write_text(code)
+    assert shell("audit", "algorithm1.py:histogram", "--witness", "shown.py").returncode == 1
+    again = shell("audit", "--replay", "shown.py")
+    assert again.returncode == 1
+    assert again.stdout in page  # what the page says it prints
     alone = tmp_path / "alone"
     alone.mkdir()
     shutil.copy(tmp_path / "shown.py", alone)
     gone = shell("audit", "--replay", "shown.py", folder=alone)
     assert gone.returncode == 2
-    assert "half.py" in gone.stderr
+    assert "algorithm1.py" in gone.stderr

@@ -627,7 +627,7 @@ def get_of_grid(reader: Reader, grid: Grid, key: object) -> object:
     """A column of a cross table by its label."""
     label = reader.plain(key)
     if label not in grid.columns:
-        reader.refuse("failed", f"there is no column {label!r}", "mend the code")
+        reader.refuse("failed", f"there is no column {label!r}", "fix the code")
     place = (slice(None), grid.columns.index(label))
     found = reader.graph.add("index", grid.array.node(reader.graph), key=place)
     return Series(Array(Storage(found)), label, grid.rows)

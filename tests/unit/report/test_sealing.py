@@ -68,7 +68,7 @@ def test_what_is_no_report_is_an_error(tmp_path, verify):
     (tmp_path / "other.html").write_text("<html></html>")
     code, said = verify(tmp_path / "other.html")
     assert code == 2
-    assert "no report of dpcheck" in said
+    assert "is not a report of dpcheck" in said
 
 
 @SSH

@@ -54,9 +54,9 @@ BOUNDS = {
     "variation": (SampledGaussian(0.6, 1e-9) * 3, 1e-5, "add-remove", ["variation"]),
     "one step": (SampledGaussian(0.8, 0.2), 1e-5, "add-remove", ["curve"]),
     "few outcomes": (PureDP(0.3) + PureDP(0.5), 1e-3, "replace-one", ["curve"]),
-    "training": (SampledGaussian(1.0, 0.02) * 250, 1e-5, "add-remove", ["lattice"]),
-    "replaced": (SampledGaussian(1.0, 0.02) * 250, 1e-5, "replace-one", ["lattice"]),
-    "zeroed": (SampledGaussian(2.0, 0.1) * 2, 1e-3, "zero-out", ["lattice"]),
+    "training": (SampledGaussian(2.0, 0.1) * 20, 1e-3, "add-remove", ["lattice"]),
+    "replaced": (SampledGaussian(2.0, 0.1) * 20, 1e-3, "replace-one", ["lattice"]),
+    "zeroed": (SampledGaussian(2.0, 0.1) * 20, 1e-3, "zero-out", ["lattice"]),
     "laplace": (Laplace(4.0) * 20, 1e-6, "add-remove", ["lattice"]),
     "sampled laplace": (SampledLaplace(2.0, 0.1) * 20, 1e-6, "add-remove", ["lattice"]),
     "response": (RandomizedResponse(0.5, 4) * 30, 1e-6, "replace-one", ["lattice"]),
@@ -66,7 +66,7 @@ BOUNDS = {
         "add-remove",
         ["lattice"],
     ),
-    "fixed batch": (FixedBatchGaussian(2.0, 1000, 200) * 250, 1e-6, "replace-one", ["lattice"]),
+    "fixed batch": (FixedBatchGaussian(2.0, 1000, 200) * 25, 1e-4, "replace-one", ["lattice"]),
     "three responses": (PureDP(0.3) + PureDP(0.5) + Laplace(3.0), 1e-6, "add-remove", ["lattice"]),
     "a choice": (SampledGaussian(1.0, 0.1) | PureDP(0.7), 1e-5, "add-remove", ["curve", "pure"]),
     "stated": (Under("add-remove", PureDP(0.2) * 3), 0.0, "replace-one", ["pure"]),
@@ -90,7 +90,9 @@ def test_it_is_accepted_for_what_the_accountant_says(certificates, name):
     data = json.loads(certificates[name])
     found = check_data(data)
     assert [proof["by"]["kind"] for proof in data["proofs"]] == kinds
-    assert found.claim["epsilon"] == dpcheck.epsilon(event, delta=delta, adjacency=adjacency).upper
+    upper = dpcheck.epsilon(event, delta=delta, adjacency=adjacency).upper
+    # A certificate adds up pure losses that are rounded one by one, the accountant rounds their sum.
+    assert upper <= found.claim["epsilon"] <= upper * (1 + (1e-15 if kinds == ["pure"] else 0.0))
     assert found.claim["delta"] == delta
     assert found.claim["adjacency"] == adjacency
     assert found.steps > 0
@@ -182,8 +184,8 @@ def test_with_a_number_on_the_unsafe_side_it_is_refused(certificates, name):
 
 
 def test_the_certificate_of_a_delta_is_that_of_its_epsilon():
-    event = SampledGaussian(1.0, 0.02) * 250
-    for bound in dpcheck.delta(event, epsilon=[0.5, 2.0], adjacency="add-remove"):
+    event = SampledGaussian(2.0, 0.1) * 20
+    for bound in dpcheck.delta(event, epsilon=[0.2, 0.5], adjacency="add-remove"):
         found = check_data(bound.certificate())
         assert found.claim["delta"] == bound.upper
     exact = dpcheck.delta(Gaussian(2.0), epsilon=1.0, adjacency="add-remove")
@@ -191,8 +193,8 @@ def test_the_certificate_of_a_delta_is_that_of_its_epsilon():
 
 
 def test_an_epsilon_to_an_accuracy_has_a_certificate():
-    event = SampledGaussian(1.0, 0.05) * 250
-    bound = dpcheck.epsilon(event, delta=1e-4, adjacency="replace-one", accuracy=2e-5)
+    event = SampledGaussian(2.0, 0.1) * 20
+    bound = dpcheck.epsilon(event, delta=1e-3, adjacency="replace-one", accuracy=1e-4)
     assert check_data(bound.certificate()).claim["epsilon"] == bound.upper
 
 
