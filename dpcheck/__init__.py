@@ -77,6 +77,7 @@ _DEFINED_IN = {
     "dpcheck.core.events.training": (
         "BandedMatrix",
         "FixedBatchGaussian",
+        "GaussianObjectivePerturbation",
         "MatrixMechanism",
         "MixtureGaussian",
         "ObjectivePerturbation",
@@ -169,6 +170,9 @@ if TYPE_CHECKING:  # `as`: the public names, for type checkers
     from dpcheck.core.events.selection import ShuffledReports as ShuffledReports
     from dpcheck.core.events.training import BandedMatrix as BandedMatrix
     from dpcheck.core.events.training import FixedBatchGaussian as FixedBatchGaussian
+    from dpcheck.core.events.training import (
+        GaussianObjectivePerturbation as GaussianObjectivePerturbation,
+    )
     from dpcheck.core.events.training import MatrixMechanism as MatrixMechanism
     from dpcheck.core.events.training import MixtureGaussian as MixtureGaussian
     from dpcheck.core.events.training import ObjectivePerturbation as ObjectivePerturbation

@@ -168,6 +168,9 @@ LEAVES: dict[str, Callable[[Draw], Event]] = {
         d.noise(), d.whole(1, 1e4), d.whole(1, 50), 1, d.rate() if d.chance(0.5) else None
     ),
     "ObjectivePerturbation": _objective,
+    "GaussianObjectivePerturbation": lambda d: dpcheck.GaussianObjectivePerturbation(
+        d.noise(), d.whole(10, 1e6), d.log(1e-6, 1.0), d.log(0.1, 10.0)
+    ),
     "OutputPerturbation": lambda d: dpcheck.OutputPerturbation(d.log(1e-3, 1e3), d.log(1e-3, 1e2)),
     "PureDP": lambda d: dpcheck.PureDP(d.epsilon()),
     "ApproxDP": lambda d: dpcheck.ApproxDP(d.epsilon(), d.log(1e-30, 1e-2)),

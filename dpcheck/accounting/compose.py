@@ -58,6 +58,12 @@ from dpcheck.core.events.training import (
 )
 from dpcheck.numerics.enclose import enclose_root
 
+# Why the two sides of such an answer do not meet, however finely they are computed.
+KNOWN_BY_DIVERGENCES = (
+    "not an assumption but a gap: of what is sampled only Renyi divergences are known; the upper bound holds "
+    "for every mechanism that has them, the lower one is reached by Gaussian noise, and which of the "
+    "mechanisms is the worst is not known"
+)
 # Up to this many compositions are accounted one by one; beyond, choices are bounded by their worst.
 MOST_PROFILES = 32
 
@@ -190,6 +196,8 @@ def _sampled(node: Sampled, task: _Task) -> tuple[LossBounds, ...]:
         known = _known(profile)
         lower = SampledLoss(known, node.rate) if known else None
         assumes = tuple(dict.fromkeys(text for b, _ in profile for text in b.assumes))
+        if node.rate < 1 and any(b.upper.by_curve for b, _ in profile):
+            assumes = (*assumes, KNOWN_BY_DIVERGENCES)
         result.append(LossBounds(upper, lower, assumes=(*assumes, *assumed)))
     return tuple(result)
 

@@ -21,6 +21,7 @@ from dpcheck.accounting.pairs.noise.discrete_gaussian import DiscreteGaussianLos
 from dpcheck.accounting.pairs.noise.discrete_laplace import DiscreteLaplaceLoss
 from dpcheck.accounting.pairs.noise.gaussian import NO_LOSS, GaussianLoss
 from dpcheck.accounting.pairs.noise.laplace import LaplaceLoss
+from dpcheck.accounting.pairs.noise.objective import GaussianObjectiveLoss
 from dpcheck.accounting.pairs.noise.spherical import ObjectiveLoss, SphericalLoss
 from dpcheck.accounting.pairs.pair import Loss, Parts, one_run, reverse_parts
 from dpcheck.accounting.pairs.sampled.allocation import AllocationLoss
@@ -44,6 +45,7 @@ __all__ = [
     "FiniteLoss",
     "GaussianLoss",
     "GaussianMixtureLoss",
+    "GaussianObjectiveLoss",
     "GroupedLoss",
     "LaplaceLoss",
     "LatticeMassLoss",

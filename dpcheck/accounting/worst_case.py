@@ -20,6 +20,7 @@ from dpcheck.accounting.losses import (
     DiscreteLaplaceLoss,
     FiniteLoss,
     GaussianLoss,
+    GaussianObjectiveLoss,
     GroupedLoss,
     LaplaceLoss,
     LatticeMassLoss,
@@ -43,6 +44,11 @@ from dpcheck.numerics.enclose import (
     enclose_ratio,
     enclose_root,
     enclose_root_ratio,
+)
+
+OBJECTIVE = (
+    "objective perturbation: the exact minimiser is released, the number of rows is public, "
+    "rows are clipped to a public norm bound"
 )
 
 
@@ -252,11 +258,29 @@ def _(event: training.ObjectivePerturbation, adjacency: Adjacency, group: int = 
     least = loss
     if adjacency is Adjacency.REPLACE_ONE and group == 1 and _is_tabled(event.dimension, upper):
         least, loss = _objective(event, upper, attained)
-    assumes = (
-        "objective perturbation: the exact minimiser is released, the number of rows is public, "
-        "rows are clipped to a public norm bound",
+    return LossBounds(loss, least, assumes=(OBJECTIVE,))
+
+
+@worst_case.register
+def _(
+    event: training.GaussianObjectivePerturbation, adjacency: Adjacency, group: int = 1
+) -> LossBounds:
+    if adjacency is Adjacency.ADD_REMOVE:
+        reason = (
+            "adding a record changes rows * regularization, which many weights together tell apart"
+        )
+        return LossBounds(UnboundedLoss(reason), UnboundedLoss(reason))
+    modulus = event.rows * Fraction(event.regularization)
+    upper: Loss = GaussianObjectiveLoss(
+        enclose_quotient(1, event.noise_multiplier)[1],
+        enclose(Fraction(event.norm_bound) ** 2 / modulus)[1],
+        adjacency is Adjacency.REPLACE_ONE,
     )
-    return LossBounds(loss, least, assumes=assumes)
+    if group > 1:
+        upper = GroupedLoss(upper, group)
+    # With all slopes next to 1 the minimiser is a Gaussian answer (`pld.pairs.objective`).
+    down, _ = enclose_quotient(adjacency.moves * group, event.noise_multiplier)
+    return LossBounds(upper, GaussianLoss(down), assumes=(OBJECTIVE,))
 
 
 @worst_case.register

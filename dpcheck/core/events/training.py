@@ -258,6 +258,27 @@ class ObjectivePerturbation(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class GaussianObjectivePerturbation(Event):
+    """The exact minimiser of a regularised logistic loss with a random linear term of Gaussian noise.
+
+    minimises sum_i log(1 + exp(-y_i w.x_i)) + rows * regularization * g(w) + b.w, with |x_i| <= norm_bound,
+    g twice continuously differentiable with Hessian >= I, and b from N(0, (noise_multiplier norm_bound)^2 I).
+    """
+
+    noise_multiplier: float
+    rows: int
+    regularization: float
+    norm_bound: float = 1.0
+    natural: ClassVar[Adjacency | None] = Adjacency.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        _check_noise(self)
+        object.__setattr__(self, "rows", count("rows", self.rows))
+        for name in ("regularization", "norm_bound"):
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+
+
+@dataclass(frozen=True, slots=True)
 class OutputPerturbation(Event):
     """A vector of L2 sensitivity `sensitivity` plus noise of density proportional to exp(-rate |b|).
 

@@ -48,6 +48,7 @@ EXAMPLES = {
     "BandedMatrix": dpcheck.BandedMatrix(4.0, 100, 5, sampling_rate=0.1),
     "MatrixMechanism": dpcheck.MatrixMechanism(4.0, ((1.0, 0.0), (0.5, 1.0)), 2),
     "ObjectivePerturbation": dpcheck.ObjectivePerturbation(0.9, 100, 0.1),
+    "GaussianObjectivePerturbation": dpcheck.GaussianObjectivePerturbation(2.0, 100, 0.1),
     "OutputPerturbation": dpcheck.OutputPerturbation(5.0, 0.2),
     "Sequential": dpcheck.PureDP(1.0) + dpcheck.Gaussian(1.0),
     "Repeated": dpcheck.PureDP(1.0) * 3,

@@ -37,7 +37,7 @@ import numpy as np
 from scipy.special import betainc, betaincinv, gammainc, gammaincc, gammainccinv, gammaincinv
 
 from dpcheck.accounting.losses import FiniteLoss, ObjectiveLoss, SphericalLoss
-from dpcheck.core.errors import CannotCertify
+from dpcheck.accounting.pld.pairs.tables import from_curve, from_tests
 from dpcheck.numerics.rounding import Array
 
 # Cells of the radius, and knots of a table; more of them narrow the bounds, none of them moves a side.
@@ -150,7 +150,7 @@ def contained(loss: SphericalLoss) -> FiniteLoss:
     Guarantee: no test of the table beats the loss's.
     """
     power, _, _, level = _tests(loss, _knots(loss.ratio)[:-1])
-    return _from_tests(power, level)
+    return from_tests(power, level)
 
 
 @lru_cache(maxsize=64)
@@ -160,14 +160,14 @@ def dominating(loss: SphericalLoss) -> FiniteLoss:
     Guarantee: no test of the loss beats the table's.
     """
     levels = _knots(loss.ratio)
-    return _from_curve(levels, deltas(loss, levels)[1])
+    return from_curve(levels, deltas(loss, levels)[1])
 
 
 @lru_cache(maxsize=64)
 def dominating_replaced(loss: ObjectiveLoss) -> FiniteLoss:
     """The same of objective perturbation."""
     levels = _knots(loss.epsilon)
-    return _from_curve(levels, _replaced(loss, levels))
+    return from_curve(levels, _replaced(loss, levels))
 
 
 def _knots(largest: float) -> Array:
@@ -175,59 +175,6 @@ def _knots(largest: float) -> Array:
     levels = largest * (1 + 1e-12) * np.sin(np.pi / 2 * np.linspace(0.0, 1.0, KNOTS))
     levels[-1] = largest * (1 + 1e-12)
     return levels
-
-
-def _from_curve(levels: Array, values: Array) -> FiniteLoss:
-    """The pair whose delta is, from epsilon 0 on, the lower convex hull of these values over e^level.
-
-    The hull of points above a convex curve is above it. Between kinks the curve is straight, and a kink
-    at y is a mass q, the change of slope, with p = y q.
-    """
-    y, values = np.exp(levels), np.append(values[:-1], 0.0)
-    kept = _hull(y, values)
-    y, values = y[kept], values[kept]
-    slopes = np.append(np.diff(values) / np.diff(y), 0.0)
-    if 1 - values[0] + 2 * slopes[0] >= 0:
-        q = np.diff(slopes)
-        return _mirrored(y[1:] * q, q)
-    # A kink at y = 1 that is not convex: the hull goes straight on to the mirror image of a later knot.
-    for i in range(1, len(y)):
-        mirrored = 1 - 1 / y[i] + values[i] / y[i]
-        across = (values[i] - mirrored) / (y[i] - 1 / y[i])
-        if slopes[i] >= across:
-            q = np.diff(np.append(across, slopes[i:]))
-            return _mirrored(y[i:] * q, q)
-    raise CannotCertify("a curve that is no curve of a pair; this is a mistake of dpcheck.")
-
-
-def _hull(x: Array, y: Array) -> list[int]:
-    """The corners of the lower convex hull, x ascending."""
-    kept: list[int] = []
-    for i in range(len(x)):
-        while len(kept) > 1:
-            a, b = kept[-2], kept[-1]
-            if (y[b] - y[a]) * (x[i] - x[a]) <= (y[i] - y[a]) * (x[b] - x[a]):
-                break
-            kept.pop()
-        kept.append(i)
-    return kept
-
-
-def _from_tests(power: Array, level: Array) -> FiniteLoss:
-    """The pair whose tests are mixtures of these: its delta is below that of any pair that has them."""
-    order = np.argsort(level)
-    x, y = np.append(0.0, level[order]), np.append(0.0, power[order])
-    kept = _hull(x, -y)
-    return _mirrored(np.diff(y[kept]), np.diff(x[kept]))
-
-
-def _mirrored(p: Array, q: Array) -> FiniteLoss:
-    """Outcomes that P has more often, the same exchanged, and one of loss 0 for what is left."""
-    seen = (p > q) & (q > 0)
-    p, q = p[seen], q[seen]
-    rest = 1.0 - math.fsum([*p, *q])
-    middle = [rest] if rest > 0 else []
-    return FiniteLoss((*p.tolist(), *middle, *q.tolist()), (*q.tolist(), *middle, *p.tolist()))
 
 
 def _replaced(loss: ObjectiveLoss, epsilons: Array) -> Array:

@@ -281,14 +281,20 @@ def shuffled(epsilon: float) -> Law:
     return law
 
 
-def minimiser(event: dpcheck.ObjectivePerturbation) -> Law:
+def minimiser(event: dpcheck.ObjectivePerturbation | dpcheck.GaussianObjectivePerturbation) -> Law:
     """The minimiser of a regularised logistic loss of one weight, in bins; records are x y."""
-    m = event.rows * (event.regularization + event.extra_regularization)
+    m = event.rows * (event.regularization + getattr(event, "extra_regularization", 0.0))
     cuts = np.linspace(-12, 12, 121)
+    normal = isinstance(event, dpcheck.GaussianObjectivePerturbation)
 
     def law(records: Records) -> np.ndarray:
         pull = sum(x / (1 + np.exp(cuts * x)) for x in records) - m * cuts
-        above = laplace.cdf(pull * event.noise_epsilon / 2)  # P(b <= pull), b of that rate
+        # P(b <= pull) of either noise
+        above = (
+            norm.cdf(pull / event.noise_multiplier)
+            if normal
+            else laplace.cdf(pull * event.noise_epsilon / 2)
+        )
         return np.abs(np.diff(np.concatenate(([1.0], above, [0.0]))))
 
     return law

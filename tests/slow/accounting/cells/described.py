@@ -46,6 +46,8 @@ def _noisy(event: Event, _relation: Adjacency) -> list[Witness]:
             return [brute.stated(brute.binned(laplace.cdf, 1 / (rate * sensitivity)), own)]
         case dpcheck.ObjectivePerturbation(rows=rows):
             return [Witness(brute.minimiser(event), others=(0.0,) * (rows - 1))]
+        case dpcheck.GaussianObjectivePerturbation(rows=rows):
+            return [Witness(brute.minimiser(event), others=(0.0,) * (rows - 1))]
     return []
 
 

@@ -59,6 +59,7 @@ LEAVES: dict[str, Event] = {
     "OutputPerturbation": dpcheck.OutputPerturbation(2.0, 0.4),
     "OutputPerturbation, zeroed": dpcheck.OutputPerturbation(2.0, 0.4, "zero-out"),
     "ObjectivePerturbation": dpcheck.ObjectivePerturbation(1.0, 4, 0.5),
+    "GaussianObjectivePerturbation": dpcheck.GaussianObjectivePerturbation(1.5, 4, 0.5),
     "SampledGaussian": dpcheck.SampledGaussian(1.2, 0.3),
     "SampledLaplace": dpcheck.SampledLaplace(1.2, 0.3),
     "FixedBatchGaussian": dpcheck.FixedBatchGaussian(2.0, 3, 1),
@@ -237,6 +238,7 @@ STATED = {"under add-remove": "Z", "under zero-out": "A", "under replace-one": "
 ON_A_SAMPLE = {"Gaussian": "", "Laplace": "", "ZCDP": "R"} | dict.fromkeys(
     (
         "FixedBatchGaussian",
+        "GaussianObjectivePerturbation",
         "ObjectivePerturbation",
         "OutputPerturbation",
         "OutputPerturbation, zeroed",

@@ -165,3 +165,17 @@ def test_a_null_record_is_as_good_as_none():
             dpcheck.epsilon(refused, delta=1e-6, adjacency="zero-out")
     with pytest.raises(UnsupportedAdjacency):
         dpcheck.epsilon(event, delta=1e-6, adjacency="replace-one")
+
+
+def test_sampled_zcdp_says_why_its_sides_do_not_meet() -> None:
+    gap = dpcheck.epsilon(
+        dpcheck.Sampled(dpcheck.ZCDP(0.5), 0.01) * 1000, delta=1e-6, adjacency="add-remove"
+    )
+    assert gap.upper > 1.1 * gap.lower
+    assert any("which of the mechanisms is the worst is not known" in text for text in gap.assumes)
+    for closed in (
+        dpcheck.Sampled(dpcheck.Gaussian(1.0), 0.01),
+        dpcheck.Sampled(dpcheck.ZCDP(0.5), 1.0),
+    ):
+        told = dpcheck.epsilon(closed * 1000, delta=1e-6, adjacency="add-remove").assumes
+        assert not any("is not known" in text for text in told)
