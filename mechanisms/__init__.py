@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpcheck.mechanisms.output.private_logistic import OutputLogistic, SignedRows
     from dpcheck.mechanisms.plr import PLR
     from dpcheck.mechanisms.plr_fs import PLRFS
+    from dpcheck.mechanisms.plr_gaussian import GaussianPLR
     from dpcheck.mechanisms.pptl_fs import PPTLFS
     from dpcheck.mechanisms.private_ftl import PrivateFederatedTransfer
     from dpcheck.mechanisms.private_search import PrivateSearch
@@ -40,6 +41,7 @@ _HOME = {
     "Direct": "baselines",
     "FederatedTransfer": "ftl",
     "Federation": "ftl",
+    "GaussianPLR": "plr_gaussian",
     "Labelled": "common.data",
     "MajorityVote": "voting",
     "OutputLogistic": "output.private_logistic",
@@ -87,6 +89,7 @@ __all__ = [
     "Direct",
     "FederatedTransfer",
     "Federation",
+    "GaussianPLR",
     "Labelled",
     "MajorityVote",
     "OutputLogistic",

@@ -26,7 +26,7 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from dpcheck.mechanisms import PLR, PPTLFS, PSTF, PSTS, Labelled
-from dpcheck.mechanisms.objective.perturbed import draw_noise
+from dpcheck.mechanisms.objective.noise import draw_noise
 
 ROWS, FEATURES, FITS, SEED = 200, 20, 10_000, 20190
 EPSILON, REGULARIZATION, GRADIENT_NORM = 1.0, 0.01, 1e-5

@@ -19,7 +19,7 @@ from dpcheck.session.audit import Settings, texts
 from dpcheck.session.claims import read_claim
 from dpcheck.session.external.program import end_programs
 from dpcheck.session.run import AuditRequest, plan
-from dpcheck.session.targets import pairs_of
+from dpcheck.session.targets import described, pairs_of
 
 RUNS = 10_000
 
@@ -37,7 +37,7 @@ def pld(
 ) -> LossReport:
     """The privacy loss of the real code on bad pairs, both directions: losses and delta(epsilon).
 
-    `target` is a registered algorithm, `file.py:function`, or a function decorated with
+    `target` is a registered algorithm, `file.py:function`, or a function or model decorated with
     `dpcheck.audited`. `report.entries[0].losses` are the losses of single runs.
 
     Guarantee: all bands of the report hold together with probability `confidence`; those of a learned
@@ -73,6 +73,7 @@ def _of_function(target: Callable[..., Output]) -> list[PartPlan]:
             stated,
             as_mechanism(target),
             said.neighbours,
+            event=described(target, said.neighbours),
             **pairs_of(said.neighbours, said.records, said.form, stated.adjacency),
         )
     ]

@@ -30,6 +30,7 @@ from dpcheck.core.budget import Budget
 from dpcheck.core.claim import Claim
 from dpcheck.core.data import fingerprint
 from dpcheck.core.errors import UnsupportedAdjacency
+from dpcheck.core.events.event import Event
 from dpcheck.core.records import Records, in_one_line
 from dpcheck.core.relation import Relation
 from dpcheck.execution import code
@@ -74,11 +75,20 @@ def plan_target(
         stated,
         mechanism,
         declared.neighbours,
+        event=described(target, declared.neighbours),
         **pairs_of(declared.neighbours, declared.records, declared.form, stated.adjacency),
     )
     share = max(ends - time.time(), 1e-3) / 3
     longest = share if timeout is None else min(timeout, share)
     return with_proof(plan, reference, declared, longest), _digest(reference, declared)
+
+
+def described(target: object, neighbours: Sequence[Pair]) -> Event | None:
+    """What a model says it releases on data like these; None where the target is no such model."""
+    if not neighbours or not hasattr(target, "release_event"):
+        return None
+    event: Event = target.release_event("data", neighbours[0].first)
+    return event
 
 
 def pairs_of(

@@ -21,7 +21,9 @@ from dpcheck.core.events.event import Event
 from dpcheck.core.events.training import ObjectivePerturbation, OutputPerturbation
 from dpcheck.mechanisms.common.data import Data, clip_rows, part_of
 from dpcheck.mechanisms.common.regularizers import Floats, Regularizer, Ridge
-from dpcheck.mechanisms.objective.perturbed import Objective, Rows, draw_noise
+from dpcheck.mechanisms.objective import noise as noises
+from dpcheck.mechanisms.objective.noise import ObjectiveEvent, draw_noise, modulus_of
+from dpcheck.mechanisms.objective.perturbed import Objective, Rows
 from dpcheck.mechanisms.objective.solver import batches, minimise
 
 # Entries of the largest working array: releases at once times rows times features.
@@ -45,7 +47,7 @@ class Block:
     part: str
     people: str
     rows: NDArray[np.intp]
-    event: ObjectivePerturbation
+    event: ObjectiveEvent
     columns: NDArray[np.intp] | None = None
     clip: float = 1.0
     stacks: tuple[str, ...] = ()
@@ -59,6 +61,20 @@ class Block:
     def width(self) -> int:
         """The number of weights."""
         return len(self.stacks) if self.columns is None else len(self.columns)
+
+    @property
+    def spherical(self) -> ObjectivePerturbation:
+        """Its event, where the noise is the papers'."""
+        if not isinstance(self.event, ObjectivePerturbation):
+            raise CannotCertify("this is known of spherical noise only, and the noise is Gaussian.")
+        return self.event
+
+    @property
+    def described(self) -> ObjectiveEvent:
+        """Its event, which names the number of weights where the bound depends on it."""
+        if isinstance(self.event, ObjectivePerturbation):
+            return replace(self.event, dimension=self.width)
+        return self.event
 
     def low_features(self, X: Floats) -> Floats:
         """The rows as a block on raw features sees them: norm at most event.norm_bound."""
@@ -132,7 +148,7 @@ class ReleaseDesign:
         people: dict[str, Event] = {}
         for block in self.blocks:
             if block.part == part:
-                event: Event = replace(block.event, dimension=block.width)
+                event: Event = block.described
                 if block.cover is not None:
                     event = event + replace(block.cover, dimension=block.width)
                 people[block.people] = (
@@ -222,13 +238,12 @@ def _log_density(objective: Objective, weights: Floats) -> Floats:
 def _draw(
     block: Block, objective: Objective, size: int, rng: np.random.Generator, tolerance: float
 ) -> Floats:
-    noise = draw_noise(block.event.noise_epsilon, size, objective.features, rng)
+    noise = noises.draw(block.event, size, objective.features, rng)
     found = minimise(objective, noise, tolerance)
     if block.cover is None:
         return found.weights
     # Half of the bound is kept for rounding in the gradient itself.
-    modulus = block.event.rows * (block.event.regularization + block.event.extra_regularization)
-    bound = block.cover.sensitivity * modulus / 2
+    bound = block.cover.sensitivity * modulus_of(block.event) / 2
     if found.gradient_norms.max(initial=0.0) > bound / 2:
         raise CannotCertify(
             "the solver left a larger gradient than the output noise covers; lower tolerance."

@@ -9,8 +9,8 @@ a bijection of w and b whose Jacobian is -A(w),
 
     A(w) = n lam Hess g + n Delta I + sum_i s'(w.x~_i) x_i x_i^T.
 
-So the density of w is h(b(w)) det A(w), with h(b) proportional to exp(-eps' |b| / 2). (Both papers
-print a plus sign in h; such an h has no integral.)
+So the density of w is h(b(w)) det A(w), with h(b) proportional to exp(-eps' |b| / 2), or normal.
+(Both papers print a plus sign in h; such an h has no integral.)
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
-from dpcheck.core.events.training import ObjectivePerturbation
 from dpcheck.mechanisms.common.regularizers import Floats, Regularizer, Ridge
+from dpcheck.mechanisms.objective import noise
+from dpcheck.mechanisms.objective.noise import ObjectiveEvent, modulus_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class Objective:
     """One objective, or a batch that differs in the noise, the centre or the rows."""
 
     rows: Rows
-    event: ObjectivePerturbation
+    event: ObjectiveEvent
     regularizer: Regularizer
 
     @property
@@ -156,7 +156,7 @@ class Objective:
         """
         e, (values, vectors) = self.event, self.rows.spectrum
         mean = self.rows.mean(pulls * (1 - pulls))
-        modulus = e.rows * (e.regularization + e.extra_regularization)
+        modulus = modulus_of(e)
         return np.asarray((gradient @ vectors) / (modulus + mean[:, None] * values) @ vectors.T)
 
     def log_density(self, weights: Floats) -> Floats:
@@ -164,23 +164,4 @@ class Objective:
         s = self.pulls(weights)
         b = self.noise(weights, s)
         _, log_det = np.linalg.slogdet(self.curvature(weights, s))
-        return np.asarray(log_noise_density(self.event.noise_epsilon, b) + log_det)
-
-
-def log_noise_density(noise_epsilon: float, noise: Floats) -> Floats:
-    """log h(b): the norm is Gamma(d, 2/eps'), the direction uniform on the sphere.
-
-    h = (eps'/2)^d exp(-eps' |b| / 2) / (Gamma(d) area), area = 2 pi^(d/2) / Gamma(d/2).
-    """
-    d = noise.shape[-1]
-    log_area = np.log(2) + d / 2 * np.log(np.pi) - gammaln(d / 2)
-    constant = d * np.log(noise_epsilon / 2) - gammaln(d) - log_area
-    return np.asarray(constant - noise_epsilon / 2 * np.linalg.norm(noise, axis=-1))
-
-
-def draw_noise(noise_epsilon: float, size: int, features: int, rng: np.random.Generator) -> Floats:
-    """`size` draws of b, shape (size, features)."""
-    direction = rng.standard_normal((size, features))
-    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    length = rng.gamma(features, 2 / noise_epsilon, size)
-    return np.asarray(direction * length[:, None])
+        return np.asarray(noise.log_density(self.event, b) + log_det)

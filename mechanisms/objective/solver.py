@@ -1,8 +1,8 @@
 """Many perturbed logistic regressions at once: Newton's method on a batch of noise draws.
 
 The tolerance is in the unit that matters: a w whose gradient has norm r is the exact minimiser for
-a noise vector r away from the one drawn, which moves the log density of the noise by at most eps'
-r / 2.
+a noise vector r away from the one drawn, which moves the log density of spherical noise by at most
+eps' r / 2.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpcheck.core.errors import CannotCertify
 from dpcheck.mechanisms.common.regularizers import Floats
+from dpcheck.mechanisms.objective.noise import modulus_of, scale_of
 from dpcheck.mechanisms.objective.perturbed import Objective
 
 Indices = NDArray[np.intp]
@@ -43,7 +44,7 @@ def batches(objective: Objective, size: int) -> list[slice]:
 def minimise(objective: Objective, noise: Floats, tolerance: float) -> Solution:
     """The minimisers for each row of `noise`.
 
-    Guarantee: eps'/2 times the gradient norm is at most `tolerance`, or the gradient is at the
+    Guarantee: the gradient norm is at most `tolerance` scales of the noise, or the gradient is at the
     level of rounding errors (64 ulp of its largest terms); CannotCertify otherwise.
     """
     start = _center(objective) if objective.uniform else None
@@ -189,8 +190,7 @@ def _first_guess(objective: Objective, noise: Floats, start: Floats | None) -> F
     """The better of the noise's linear response around `start` and the response to noise alone."""
     size, d = noise.shape
     base = np.zeros((1, d)) if start is None else start
-    event = objective.event
-    modulus = event.rows * (event.regularization + event.extra_regularization)
+    modulus = modulus_of(objective.event)
     plain = np.broadcast_to(base, (size, d)) - noise / modulus
     if start is None:
         return np.array(plain)
@@ -205,8 +205,8 @@ def _first_guess(objective: Objective, noise: Floats, start: Floats | None) -> F
 
 def _allowed(point: _Point, tolerance: float) -> Floats:
     event = point.objective.event
-    modulus = event.rows * (event.regularization + event.extra_regularization)
-    wanted = 2 * tolerance / event.noise_epsilon
+    modulus = modulus_of(event)
+    wanted = tolerance * scale_of(event)
     terms = (
         event.rows * event.norm_bound
         + np.linalg.norm(point.noise, axis=1)

@@ -269,6 +269,7 @@ class GaussianObjectivePerturbation(Event):
     rows: int
     regularization: float
     norm_bound: float = 1.0
+    extra_regularization: ClassVar[float] = 0.0  # none is needed
     natural: ClassVar[Adjacency | None] = Adjacency.REPLACE_ONE
 
     def __post_init__(self) -> None:

@@ -69,7 +69,7 @@ def search_blocks(situation: Situation, runner: Runner) -> Points:
     found: dict[tuple[Any, ...], PairPoint] = {}
     points: Points = {}
     for block in situation.blocks():
-        event, free = block.event, situation.center_is_free(block)
+        event, free = block.spherical, situation.center_is_free(block)
         dimensions = min(2, block.width)
         key = (event, free, dimensions)
         if key not in found:
@@ -101,13 +101,19 @@ def _as_seen(point: PairPoint, block: Block) -> PairPoint:
 
 def quick(point: PairPoint, block: Block) -> float:
     """The block's loss in floats."""
-    return fast_loss(block.event)(_as_seen(point, block))
+    return fast_loss(block.spherical)(_as_seen(point, block))
 
 
 def certified(situation: Situation, points: Points) -> float:
     """A proved lower bound on the loss; blocks without a point see the same data on both sides."""
     blocks = [
-        (block.event, points[block.name], block.event.norm_bound, block.clip, _center_scale(block))
+        (
+            block.spherical,
+            points[block.name],
+            block.event.norm_bound,
+            block.clip,
+            _center_scale(block),
+        )
         for block in situation.blocks()
         if block.name in points
     ]

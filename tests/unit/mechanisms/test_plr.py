@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from dpcheck.core.errors import CannotCertify, InvalidParameter
 from dpcheck.mechanisms import PLR, Labelled, Ridge, SmoothRegularizer, exact_loss, mixture
-from dpcheck.mechanisms.objective.perturbed import draw_noise
+from dpcheck.mechanisms.objective.noise import draw_noise
 
 
 def ones(rows: int, flipped: int = 0) -> Labelled:

@@ -29,6 +29,7 @@ from dpcheck.mechanisms import (
     PSTH,
     PSTS,
     Direct,
+    GaussianPLR,
     MajorityVote,
     OutputLogistic,
     PrivateOneVsRest,
@@ -40,6 +41,7 @@ from dpcheck.mechanisms import (
 
 ONE_DATA_SET = [
     PLR(),
+    GaussianPLR(),
     PLRFS(),
     PSTS(),
     PSTF(),
@@ -221,7 +223,7 @@ def test_models_learn_on_bundled_data() -> None:
         assert roc_auc_score(y[2::3], model.decision_function(X[2::3])) > 0.9
 
 
-@pytest.mark.parametrize("name", ["plr", "plr_fs", "pst_f", "common.regularizers"])
+@pytest.mark.parametrize("name", ["plr", "plr_gaussian", "plr_fs", "pst_f", "common.regularizers"])
 def test_doctests(name: str) -> None:
     """pytest does not enter dpcheck/mechanisms, which is a link; run the examples from here."""
     result = doctest.testmod(import_module(f"dpcheck.mechanisms.{name}"))

@@ -9,7 +9,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, roots_legendre
 from scipy.stats import norm
 
 import dpcheck
@@ -73,8 +73,8 @@ def deltas(losses, weights, epsilons):
     return np.array([weights @ np.maximum(-np.expm1(e - losses), 0.0) for e in epsilons])
 
 
-# name: (changed row, what it becomes, the others, centre), in units of the norm bound; the first four are
-# bad at large epsilons (slopes next to 1), in the middle and at small ones, others for their determinants.
+# name: (changed row, what it becomes, the others, centre), the norm bound being 1. Far centres make slopes
+# next to 1, bad at large epsilons; a flipped label is bad at small ones; others are for their determinants.
 PAIRS = {
     "removed": ([1.0], [0.0], [], [-6.0]),
     "removed, determinants": ([1.0], [0.0], [], [0.5]),
@@ -89,9 +89,11 @@ PAIRS = {
 SETTINGS = [(0.7, 0.5), (2.0, 0.2), (4.0, 3.0)]  # noise multiplier, modulus
 
 
-def sides(pair, modulus):
+def sides(pair, modulus, width=None):
     changed, replaced, others, centre = PAIRS[pair]
-    return [Rows([row, *others], modulus, centre) for row in (changed, replaced)]
+    width = width or len(changed)
+    wide = [np.pad(row, (0, width - len(row))) for row in (changed, replaced, centre, *others)]
+    return [Rows([row, *wide[3:]], modulus, wide[2]) for row in wide[:2]]
 
 
 def observed(pair, noise_multiplier, modulus):
@@ -117,6 +119,34 @@ def test_gaussian_noise_covers_the_exact_delta(pair, noise, modulus):
         bounds = dpcheck.delta(event(noise, modulus), epsilon=EPSILONS, adjacency=adjacency)
         for exact, bound in zip(found, bounds, strict=True):
             assert exact <= bound.upper * (1 + 1e-3) + 1e-9
+
+
+def spherical_grid(dimension, scale):
+    """Nodes and probabilities of noise of density exp(-|b|/scale) in the plane."""
+    assert dimension == 2
+    x, w = roots_legendre(160)
+    r, share = 20 * (x + 1), 20 * w
+    angle = np.arange(96) * 2 * math.pi / 96
+    r, angle = (axis.ravel() for axis in np.meshgrid(r, angle, indexing="ij"))
+    weights = np.repeat(share, 96) * r * np.exp(-r) / 96
+    return scale * np.stack([r * np.cos(angle), r * np.sin(angle)], axis=1), weights
+
+
+@pytest.mark.parametrize(("noise_epsilon", "modulus"), [(1.0, 2.0), (2.0, 0.2), (0.5, 0.05)])
+@pytest.mark.parametrize("pair", PAIRS)
+def test_spherical_noise_covers_the_exact_delta(pair, noise_epsilon, modulus):
+    """The last setting has determinants of up to a factor of 6."""
+    first, second = sides(pair, modulus, width=2)
+    grid, weights = spherical_grid(2, 2 / noise_epsilon)
+    assert weights.sum() == pytest.approx(1, abs=1e-9)
+    losses = exact_losses(
+        first, second, grid, lambda b: -noise_epsilon / 2 * np.linalg.norm(b, axis=1)
+    )
+    claimed = dpcheck.ObjectivePerturbation(noise_epsilon, 2, modulus / 2, dimension=2)
+    assert losses.max() <= dpcheck.epsilon(claimed, delta=0, adjacency="replace-one").upper
+    bounds = dpcheck.delta(claimed, epsilon=EPSILONS, adjacency="replace-one")
+    for exact, bound in zip(deltas(losses, weights, EPSILONS), bounds, strict=True):
+        assert exact <= bound.upper * (1 + 5e-3) + 1e-9
 
 
 def test_the_lower_side_is_approached():
