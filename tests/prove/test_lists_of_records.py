@@ -196,7 +196,7 @@ def test_the_type_of_a_text_is_not_guessed():
         [{"age": 1.0}, {"age": 1.0, "city": "A"}],
         [(1.0, "A"), (1.0,)],
         [{"age": 1.0}, (1.0,)],
-        [{"age": object()}],
+        [{"age": 1j}],
         [{}],
     ],
     ids=str,
