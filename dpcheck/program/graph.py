@@ -24,7 +24,7 @@ PUBLICLY = "outside of a release"  # how a draw is used that protects nothing
 BLOCK = 4096  # draws of more numbers than that are one block, used as a whole
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Node:
     """One value: `primitive` of `args` with public `params`."""
 

@@ -297,6 +297,7 @@ def np_where(reader: Reader, condition: object, *args: object) -> object:
         mask = apply(reader, "not_equal", mask, reader.graph.constant(0))
     found = where(reader, mask, reader.node(args[0]), reader.node(args[1]))
     if not found.ndim:
+        found = reader.graph.add("convert", found, dtype=found.dtype)  # numpy's own, never Python's
         return Array(Storage(found, "it is an array without axes"))
     return reader.array(found)
 

@@ -315,7 +315,7 @@ def sum_(reader: Reader, values: object, start: object = 0) -> object:
             # One after the other, in their own type: int8 wraps around here, unlike in np.sum.
             kind = node.dtype
             if kind.kind in "biu":
-                zero = nothing(reader, kind, values.form is list)
+                zero = nothing(reader, kind, values.form is list and bool(values.weak))
                 kind = reader.node(binary(reader, "add", start, zero)).dtype
             added = reader.graph.add("sum", node, axes=(0,), dtype=kind)
             return binary(reader, "add", reader.array(added), start)

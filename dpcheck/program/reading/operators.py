@@ -20,6 +20,7 @@ from dpcheck.program.reading.values import (
     Table,
     Value,
 )
+from dpcheck.program.rules.common import is_mixed, is_weak
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -113,7 +114,22 @@ def binary(reader: Reader, name: str, a: object, b: object) -> object:
         reader.unknown("a list times a private number")
     from dpcheck.program.lowering.functions import elementwise
 
-    return elementwise(reader, name, a, b)
+    return elementwise(reader, name, *_counted(reader, name, a, b))
+
+
+_LOGICAL = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor", *COMPARE.values()})
+
+
+def _counted(reader: Reader, name: str, *values: object) -> tuple[object, ...]:
+    """Truth values of Python are the numbers 0 and 1: True + True is 2, and ~True is -2, unlike numpy's."""
+    nodes = [reader.node(each) for each in values]
+    if name in _LOGICAL or any(node.ndim or node.dtype.kind != "b" for node in nodes):
+        return values
+    if any(is_mixed(node) for node in nodes):
+        reader.unknown(f"`{name}` of a truth value that is Python's or numpy's, as a test decides")
+    if not all(is_weak(node) for node in nodes):
+        return values
+    return tuple(Scalar(reader.graph.add("number", node, kind=int)) for node in nodes)
 
 
 def _of_text(reader: Reader, name: str, a: object, b: object) -> object:
@@ -206,4 +222,4 @@ def unary(reader: Reader, name: str, a: object) -> object:
         return released_call(reader, PYTHON[name], (a,))
     from dpcheck.program.lowering.functions import elementwise
 
-    return elementwise(reader, name, a)
+    return elementwise(reader, name, *_counted(reader, name, a))

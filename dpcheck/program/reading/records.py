@@ -38,7 +38,7 @@ from dpcheck.program.reading.values import (
     contents,
     same_contents,
 )
-from dpcheck.program.rules.common import UNBOUNDED, is_weak, plain
+from dpcheck.program.rules.common import UNBOUNDED, check_mixed, is_weak, plain, weakness
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -147,7 +147,7 @@ def is_records(reader: Reader, value: object) -> bool:
     return known or column_of(reader, value) is not None
 
 
-def element(reader: Reader, loop: Loop, column: Node, weak: bool = False) -> Value:
+def element(reader: Reader, loop: Loop, column: Node, weak: bool | None = False) -> Value:
     """One record's value of a column, which stands for all."""
     fact = column.fact
     assert isinstance(fact, Rows)
@@ -164,7 +164,7 @@ def element(reader: Reader, loop: Loop, column: Node, weak: bool = False) -> Val
 def record_of(reader: Reader, loop: Loop, over: Listed) -> dict[object, Value] | tuple[Value, ...]:
     """One record of a list, which stands for all: nobody may write to it."""
     parts = {
-        key: element(reader, loop, each.node(reader.graph), weak=True)
+        key: element(reader, loop, each.node(reader.graph), each.weak)
         for key, each in over.columns.items()
     }
     found = parts if over.kind is dict else tuple(parts.values())
@@ -194,7 +194,7 @@ def _listed(reader: Reader, now: Loop, value: object, kept: Callable[[Node], Nod
     if not items or not all(isinstance(each, Value) for each in items.values()):
         reader.unknown("records that hold something else than their own values")
     columns = {
-        key: Array(Storage(kept(_column(reader, now, each, ())), OF_RECORDS), form=list)
+        key: listed(reader, kept(_column(reader, now, each, ())), weakness(reader.node(each)))
         for key, each in items.items()
     }
     return Listed(columns, type(value))
@@ -242,7 +242,8 @@ def _bound(reader: Reader, loop: Loop, over: object) -> object:
         return record_of(reader, loop, over)
     column = column_of(reader, over)
     assert column is not None
-    return element(reader, loop, column, isinstance(over, Array) and over.form is list)
+    weak = over.weak if isinstance(over, Array) and over.form is list else False
+    return element(reader, loop, column, weak)
 
 
 def loop(
@@ -602,14 +603,16 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
         if each.name not in before:
             reader.refuse("failed", f"{each.name} has no value before the loop", "set it before")
         old, name = scope.names[each.name], "add" if each.sign > 0 else "subtract"
-        kind = _adding_type(reader, name, old, column, is_weak(reader.node(each.value)))
+        one = reader.node(each.value)
+        check_mixed(reader.graph, (reader.node(old), one), column.dtype)
+        kind = _adding_type(reader, name, old, column, is_weak(one))
         total = reader.array(summed(reader, column, (0,), kind))
         scope.names[each.name] = (binary if each.anew else in_place)(reader, name, old, total)
     for owner, value in now.lists.values():
         if now.reads[id(owner)] > 0:
             reader.unknown("a list that is read in the loop over records that fills it")
         column = _column(reader, now, value, ())
-        made = Array(Storage(column, OF_RECORDS), form=list)
+        made = listed(reader, column, weakness(reader.node(value)))
         assert isinstance(owner, list)
         owner.append(Poison())
         place: Scope | None = scope
@@ -749,13 +752,13 @@ def each_record(
 
     if isinstance(value, dict) or (isinstance(value, tuple) and _is_record(reader, value)):
         return _listed(reader, now, value, kept)
-    return listed(reader, kept(_column(reader, now, value, ())))
+    return listed(reader, kept(_column(reader, now, value, ())), weakness(reader.node(value)))
 
 
-def listed(reader: Reader, column: Node) -> Array:
+def listed(reader: Reader, column: Node, weak: bool | None = True) -> Array:
     """A list of one value a record."""
     del reader
-    return Array(Storage(column, OF_RECORDS), form=list)
+    return Array(Storage(column, OF_RECORDS), form=list, weak=weak)
 
 
 def plain_comprehension(

@@ -46,11 +46,15 @@ Step = tuple[str, Mapping[str, object]]
 
 @dataclass(slots=True, eq=False)
 class Array(Value):
-    """An array, or a view of one; `form` is list where the data are a plain list of records."""
+    """An array, or a view of one; `form` is list where the data are a plain list of records.
+
+    `weak` if the numbers of the list are Python's and not numpy's, None if a test decides.
+    """
 
     storage: Storage
     steps: tuple[Step, ...] = ()
     form: type | None = None
+    weak: bool | None = True
 
     def node(self, graph: Graph) -> Node:
         """What it holds now."""

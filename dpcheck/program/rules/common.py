@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -111,22 +112,65 @@ def whole(graph: Graph, node: Node) -> Node:
     return graph.add("whole", node) if isinstance(node.fact, Rows) else node
 
 
-def is_weak(node: Node) -> bool:
-    """Whether it may be a plain number of Python, which takes on the type of what it meets."""
+_WEAK: WeakKeyDictionary[Node, bool | None] = WeakKeyDictionary()
+
+
+def weakness(node: Node) -> bool | None:
+    """Whether it is a number of Python, which takes on the type of what it meets.
+
+    False of numpy's, None if a test decides between two types: `v if v > 0 else 0`.
+    """
     if node.ndim:
         return False
+    if node not in _WEAK:
+        _WEAK[node] = _weakness(node)
+    return _WEAK[node]
+
+
+def _weakness(node: Node) -> bool | None:
     if node.primitive == "constant":
         assert isinstance(node.fact, Public)
         return type(node.fact.value) in (bool, int, float)
     if node.primitive == "number":
         return True
     if node.primitive == "element":  # of a list of records
-        return bool(node.params["weak"])
+        found = node.params["weak"]
+        assert found is None or isinstance(found, bool)
+        return found
     if node.primitive == "assume":
-        return is_weak(node.args[0])
+        return weakness(node.args[0])
+    if node.primitive == "select":
+        kinds = {(side.dtype, weakness(side)) for side in node.args[1:]}
+        return kinds.pop()[1] if len(kinds) == 1 else None
     if node.primitive == "draw":  # rng.laplace() is a float, rng.integers(5) is one of numpy's
         return node.params.get("method") not in ("integers", "choice")
-    return node.primitive in FUNCTIONS and all(is_weak(arg) for arg in node.args)
+    if node.primitive not in FUNCTIONS:
+        return False
+    several = {weakness(arg) for arg in node.args}
+    return None if None in several else several == {True}
+
+
+def is_weak(node: Node) -> bool:
+    """Whether it is a number of Python, on both sides of every test."""
+    return weakness(node) is True
+
+
+def is_mixed(node: Node) -> bool:
+    """Whether a test decides of which type it is."""
+    return weakness(node) is None
+
+
+def check_mixed(graph: Graph, args: Sequence[Node], dtype: DType) -> None:
+    """What a small type makes of a number depends on the number's own type."""
+    if dtype.kind == "b" or not any(is_mixed(arg) for arg in args):
+        return
+    known = {np.dtype(bool), np.dtype(np.int64), np.dtype(float)}
+    if any(arg.dtype not in known or (arg.dtype.kind == "b" and is_mixed(arg)) for arg in args):
+        graph.refuse(
+            "failed",
+            "the type of a number depends on a test, and with it what small types make of it",
+            "make it one type: float(...) or int(...) on both sides",
+        )
 
 
 def check_fits(graph: Graph, args: Sequence[Node], dtype: DType) -> None:

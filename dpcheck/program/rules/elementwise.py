@@ -21,6 +21,7 @@ from dpcheck.program.rules.common import (
     aggregate,
     broadcast,
     check_fits,
+    check_mixed,
     coins_of,
     is_weak,
     numpy_shape,
@@ -60,6 +61,7 @@ def rule(name: str, graph: Graph, *args: Node) -> Made:
     if held is not None:
         return held
     dtype = result_dtype(graph, function.compute, args)
+    check_mixed(graph, args, dtype)
     _check_whole(graph, name, args, dtype)
     if any(isinstance(arg.fact, RANDOM) for arg in args):
         return of_draws(graph, name, args, dtype)
