@@ -59,7 +59,7 @@ def test_noise_is_what_its_name_says():
 
 def test_the_table_has_a_row_for_every_epsilon_and_noise(monkeypatch):
     monkeypatch.setattr(reproduce_dphtl, "load_reviews", lambda folder: _domains(4))
-    monkeypatch.setattr(reproduce_dphtl, "Sizes", lambda **given: SIZES)
+    monkeypatch.setattr(reproduce_dphtl, "REVIEW_SIZES", SIZES)
     lines: list[str] = []
     reproduce_dphtl.reviews(None, lines.append, 1)
     text = "\n".join(lines)

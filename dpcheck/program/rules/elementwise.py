@@ -136,8 +136,7 @@ def of_aggregates(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType)
         known = moved.known(name, args, shape)
     if overflows(name, found, dtype):
         diff, known = moved.changed_only(diff), {}
-    together = None if overflows(name, found, dtype) else linear.size_of(graph, name, args)
-    if together is not None:
+    elif (together := linear.size_of(graph, name, args)) is not None:
         diff = diff.both(together)
     return aggregate(
         shape, dtype, box, diff, records=moved.records(args), coins=coins_of(*args), **known

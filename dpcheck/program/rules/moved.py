@@ -97,7 +97,7 @@ def known(name: str, args: Sequence[Node], shape: tuple[int, ...]) -> dict[str, 
     if added is not None:
         found |= {"contribution": added, "sampling": facts[0].sampling}
         predicate = facts[0].predicate
-        if (len(facts) == 1 and not _shifts(name)) or len(facts) == 1:
+        if len(facts) == 1:
             found["predicate"] = predicate
         elif facts[0].predicate == facts[1].predicate:
             found["predicate"] = together(*(fact.predicate for fact in facts))
@@ -106,10 +106,6 @@ def known(name: str, args: Sequence[Node], shape: tuple[int, ...]) -> dict[str, 
     if name in ("add", "subtract", "negative", "multiply", "divide"):
         found["symmetric"] = all(_symmetric(arg) for arg in args)
     return found
-
-
-def _shifts(name: str) -> bool:
-    return name in ("add", "subtract")
 
 
 def _symmetric(arg: Node) -> bool:
