@@ -103,6 +103,43 @@ def more_than_64_bits(x, rng):
 EXAMPLE = np.zeros(50)
 
 
+def a_length_into_bytes(x, rng):
+    return np.zeros(1, np.int8) + len(x) + rng.laplace(size=1)
+
+
+def a_shape_written_into_bytes(x, rng):
+    counts = np.zeros(1, np.int8)
+    counts[0] = x.shape[0]
+    return counts + rng.laplace(size=1)
+
+
+def a_loop_that_counts_into_bytes(x, rng):
+    count = 0
+    for _ in x:
+        count += 1
+    return np.zeros(1, np.int8) + count + rng.laplace(size=1)
+
+
+def a_sum_of_a_list_into_bytes(x, rng):
+    return np.zeros(1, np.int8) + sum([1 for v in x if v > 2]) + rng.laplace(size=1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(a_length_into_bytes, a_shape_written_into_bytes, a_loop_that_counts_into_bytes),
+        a_sum_of_a_list_into_bytes,
+    ],
+)
+def test_a_number_of_records_that_does_not_fit_is_an_error(function):
+    """A count of Python raises an error in a byte from 128 on, and adding a record shows it."""
+    assert function(np.full(127, 3.0), np.random.default_rng(0)).shape == (1,)
+    with pytest.raises(OverflowError):
+        function(np.full(128, 3.0), np.random.default_rng(0))
+    with pytest.raises(dpcheck.NotProvable, match=r"test_unforeseen\.py:\d+"):
+        dpcheck.prove(function, data=EXAMPLE, adjacency="add-remove")
+
+
 def whole_numbers_that_fit(x, rng):
     many = int((x > 0.5).sum())
     table = np.zeros(2, dtype=np.int8)

@@ -14,7 +14,7 @@ from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading.operators import PYTHON
 from dpcheck.program.reading.public import public_call, released_call
 from dpcheck.program.reading.values import Array, Opaque, Scalar, Series, Storage, Table
-from dpcheck.program.rules.common import is_weak, is_zero, whole
+from dpcheck.program.rules.common import is_zero, weakness, whole
 from dpcheck.program.rules.functions import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def apply(reader: Reader, name: str, *nodes: Node) -> Node:
     private = [node for node in nodes if isinstance(node.fact, Rows | Aggregate)]
     if random and private:
         return _noisy(reader, name, nodes)
-    if private and all(is_weak(node) for node in nodes):
+    if private and all(weakness(node) is not False for node in nodes):
         _check_python(reader, name, nodes)
     if name == "multiply" and nodes[0] is nodes[1] and nodes[0].dtype.kind != "b":
         return graph.add("square", nodes[0])
@@ -189,7 +189,7 @@ def of_numpy(reader: Reader, found: object) -> object:
     """numpy gives numbers of its own, which do not take on the type of what they meet."""
     if not isinstance(found, Scalar) or not isinstance(found.node.fact, Rows | Aggregate):
         return found
-    if not is_weak(found.node):
+    if weakness(found.node) is False:
         return found
     return Scalar(reader.graph.add("convert", found.node, dtype=found.node.dtype))
 

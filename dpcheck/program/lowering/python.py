@@ -17,6 +17,7 @@ from dpcheck.program.lowering.ordering import as_list
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading import arrays
 from dpcheck.program.reading.attributes import length
+from dpcheck.program.reading.branches import check_small
 from dpcheck.program.reading.calls import call
 from dpcheck.program.reading.expressions import (
     check_filled,
@@ -51,7 +52,7 @@ from dpcheck.program.reading.values import (
     Table,
     Value,
 )
-from dpcheck.program.rules.common import is_weak
+from dpcheck.program.rules.common import is_mixed, is_weak, unsure, weakness
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -318,7 +319,12 @@ def sum_(reader: Reader, values: object, start: object = 0) -> object:
                 zero = nothing(reader, kind, values.form is list and bool(values.weak))
                 kind = reader.node(binary(reader, "add", start, zero)).dtype
             added = reader.graph.add("sum", node, axes=(0,), dtype=kind)
-            return binary(reader, "add", reader.array(added), start)
+            if values.form is list and values.weak is not False:
+                unsure(added)
+            found = binary(reader, "add", reader.array(added), start)
+            if is_mixed(added):
+                unsure(reader.node(found))
+            return found
     if isinstance(values, Opaque) or (isinstance(values, Array) and reader.is_released(values)):
         return released_call(reader, sum, (values, start))
     found = start
@@ -340,7 +346,10 @@ def _extreme(name: str) -> Callable[..., object]:
                 _no_nan(reader, [args[0]])
                 from dpcheck.program.lowering.ordering import _extreme as of_array
 
-                return of_array(name)(reader, args[0])
+                largest = of_array(name)(reader, args[0])
+                if args[0].form is list and args[0].weak is not False:
+                    unsure(reader.node(largest))
+                return largest
         several = any(isinstance(each, Opaque | list | tuple | Array) for each in args)
         if several and reader.is_released(list(args)) and not named:
             return released_call(reader, builtin, args)
@@ -365,7 +374,11 @@ def _extreme(name: str) -> Callable[..., object]:
                 reader.refuse(
                     "private-control", f"{name}() compares arrays", "use np.maximum or np.minimum"
                 )
+            sides = (reader.node(found), reader.node(each))
             found = elementwise(reader, ufunc, found, each)
+            check_small(reader, sides, reader.node(found).dtype)
+            if weakness(sides[0]) != weakness(sides[1]):
+                unsure(reader.node(found))
         return found
 
     return handler

@@ -14,6 +14,7 @@ from dpcheck.program.lowering.functions import apply, as_dtype, where
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading.public import public_call, released_call
 from dpcheck.program.reading.values import Opaque, Series, Table
+from dpcheck.program.rules.common import unsure
 from dpcheck.program.rules.reductions import sum_dtype
 
 if TYPE_CHECKING:
@@ -261,7 +262,9 @@ def count_nonzero(
     if node.dtype.kind != "b":
         node = apply(reader, "not_equal", node, reader.graph.constant(0))
     axes = axes_of(reader, node, axis)
-    return kept(reader, node, summed(reader, node, axes, np.dtype(np.int64)), axes, keepdims)
+    found = summed(reader, node, axes, np.dtype(np.int64))
+    unsure(found)
+    return kept(reader, node, found, axes, keepdims)
 
 
 @lower(np.nansum)

@@ -330,8 +330,13 @@ def _write_item(reader: Reader, owner: Array, key: object, value: object) -> Non
 
 def cast(reader: Reader, new: Node, old: Node) -> Node:
     """A value as it is after it was written into an array: of its type, if numpy casts it so."""
+    from dpcheck.program.lowering.making import one_by_one
+    from dpcheck.program.rules.common import weakness
+
     if new.dtype == old.dtype:
         return new
+    if weakness(new) is not False:
+        one_by_one(reader, new, old.dtype)
     if isinstance(new.fact, Public) or np.can_cast(new.dtype, old.dtype, "same_kind"):
         return reader.graph.add("convert", new, dtype=old.dtype)
     return reader.refuse(

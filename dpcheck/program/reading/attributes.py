@@ -30,6 +30,7 @@ from dpcheck.program.reading.values import (
     Undecided,
     Value,
 )
+from dpcheck.program.rules.common import unsure
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -87,7 +88,9 @@ def length(reader: Reader, node: Node, axis: int = 0) -> object:
             "private-length", "the number of random numbers is private", "use len() of the data"
         )
     ones = reader.graph.add("ones", node, axis=axis)
-    return Scalar(reader.graph.add("sum", ones, axes=(0,), dtype=np.dtype(np.int64)))
+    count = reader.graph.add("sum", ones, axes=(0,), dtype=np.dtype(np.int64))
+    unsure(count)
+    return Scalar(count)
 
 
 def _of_array(reader: Reader, owner: Array | Scalar, name: str) -> object:

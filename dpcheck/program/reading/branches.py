@@ -433,7 +433,7 @@ def _spoil(reader: Reader, thing: object, refused: NotProvable) -> None:
         raise refused
 
 
-def _check_small(reader: Reader, sides: tuple[Node, Node], kind: np.dtype[np.generic]) -> None:
+def check_small(reader: Reader, sides: tuple[Node, Node], kind: np.dtype[np.generic]) -> None:
     """A small type that is one of two would wrap around on its own side only."""
     from dpcheck.program.rules.common import is_weak
 
@@ -713,7 +713,7 @@ def joined(reader: Reader, test: Test, first: object, second: object) -> object:
         a, b = reader.node(first), reader.node(second)
         if a.shape == b.shape and a.dtype.kind in "biuf" and b.dtype.kind in "biuf":
             found = reader.array(where(reader, test[0], *((a, b) if test[1] else (b, a))))
-            _check_small(reader, (a, b), reader.node(found).dtype)
+            check_small(reader, (a, b), reader.node(found).dtype)
             arrays = [side for side in (first, second) if isinstance(side, Array)]
             if any(writes.shared(reader, side) for side in arrays):
                 for each in (*arrays, found):

@@ -38,7 +38,7 @@ from dpcheck.program.reading.values import (
     contents,
     same_contents,
 )
-from dpcheck.program.rules.common import UNBOUNDED, check_mixed, is_weak, plain, weakness
+from dpcheck.program.rules.common import UNBOUNDED, check_mixed, is_weak, plain, unsure, weakness
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -523,6 +523,7 @@ def _into_items(reader: Reader, now: Loop, each: Sum, column: Node) -> None:
             mask = reader.graph.add("equal", key, reader.graph.constant(value))
         total = _within(reader, mask, column)
         each.owner[value] = binary(reader, "add", each.owner[value], total)
+        unsure(reader.node(each.owner[value]))
 
 
 def _within(reader: Reader, mask: Node, column: Node) -> object:
@@ -607,7 +608,13 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
         check_mixed(reader.graph, (reader.node(old), one), column.dtype)
         kind = _adding_type(reader, name, old, column, is_weak(one))
         total = reader.array(summed(reader, column, (0,), kind))
-        scope.names[each.name] = (binary if each.anew else in_place)(reader, name, old, total)
+        loose = all(weakness(node) is not False for node in (one, reader.node(old)))
+        if loose:
+            unsure(reader.node(total))
+        found = (binary if each.anew else in_place)(reader, name, old, total)
+        if loose:
+            unsure(reader.node(found))
+        scope.names[each.name] = found
     for owner, value in now.lists.values():
         if now.reads[id(owner)] > 0:
             reader.unknown("a list that is read in the loop over records that fills it")

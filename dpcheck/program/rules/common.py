@@ -118,7 +118,7 @@ _WEAK: WeakKeyDictionary[Node, bool | None] = WeakKeyDictionary()
 def weakness(node: Node) -> bool | None:
     """Whether it is a number of Python, which takes on the type of what it meets.
 
-    False of numpy's, None if a test decides between two types: `v if v > 0 else 0`.
+    False of numpy's, None if the data decide, or nobody knows: `v if v > 0 else 0`, a sum of a list.
     """
     if node.ndim:
         return False
@@ -150,13 +150,19 @@ def _weakness(node: Node) -> bool | None:
     return None if None in several else several == {True}
 
 
+def unsure(node: Node) -> None:
+    """A number that may be Python's or numpy's: a length, a sum that starts at 0, the largest of a list."""
+    if not node.ndim:
+        _WEAK[node] = None
+
+
 def is_weak(node: Node) -> bool:
     """Whether it is a number of Python, on both sides of every test."""
     return weakness(node) is True
 
 
 def is_mixed(node: Node) -> bool:
-    """Whether a test decides of which type it is."""
+    """Whether it may be of one type or of another."""
     return weakness(node) is None
 
 
@@ -165,11 +171,13 @@ def check_mixed(graph: Graph, args: Sequence[Node], dtype: DType) -> None:
     if dtype.kind == "b" or not any(is_mixed(arg) for arg in args):
         return
     known = {np.dtype(bool), np.dtype(np.int64), np.dtype(float)}
+    if dtype == np.dtype(np.float32):  # whatever meets it becomes one, or is a whole number in it
+        known.add(dtype)
     if any(arg.dtype not in known or (arg.dtype.kind == "b" and is_mixed(arg)) for arg in args):
         graph.refuse(
             "failed",
-            "the type of a number depends on a test, and with it what small types make of it",
-            "make it one type: float(...) or int(...) on both sides",
+            "a number that may be Python's or numpy's meets a small type, which treats them differently",
+            "make it one type: float(...) or int(...), on both sides of a test",
         )
 
 

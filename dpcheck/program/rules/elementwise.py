@@ -23,7 +23,6 @@ from dpcheck.program.rules.common import (
     check_fits,
     check_mixed,
     coins_of,
-    is_weak,
     numpy_shape,
     only_released,
     opened,
@@ -32,6 +31,7 @@ from dpcheck.program.rules.common import (
     released,
     result_dtype,
     rowwise,
+    weakness,
 )
 from dpcheck.program.rules.functions import FUNCTIONS, overflows
 from dpcheck.program.rules.random_numbers import of_draws
@@ -72,7 +72,7 @@ def rule(name: str, graph: Graph, *args: Node) -> Made:
             return released(shape, dtype, result_box(name, [a.fact.box for a in args], dtype))
     opened(args)
     check_fits(graph, args, dtype)
-    if all(is_weak(arg) for arg in args) and dtype.kind == "i":
+    if all(weakness(arg) is not False for arg in args) and dtype.kind == "i":
         _check_end(graph, name, args, dtype)
     if any(isinstance(arg.fact, Aggregate) for arg in args):
         return of_aggregates(graph, name, args, dtype)

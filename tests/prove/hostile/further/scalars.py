@@ -143,3 +143,14 @@ def sum_of_what_dicts_hold(x, rng):
 @GROUP.wrong(255.0, **WRAPS)
 def a_byte_or_none(x, rng):
     return sum(v if v > 3 else 0 for v in np.clip(x, 0, 100)) + rng.laplace()
+
+
+@GROUP.wrong(255.0, **WRAPS)
+def the_larger_of_a_byte_and_a_float(x, rng):
+    return sum(max(v, 0.5) for v in np.clip(x, 0, 100)) + rng.laplace()
+
+
+@GROUP.wrong(255.0, data=LONGS, pair=(of(7, dtype=np.int64), of(8, dtype=np.int64)))
+def the_largest_of_a_list_into_bytes(x, rng):
+    largest = max(np.clip(x, 0, 10).tolist())
+    return np.full(1, 120, np.int8) + largest + rng.laplace(size=1)
