@@ -34,7 +34,9 @@ def parse(texts: Sequence[str]) -> tuple[ReportFile, ...]:
         for item in re.split(r",(?=\w+=)", text):
             kind, sign, path = item.partition("=")
             if not sign or not path:
-                raise UsageError(f"--report wants kind=path, got {item!r}.")
+                raise UsageError(
+                    f"--report takes FORMAT=PATH, for example html=report.html, not {item!r}."
+                )
             named(kind)
             found.append(ReportFile(kind, Path(path)))
     return tuple(found)

@@ -26,7 +26,7 @@ def topics(report: AuditReport) -> tuple[Topic, ...]:
     found = [
         Topic("What changed", report.changes),
         Topic("Scope: what was claimed", _each(entries, _claimed)),
-        Topic("Finding: what the attacks found", _each(entries, _attacked)),
+        Topic("Finding: the verdict", _each(entries, _verdict)),
         Topic("Finding: what is proved", _each(entries, _proved)),
         Topic("Finding: what the budgets say", _budgets(report)),
         Topic("Conditions: what this depends on", _conditions(report)),
@@ -92,11 +92,12 @@ def _proved(entry: AuditEntry) -> str:
     return f"{text} The code was compared with the description: {entry.conformance}."
 
 
-def _attacked(entry: AuditEntry) -> str:
+def _verdict(entry: AuditEntry) -> str:
     seen = entry.observed
     effort = f", {seen.effort}" if seen.runs else ""
     sure = "a proof" if seen.confidence == 1 else f"confidence {seen.confidence:.6g}"
-    return f"{entry.verdict}. {finding(entry)} Found by {seen.method} ({sure}{effort})."
+    verdict = str(entry.verdict).capitalize()
+    return f"{verdict}. {finding(entry)} The attack: {seen.method} ({sure}{effort})."
 
 
 def _budgets(report: AuditReport) -> tuple[str, ...]:

@@ -156,7 +156,7 @@ def test_prints(browser, reports):
 
 HEADINGS = (
     "Scope: what was claimed",
-    "Finding: what the attacks found",
+    "Finding: the verdict",
     "Finding: what is proved",
     "Conditions: what this depends on",
     "Not shown",
