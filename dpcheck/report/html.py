@@ -27,7 +27,7 @@ from dpcheck.report.page import topics
 from dpcheck.report.sealing import seal
 from dpcheck.report.summary import spent
 from dpcheck.report.text import row
-from dpcheck.report.words import accountant, budget, claim, figure, finding
+from dpcheck.report.words import REASONS, accountant, budget, claim, figure, finding
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _WORST_FIRST = (Verdict.VIOLATED, Verdict.UNDECIDED, Verdict.CONSISTENT, Verdict.HOLDS)
@@ -142,7 +142,7 @@ def _lead(report: AuditReport) -> list[str]:
     if rest and worst is Verdict.VIOLATED:
         sentences.append(f"{rest} other {'part is' if rest == 1 else 'parts are'} not violated.")
     sentences += [
-        f"Budget of {entry.dataset}: {entry.standing}, not proved to be kept."
+        f"Budget of {entry.dataset}: {REASONS[entry.standing]}"
         for entry in report.budgets
         if entry.standing is not Standing.WITHIN
     ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpcheck.core.audit_result import AuditEntry, AuditReport, Standing
+from dpcheck.core.audit_result import AuditEntry, AuditReport
 from dpcheck.core.verdict import Verdict
-from dpcheck.report.words import accountant, budget, claim, figure, finding, for_a_person
+from dpcheck.report.words import REASONS, accountant, budget, claim, figure, finding, for_a_person
 
 _MOST = 6  # entries a first page names; the parts name all
 
@@ -103,11 +103,15 @@ def _verdict(entry: AuditEntry) -> str:
 def _budgets(report: AuditReport) -> tuple[str, ...]:
     return tuple(
         f"{each.dataset}: at most {figure(each.upper)} of "
-        f"{budget(each.budget.epsilon, each.budget.delta)} is spent by its releases, "
-        + ("within the budget" if each.standing is Standing.WITHIN else str(each.standing))
-        + f". {each.basis[:1].upper()}{each.basis[1:]}."
+        f"{budget(each.budget.epsilon, each.budget.delta)} is spent by its releases. "
+        + _sentence(REASONS.get(each.standing, "within the budget."))
+        + f" {_sentence(each.basis)}."
         for each in report.budgets
     )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _conditions(report: AuditReport) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dpcheck.core.audit_result import AuditEntry, AuditReport, BudgetEntry, Stan
 from dpcheck.core.verdict import Verdict
 from dpcheck.report.page import made_lines
 from dpcheck.report.text import HEADERS, details, row, table
-from dpcheck.report.words import budget, figure, finding
+from dpcheck.report.words import REASONS, budget, figure, finding
 
 _TROUBLE = (Verdict.VIOLATED, Verdict.UNDECIDED)
 
@@ -55,11 +55,6 @@ def render(report: AuditReport) -> str:
 
 
 BUDGET_HEADERS = [*("dataset", "budget eps", "neighbours", "spent", "rests on", "verdict")]
-REASONS = {
-    Standing.OVERSPENT: "overspent.",
-    Standing.VIOLATED: "the budget is broken: an audit found that one of its claims is false.",
-    Standing.UNDECIDED: "undecided: an audit of one of its claims could not decide.",
-}
 
 
 def budget_row(entry: BudgetEntry) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dpcheck.core.adjacency import Adjacency
-from dpcheck.core.audit_result import AuditEntry
+from dpcheck.core.audit_result import AuditEntry, Standing
 from dpcheck.core.verdict import Verdict
 
 MEANING = {
@@ -24,6 +24,12 @@ _ACCOUNTANTS = {
     "rdp-optimal": "Renyi accounting, optimal conversion",
     "pld": "a certified privacy-loss distribution",
     "selection": "the curve of one run plus the cost of selecting",
+}
+# Why a budget is not within.
+REASONS = {
+    Standing.OVERSPENT: "overspent.",
+    Standing.VIOLATED: "the budget is broken: an audit found that one of its claims is false.",
+    Standing.UNDECIDED: "undecided: an audit of one of its claims could not decide.",
 }
 # What an attacker wants to know about one person.
 _ONE_PERSON: dict[object, str] = {

@@ -20,7 +20,11 @@ def conditions_of(plan: PartPlan) -> tuple[str, ...]:
         found += _of_records(described)
     elif plan.pairs:
         count = len(plan.pairs)
-        found.append(f"Only the {count} given pair{'s' if count > 1 else ''} of datasets counted.")
+        found.append(
+            "Only one pair of datasets was tried, the one given."
+            if count == 1
+            else f"Only {count} pairs of datasets were tried, those given."
+        )
     if plan.claim.adjacency is Adjacency.REPLACE_ONE:
         rows = "" if described is None or described.rows is None else f", {described.rows:,},"
         found.append(f"The number of rows{rows} is public.")

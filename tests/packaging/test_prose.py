@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 import re
 import subprocess
 import sys
@@ -99,3 +100,21 @@ def test_a_message_that_says_it_again_is_seen(message):
     """However it is put together."""
     said = " ".join(text for _, text in messages(f"say({message})"))
     assert any(re.search(rf"\b{phrase}", said, re.IGNORECASE) for phrase in linter().OURS)
+
+
+@pytest.mark.parametrize("name", ["report", "report-narrow", "gate", "curve"])
+def test_pictures_say_nothing_that_readers_stumbled_over(name):
+    """And are of the reports as they are: their headings are today's."""
+    from PIL import Image
+
+    from dpcheck.report import page
+
+    with Image.open(ROOT / "docs" / "images" / f"{name}.png") as picture:
+        text = picture.info["Description"]
+    assert not [each for each in linter().OURS if re.search(rf"\b{each}", text, re.IGNORECASE)]
+    headings = re.findall(r'Topic\(\s*"([^"]+)"', inspect.getsource(page))
+    assert "Finding: the verdict" in headings
+    shown = [heading for heading in headings if f"\n{heading}\n" in text]
+    assert shown == [
+        h for h in headings if h not in ("What changed", "Finding: what the budgets say")
+    ] or (name == "gate" and shown == headings)
