@@ -125,6 +125,22 @@ class AuditEntry(Displayed):
     seconds: float = field(default=0.0, compare=False)  # that the audit of this part took
     why: str = ""  # the verdict's reason, with its numbers and the pairs they are about
 
+    @property
+    def needed(self) -> str:
+        """What would let an undecided audit decide."""
+        if self.cut_short and self.observed.runs == 0:
+            return (
+                "No test was finished within the time limit: allow more time (--time-limit), or find out why "
+                "the function is slow or does not return."
+            )
+        loose = self.proved is not None and self.proved.epsilon > self.claim.budget.epsilon
+        if self.event is not None and loose:
+            return (
+                "More runs do not lower a proof: mend the line that costs too much, claim what is proved, or "
+                "give neighbours that attain it."
+            )
+        return f"To decide, give it {self.observed.more}."
+
     def to_dict(self) -> dict[str, Any]:
         """As in the report's JSON schema."""
         claim: dict[str, Any] = {

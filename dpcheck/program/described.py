@@ -39,6 +39,37 @@ def described(reader: Reader, data: object, form: str | None) -> object:
     return _like(reader, data, rows, "data")
 
 
+def alike(first: object, second: object, adjacency: Adjacency) -> bool:
+    """Whether a proof for all data like the first example speaks about the second."""
+    _check_example(first)
+    _check_example(second)
+    public_rows = adjacency is not Adjacency.ADD_REMOVE
+    return _form(first, public_rows) == _form(second, public_rows)
+
+
+def _form(data: object, public_rows: bool) -> object:
+    """All that `described` uses of an example; an empty one has a form, too."""
+    kind = type(data)
+    if isinstance(data, tuple | dict):
+        parts = data.items() if isinstance(data, dict) else enumerate(data)
+        return kind, [(key, _form(part, public_rows)) for key, part in parts]
+    count = _count(data) if public_rows else None
+    if kind.__name__ == "DataFrame" and hasattr(data, "dtypes"):
+        return kind, [(key, _column_type(each)) for key, each in data.dtypes.items()], count
+    if kind.__name__ == "Series" and hasattr(data, "dtype"):
+        return kind, _column_type(data.dtype), count
+    items = columns_of(data)
+    if items is not None and isinstance(data, list):
+        types = [(key, _listed_type(part)) for key, part in items.items()]
+        return kind, type(data[0]), types, count
+    found = np.asarray(data)
+    return kind, found.dtype, found.shape[1:], count
+
+
+def _column_type(dtype: object) -> object:
+    return str(dtype), tuple(getattr(dtype, "categories", ()))
+
+
 def _check_example(data: object) -> None:
     """Only exact types: subclasses of arrays and tables may compute otherwise."""
     if type(data) in (tuple, dict):
@@ -114,12 +145,18 @@ def _like(reader: Reader, data: object, rows: RowSet, name: str) -> object:
 
 def _listed_column(reader: Reader, values: list[object], rows: RowSet, name: str) -> Array:
     """One item of every record of a list: numbers or text."""
-    dtype = np.asarray(values).dtype
-    if dtype.kind == "U" and all(type(each) is str for each in values):
-        dtype = np.dtype(object)
-    elif dtype.kind not in "biuf":
+    dtype = _listed_type(values)
+    if dtype is None:
         raise InvalidRecords(f"{name} of the example holds something else than numbers, or text.")
     return _plain(_column(reader, rows, dtype, _any_value(dtype), name, None))
+
+
+def _listed_type(values: list[object]) -> DType | None:
+    """Numbers as numpy holds them, text as an object; None of anything else."""
+    dtype = np.asarray(values).dtype
+    if dtype.kind == "U" and all(type(each) is str for each in values):
+        return np.dtype(object)
+    return dtype if dtype.kind in "biuf" else None
 
 
 def _any_value(dtype: DType) -> Box:

@@ -172,16 +172,22 @@ def proof_of(program: Program, data: object) -> Proof:
         found[_shown(each)] += each.times
     listed = tuple(replace(each, times=times) for each, times in found.items())
     event = composed(graph.releases, graph.adjacency)
-    rows_per_person = 1
-    if isinstance(data, Records) and data.person is not None and data.rows_per_person > 1:
-        rows_per_person = data.rows_per_person
-        event = Grouped(event, rows_per_person)
     assumes = list(ASSUMES)
     if not graph.public_rows:
         assumes.append("there are fewer than 2^40 records")
     assumes += [f"{name} is public" for name in program.reader.constants]
     named = (*graph.assumes, *assumes)
-    return Proof(event, listed, graph.adjacency, named, program, rows_per_person)
+    proof = Proof(event, listed, graph.adjacency, named, program)
+    if isinstance(data, Records) and data.person is not None:
+        return of_people(proof, data.rows_per_person)
+    return proof
+
+
+def of_people(proof: Proof, rows: int) -> Proof:
+    """The proof of one record, for people who own up to `rows` of them."""
+    if rows == 1:
+        return proof
+    return replace(proof, event=Grouped(proof.event, rows), rows_per_person=rows)
 
 
 def composed(made: Sequence[Release], adjacency: Adjacency) -> Event:

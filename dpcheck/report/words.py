@@ -103,18 +103,8 @@ def finding(entry: AuditEntry) -> str:
         why = entry.why or MEANING[entry.verdict]
         text = f"{why[:1].upper()}{why[1:]}."
         if entry.verdict is Verdict.UNDECIDED:
-            text += f" {_needed(entry)}"
+            text += f" {entry.needed}"
     return text + (f" Accepted: {entry.accepted}." if entry.accepted else "")
-
-
-def _needed(entry: AuditEntry) -> str:
-    """What would let an undecided audit decide."""
-    if entry.cut_short and entry.observed.runs == 0:
-        return (
-            "No test was finished within the time limit: allow more time (--time-limit), or find out why "
-            "the function is slow or does not return."
-        )
-    return f"To decide, give it {entry.observed.more}."
 
 
 def attack_accuracy(epsilon: float, delta: float) -> float:

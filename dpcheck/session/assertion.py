@@ -9,7 +9,14 @@ from dataclasses import replace
 from textwrap import indent
 
 from dpcheck.auditing.limits import Limits
-from dpcheck.auditing.mechanism import Pair, as_mechanism, as_pairs, as_records, none_given
+from dpcheck.auditing.mechanism import (
+    Declaration,
+    Pair,
+    as_mechanism,
+    as_pairs,
+    as_records,
+    none_given,
+)
 from dpcheck.auditing.pairs.forms import as_form
 from dpcheck.auditing.pairs.graphs import usual_graphs
 from dpcheck.auditing.pairs.search import handed_over
@@ -28,6 +35,7 @@ from dpcheck.execution.parallel import Workers
 from dpcheck.execution.runner import Runner
 from dpcheck.session.claims import read_claim
 from dpcheck.session.conditions import conditions_of
+from dpcheck.session.proving import with_proof
 from dpcheck.session.script import origin_of_mechanism, render
 from dpcheck.session.targets import pairs_of
 
@@ -48,8 +56,13 @@ def audit_function(
     time_limit: float | None = None,
     runner: Runner | None = None,
     name: str | None = None,
+    reads_code: bool = True,
 ) -> AuditEntry:
-    """Audit any callable against a claim, on given neighbours or on those found among `records`."""
+    """Audit any callable against a claim, on given neighbours or on those found among `records`.
+
+    A proof of its code is tried in a third of the time limit, unless not `reads_code`.
+    """
+    began = time.time()
     alpha = 1 - open_probability("confidence", confidence)
     target = as_mechanism(mechanism, timeout)
     stated = read_claim(claim, adjacency, "stated by the caller")
@@ -58,7 +71,11 @@ def audit_function(
     shape = None if form is None else as_form(form)
     found = pairs_of(pairs, described, shape, stated.adjacency)
     plan = PartPlan(label, "as given", stated, target, pairs, **found)
-    deadline = math.inf if time_limit is None else time.time() + positive("time_limit", time_limit)
+    limit = math.inf if time_limit is None else positive("time_limit", time_limit)
+    if reads_code and callable(mechanism):
+        declared = Declaration(claim, adjacency, tuple(pairs), records=described, form=shape)
+        plan = with_proof(plan, mechanism, declared, min(timeout or math.inf, limit / 3))
+    deadline = began + limit
     limits = Limits(alpha=alpha, max_runs=max_runs, tolerance=tolerance, deadline=deadline)
     with handed_over(plan.pair_search):
         entry = audit_part(plan, limits, runner or Runner(seed=seed, workers=Workers(jobs=1)))
@@ -105,8 +122,10 @@ def assert_private(
 
     Give epsilon and delta, or `claim`, an event whose whole curve is tested; and `neighbours`, pairs
     of datasets, or `records`, a description of a record among which they are searched (passed in
-    `form`, as for `dpcheck.audited`). Raises Undecided when the runs cannot tell. Returns the audit's
-    entry otherwise.
+    `form`, as for `dpcheck.audited`). A function that can be read is proved first, as `dpcheck audit
+    file.py:function` does it: within the claim it holds after a few calls. Raises Undecided when the
+    runs cannot tell, or where the proof ends above the claim and no pair attains it; ProofsContradict
+    where the proof and an attack do, which is a mistake in dpcheck. Returns the audit's entry otherwise.
 
     Guarantee: a mechanism that keeps its claim fails with probability at most 1 - confidence.
     """
@@ -137,12 +156,11 @@ def one_claim(epsilon: float | None, delta: float, claim: Plain) -> Plain:
 
 
 def require_decision(entry: AuditEntry) -> AuditEntry:
-    """The entry, unless the runs could not tell."""
+    """The entry, unless the evidence could not tell."""
     seen = entry.observed
     if entry.verdict is Verdict.UNDECIDED:
         raise Undecided(
-            f"{entry.name}: {seen.runs} runs a side could only have caught epsilon >= "
-            f"{seen.detectable:.3g}; raise max_runs, or give pairs that differ more.",
+            f"{entry.name}: {entry.why}. {entry.needed}",
             detectable=seen.detectable,
             runs=seen.runs,
         )

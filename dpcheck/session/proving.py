@@ -31,7 +31,8 @@ from dpcheck.execution.facts import watched
 from dpcheck.execution.imports import load
 from dpcheck.execution.interrupts import Interrupted, interruptible, time_limited
 from dpcheck.execution.references import Reference, parse
-from dpcheck.program.proof import Proof, proof_of, read
+from dpcheck.program.described import alike
+from dpcheck.program.proof import Proof, of_people, proof_of, read
 from dpcheck.session.claims import read_claim
 from dpcheck.session.evaluating import ProgramEvaluation
 from dpcheck.session.many_runs import many_runs
@@ -294,14 +295,24 @@ def _read(function: Callable[..., Data], declared: Declaration, adjacency: Adjac
         raise NothingToAudit(
             "describe the data: records=dpcheck.records(...) or neighbours=[(D, D2)]."
         )
-    return prove(function, declared.neighbours[0].first, adjacency)
+    sides = [side for pair in declared.neighbours for side in (pair.first, pair.second)]
+    if not all(alike(sides[0], each, adjacency) for each in sides):
+        raise InvalidRecords(
+            "the given datasets differ in size or in type, and an example proves something of datasets like "
+            "itself only. Describe the data instead: records=dpcheck.records(...)."
+        )
+    proof = prove(function, sides[0], adjacency)
+    return of_people(proof, max(pair.rows_per_person for pair in declared.neighbours))
 
 
 def with_proof(
-    plan: PartPlan, remote: Reference, declared: Declaration, timeout: float = math.inf
+    plan: PartPlan,
+    remote: Callable[..., Data],
+    declared: Declaration,
+    timeout: float = math.inf,
 ) -> PartPlan:
-    """The plan with what a trace of the code proves; with a note of why nothing, if it is that."""
-    target = remote.load()
+    """The plan with what a proof of the code says; with a note of why there is none, if it is that."""
+    target = remote.load() if isinstance(remote, Reference) else remote
     adjacency = plan.claim.recorded
     if (
         adjacency is None

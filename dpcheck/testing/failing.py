@@ -72,7 +72,7 @@ def _shrunk(
         return entry, pair
 
     def still_fails(candidate: Pair) -> bool:
-        quick = fixed | {"max_runs": max(4096, entry.observed.runs)}
+        quick = fixed | {"max_runs": max(4096, entry.observed.runs), "reads_code": False}
         try:
             again = audit_function(
                 mechanism, neighbours=[candidate], confidence=0.99, seed=budget.next_seed(), **quick
