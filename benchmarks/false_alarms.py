@@ -200,6 +200,7 @@ def whole(function):
             confidence=1 - ALPHA,
             seed=seed,
             max_runs=48,
+            reads_code=False,
         )
         return entry.verdict is Verdict.VIOLATED
 

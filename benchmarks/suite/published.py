@@ -184,6 +184,12 @@ def sparse_records(data, size, rng, *, threshold_scale, query_scale, value=False
     return np.where(_until(above, 1), told, -7.0)
 
 
+def most_named(data, size, rng):
+    """Which of five is named most often, by counts with Gumbel noise; epsilon 1."""
+    counts = np.bincount(data.astype(int), minlength=5)
+    return (counts + rng.gumbel(scale=2, size=(size, 5))).argmax(axis=1).astype(float)
+
+
 _ENDS = [
     (np.array([0.0, 1.0]), np.array([0.0, 1.0, 0.0])),
     (np.array([1.0, 0.0]), np.array([1.0, 0.0, 1.0])),
@@ -214,9 +220,9 @@ def _auditorium() -> list[Published]:
         ("SVT 5", {"threshold_scale": 2, "query_scale": 0}, True),
         ("SVT 6", {"threshold_scale": 2, "query_scale": 2}, True),
     ]
-    return means + [
-        make(n, partial(sparse_records, **how), caught=c, pairs=_ENDS) for n, how, c in rows
-    ]
+    vectors = [make(n, partial(sparse_records, **how), caught=c, pairs=_ENDS) for n, how, c in rows]
+    votes = [(np.array([0, 1, 1]), np.array([0, 1, 1, 2])), (np.array([0]), np.array([0, 0]))]
+    return [*means, *vectors, make("noisy max", most_named, caught=False, pairs=votes)]
 
 
 def clipped_sum_over_n(data, rng):
@@ -293,13 +299,75 @@ def little_gaussian(data, size, rng):
     return data + 0.8 * 3.7307 * rng.normal(size=size)
 
 
+def ziggurat(data, size, rng):
+    return data + rng.standard_normal(size) * 3.7307  # numpy's sampler is one
+
+
+def four_single(data, size, rng):
+    """The mean of four normal numbers in single precision, twice over, as Opacus' secure mode draws."""
+    drawn = rng.standard_normal((4, size), dtype=np.float32) * np.float32(3.7307)
+    return (np.float32(data) + drawn.sum(axis=0) / np.float32(2)).astype(float)
+
+
+def marginals(data, size, rng, *, sigma):
+    """How many have each of ten attributes, with noise: what MST and AIM measure first."""
+    return data.sum(axis=0) + rng.normal(scale=sigma, size=(size, 10))
+
+
+def _of_rho(epsilon: float, delta: float) -> float:
+    """The largest zCDP rho whose certified epsilon at delta is within the claim."""
+    low, high = 0.0, 100.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        within = (
+            dpcheck.epsilon(dpcheck.ZCDP(middle), delta=delta, adjacency="add-remove").upper
+            <= epsilon
+        )
+        low, high = (middle, high) if within else (low, middle)
+    return low
+
+
+def _synthetic() -> list[Published]:
+    """The intermediate results of MST and AIM on two records of ten zeros, with and without one of ones.
+
+    MST divides a third of its rho over the ten attributes; AIM gives each 0.9 of its rho over 160 rounds.
+    """
+    small, ones = np.zeros((2, 10)), np.ones((1, 10))
+    pairs = [(small, np.vstack([small, ones]))]
+    found = []
+    for delta in (1e-6, 0.1):
+        rho = _of_rho(3.0, delta)
+        for name, sigma in (
+            ("MST", math.sqrt(10 * 3 / (2 * rho))),
+            ("AIM", math.sqrt(160 / (2 * 0.9 * rho))),
+        ):
+            for where in ("", ", bits"):
+                found.append(
+                    Published(
+                        "Delta-Siege",
+                        f"{name}, first marginals{where}, delta {delta:g}",
+                        partial(marginals, sigma=sigma),
+                        3.0,
+                        None,
+                        pairs,
+                        delta,
+                        "add-remove",
+                        bits=bool(where),
+                    )
+                )
+    return found
+
+
 def _siege() -> list[Published]:
     make = partial(Published, "Delta-Siege", adjacency="zero-out", pairs=[(0.0, 1.0)])
     return [
         make("Laplace, inversion", inverted_laplace, 0.1, True, bits=True),
         make("Gaussian, Box-Muller", box_muller, 1.0, None, delta=1e-5, bits=True),
         make("Gaussian, polar", polar, 1.0, None, delta=1e-5, bits=True),
+        make("Gaussian, ziggurat", ziggurat, 1.0, None, delta=1e-5, bits=True),
+        make("Gaussian, four in single precision", four_single, 1.0, None, delta=1e-5, bits=True),
         make("Gaussian, 20% too little noise", little_gaussian, 1.0, True, delta=1e-5),
+        *_synthetic(),
     ]
 
 

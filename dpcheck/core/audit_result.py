@@ -88,7 +88,7 @@ class Observed:
                 'more canaries or more trainings (canaries=, trainings=), or scores="independent" if '
                 "each canary is scored from its own coordinate and its own noise"
             )
-        return "more runs (--max-runs), or neighbours that differ more"
+        return "more runs (--max-runs, max_runs=), or neighbours that differ more"
 
 
 @dataclass(frozen=True, slots=True)
