@@ -238,3 +238,40 @@ def test_a_declared_list_is_read_as_a_list(tmp_path):
         command = [sys.executable, "-m", "dpcheck", "prove", "answers.py:answer"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stdout + done.stderr
+
+
+def total_loop(xs, rng):
+    total = 0
+    for x in xs:
+        total += x
+    return total + rng.laplace()
+
+
+WHOLE = {
+    "sum": lambda xs, rng: sum(xs) + rng.laplace(),
+    "mean": lambda xs, rng: sum(xs) / len(xs) + rng.laplace(),
+    "some": lambda xs, rng: sum([x for x in xs if x > 3]) + rng.laplace(),
+    "loop": total_loop,
+}
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_numbers_of_python_do_not_wrap_around(name, adjacency):
+    """The sum of a list was read as one of 64 bits, and contradicted by the function itself."""
+    with pytest.raises(dpcheck.NotProvable, match="larger than 64 bits hold|without bounds"):
+        dpcheck.prove(WHOLE[name], [2, 3, 5], adjacency)
+
+
+def test_whole_numbers_that_are_clipped_are_added():
+    def clipped(xs, rng):
+        return sum(min(max(x, 0), 10) for x in xs) + rng.laplace(scale=10)
+
+    for adjacency in ("replace-one", "add-remove"):
+        assert dpcheck.prove(clipped, [2, 3, 5], adjacency).epsilon().upper == 1.0
+    few = dpcheck.records(x=dpcheck.number(0, 10, integer=True))
+
+    def total(people, rng):
+        return sum(person["x"] for person in people) + rng.laplace(scale=10)
+
+    assert dpcheck.prove(total, few, "add-remove", form="dicts").epsilon().upper == 1.0

@@ -53,6 +53,7 @@ from dpcheck.program.reading.values import (
     Value,
 )
 from dpcheck.program.rules.common import is_mixed, is_weak, unsure, weakness
+from dpcheck.program.rules.reductions import check_end_of_sum
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -314,12 +315,14 @@ def sum_(reader: Reader, values: object, start: object = 0) -> object:
         node = values.node(reader.graph)
         if isinstance(node.fact, Rows) and node.fact.axis == 0:
             # One after the other, in their own type: int8 wraps around here, unlike in np.sum.
-            kind = node.dtype
+            kind, pythons = node.dtype, values.form is list and values.weak is not False
             if kind.kind in "biu":
                 zero = nothing(reader, kind, values.form is list and bool(values.weak))
                 kind = reader.node(binary(reader, "add", start, zero)).dtype
+                if pythons and weakness(reader.node(start)) is not False:
+                    check_end_of_sum(reader.graph, node, kind)
             added = reader.graph.add("sum", node, axes=(0,), dtype=kind)
-            if values.form is list and values.weak is not False:
+            if pythons:
                 unsure(added)
             found = binary(reader, "add", reader.array(added), start)
             if is_mixed(added):

@@ -592,6 +592,7 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
     from dpcheck.program.lowering.reductions import summed
     from dpcheck.program.reading.arrays import in_place
     from dpcheck.program.reading.operators import binary
+    from dpcheck.program.rules.reductions import check_end_of_sum
 
     for each in now.sums:
         column = _column(reader, now, each.value, each.tests)
@@ -607,8 +608,10 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
         one = reader.node(each.value)
         check_mixed(reader.graph, (reader.node(old), one), column.dtype)
         kind = _adding_type(reader, name, old, column, is_weak(one))
-        total = reader.array(summed(reader, column, (0,), kind))
         loose = all(weakness(node) is not False for node in (one, reader.node(old)))
+        if loose:
+            check_end_of_sum(reader.graph, column, kind)
+        total = reader.array(summed(reader, column, (0,), kind))
         if loose:
             unsure(reader.node(total))
         found = (binary if each.anew else in_place)(reader, name, old, total)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import NoReturn
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -197,6 +198,15 @@ def check_fits(graph: Graph, args: Sequence[Node], dtype: DType) -> None:
                 "error would reveal it",
                 "clip it first, or use numpy's whole numbers: np.int64(...)",
             )
+
+
+def refuse_endless(graph: Graph) -> NoReturn:
+    """Whole numbers of Python have no end, where those of a type wrap around."""
+    graph.refuse(
+        "unbounded",
+        "private whole numbers of Python may become larger than 64 bits hold",
+        "clip them first, or turn them into floats",
+    )
 
 
 def stand_in(node: Node) -> object:

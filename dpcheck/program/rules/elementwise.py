@@ -28,6 +28,7 @@ from dpcheck.program.rules.common import (
     opened,
     operand_box,
     plain,
+    refuse_endless,
     released,
     result_dtype,
     rowwise,
@@ -95,13 +96,8 @@ def _check_whole(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType) 
 
 
 def _check_end(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType) -> None:
-    """Whole numbers of Python have no end, where those of a type wrap around."""
     if overflows(name, [arg.fact.box for arg in args], dtype):
-        graph.refuse(
-            "unbounded",
-            "private whole numbers of Python may become larger than 64 bits hold",
-            "clip them first, or turn them into floats",
-        )
+        refuse_endless(graph)
 
 
 def of_rows(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType) -> Made:

@@ -23,6 +23,7 @@ from dpcheck.program.rules.common import (
     padded,
     plain,
     predicate_of,
+    refuse_endless,
     released,
     rowwise,
 )
@@ -168,17 +169,29 @@ def sampling_of(fact: Rows) -> Sampling | None:
     return fact.rows.sampling or fact.sampling
 
 
-def _over_records(graph: Graph, a: Node, dtype: DType) -> Made:
-    """The sum over records."""
-    fact = a.fact
-    assert isinstance(fact, Rows)
+def _exact_sum(fact: Rows) -> Box:
+    """Where the sum over records lies, without rounding to any type."""
     some = fact.rows.count is None or fact.rows.optional or fact.rows.sampling is not None
     one = fact.box.with_zero() if some else fact.box
     many = count_of(fact)
     with np.errstate(invalid="ignore", over="ignore"):
         ends = [np.where(end == 0, 0.0, end * many) for end in (one.lo, one.hi)]
     infinite = (one.lo == -np.inf) & (one.hi == np.inf)
-    exact = Box(ends[0], ends[1], one.nan or bool(infinite.any()), one.plain_zero)
+    return Box(ends[0], ends[1], one.nan or bool(infinite.any()), one.plain_zero)
+
+
+def check_end_of_sum(graph: Graph, a: Node, dtype: DType) -> None:
+    """As `sum` adds whole numbers of Python, which have no end, over records."""
+    if dtype.kind in "iu" and isinstance(a.fact, Rows):
+        if boxes.overflows(_exact_sum(a.fact), dtype):
+            refuse_endless(graph)
+
+
+def _over_records(graph: Graph, a: Node, dtype: DType) -> Made:
+    """The sum over records."""
+    fact = a.fact
+    assert isinstance(fact, Rows)
+    exact = _exact_sum(fact)
     wraps = boxes.overflows(exact, dtype, fact.box)
     inner = element(a)
     shape = left(inner, (fact.axis,))
