@@ -51,7 +51,7 @@ def test_one_of_those_that_were_missed_once(name):
 def test_a_function_as_it_should_be_is_not_accused(name):
     entry = audit(CORPUS[name], "right", 1500)
     assert entry.verdict is not Verdict.VIOLATED
-    assert "pairs tried" in entry.why
+    assert entry.verdict is Verdict.HOLDS or "pairs tried" in entry.why
 
 
 def test_the_corpus_is_as_large_as_it_says():
