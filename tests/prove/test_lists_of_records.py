@@ -259,7 +259,7 @@ WHOLE = {
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_numbers_of_python_do_not_wrap_around(name, adjacency):
     """The sum of a list was read as one of 64 bits, and contradicted by the function itself."""
-    with pytest.raises(dpcheck.NotProvable, match="larger than 64 bits hold|without bounds"):
+    with pytest.raises(dpcheck.NotProvable, match=r"larger than 64 bits hold|without bounds"):
         dpcheck.prove(WHOLE[name], [2, 3, 5], adjacency)
 
 

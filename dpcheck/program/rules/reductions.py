@@ -182,9 +182,12 @@ def _exact_sum(fact: Rows) -> Box:
 
 def check_end_of_sum(graph: Graph, a: Node, dtype: DType) -> None:
     """As `sum` adds whole numbers of Python, which have no end, over records."""
-    if dtype.kind in "iu" and isinstance(a.fact, Rows):
-        if boxes.overflows(_exact_sum(a.fact), dtype):
-            refuse_endless(graph)
+    if (
+        dtype.kind in "iu"
+        and isinstance(a.fact, Rows)
+        and boxes.overflows(_exact_sum(a.fact), dtype)
+    ):
+        refuse_endless(graph)
 
 
 def _over_records(graph: Graph, a: Node, dtype: DType) -> Made:
