@@ -35,8 +35,9 @@ def refuse_look_alikes(transaction: Transaction, name: str) -> None:
     if like == name:  # declared by another client since the group was looked up
         raise Retry(f"{name!r} was declared meanwhile")
     if like is not None:
+        written = repr(like) if like.isascii() else f"{like!r} ({like!a})"
         raise LedgerMisuse(
-            f"there is {like!r} ({like!a}), which looks like {name!a}: is it that one? Two "
+            f"there is {written}, which looks like {name!a}: is it that one? Two "
             "names for the same people would have two budgets; choose one that differs.",
             dataset=like,
         )

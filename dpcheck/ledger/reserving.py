@@ -10,7 +10,7 @@ from dpcheck.ledger.sources import FromDataset
 from dpcheck.ledger.spending import Transaction
 from dpcheck.ledger.storage.entries import ReleaseShown
 from dpcheck.ledger.storage.interface import Kept
-from dpcheck.ledger.storage.receipts import asked_for
+from dpcheck.ledger.storage.receipts import asked_for, words_of
 
 if TYPE_CHECKING:
     from dpcheck.ledger.ledger import Ledger
@@ -63,8 +63,8 @@ def is_reserved(transaction: Transaction, request: str, path: str, what: str, ti
         return False
     if kept != Kept(request, path, what, times, kept.released):
         raise LedgerMisuse(
-            f"request {request!r} already stands for another spend: {kept.times} x {kept.event[:80]} from "
-            f"{kept.path!r}. Give this one an id of its own.",
+            f"request {request!r} already stands for another spend: {kept.times} x {words_of(kept.event)} "
+            f"from {kept.path!r}. Give this one an id of its own.",
             request_id=request,
         )
     if kept.released:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from dpcheck.core.events.event import Event
+from dpcheck.core.events.serialize import from_dict
 from dpcheck.ledger.storage.entries import Charged, Entry, Released, ReleaseShown, event_fields
 from dpcheck.ledger.storage.interface import Kept
 from dpcheck.ledger.storage.seals import written
@@ -14,6 +16,17 @@ def asked_for(event: Event, who: str | None = None) -> str:
     """What an id stands for: an event, and of a population who is to pay."""
     text = written(event_fields(event))
     return text if who is None else f"{text} for {who}"
+
+
+def words_of(asked: str) -> str:
+    """What an id stands for, as a message says it.
+
+    >>> from dpcheck.core.events.guarantee import PureDP
+    >>> words_of(asked_for(PureDP(0.5)))
+    'PureDP(epsilon=0.5, adjacency=None)'
+    """
+    fields, end = json.JSONDecoder().raw_decode(asked)
+    return f"{from_dict(fields)}{' for some of its accounts' if end < len(asked) else ''}"
 
 
 def reserved(entry: Entry) -> Kept | None:
