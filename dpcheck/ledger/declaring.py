@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from dpcheck.core.errors import LedgerMisuse
 from dpcheck.ledger.populations.accounts import PopulationSpec
 from dpcheck.ledger.populations.sharing import Sharing
@@ -18,7 +20,14 @@ def knows_dataset(transaction: Transaction, spec: DatasetSpec) -> bool:
     if spec.name in transaction.state.populations:
         raise LedgerMisuse(f"{spec.name!r} is a population. Give the dataset another name.")
     if known is not None and known != spec:
-        raise LedgerMisuse(f"dataset {spec.name!r} already exists, as {known}.")
+        said = [
+            f"{field.name}={getattr(known, field.name)!r}, not {getattr(spec, field.name)!r}"
+            for field in fields(known)
+            if getattr(known, field.name) != getattr(spec, field.name)
+        ]
+        raise LedgerMisuse(
+            f"dataset {spec.name!r} already exists with {'; '.join(said)}. Declare it the same way."
+        )
     return known is not None
 
 

@@ -165,6 +165,7 @@ def burn_down(points: Sequence[Point], accounts: Sequence[AccountReport]) -> str
         steps += [f"H{x(at):.1f}V{y(left):.1f}" for at, left in curves[name]]
         drawn.append(
             f'<path d="{"".join(steps)}H{_WIDTH - 10}" fill="none" stroke="{colour}" stroke-width="2"/>'
+            f'<circle cx="{_WIDTH - 10}" cy="{y(curves[name][-1][1]):.1f}" r="4" fill="{colour}"/>'
             f'<path d="M{_LEFT} {_HEIGHT + 11 + 22 * number}h24" stroke="{colour}" stroke-width="4"/>'
             f'<text x="{_LEFT + 32}" y="{_HEIGHT + 16 + 22 * number}" font-size="14">'
             f"{escape(name)}: {curves[name][-1][1]:.0%} left</text>"
