@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sysconfig
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -83,11 +84,28 @@ def _of_library(jaxpr: Any) -> bool:
     return where.startswith(_libraries())
 
 
+class Folds:
+    """Which constants are computed while reading; a batch of another size is read as the first one was.
+
+    Without that an array that is just small enough in one of them would make two programs of one.
+    """
+
+    def __init__(self, earlier: Folds | None = None) -> None:
+        self.taken: list[bool] = []
+        self._earlier = iter(() if earlier is None else earlier.taken)
+
+    def __call__(self, size: int) -> bool:
+        """Whether an equation of so many numbers is computed."""
+        self.taken.append(next(self._earlier, size <= _FOLDED))
+        return self.taken[-1]
+
+
 class Reader:
     """One graph in the making."""
 
-    def __init__(self) -> None:
+    def __init__(self, folds: Folds) -> None:
         self.graph = Graph()
+        self.folds = folds
         self.known: dict[int, Any] = {}  # values that are constants
         self.inside: Line | None = None  # the user's line that called a library's function
 
@@ -170,14 +188,15 @@ class Reader:
         plain = (
             not eqn.effects and not name.startswith(("random_", "threefry")) and name not in _CALLS
         )
-        small = all(int(np.prod(v.aval.shape)) <= _FOLDED for v in eqn.outvars)
-        if not (args and plain and small and all(arg.index in self.known for arg in args)):
+        if not (args and plain and all(arg.index in self.known for arg in args)):
             return None
         if any(inner(p) is not None for p in eqn.params.values()) or name in (
             "scan",
             "while",
             "cond",
         ):
+            return None
+        if not self.folds(max((math.prod(v.aval.shape) for v in eqn.outvars), default=0)):
             return None
         found = self._run(eqn, args, line)
         if found is not None:
@@ -248,7 +267,7 @@ class Reader:
     def body(self, closed: Any) -> Graph:
         """A jaxpr as a graph of its own."""
         jaxpr, consts = inner(closed)
-        reader = Reader()
+        reader = Reader(self.folds)
         reader.inside = self.inside
         args = [
             reader.graph.input("body", str(i), v.aval.shape, kind_of(v.aval))

@@ -18,7 +18,7 @@ from dpcheck.training.facts import Fact, Numbers, Rows
 from dpcheck.training.graph import Graph
 from dpcheck.training.jax.attack import attack
 from dpcheck.training.jax.canonical import digest
-from dpcheck.training.jax.reader import Reader, kind_of
+from dpcheck.training.jax.reader import Folds, Reader, kind_of
 from dpcheck.training.proof import ASSUMES, FINITE, StepProof, derive, refusal, shown
 from dpcheck.training.ranges import Range, assumption, declared, name_of
 from dpcheck.training.sizes import deduplicated, unify
@@ -34,7 +34,7 @@ class Traced:
     closed: Any
     graph: Graph
     names: tuple[tuple[str, str], ...]  # role and name of each input
-    output: Any  # the tree that comes back
+    folds: Folds
 
 
 def prove_step(
@@ -71,7 +71,7 @@ def prove_step(
     if adjacency is Adjacency.ADD_REMOVE:
         for other in (main.size + 1, main.size - 1):
             if other >= 1:
-                smaller = _neighbour(step, params, batch, key, other).graph
+                smaller = _neighbour(step, params, batch, key, other, main.folds).graph
                 unify(main.graph, smaller, main.size, other)
     deduplicated(main.graph)
     inputs = facts_of(main, batch, adjacency, ranges)
@@ -167,9 +167,11 @@ def resized(batch: Any, size: int) -> Any:
     )
 
 
-def _neighbour(step: Callable[..., object], params: Any, batch: Any, key: Any, size: int) -> Traced:
+def _neighbour(
+    step: Callable[..., object], params: Any, batch: Any, key: Any, size: int, folds: Folds
+) -> Traced:
     try:
-        return traced(step, params, resized(batch, size), key, size)
+        return traced(step, params, resized(batch, size), key, size, folds)
     except NotProvable:
         raise
     except (DpcheckError, Exception) as error:
@@ -183,8 +185,15 @@ def _neighbour(step: Callable[..., object], params: Any, batch: Any, key: Any, s
         ) from error
 
 
-def traced(step: Callable[..., object], params: Any, batch: Any, key: Any, size: int) -> Traced:
-    """The step as a graph."""
+def traced(
+    step: Callable[..., object],
+    params: Any,
+    batch: Any,
+    key: Any,
+    size: int,
+    earlier: Folds | None = None,
+) -> Traced:
+    """The step as a graph, constants computed as they were `earlier`."""
     import jax
 
     places: list[Any] = []
@@ -199,7 +208,8 @@ def traced(step: Callable[..., object], params: Any, batch: Any, key: Any, size:
         ]
 
     closed = jax.make_jaxpr(flat)(params, batch, key)
-    reader = Reader()
+    folds = Folds(earlier)
+    reader = Reader(folds)
     names = [
         (role, f"{role}{jax.tree_util.keystr(path)}")
         for role, tree in (("params", params), ("batch", batch), ("key", key))
@@ -214,7 +224,7 @@ def traced(step: Callable[..., object], params: Any, batch: Any, key: Any, size:
     reader.graph.outputs = [
         (f"output{place}", value) for (place, _), value in zip(places, outs, strict=True)
     ]
-    return Traced(size, closed, reader.graph, tuple(names), None)
+    return Traced(size, closed, reader.graph, tuple(names), folds)
 
 
 def _closed_over(reader: Reader, value: Any) -> Any:

@@ -170,7 +170,7 @@ class Fact:
     bounded: Bounded | None = None
     test: Test | None = None
     leaf: tuple[Key, Key] | None = None
-    made_of: frozenset[Leaf] | None = None  # leaves side by side
+    made_of: frozenset[Leaf] | None = None  # leaves side by side, were the coefficient 1
     released: bool = False
     value: float | None = None
     extra: dict[str, Any] = field(default_factory=dict, compare=False)
@@ -200,8 +200,10 @@ class Fact:
         return self.leaf or (self.exact, self.key)
 
     def leaves(self) -> frozenset[Leaf]:
-        """The leaf that it is, or those that lie in it side by side."""
-        return self.made_of or frozenset({(*self.name(), rounded(abs(self.coef)))})
+        """The leaf that it is, or those that lie in it side by side, as often as they are in it."""
+        if self.made_of is None:
+            return frozenset({(*self.name(), rounded(abs(self.coef)))})
+        return frozenset((e, k, rounded(c * abs(self.coef))) for e, k, c in self.made_of)
 
     def norm(self) -> Below:
         """Its norm from below: that of what it was computed from, or its own."""

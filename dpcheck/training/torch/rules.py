@@ -432,9 +432,7 @@ def clipped(shrinks: Shrinks, fact: Fact) -> Bounded | None:
     if fact.owner is None:
         return None
     coefs = {(e, k): c for e, k, c in shrinks.leaves}
-    mine = fact.leaves()
-    if fact.made_of is None:
-        mine = frozenset({(*fact.name(), 1.0)})
+    mine = frozenset({(*fact.name(), 1.0)}) if fact.made_of is None else fact.made_of
     if not all((e, k) in coefs and coefs[(e, k)] for e, k, _ in mine):
         return None
     ratio = max(c / coefs[(e, k)] for e, k, c in mine) * abs(fact.coef)
@@ -1621,8 +1619,11 @@ def _cat(call: Call) -> Fact:
             (tuple(t.shape), str(sorted(s)))
             for t, s in zip(tensors, [*sets, *[frozenset()] * len(tensors)], strict=False)
         ]
-    name = digest(call.name, dim, [f.ukey for f in facts], shapes)
-    exact = digest(call.name, dim, [f.ekey for f in facts], shapes)
+    # Joining is linear: the first coefficient, such as that of a mean, is one of the whole.
+    coef = facts[0].coef if len(owned) == len(facts) and facts[0].coef else 1.0
+    times = [rounded(f.coef / coef) for f in facts]
+    name = digest(call.name, dim, list(zip(times, [f.key for f in facts], strict=True)), shapes)
+    exact = digest(call.name, dim, list(zip(times, [f.exact for f in facts], strict=True)), shapes)
     below = None
     norms = [f.norm() for f in owned]
     if same and norms and len({n.power for n in norms}) == 1:
@@ -1632,8 +1633,10 @@ def _cat(call: Call) -> Fact:
             if below.factor == 0:
                 below = None
     made_of = None
-    if same and len(owned) == len(facts) and len({f.name() for f in owned}) == len(owned):
-        made_of = frozenset().union(*(f.leaves() for f in owned))
+    if same and len(owned) == len(facts):
+        inside = [leaf for f in owned for leaf in f.leaves()]
+        if len({leaf[:2] for leaf in inside}) == len(inside):  # none of them lies there twice
+            made_of = frozenset((e, k, rounded(c / abs(coef))) for e, k, c in inside)
     bounded = None
     if same and all(f.bounded is not None for f in owned):
         bounds = [f.bounded for f in owned if f.bounded is not None]
@@ -1643,7 +1646,7 @@ def _cat(call: Call) -> Fact:
         else:
             entries = digest("joined", name)
             bounded = Bounded(entries, frozenset({entries}), math.hypot(*(b.bound for b in bounds)))
-    return Fact(numbers, name, exact, 1.0, owner, below=below, bounded=bounded, made_of=made_of)
+    return Fact(numbers, name, exact, coef, owner, below=below, bounded=bounded, made_of=made_of)
 
 
 _ = Part

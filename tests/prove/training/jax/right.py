@@ -369,6 +369,15 @@ def embedding(params, batch, key):
     return descend(params, noisy(clipped_sum(per_example(params, batch, of)), key))
 
 
+# Eight rows of 512 zeros are computed while the step is read, nine are one too many.
+WIDE = {"w1": normal(5, 512), "b1": normal(512), "w2": normal(512, 3), "b2": normal(3)}
+
+
+@right(WIDE, {"x": normal(8, 5), "y": jnp.arange(8) % 3})
+def wide_layer(params, batch, key):
+    return descend(params, noisy(clipped_sum(per_example(params, batch)), key))
+
+
 @right(MLP, TABLE, multiplier=SIGMA / np.sqrt(3), adjacencies=(REPLACE,))
 def three_steps_in_scan(params, batch, key):
     def one(params, key):

@@ -380,3 +380,22 @@ def sign_of_the_sum(p, data):
 
 
 WRONG["replaced_not_added"] = (replaced_not_added, SIGMA, {"adjacency": "replace-one"})
+
+
+def joined(p, data, scale, more):
+    """All gradients in one row each: some of them `scale` times, some of them again."""
+    flat = {k: v.reshape(len(v), -1) for k, v in gradients(p, data).items()}
+    first = torch.cat([flat["w1"], flat["b1"]], 1)
+    norm = torch.linalg.vector_norm(torch.cat([first, flat["w2"]], 1), dim=1)
+    rows = torch.cat([scale * first, *(flat[name] for name in more)], 1)
+    return (rows * factors(norm)[:, None]).sum(0) + SIGMA * C * torch.randn(rows.shape[1])
+
+
+@wrong(SIGMA / 10)
+def scaled_after_the_norm(p, data):
+    return joined(p, data, 10.0, ["w2"])
+
+
+@wrong(SIGMA / math.sqrt(2))
+def released_twice_in_one_row(p, data):
+    return joined(p, data, 1.0, ["w1"])
