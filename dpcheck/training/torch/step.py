@@ -306,8 +306,8 @@ def show(tape: Tape, tensor: Any, what: str) -> None:
         line = fact.sum.parts[0][1].line if fact.sum.parts else None
         tape.refuse(
             "no-noise",
-            f"{what} is a sum over records without noise",
-            "add Gaussian noise to it",
+            f"{what} is a sum over records without Gaussian noise; no other noise of torch is priced",
+            "add torch.randn_like of it, times the noise multiplier and the clipping norm",
             line,
         )
     tape.refuse(

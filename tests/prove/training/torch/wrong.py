@@ -399,3 +399,13 @@ def scaled_after_the_norm(p, data):
 @wrong(SIGMA / math.sqrt(2))
 def released_twice_in_one_row(p, data):
     return joined(p, data, 1.0, ["w1"])
+
+
+@wrong()
+def laplace_noise(p, data):
+    """A vector of L2 norm C has no bounded cost under Laplace noise that does not grow with its length."""
+    g = gradients(p, data)
+    law = torch.distributions.Laplace(0.0, SIGMA * C)
+    return update(
+        p, {k: v + law.sample(v.shape) for k, v in clipped_sum(g, factors(norms(g))).items()}
+    )
