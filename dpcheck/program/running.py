@@ -144,13 +144,13 @@ def value_of(
 
 
 def _selected(node: Node, value: Callable[[Node], object]) -> object:
-    """One of two; the other one was not computed where a branch decides."""
-    test, first, second = node.args
-    chosen = np.asarray(value(first if value(test) else second))
-    shape = np.broadcast_shapes(
-        chosen.shape, tuple(n if isinstance(n, int) else 1 for n in node.shape)
-    )
-    return np.broadcast_to(chosen.astype(node.dtype), shape)
+    """One of two; the other one was not computed where a branch decides, and then both have one shape."""
+    test, *sides = node.args
+    taken, other = sides if value(test) else reversed(sides)
+    chosen = np.asarray(value(taken)).astype(node.dtype)
+    if taken.shape == node.shape:
+        return chosen
+    return np.broadcast_to(chosen, np.broadcast_shapes(chosen.shape, shape_of(value(other))))
 
 
 def _sizes(shape: Shape, lengths: Mapping[int, int]) -> tuple[int, ...]:

@@ -198,3 +198,21 @@ def test_tables_of_released_values(function):
     assert type(ours) is type(theirs)
     assert list(ours.index) == list(theirs.index)
     assert np.allclose(ours.to_numpy(), theirs.to_numpy())
+
+
+def a_number_where_rows_may_be(x, rng):
+    """The side that a released value chooses has fewer entries than the result."""
+    first = np.clip(x, 0, 1).sum() + rng.laplace()
+    chosen = np.where(first > 1e9, np.clip(x, 0, 1), 0.25)
+    return first, chosen.sum(axis=0) + rng.laplace(size=3)
+
+
+@pytest.mark.parametrize("rows", [5, 6])
+def test_a_side_that_is_chosen_has_the_shape_of_both(rows):
+    example = np.zeros((rows, 3))
+    program = proof.read(a_number_where_rows_may_be, example, Adjacency.REPLACE_ONE)
+    table = np.random.default_rng(1).random((rows, 3))
+    ours = run(program, table, np.random.default_rng(2)).output
+    theirs = a_number_where_rows_may_be(table, np.random.default_rng(2))
+    for one, two in zip(ours, theirs, strict=True):
+        assert np.allclose(one, two)
