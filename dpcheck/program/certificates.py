@@ -229,6 +229,8 @@ def _params(node: Node) -> dict[str, Plain]:
     for name, value in node.params.items():
         if name in ("dtype", "shape", "kind"):
             continue  # of the node itself
+        if name in ("source", "method"):
+            continue  # how somebody runs it
         if name == "key":
             assert isinstance(value, tuple)
             found[name] = [_place(each) for each in value]

@@ -12,7 +12,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import NotProvable
 from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import DType
-from dpcheck.program.facts.kinds import Aggregate, Fact, Ids, Public, Rows
+from dpcheck.program.facts.kinds import RANDOM, Aggregate, Fact, Ids, Public, Rows
 from dpcheck.program.facts.rowsets import Shape
 from dpcheck.program.releases import Release
 from dpcheck.replay.draws import UNKNOWN, Line
@@ -190,6 +190,7 @@ class Graph:
 
     def use(self, ids: Ids | Sequence[int], what: str) -> None:
         """Each drawn number protects one number of one release."""
+        self.check_path()
         found = np.asarray(ids).ravel().tolist()
         if len(set(found)) < len(found):
             self.refuse(
@@ -209,8 +210,22 @@ class Graph:
         if what == PUBLICLY:
             self.public.update(found)
 
+    def check_path(self) -> None:
+        """Nothing is released, and no drawn number used, on one of the sides that a coin decides between.
+
+        Given the side, numbers that the coin was made of have another law; and so they may protect nothing
+        there. A value that is one of two is a `select` by the coin, which uses it up.
+        """
+        if any(isinstance(test.fact, RANDOM) for test, _ in self.guards):
+            self.refuse(
+                "random-path",
+                "a random number decides what happens here",
+                "choose the noise by it alone, and add the noise to the private value after that",
+            )
+
     def release(self, release: Release) -> None:
         """One release more."""
+        self.check_path()
         release.path = tuple((test.id, answer) for test, answer in self.guards)
         release.made_at = len(self.nodes)
         self.releases.append(release)

@@ -138,8 +138,7 @@ def value_of(
     if node.primitive == "apply_draw":
         return value(node.args[0])
     if node.primitive == "pick":
-        law = np.asarray(value(node.args[0]), dtype=float)
-        return rng.choice(len(law), p=law)
+        return picked(node, np.asarray(value(node.args[0]), dtype=float), rng)
     return PRIMITIVES[node.primitive].evaluate(*(value(arg) for arg in node.args), **node.params)
 
 
@@ -155,6 +154,16 @@ def _selected(node: Node, value: Callable[[Node], object]) -> object:
 
 def _sizes(shape: Shape, lengths: Mapping[int, int]) -> tuple[int, ...]:
     return tuple(lengths[id(n)] if isinstance(n, RowSet) else n for n in shape)
+
+
+def picked(node: Node, law: np.ndarray, rng: np.random.Generator) -> object:
+    """One place with these probabilities."""
+    source, places = node.params["source"], len(law)
+    if node.params["method"] == "choices" and source == "random":
+        return random.choices(range(places), weights=law.tolist())[0]
+    if node.params["method"] == "choice" and source in ("rng", "np.random"):
+        return (rng if source == "rng" else np.random).choice(places, p=law)
+    raise CannotRun("the program makes a generator of its own")
 
 
 def drawn(node: Node, rng: np.random.Generator, sizes: tuple[int, ...]) -> object:

@@ -6,7 +6,7 @@ Every fact is true for all datasets of the described shape and all draws. `box` 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -113,7 +113,7 @@ class Drawn(Fact):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfUniform(Fact):
     """A function of one uniform number u in [-1/2, 1/2]: (a log(b + c |u|) + d), times the sign of u if
-    `signed`; without the logarithm if a is 0: (b + c |u|) + d."""
+    `signed`; without the logarithm if a is 0: (b + c |u|) + d. If `whole` it has u + 1/2 for |u|."""
 
     ids: Ids
     a: float
@@ -121,14 +121,24 @@ class OfUniform(Fact):
     c: float
     d: float = 0.0
     signed: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coins(Fact):
-    """Independent coins that fall on heads with a public probability."""
+    """Independent coins that fall on heads with a public probability.
+
+    `below` if each asks whether a uniform number in [0, 1] is below `rate`; False if above 1 - `rate`.
+    """
 
     rate: float
     ids: Ids
+    below: bool | None = None
+
+    def opposite(self) -> Coins:
+        """Tails for heads."""
+        turned = None if self.below is None else not self.below
+        return replace(self, rate=1 - self.rate, below=turned)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -262,6 +262,11 @@ def _choice(
     ):
         node = drawn(reader, "coin", shape, scale=np.asarray(0.5), method="choice", values=values)
         return reader.array(node)
+    pair = np.asarray(values)
+    if p is None and pair.shape == (2,) and pair.dtype.kind in "if" and pair[0] == -pair[1]:
+        heads = drawn(reader, "coin", shape, scale=np.asarray(0.5), method="choice", values=2)
+        first, second = (reader.graph.constant(each) for each in pair)
+        return reader.array(reader.graph.add("select", heads, second, first))
     if (
         law is not None
         and many == 2
@@ -313,11 +318,24 @@ def _chosen(values: object, law: object, uniform: object) -> object:
 
 def _private_law(reader: Reader, values: object, size: object, p: object) -> object:
     """rng.choice(k, p=softmax(score)): the exponential mechanism."""
-    law = reader.node(p)
+    from dpcheck.program.lowering.weights import law_of
+
+    shape = shape_of(reader, size)
+    times = math.prod(n for n in shape if isinstance(n, int))
+    if any(not isinstance(n, int) for n in shape) or not 0 < times <= _MOST_PICKS:
+        reader.unknown("so many choices with private probabilities")
+    found = _picked(reader, values, times, law_of(reader, reader.node(p)), "choice")
+    if size is None:
+        return found[0]
+    return released_call(reader, lambda v: np.reshape(v, shape), (found,))  # type: ignore[call-overload]
+
+
+def _picked(reader: Reader, values: object, times: int, law: Node, method: str) -> list[object]:
+    """So many of the values, each with these probabilities: an exponential mechanism each."""
     fact = law.fact
     known = fact.normalised if isinstance(fact, Aggregate) else None
     many = int(values) if np.ndim(values) == 0 else len(values)  # type: ignore[arg-type, call-overload]
-    if known is None or size is not None or tuple(law.shape) != (many,):
+    if known is None or tuple(law.shape) != (many,):
         reader.refuse(
             "private-scale",
             "the probabilities of rng.choice are computed from the data",
@@ -330,11 +348,41 @@ def _private_law(reader: Reader, values: object, size: object, p: object) -> obj
             "the probabilities are NaN where exp of all scores is 0, and rng.choice raises an error then",
             "use np.argmax(utility + rng.gumbel(scale=2 * sensitivity / epsilon, size=k))",
         )
-    place = reader.graph.add("pick", law, score, factor=known[1])
-    found = reader.array(place)
-    if np.ndim(values):  # type: ignore[arg-type]
-        return released_call(reader, lambda v, i: v[int(i)], (values, found))
-    return found
+    how = {"factor": known[1], "source": reader.source, "method": method}
+    places = [reader.array(reader.graph.add("pick", law, score, **how)) for _ in range(times)]
+    if not np.ndim(values):  # type: ignore[arg-type]
+        return places
+    listed = values if method == "choices" else np.asarray(values)
+    return [released_call(reader, lambda v, i: v[int(i)], (listed, each)) for each in places]
+
+
+_MOST_PICKS = 100  # choices by one call
+
+
+def _choices(
+    reader: Reader,
+    population: object,
+    weights: object = None,
+    *,
+    cum_weights: object = None,
+    k: object = 1,
+) -> object:
+    """random.choices: an exponential mechanism for each of k, where the weights are private."""
+    from dpcheck.program.lowering.weights import weights_of
+
+    if not reader.is_public([population, k]) or cum_weights is not None:
+        _unknown(reader, "choices among values that are not public, or by sums of weights")
+    listed, times = list(reader.plain(population)), int(reader.plain(k))  # type: ignore[call-overload]
+    if weights is None or reader.is_public(weights) or not 0 < times <= _MOST_PICKS:
+        _unknown(reader, "choices without private weights")
+    law = weights_of(reader, reader.node(weights))
+    if not (law.args[1].fact.box.lo > 0).all():
+        reader.refuse(
+            "private-control",
+            "the weights may all be 0, and random.choices raises an error then",
+            "subtract the largest score before exp, or clip the scores",
+        )
+    return _picked(reader, listed, times, law, "choices")
 
 
 def _permutation(reader: Reader, x: object) -> object:
@@ -481,6 +529,7 @@ _PYTHON: dict[str, Callable[..., object]] = {
     "normalvariate": _gauss,
     "expovariate": _expovariate,
     "randint": _randint,
+    "choices": _choices,
 }
 lower(random.randint)(_python("randint", 2))
 lower(random.random)(_python("random", 0))
@@ -488,3 +537,10 @@ lower(random.uniform)(_python("uniform", 2))
 lower(random.gauss)(_python("gauss", 2))
 lower(random.normalvariate)(_python("gauss", 2))
 lower(random.expovariate)(_python("expovariate", 1))
+
+
+@lower(random.choices)
+def choices(reader: Reader, *args: object, **named: object) -> object:
+    """random.choices with weights."""
+    reader.graph.assumes[PYTHON] = None
+    return draw(reader, Generator("random", _PYTHON), "choices", args, named)

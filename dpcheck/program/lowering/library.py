@@ -58,6 +58,8 @@ def load() -> None:
     from dpcheck.program.lowering import mechanisms
 
     mechanisms.load()
+    if "scipy.special" in sys.modules:
+        import_module("dpcheck.program.lowering.special")
     if "pandas" in sys.modules:
         import_module("dpcheck.program.lowering.frames")
         import_module("dpcheck.program.lowering.categories")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.program.facts.kinds import RANDOM, Public, Released, Rows
-from dpcheck.program.lowering.functions import elementwise
+from dpcheck.program.graph import Node
+from dpcheck.program.lowering.functions import elementwise, where
 from dpcheck.program.lowering.making import one_by_one
 from dpcheck.program.lowering.ordering import as_list
 from dpcheck.program.lowering.registry import lower
@@ -315,6 +316,7 @@ def sum_(reader: Reader, values: object, start: object = 0) -> object:
         node = values.node(reader.graph)
         if isinstance(node.fact, Rows) and node.fact.axis == 0:
             # One after the other, in their own type: int8 wraps around here, unlike in np.sum.
+            node = _all_of_them(reader, node)
             kind, pythons = node.dtype, values.form is list and values.weak is not False
             if kind.kind in "biu":
                 zero = nothing(reader, kind, values.form is list and bool(values.weak))
@@ -334,6 +336,15 @@ def sum_(reader: Reader, values: object, start: object = 0) -> object:
     for each in iterated(reader, values):
         found = binary(reader, "add", found, each)
     return found
+
+
+def _all_of_them(reader: Reader, node: Node) -> Node:
+    """The records that pass a test, as 0 where they do not: as many as there are, which may be public."""
+    if node.primitive != "filter" or node.ndim != 1 or node.dtype.kind not in "biuf":
+        return node
+    column, mask = node.args
+    zero = reader.graph.constant(np.zeros((), dtype=node.dtype)[()])
+    return where(reader, mask, column, zero) if isinstance(mask.fact, Rows) else node
 
 
 def _extreme(name: str) -> Callable[..., object]:
@@ -543,6 +554,30 @@ def _drawn(reader: Reader, args: tuple[object, ...]) -> bool:
     return all(isinstance(v, Scalar) and isinstance(v.node.fact, RANDOM) for v in values)
 
 
+# Where these functions of `math` have a value, and raise no error.
+_DOMAINS = {
+    "exp": (-1e300, 709.0),
+    "expm1": (-1e300, 709.0),
+    "sqrt": (0.0, 1e300),
+    "log": (1e-300, 1e300),
+    "log2": (1e-300, 1e300),
+    "log10": (1e-300, 1e300),
+    "log1p": (-0.9999, 1e300),
+    **dict.fromkeys(("tanh", "sin", "cos", "fabs"), (-1e300, 1e300)),
+}
+
+
+def _total(reader: Reader, name: str, value: object) -> bool:
+    """Whether it is one private number within the domain of the function, for all data."""
+    if not isinstance(value, Scalar) or name not in _DOMAINS:
+        return False
+    node, (low, high) = value.node, _DOMAINS[name]
+    if node.dtype.kind not in "biuf" or isinstance(node.fact, RANDOM):
+        return False
+    box = node.fact.box
+    return not box.nan and bool((box.lo >= low).all() and (box.hi <= high).all())
+
+
 # math.* on a released or private number, where numpy has the same function.
 for _name in (
     "sqrt",
@@ -572,6 +607,9 @@ for _name in (
                 sign = elementwise(reader, "sign", args[1])
                 return binary(reader, "multiply", abs(float(reader.plain(args[0]))), sign)  # type: ignore[arg-type]
             return elementwise(reader, {"fabs": "absolute"}.get(_name, _name), *args)
+        if len(args) == 1 and _total(reader, _name, args[0]):
+            number = reader.array(reader.graph.add("number", reader.node(args[0]), kind=float))
+            return elementwise(reader, {"fabs": "absolute"}.get(_name, _name), number)
         reader.refuse(
             "private-control",
             f"math.{_name} of a private value raises for some values, and the error would reveal them",

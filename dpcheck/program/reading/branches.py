@@ -10,6 +10,7 @@ a variable holds after it is `select(v, first, second)`, whatever else the two s
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from dpcheck.core.errors import NotProvable
-from dpcheck.program.facts.kinds import RANDOM, Aggregate, Public, Released
+from dpcheck.program.facts.kinds import RANDOM, Aggregate, Coins, Public, Released
 from dpcheck.program.graph import Node
 from dpcheck.program.reading import writes
 from dpcheck.program.reading.values import (
@@ -126,8 +127,17 @@ def _of_a_record(reader: Reader, test: object) -> bool:
     return isinstance(test.node.fact, Aggregate) and test.node.dtype.kind == "b"
 
 
-def truth_node(reader: Reader, test: object) -> Node:
-    """The node that decides; refused where nobody may look at it."""
+def _of_a_coin(reader: Reader, test: object) -> bool:
+    if reader.mapped or not isinstance(test, Scalar):
+        return False
+    return isinstance(test.node.fact, Coins) and test.node.dtype.kind == "b"
+
+
+def truth_node(reader: Reader, test: object, *, random: bool = False) -> Node:
+    """The node that decides; refused where nobody may look at it. `random` if a coin may decide, whose
+    sides release nothing: see Graph.check_path."""
+    if random and _of_a_coin(reader, test):
+        return reader.node(test)
     if not _released(reader, test) and not _of_a_record(reader, test):
         refuse_branch(reader, test)
     node = reader.node(test)
@@ -297,7 +307,7 @@ def conditional(reader: Reader, tree: ast.If, scope: Scope) -> None:
     if not decides(reader, test):
         block(reader, tree.body if truth(reader, test) else tree.orelse, scope)
         return
-    node = truth_node(reader, test)
+    node = truth_node(reader, test, random=True)
     lists = _lists(reader)
     first = _side(reader, (node, True), scope, lambda: block(reader, tree.body, scope))
     mine = _lists(reader, lists)
@@ -468,6 +478,8 @@ def _content(reader: Reader, thing: object, test: Test, first: object, second: o
         if isinstance(first, dict) and isinstance(second, dict) and list(first) == list(second):
             return {key: joined(reader, test, first[key], second[key]) for key in first}
     values = [Opaque(each) if isinstance(each, Node) else each for each in (first, second)]
+    if isinstance(test[0].fact, RANDOM):
+        reader.unknown("a list or dict that a random number changes")
     if not all(reader.is_released(each) for each in values):
         reader.refuse(
             "released-path",
@@ -582,15 +594,17 @@ class Paths:
     def _close(self, how: str, exits: list[Exit]) -> None:
         """Exits that lead further out are kept; an earlier one that was taken back in comes first."""
         reader = self.reader
-        kept, gone = [], None
+        kept: list[Exit] = []
+        gone: list[Test] = []
         for each in exits:
             if each.how == how:
-                if each.test is not None:
-                    gone = each.test if gone is None else self._either(gone, each.test)
+                gone += [each.test] if each.test is not None else []
                 continue
             test = each.test
-            if gone is not None:
-                test = _both(reader, (gone[0], not gone[1]), test)
+            if gone:
+                first = functools.reduce(self._either, gone)
+                gone = [first]
+                test = _both(reader, (first[0], not first[1]), test)
             kept.append(replace(each, test=test))
         writes.end(reader)
         reader.waiting.pop()
@@ -640,7 +654,7 @@ def chosen(
     second: Callable[[], object],
 ) -> object:
     """first() if test else second()."""
-    node = truth_node(reader, test)
+    node = truth_node(reader, test, random=True)
     sides = [
         _side(reader, (node, answer), scope, what)
         for answer, what in ((True, first), (False, second))

@@ -294,8 +294,9 @@ def _pick(*_: object, **__: object) -> object:
 
 
 @primitive("pick", "rng.choice(k, p=softmax(score)): the exponential mechanism", _pick)
-def pick(graph: Graph, law: Node, score: Node, factor: float) -> Made:
-    """One of k places with probabilities exp(factor * score) / sum."""
+def pick(graph: Graph, law: Node, score: Node, factor: float, **how: object) -> Made:
+    """One of k places with probabilities exp(factor * score) / sum; `how` is for whoever runs it."""
+    del how
     fact = score.fact
     assert isinstance(fact, Aggregate)
     if not np.isfinite(fact.diff.linf) or fact.box.nan or not np.isfinite(fact.box.magnitude).all():

@@ -149,8 +149,9 @@ def _behind(node: Node) -> tuple[Node, float] | None:
 
 
 def _is_shift(node: Node) -> bool:
-    """A public number, or the largest score: with others exp could overflow where the data decide."""
-    return isinstance(node.fact, Public) or node.primitive == "extreme"
+    """A public number, the largest score, or any other finite one: where exp may overflow, the
+    probabilities may be NaN, and are refused for that."""
+    return isinstance(node.fact, Public) or node.primitive == "extreme" or node.fact.box.finite
 
 
 def _keeps_rising(name: str, args: Sequence[Node]) -> bool:

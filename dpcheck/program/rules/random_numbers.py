@@ -63,7 +63,7 @@ def _one(name: str, arg: Node) -> Made | None:
     if name == "positive":
         return Made(arg.shape, arg.dtype, fact)
     if name in ("logical_not", "invert") and isinstance(fact, Coins) and arg.dtype.kind == "b":
-        return Made(arg.shape, arg.dtype, replace(fact, rate=1 - fact.rate))
+        return Made(arg.shape, arg.dtype, fact.opposite())
     return None
 
 
@@ -117,11 +117,10 @@ def _of_coins(name: str, draw: Node, number: np.ndarray, left: bool) -> Made | N
     if name in ("equal", "not_equal") and value in (0.0, 1.0):
         heads = (value == 1.0) == (name == "equal")
     elif name == "subtract" and not left and value == 1.0:
-        return Made(draw.shape, draw.dtype, replace(fact, rate=1 - fact.rate))
+        return Made(draw.shape, draw.dtype, fact.opposite())
     if heads is None:
         return None
-    rate = fact.rate if heads else 1 - fact.rate
-    return Made(draw.shape, np.dtype(bool), replace(fact, rate=rate))
+    return Made(draw.shape, np.dtype(bool), fact if heads else fact.opposite())
 
 
 def _coin(draw: Node, number: float, above: bool) -> Made | None:
@@ -135,8 +134,8 @@ def _coin(draw: Node, number: float, above: bool) -> Made | None:
     rate = float((number - fact.location) / fact.scale)  # P(draw < number)
     if not 0 <= rate <= 1:
         return None
-    heads = Coins(box=box(0.0, 1.0), rate=1 - rate if above else rate, ids=fact.ids)
-    return Made(draw.shape, np.dtype(bool), heads)
+    heads = Coins(box=box(0.0, 1.0), rate=rate, ids=fact.ids, below=True)
+    return Made(draw.shape, np.dtype(bool), heads.opposite() if above else heads)
 
 
 def affine(draw: Node, factor: object, shift: object) -> Made | None:
@@ -147,7 +146,8 @@ def affine(draw: Node, factor: object, shift: object) -> Made | None:
     if not np.isfinite(times).all() or not np.isfinite(plus).all() or (times == 0).any():
         return None
     if (times < 0).any() and fact.family not in SYMMETRIC:
-        return None
+        turned = inverse.turned(fact, times, plus)
+        return None if turned is None else Made(draw.shape, np.dtype(float), turned)
     discrete = fact.family in (*DISCRETE, releases.GEOMETRIC, UNIFORM_INTEGERS)
     if discrete and not (np.abs(times) == 1).all():
         return None

@@ -10,7 +10,7 @@ from dpcheck.program.facts.kinds import RANDOM, Aggregate, Coins, Public, Releas
 from dpcheck.program.facts.rowsets import Shape, together
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import Graph, Made, Node, primitive
-from dpcheck.program.rules import comparing
+from dpcheck.program.rules import comparing, inverse
 from dpcheck.program.rules.common import (
     UNBOUNDED,
     aggregate,
@@ -59,7 +59,7 @@ def select(graph: Graph, condition: Node, x: Node, y: Node) -> Made:
                 "np.where of private values and random numbers is no known mechanism",
                 "use one coin for each record: np.where(rng.random(n) < p, bits, ~bits)",
             )
-        return spent(graph, args, dtype)
+        return inverse.by_cases(condition, x, y) or spent(graph, args, dtype)
     opened(args)
     check_fits(graph, (x, y), dtype)
     if only_released(args):
