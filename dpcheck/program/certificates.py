@@ -42,7 +42,7 @@ from dpcheck.verify.result import Refused
 if TYPE_CHECKING:
     from dpcheck.program.proof import Program
 
-_RELEASING = ("release", "respond", "pick")
+_RELEASING = ("release", "respond", "answer", "pick")
 _MOST_CONSTANTS = 65_536
 
 

@@ -12,7 +12,7 @@ from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.errors import NotProvable
 from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import DType
-from dpcheck.program.facts.kinds import RANDOM, Aggregate, Fact, Ids, Public, Rows
+from dpcheck.program.facts.kinds import RANDOM, Aggregate, Answers, Fact, Ids, Public, Rows
 from dpcheck.program.facts.rowsets import Shape
 from dpcheck.program.releases import Release
 from dpcheck.replay.draws import UNKNOWN, Line
@@ -125,6 +125,8 @@ class Graph:
 
     def add(self, name: str, *args: Node, **params: object) -> Node:
         """A node, or the one that is there already."""
+        if any(isinstance(arg.fact, Answers) for arg in args) and name != "answer":
+            args = self._seen_where_needed(name, args, params)
         key = (name, *(arg.id for arg in args), _frozen(params))
         path = tuple((test.id, answer) for test, answer in self.guards)
         if name not in IMPURE:
@@ -154,6 +156,18 @@ class Graph:
         if not self.scratch.isdisjoint(arg.id for arg in args):
             self.scratch.add(node.id)
         return node
+
+    def _seen_where_needed(
+        self, name: str, args: tuple[Node, ...], params: Mapping[str, object]
+    ) -> tuple[Node, ...]:
+        """Answers of records are seen by whatever is no function of single entries of them."""
+        from dpcheck.program.rules import answers
+
+        if answers.stay(name, args, params):
+            return args
+        return tuple(
+            self.add("answer", arg) if isinstance(arg.fact, Answers) else arg for arg in args
+        )
 
     def constant(self, value: object) -> Node:
         """A public array or number."""

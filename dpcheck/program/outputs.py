@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.program.facts.kinds import RANDOM, Public, Released
+from dpcheck.program.facts.kinds import RANDOM, Answers, Public, Released
 from dpcheck.program.facts.rowsets import number
 from dpcheck.program.reading.branches import decided
 from dpcheck.program.reading.values import Array, Grid, Instance, Opaque, Scalar, Series, Value
@@ -53,6 +53,8 @@ def check_output(reader: Reader, value: object, depth: int = 0) -> None:
 
 def _check_node(reader: Reader, value: Array | Scalar | Opaque) -> None:
     node = reader.node(value)
+    if isinstance(node.fact, Answers):
+        node = reader.graph.add("answer", node)
     if isinstance(node.fact, Public):
         return
     if isinstance(node.fact, Released):

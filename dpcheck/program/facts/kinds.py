@@ -151,6 +151,16 @@ class Places(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answers(Fact):
+    """Entry by entry a function of one record and of drawn numbers of its own; records are in front.
+
+    Nobody has seen it: see rules/answers.py for what it costs to see it.
+    """
+
+    rows: RowSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Released(Fact):
     """Computed from releases and public values alone.
 
@@ -161,6 +171,6 @@ class Released(Fact):
     release: Any = None  # a Release; or a comparison of some, see `joints`
 
 
-SECRET = (Rows, Aggregate, Drawn, OfUniform, Coins, Places)
+SECRET = (Rows, Aggregate, Answers, Drawn, OfUniform, Coins, Places)
 RANDOM = (Drawn, OfUniform, Coins, Places)
 Facts = Mapping[int, Fact]

@@ -16,7 +16,7 @@ from dpcheck.program.graph import Node
 from dpcheck.program.lowering.functions import apply
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading.public import released_call
-from dpcheck.program.reading.values import Generator, KnownGenerator, Opaque, Scalar, Value
+from dpcheck.program.reading.values import Generator, KnownGenerator, Opaque, Others, Scalar, Value
 from dpcheck.program.rules.common import plain
 from dpcheck.program.rules.random_numbers import UNIFORM_INTEGERS
 
@@ -37,6 +37,12 @@ def draw(
     try:
         if reader.mapped:
             from dpcheck.program.lowering.each_record import drawn_for_each
+
+            if name == "choice" and len(args) == 1 and isinstance(args[0], Others) and not named:
+                from dpcheck.program.lowering.others import one_of
+
+                left = (0, len(args[0].values) - 1)
+                return one_of(reader, args[0], drawn_for_each(reader, _integers, left, {}))
 
             return drawn_for_each(reader, method, args, named)
         return method(reader, *args, **named)
@@ -385,6 +391,23 @@ def _choices(
     return _picked(reader, listed, times, law, "choices")
 
 
+def _one_of_list(reader: Reader, seq: object, size: object = None) -> object:
+    """random.choice: an entry of a public list at a random place."""
+    if not reader.is_public(seq) or not isinstance(seq, list | tuple | range | str):
+        _unknown(reader, "choice from a list that is not public")
+    listed = list(reader.plain(seq))  # type: ignore[call-overload]
+    place = reader.node(_integers(reader, len(listed), None, size))
+    if listed == [0, 1] or listed == list(range(len(listed))):
+        return reader.array(place)
+    if listed in ([1, 0], [True, False]):
+        return reader.array(apply(reader, "subtract", reader.graph.constant(1), place))
+    pair = np.asarray(listed)
+    if pair.shape == (2,) and pair.dtype.kind in "if" and pair[0] == -pair[1]:
+        return reader.array(reader.graph.add("select", place, *map(reader.graph.constant, pair[::-1])))
+    spent = reader.array(reader.graph.add("apply_draw", place))
+    return released_call(reader, lambda v, i: v[int(i)], (listed, spent))
+
+
 def _permutation(reader: Reader, x: object) -> object:
     if not reader.is_public(x) or np.ndim(reader.plain(x)) != 0:  # type: ignore[arg-type]
         _unknown(reader, "permutation of values")
@@ -530,6 +553,7 @@ _PYTHON: dict[str, Callable[..., object]] = {
     "expovariate": _expovariate,
     "randint": _randint,
     "choices": _choices,
+    "choice": _one_of_list,
 }
 lower(random.randint)(_python("randint", 2))
 lower(random.random)(_python("random", 0))
@@ -537,6 +561,13 @@ lower(random.uniform)(_python("uniform", 2))
 lower(random.gauss)(_python("gauss", 2))
 lower(random.normalvariate)(_python("gauss", 2))
 lower(random.expovariate)(_python("expovariate", 1))
+
+
+@lower(random.choice)
+def choice(reader: Reader, seq: object) -> object:
+    """random.choice of a public list, or of what it holds besides a record's own value."""
+    reader.graph.assumes[PYTHON] = None
+    return draw(reader, Generator("random", _PYTHON), "choice", (seq,), {})
 
 
 @lower(random.choices)

@@ -14,8 +14,11 @@ from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading.operators import PYTHON
 from dpcheck.program.reading.public import public_call, released_call
 from dpcheck.program.reading.values import Array, Opaque, Scalar, Series, Storage, Table
+from dpcheck.program.rules.answers import may_answer
 from dpcheck.program.rules.common import is_zero, weakness, whole
+from dpcheck.program.rules.drawing import can_respond
 from dpcheck.program.rules.functions import FUNCTIONS
+from dpcheck.program.rules.random_numbers import UNIFORM_INTEGERS
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -116,6 +119,9 @@ def _noisy(reader: Reader, name: str, nodes: tuple[Node, ...]) -> Node:
         seen = graph.public.issuperset(ids)
         if seen or (isinstance(other.fact, Rows) and _of_all_records(drawn, other)):
             return apply(reader, name, *(_public(graph, each) for each in nodes))
+        if isinstance(drawn.fact, Drawn) and drawn.fact.family == UNIFORM_INTEGERS:
+            if may_answer(nodes):
+                return graph.add(name, *nodes)
         if isinstance(drawn.fact, Drawn) and name in ("add", "subtract"):
             flip = name == "subtract" and drawn is first
             sign = 1.0 if name == "add" or flip else -1.0
@@ -132,6 +138,8 @@ def _noisy(reader: Reader, name: str, nodes: tuple[Node, ...]) -> Node:
                 drawn if drawn.dtype.kind == "b" else graph.add("equal", drawn, graph.constant(1))
             )
             return where(reader, heads, flipped, other)
+    if may_answer(nodes):
+        return graph.add(name, *nodes)
     return graph.refuse(
         "unknown-operation",
         f"np.{name} of a private value and random numbers is no known mechanism",
@@ -176,6 +184,8 @@ def _by_coin(reader: Reader, coins: Node, x: Node, y: Node) -> Node:
     truth, other, heads = (
         (x, y, coins) if isinstance(x.fact, Rows) else (y, x, graph.add("logical_not", coins))
     )
+    if may_answer((coins, x, y)) and not can_respond(truth, other):
+        return graph.add("select", coins, x, y)
     if not isinstance(truth.fact, Rows):
         reader.unknown("np.where of an aggregate by random coins")
     lie = other.fact
@@ -288,8 +298,8 @@ def np_where(reader: Reader, condition: object, *args: object) -> object:
         each.array if isinstance(each, Series) else each for each in (condition, *args)
     )
     args = tuple(sides)
-    if all(reader.is_released(each) for each in (condition, *args)) and any(
-        isinstance(each, Opaque) for each in (condition, *args)
+    if any(isinstance(each, Opaque) for each in (condition, *args)) and all(
+        reader.is_released(each) for each in (condition, *args)
     ):
         return released_call(reader, np.where, (condition, *args))
     mask = reader.node(condition)

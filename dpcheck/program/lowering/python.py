@@ -15,8 +15,9 @@ from dpcheck.program.graph import Node
 from dpcheck.program.lowering.functions import elementwise, where
 from dpcheck.program.lowering.making import one_by_one
 from dpcheck.program.lowering.ordering import as_list
+from dpcheck.program.lowering.others import others
 from dpcheck.program.lowering.registry import lower
-from dpcheck.program.reading import arrays
+from dpcheck.program.reading import arrays, writes
 from dpcheck.program.reading.attributes import length
 from dpcheck.program.reading.branches import check_small
 from dpcheck.program.reading.calls import call
@@ -34,6 +35,7 @@ from dpcheck.program.reading.records import (
     appended,
     column_of,
     each_record,
+    fresh,
     is_records,
     listed,
     nothing,
@@ -679,10 +681,18 @@ def _setdefault(
 
 
 def _copy(reader: Reader, owner: object) -> object:
-    return owner.copy()  # type: ignore[attr-defined]
+    return fresh(reader, owner.copy())  # type: ignore[attr-defined]
 
 
 def _remove(reader: Reader, owner: list[object], value: object) -> None:
+    if isinstance(value, Scalar) and reader.mapped and reader.is_public(owner):
+        now = reader.mapped[-1]
+        left = others(reader, owner, value.node)
+        always = id(owner) in now.fresh and not now.tests  # type: ignore[attr-defined]
+        if left is not None and always:
+            writes.replaced(reader, owner, left)
+            reader.dead[id(owner)] = owner
+            return
     if not reader.is_public([owner, value]):
         reader.refuse(
             "private-control",

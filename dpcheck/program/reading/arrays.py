@@ -10,6 +10,7 @@ from dpcheck.program.facts.kinds import Coins, Drawn, Places, Public, Released, 
 from dpcheck.program.graph import Node
 from dpcheck.program.reading import records, writes
 from dpcheck.program.reading.attributes import not_text
+from dpcheck.program.rules.common import plain
 from dpcheck.program.reading.values import (
     Array,
     Counted,
@@ -111,11 +112,37 @@ def _of_array(reader: Reader, owner: Array | Scalar, key: object) -> object:
             if found.dtype != node.dtype:
                 found = reader.graph.add("convert", found, dtype=node.dtype)
             return reader.array(found)
+    if reader.mapped and len(parts) == 1:
+        from dpcheck.program.lowering.others import by_mask
+
+        left = by_mask(reader, node, reader.node(secret[0]))
+        if left is not None:
+            return left
+    if isinstance(node.fact, Public) and len(parts) == 1 and node.ndim == 2:
+        rows = _rows_of_table(reader, node, reader.node(secret[0]))
+        if rows is not None:
+            return reader.array(rows)
     del released_call
     reader.refuse(
         "private-control",
         "a private value decides which entry is taken",
         "add noise to it first, or use np.where",
+    )
+
+
+def _rows_of_table(reader: Reader, table: Node, place: Node) -> Node | None:
+    """np.eye(k)[x]: each whole number as a row with a 1 at its place."""
+    many = plain(table.shape)[0]
+    assert isinstance(table.fact, Public)
+    if place.dtype.kind not in "iu" or place.ndim != 1 or not isinstance(place.fact, Rows):
+        return None
+    if not np.array_equal(np.asarray(table.fact.value), np.eye(many)):
+        return None
+    box = place.fact.box
+    if not ((box.lo >= 0).all() and (box.hi < many).all()):
+        return None
+    return reader.graph.add(
+        "convert", reader.graph.add("one_hot", place, bins=many), dtype=table.dtype
     )
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from dpcheck.core.errors import NotProvable
-from dpcheck.program.facts.kinds import RANDOM, Aggregate, Coins, Public, Released
+from dpcheck.program.facts.kinds import RANDOM, Aggregate, Coins, Public, Released, Rows
 from dpcheck.program.graph import Node
 from dpcheck.program.reading import writes
 from dpcheck.program.reading.values import (
@@ -124,7 +124,7 @@ def _of_a_record(reader: Reader, test: object) -> bool:
     """Whether the record that is looped over decides."""
     if not reader.mapped or not isinstance(test, Scalar):
         return False
-    return isinstance(test.node.fact, Aggregate) and test.node.dtype.kind == "b"
+    return isinstance(test.node.fact, Aggregate) and test.node.dtype.kind in "biuf"
 
 
 def _of_a_coin(reader: Reader, test: object) -> bool:
@@ -141,7 +141,62 @@ def truth_node(reader: Reader, test: object, *, random: bool = False) -> Node:
     if not _released(reader, test) and not _of_a_record(reader, test):
         refuse_branch(reader, test)
     node = reader.node(test)
+    if _private((node, True)):
+        return node if node.dtype.kind == "b" else _not_zero(reader, node)
     return node if node.dtype.kind == "b" else reader.graph.add("truth", node)
+
+
+def _not_zero(reader: Reader, node: Node) -> Node:
+    """Whether a number of a record counts as true."""
+    from dpcheck.program.lowering.functions import apply
+
+    return apply(reader, "not_equal", node, reader.graph.constant(0))
+
+
+def certain(reader: Reader, test: object) -> bool | None:
+    """The answer to whether a record's number is some number, where the tests before tell it: of 0 and 1,
+    what is not 1 is 0."""
+    if not _of_a_record(reader, test) or not isinstance(test, Scalar):
+        return None
+    asked = _is_number(test.node)
+    if asked is None:
+        return None
+    mine, value, equal = asked
+    left = _values_of(reader, mine)
+    for each, answer in reader.mapped[-1].tests:  # type: ignore[attr-defined]
+        known = _is_number(each)
+        if known is not None and known[0] is mine:
+            left = {v for v in left if (v == known[1]) == (known[2] == answer)}
+    if not left or (value in left and len(left) > 1):
+        return None
+    return (value in left) == equal
+
+
+def _is_number(test: Node) -> tuple[Node, float, bool] | None:
+    """Of `mine == value`: mine, the value, and that it is asked whether they are equal."""
+    if test.primitive not in ("equal", "not_equal"):
+        return None
+    mine, other = test.args
+    if not isinstance(other.fact, Public) or other.ndim or other.dtype.kind not in "biuf":
+        return None
+    return mine, float(np.asarray(other.fact.value)), test.primitive == "equal"
+
+
+def _values_of(reader: Reader, node: Node) -> set[float]:
+    """All that a record's number may be; none where nobody knows."""
+    from dpcheck.program.rules.answers import domain
+
+    column = reader.mapped[-1].known.get(node.id)  # type: ignore[attr-defined]
+    if column is not None and isinstance(column.fact, Rows):
+        return {float(v) for v in domain(column) or () if isinstance(v, int | float)}
+    box = node.fact.box
+    whole = node.dtype.kind in "biu" and not box.nan and box.finite_ends and box.lo.size == 1
+    if not whole or float(box.hi) - float(box.lo) > _FEW:
+        return set()
+    return {float(v) for v in range(int(box.lo), int(box.hi) + 1)}
+
+
+_FEW = 64  # values that are followed one by one
 
 
 def published(reader: Reader, test: Node) -> None:
@@ -304,8 +359,10 @@ def conditional(reader: Reader, tree: ast.If, scope: Scope) -> None:
     from dpcheck.program.reading.statements import block
 
     test = settled(reader, evaluate(reader, tree.test, scope))
-    if not decides(reader, test):
-        block(reader, tree.body if truth(reader, test) else tree.orelse, scope)
+    known = certain(reader, test)
+    if known is not None or not decides(reader, test):
+        answer = truth(reader, test) if known is None else known
+        block(reader, tree.body if answer else tree.orelse, scope)
         return
     node = truth_node(reader, test, random=True)
     lists = _lists(reader)

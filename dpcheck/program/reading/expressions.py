@@ -302,7 +302,7 @@ def _tuple(reader: Reader, tree: ast.Tuple, scope: Scope) -> object:
 
 
 def _list(reader: Reader, tree: ast.List, scope: Scope) -> object:
-    return _items(reader, tree.elts, scope)
+    return records.fresh(reader, _items(reader, tree.elts, scope))
 
 
 def _set(reader: Reader, tree: ast.Set, scope: Scope) -> object:

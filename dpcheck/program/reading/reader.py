@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from dpcheck.core.errors import NotProvable
-from dpcheck.program.facts.kinds import Public, Released, Rows
+from dpcheck.program.facts.kinds import Answers, Public, Released, Rows
 from dpcheck.program.graph import Graph, Node
 from dpcheck.program.reading.source import NoSource, definition
 from dpcheck.program.reading.values import (
@@ -225,7 +225,10 @@ class Reader:
         if depth > DEEPEST:
             self.unknown("a value of so many levels")
         if isinstance(value, Scalar | Array | Opaque):
-            return isinstance(self.node(value).fact, Public | Released)
+            node = self.node(value)
+            if isinstance(node.fact, Answers):
+                node = self.graph.add("answer", node)  # somebody looks at it
+            return isinstance(node.fact, Public | Released)
         from dpcheck.program.reading.values import Grid, Series
 
         if isinstance(value, Series | Grid):
@@ -249,6 +252,8 @@ class Reader:
                 return "a column of private records"
             if isinstance(fact, Aggregate):
                 return "a private aggregate"
+            if isinstance(fact, Answers):
+                return "an answer of every record"
             if isinstance(fact, RANDOM):
                 return "a random number"
             return "a released value" if isinstance(fact, Released) else "a public value"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.program.batching import batched, depends, for_every_record
-from dpcheck.program.facts.kinds import Aggregate, Public, Released, Rows
+from dpcheck.program.facts.kinds import Aggregate, Answers, Public, Released, Rows
 from dpcheck.program.facts.rowsets import RowSet
 from dpcheck.program.graph import Node
 from dpcheck.program.reading.values import (
@@ -28,6 +28,7 @@ from dpcheck.program.reading.values import (
     Iterator,
     Keys,
     Listed,
+    Others,
     Scalar,
     Scope,
     Series,
@@ -116,6 +117,7 @@ class Loop:
     scope: Scope | None = None  # whose names add up; None where nothing may
     reads: Counter[int] = field(default_factory=Counter)  # of lists
     drawn: int = 0  # numbers that are drawn for each record
+    fresh: dict[int, object] = field(default_factory=dict)  # lists that are made in the round
 
 
 def entry(reader: Reader, line: Line, name: object) -> object:
@@ -328,6 +330,13 @@ def read(reader: Reader, value: object) -> object:
         now = reader.mapped[-1]
         assert isinstance(now, Loop)
         now.reads[id(value)] += 1
+    return value
+
+
+def fresh(reader: Reader, value: object) -> object:
+    """A list that is made anew for every record."""
+    if reader.mapped and type(value) is list:
+        reader.mapped[-1].fresh[id(value)] = value  # type: ignore[attr-defined]
     return value
 
 
@@ -564,6 +573,8 @@ def _column(reader: Reader, now: Loop, value: object, tests: tuple[tuple[Node, b
     node = reader.node(value)
     dependent = depends(node, now.known)
     found = batched(reader, node, now.known, now.rows)
+    if isinstance(found.fact, Answers):
+        found = reader.graph.add("answer", found)
     if dependent and isinstance(found.fact, Released) and not tests:
         return found  # an answer of every record, told at once
     if not isinstance(found.fact, Rows) or found.fact.rows is not now.rows:
@@ -784,11 +795,14 @@ def plain_comprehension(
 
 def _plain(
     reader: Reader, tree: ast.ListComp | ast.GeneratorExp | ast.SetComp, scope: Scope, over: object
-) -> list[object]:
+) -> list[object] | Others:
     from dpcheck.program.reading.expressions import evaluate
 
     found: list[object] = []
     inner = Scope({}, scope, scope.globals, _targets(tree), scope.path)
+    left = _others(reader, tree, inner, over)
+    if left is not None:
+        return left
     _rounds(
         reader,
         tree.generators,
@@ -797,6 +811,33 @@ def _plain(
         lambda at: found.append(evaluate(reader, tree.elt, at)),
     )
     return found
+
+
+def _others(
+    reader: Reader,
+    tree: ast.ListComp | ast.GeneratorExp | ast.SetComp,
+    inner: Scope,
+    over: object,
+) -> Others | None:
+    """[v for v in values if v != own], in a loop over records: what the list holds besides the record's."""
+    from dpcheck.program.lowering.others import by_tests
+    from dpcheck.program.reading.expressions import evaluate
+    from dpcheck.program.reading.statements import bind
+
+    first = tree.generators[0]
+    plain_name = isinstance(tree.elt, ast.Name) and isinstance(first.target, ast.Name)
+    if not reader.mapped or not isinstance(tree, ast.ListComp) or not plain_name:
+        return None
+    assert isinstance(tree.elt, ast.Name)
+    assert isinstance(first.target, ast.Name)
+    alone = len(tree.generators) == len(first.ifs) == 1 and tree.elt.id == first.target.id
+    if not alone or not isinstance(first.ifs[0], ast.Compare) or not reader.is_public(over):
+        return None
+    items, tests = list(rounds(reader, over)), []
+    for each in items:
+        bind(reader, first.target, each, inner)
+        tests.append(evaluate(reader, first.ifs[0], inner))
+    return by_tests(reader, items, tests)
 
 
 def dict_comprehension(reader: Reader, tree: ast.DictComp, scope: Scope) -> dict[object, object]:

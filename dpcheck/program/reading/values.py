@@ -298,6 +298,14 @@ class Grid(Value):
 
 
 @dataclass(slots=True, eq=False)
+class Others(Value):
+    """A public list of different numbers without the one that a record has: see lowering/others.py."""
+
+    values: tuple[object, ...]
+    own: Node
+
+
+@dataclass(slots=True, eq=False)
 class Tally(Value):
     """Counter() or defaultdict(int): which keys it has is decided by the data, what it counts is not."""
 

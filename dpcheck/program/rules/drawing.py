@@ -11,7 +11,7 @@ from dpcheck.core.events.noise import ExponentialMechanism, RandomizedResponse
 from dpcheck.program import releases
 from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import Box, add
-from dpcheck.program.facts.kinds import Aggregate, Coins, Drawn, Fact, Places, Public, Rows
+from dpcheck.program.facts.kinds import Aggregate, Coins, Drawn, Fact, Ids, Places, Public, Rows
 from dpcheck.program.facts.rowsets import RowSet, Shape, number
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import BLOCK, Graph, Made, Node, primitive
@@ -230,11 +230,18 @@ def respond(graph: Graph, coins: Node, truth: Node, other: Node) -> Made:
         graph.refuse(
             "shared-noise", "several records share a coin", "draw one for each: pass size=len(x)"
         )
-    categories, extra = _random_answer(graph, truth, other)
+    known = _random_answer(truth, other)
+    if known is None:
+        graph.refuse(
+            "unknown-noise",
+            "the answer that replaces the true one is not uniform over the possible answers",
+            "draw it with rng.integers(low, high, size=n) over all answers, or flip a truth value",
+        )
+    categories, extra, lie = known
     noise_rate = (1 - coin.rate) * extra
     if not 0 < noise_rate <= 1:
         graph.refuse("no-noise", "the answers are reported as they are", "use fewer true answers")
-    graph.use(np.unique(coin.ids), "randomized response")
+    graph.use(np.concatenate([np.unique(coin.ids), lie]), "randomized response")
     shape = (fact.rows.count,)
     made = Release(
         graph.line,
@@ -261,29 +268,31 @@ def own_coins(coin: Coins, shape: Shape, rows: RowSet) -> bool:
     return coin.ids.size == np.unique(coin.ids).size == max(1, count)
 
 
-def _random_answer(graph: Graph, truth: Node, other: Node) -> tuple[int, float]:
-    """(number of categories, share of the lies that is a uniform answer)."""
+def can_respond(truth: Node, other: Node) -> bool:
+    """Whether this is randomized response by one of the lies that `respond` knows."""
+    return isinstance(truth.fact, Rows) and truth.ndim == 1 and _random_answer(truth, other) is not None
+
+
+def _random_answer(truth: Node, other: Node) -> tuple[int, float, Ids] | None:
+    """(number of categories, share of the lies that is a uniform answer, numbers drawn for them)."""
     fact, lie = truth.fact, other.fact
     assert isinstance(fact, Rows)
+    if not fact.box.finite:
+        return None
+    none = np.empty(0, dtype=np.int64)
     low, high = int(fact.box.lo.min()), int(fact.box.hi.max())
     flipped = isinstance(lie, Rows) and lie.complement_of == truth.id
     if flipped and (low, high) == (0, 1):
-        return 2, 2.0  # the opposite answer: twice a uniform one
+        return 2, 2.0, none  # the opposite answer: twice a uniform one
     fair = isinstance(lie, Coins) and lie.rate == 0.5 and own_coins(lie, other.shape, fact.rows)
     if isinstance(lie, Coins) and fair and (low, high) == (0, 1):
-        graph.use(np.unique(lie.ids), "randomized response")
-        return 2, 1.0
+        return 2, 1.0, np.unique(lie.ids)
     if isinstance(lie, Drawn) and lie.family == UNIFORM_INTEGERS:
         first, many = int(lie.location), int(lie.scale)
         alone = own_coins(Coins(box=lie.box, rate=0.5, ids=lie.ids), other.shape, fact.rows)
         if alone and first <= low and high < first + many:
-            graph.use(np.unique(lie.ids), "randomized response")
-            return many, 1.0
-    return graph.refuse(
-        "unknown-noise",
-        "the answer that replaces the true one is not uniform over the possible answers",
-        "draw it with rng.integers(low, high, size=n) over all answers, or flip a truth value",
-    )
+            return many, 1.0, np.unique(lie.ids)
+    return None
 
 
 # The exponential mechanism ------------------------------------------------------------------------------

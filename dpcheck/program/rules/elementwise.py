@@ -15,7 +15,7 @@ from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import Box, DType
 from dpcheck.program.facts.kinds import RANDOM, Aggregate, Public, Rows
 from dpcheck.program.graph import Graph, Made, Node, primitive
-from dpcheck.program.rules import comparing, linear, moved, relations
+from dpcheck.program.rules import answers, comparing, linear, moved, relations
 from dpcheck.program.rules.common import (
     UNBOUNDED,
     aggregate,
@@ -64,6 +64,8 @@ def rule(name: str, graph: Graph, *args: Node) -> Made:
     dtype = result_dtype(graph, function.compute, args)
     check_mixed(graph, args, dtype)
     _check_whole(graph, name, args, dtype)
+    if answers.may_answer(args):
+        return answers.answers(graph, args, dtype)
     if any(isinstance(arg.fact, RANDOM) for arg in args):
         return of_draws(graph, name, args, dtype)
     if only_released(args):

@@ -96,11 +96,16 @@ def turned(fact: Drawn, times: np.ndarray, plus: np.ndarray) -> OfUniform | None
 
 
 def by_cases(coin: Node, heads: Node, tails: Node) -> Made | None:
-    """heads or tails, as a fair coin decides: Laplace noise, or a random sign; None if it is neither."""
+    """heads or tails, as a coin decides: the coin itself, a random sign, or Laplace noise; None for all else."""
     fact = coin.fact
-    if not isinstance(fact, Coins) or fact.rate != 0.5:
+    if not isinstance(fact, Coins):
         return None
     numbers = (_scalar(heads), _scalar(tails))
+    if numbers in ((1.0, 0.0), (0.0, 1.0)):
+        kind = np.result_type(heads.dtype, tails.dtype)
+        return Made(coin.shape, kind, fact if numbers[0] else fact.opposite())
+    if fact.rate != 0.5:
+        return None
     if None not in numbers:
         size = numbers[0] or 0.0
         if not size or numbers[1] != -size:

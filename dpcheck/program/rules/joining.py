@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dpcheck.core.adjacency import Adjacency
 from dpcheck.program.facts import boxes
 from dpcheck.program.facts.boxes import Array, Box
-from dpcheck.program.facts.kinds import RANDOM, Aggregate, Cell, Drawn, Public, Rows
+from dpcheck.program.facts.kinds import RANDOM, Aggregate, Answers, Cell, Drawn, Public, Rows
 from dpcheck.program.facts.rowsets import disjoint
 from dpcheck.program.facts.sizes import NOTHING, Size
 from dpcheck.program.graph import BLOCK, Graph, Made, Node, primitive
@@ -46,6 +47,11 @@ def concatenate(graph: Graph, *args: Node, axis: int) -> Made:
     if all(isinstance(arg.fact, Public) for arg in args):
         return public(_concatenate(*(arg.fact.value for arg in args), axis=axis))  # type: ignore[attr-defined]
     kind = result_dtype(graph, lambda *v: np.concatenate([np.atleast_1d(x) for x in v]), args)
+    if all(isinstance(arg.fact, Answers) for arg in args):
+        length = sum(fixed(arg.shape[axis]) for arg in args)
+        wide = tuple(length if i == axis else n for i, n in enumerate(args[0].shape))
+        coins = frozenset().union(*(arg.fact.coins for arg in args))
+        return Made(wide, kind, replace(args[0].fact, coins=coins))  # type: ignore[arg-type]
     if any(isinstance(arg.fact, RANDOM) for arg in args):
         return _of_random(graph, args, axis, kind)
     opened(args)

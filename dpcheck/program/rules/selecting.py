@@ -6,11 +6,11 @@ import numpy as np
 
 from dpcheck.program.facts import boxes, norms
 from dpcheck.program.facts.boxes import Array, Box, DType
-from dpcheck.program.facts.kinds import RANDOM, Aggregate, Coins, Public, Released, Rows
+from dpcheck.program.facts.kinds import RANDOM, Aggregate, Answers, Coins, Public, Released, Rows
 from dpcheck.program.facts.rowsets import Shape, together
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import Graph, Made, Node, primitive
-from dpcheck.program.rules import comparing, inverse
+from dpcheck.program.rules import answers, comparing, inverse
 from dpcheck.program.rules.common import (
     UNBOUNDED,
     aggregate,
@@ -52,6 +52,8 @@ def select(graph: Graph, condition: Node, x: Node, y: Node) -> Made:
     held = comparing.chosen(graph, args, dtype)
     if held is not None:
         return held
+    if answers.may_answer(args):
+        return answers.answers(graph, args, dtype)
     if any(isinstance(arg.fact, RANDOM) for arg in args):
         if not all(isinstance(arg.fact, (*RANDOM, Public, Released)) for arg in args):
             graph.refuse(
@@ -225,7 +227,7 @@ def convert(graph: Graph, a: Node, dtype: DType) -> Made:
         return Made(found.shape, found.dtype, Public(box=boxes.point(found), value=value))
     if dtype.kind not in "biuf" or a.dtype.kind not in "biuf":
         graph.refuse("unknown-operation", f"a cast to {dtype} is not followed", "use numbers")
-    if isinstance(a.fact, Coins):
+    if isinstance(a.fact, Answers | Coins):
         return Made(a.shape, dtype, a.fact)
     if isinstance(a.fact, RANDOM):
         same = dtype == a.dtype

@@ -13,6 +13,7 @@ from dpcheck.program.facts.boxes import Array, Box
 from dpcheck.program.facts.kinds import (
     RANDOM,
     Aggregate,
+    Answers,
     Coins,
     Drawn,
     Fact,
@@ -209,6 +210,8 @@ def _reshape(value: object, shape: Shape) -> object:
 def reshape(graph: Graph, a: Node, shape: Shape) -> Made:
     """np.reshape."""
     fact = a.fact
+    if isinstance(fact, Answers):
+        return Made(shape, a.dtype, fact)
     if not isinstance(fact, Rows):
         if any(number(n) is None for n in shape):
             return rearranged(graph, a, shape, lambda v: v)

@@ -127,7 +127,7 @@ def grr_reports(items):
     reports = np.array([grr_client(v, 4, 1.0) for v in items])
     p = np.exp(1.0) / (np.exp(1.0) + 3)
     q = (1 - p) / 3
-    counts = np.bincount(reports, minlength=4)
+    counts = np.bincount(reports.astype(int), minlength=4)
     return (counts - len(items) * q) / (p - q)
 
 
@@ -446,7 +446,7 @@ def synthetic_from_a_histogram(x, rng):
 
 @CASES(ITEM, replace_one=1.0, add_remove=0.5)
 def pate_bincount(votes, rng):
-    counts = np.bincount(votes, minlength=4)
+    counts = np.bincount(votes.astype(int), minlength=4)
     noisy = counts + rng.laplace(scale=2.0, size=4)
     return np.argmax(noisy)
 
