@@ -201,7 +201,9 @@ def _value(
     return _one_by_one(node, operands, size)
 
 
-_ENTRIES = frozenset({"select", "convert", "fill", "release", "respond", "answer", "sampled", "number"})
+_ENTRIES = frozenset(
+    {"select", "convert", "fill", "release", "respond", "answer", "sampled", "number"}
+)
 _AXES = {
     "sum": "axes",
     "any": "axes",

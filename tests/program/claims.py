@@ -7,7 +7,17 @@ import math
 import numpy as np
 
 from dpcheck.program.facts.boxes import Box
-from dpcheck.program.facts.kinds import Aggregate, Cell, Coins, Fact, Places, Public, Released, Rows
+from dpcheck.program.facts.kinds import (
+    Aggregate,
+    Answers,
+    Cell,
+    Coins,
+    Fact,
+    Places,
+    Public,
+    Released,
+    Rows,
+)
 from dpcheck.program.facts.rowsets import Predicate, Region, RowSet, disjoint
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import Node
@@ -92,7 +102,7 @@ def _check_node(world: World, pair: Pair, node: Node, slack: float) -> None:
     elif isinstance(fact, Coins):
         values = np.asarray(pair.one.values[node.id])
         assert np.isin(values, (0, 1)).all()
-    if not isinstance(fact, Public | Released):
+    if not isinstance(fact, Public | Released | Answers):  # answers are seen with all their draws
         seen = frozenset().union(*(_coins(arg.fact) for arg in node.args))
         assert seen <= _coins(fact), "coins are forgotten"
 
@@ -106,7 +116,7 @@ def _coins(fact: Fact) -> frozenset[int]:
 
 def _releases(node: Node) -> bool:
     """Whether it comes from noise on private values."""
-    return node.primitive in ("release", "respond", "pick") or any(
+    return node.primitive in ("release", "respond", "answer", "pick") or any(
         _releases(arg) for arg in node.args
     )
 

@@ -48,7 +48,7 @@ class Told:
 
 
 def counted(function, coins: int, numbers: list[int]) -> float:
-    """The largest log ratio of an answer's probabilities, by trying everything; its coins fall by quarters."""
+    """The largest log ratio of an answer's probabilities, by trying all; coins fall by quarters."""
     quarters = [(i + 0.5) / 4 for i in range(4)]
     laws = []
     for value in range(4):
@@ -118,9 +118,9 @@ def test_random_answers_cost_what_a_count_of_all_cases_says(tmp_path):
             sign=rng.choice(["<", ">="]),
             a=a,
             b=b,
-            expression=rng.choice(["{}", "np.where(c, {} % 4, w)", "np.where(d, {} % 4, w)"]).format(
-                number_of(rng, rng.choice([1, 2, 2]))
-            ),
+            expression=rng.choice(
+                ["{}", "np.where(c, {} % 4, w)", "np.where(d, {} % 4, w)"]
+            ).format(number_of(rng, rng.choice([1, 2, 2]))),
         )
     path = tmp_path / "written.py"
     path.write_text(text)
@@ -137,8 +137,8 @@ def test_random_answers_cost_what_a_count_of_all_cases_says(tmp_path):
             finite += 0 < true < math.inf
             continue
         assert found == pytest.approx(true, rel=1e-9, abs=1e-12), (i, true)
-        finite += 0 < true
-        proved += 0 < true
+        finite += true > 0
+        proved += true > 0
     assert finite >= 8
     assert proved >= 0.5 * finite  # coins that are combined with each other alone are used up
 
@@ -161,9 +161,7 @@ def other_answer_in_a_loop(x):
 
 def other_answer_by_a_mask(x):
     domain = np.array([3, 2, 1, 0])
-    return [
-        v if np.random.random() < 0.7 else np.random.choice(domain[domain != v]) for v in x
-    ]
+    return [v if np.random.random() < 0.7 else np.random.choice(domain[domain != v]) for v in x]
 
 
 def other_answer_by_removal(x):
@@ -204,13 +202,19 @@ ANSWERS = [
     *((each, FOUR, math.log(0.7 / 0.1)) for each in (other_answer, other_answer_in_a_loop)),
     *((each, FOUR, math.log(7)) for each in (other_answer_by_a_mask, other_answer_by_removal)),
     (unary, FOUR, math.log(0.8 / 0.3) + math.log(0.7 / 0.2)),
-    (bits_of_a_table, dpcheck.records(**{k: dpcheck.number(0, 1, integer=True) for k in "ab"}, rows=ROWS), 2 * math.log(3)),
+    (
+        bits_of_a_table,
+        dpcheck.records(**{k: dpcheck.number(0, 1, integer=True) for k in "ab"}, rows=ROWS),
+        2 * math.log(3),
+    ),
     *((each, UNIT, math.log(4)) for each in (one_bit, one_bit_the_other_way)),
     (bit_by_its_probability, BIT, math.log(7)),
 ]
 
 
-@pytest.mark.parametrize(("function", "data", "epsilon"), ANSWERS, ids=[a[0].__name__ for a in ANSWERS])
+@pytest.mark.parametrize(
+    ("function", "data", "epsilon"), ANSWERS, ids=[a[0].__name__ for a in ANSWERS]
+)
 def test_mechanisms_cost_what_their_papers_say(function, data, epsilon):
     assert bare(function, data) == pytest.approx(epsilon, rel=1e-9)
     with pytest.raises(dpcheck.NotProvable):  # as many answers as there are records

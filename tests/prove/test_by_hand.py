@@ -1,3 +1,4 @@
+# ruff: noqa: SIM108, RET505, B905
 """Noise and probabilities that are written out by hand: what is known of them, and what comes close to it."""
 
 from __future__ import annotations

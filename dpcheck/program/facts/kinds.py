@@ -142,6 +142,13 @@ class Coins(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScaledNoise(Fact):
+    """Noise of scale 1 times a released number above 0."""
+
+    ids: Ids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Places(Fact):
     """Distinct places out of `count`, chosen uniformly: a batch."""
 
@@ -171,6 +178,6 @@ class Released(Fact):
     release: Any = None  # a Release; or a comparison of some, see `joints`
 
 
-SECRET = (Rows, Aggregate, Answers, Drawn, OfUniform, Coins, Places)
-RANDOM = (Drawn, OfUniform, Coins, Places)
+SECRET = (Rows, Aggregate, Answers, Drawn, OfUniform, ScaledNoise, Coins, Places)
+RANDOM = (Drawn, OfUniform, ScaledNoise, Coins, Places)
 Facts = Mapping[int, Fact]

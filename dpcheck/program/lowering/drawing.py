@@ -115,6 +115,8 @@ def _located(law: str, method: str) -> Method:
     def handler(
         reader: Reader, loc: object = 0.0, scale: object = 1.0, size: object = None
     ) -> object:
+        if not reader.is_public(scale) and reader.is_released(scale):
+            return _by_released(reader, law, method, loc, scale, size)
         spread = _public(reader, "scale", scale)
         if (spread < 0).any() or not np.isfinite(spread).all():
             reader.refuse(
@@ -136,6 +138,33 @@ def _located(law: str, method: str) -> Method:
         return reader.array(apply(reader, "add", place, node))
 
     return handler
+
+
+def _by_released(
+    reader: Reader, law: str, method: str, loc: object, scale: object, size: object
+) -> object:
+    """Noise whose scale is released: noise of scale 1, times that number."""
+    spread = reader.node(scale)
+    numeric = not spread.ndim and spread.dtype.kind in "iuf" and spread.fact.box.finite
+    if law not in (releases.LAPLACE, releases.GAUSSIAN) or not numeric:
+        _public(reader, "scale", scale)
+    if not (spread.fact.box.lo > 0).all():
+        reader.refuse(
+            "released-path",
+            "a released value decides the scale of the noise, and it may be 0 or negative",
+            "keep it above 0: np.maximum(value, 0.01)",
+        )
+    place = reader.node(loc)
+    if isinstance(place.fact, Rows):
+        from dpcheck.program.rules.common import whole
+
+        place = whole(reader.graph, place)
+    wanted = shape_of(reader, size) if size is not None else plain(place.shape)
+    unit = drawn(reader, law, wanted, scale=np.asarray(1.0), method=method)
+    noise = reader.graph.add("multiply", unit, spread)
+    if reader.is_public(loc) and np.all(np.asarray(reader.plain(loc)) == 0):
+        return reader.array(noise)
+    return reader.array(apply(reader, "add", place, noise))
 
 
 def _scaled(law: str, method: str) -> Method:
@@ -333,7 +362,8 @@ def _private_law(reader: Reader, values: object, size: object, p: object) -> obj
     found = _picked(reader, values, times, law_of(reader, reader.node(p)), "choice")
     if size is None:
         return found[0]
-    return released_call(reader, lambda v: np.reshape(v, shape), (found,))  # type: ignore[call-overload]
+    lengths = tuple(n for n in shape if isinstance(n, int))
+    return released_call(reader, lambda v: np.reshape(v, lengths), (found,))
 
 
 def _picked(reader: Reader, values: object, times: int, law: Node, method: str) -> list[object]:
@@ -403,7 +433,9 @@ def _one_of_list(reader: Reader, seq: object, size: object = None) -> object:
         return reader.array(apply(reader, "subtract", reader.graph.constant(1), place))
     pair = np.asarray(listed)
     if pair.shape == (2,) and pair.dtype.kind in "if" and pair[0] == -pair[1]:
-        return reader.array(reader.graph.add("select", place, *map(reader.graph.constant, pair[::-1])))
+        return reader.array(
+            reader.graph.add("select", place, *map(reader.graph.constant, pair[::-1]))
+        )
     spent = reader.array(reader.graph.add("apply_draw", place))
     return released_call(reader, lambda v, i: v[int(i)], (listed, spent))
 

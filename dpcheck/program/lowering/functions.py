@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcheck.program import releases
-from dpcheck.program.facts.kinds import RANDOM, Aggregate, Coins, Drawn, Public, Released, Rows
+from dpcheck.program.facts.kinds import (
+    RANDOM,
+    Aggregate,
+    Coins,
+    Drawn,
+    Public,
+    Released,
+    Rows,
+    ScaledNoise,
+)
 from dpcheck.program.graph import Graph, Node
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading.operators import PYTHON
@@ -115,13 +124,18 @@ def _noisy(reader: Reader, name: str, nodes: tuple[Node, ...]) -> Node:
             and name == "add"
         ):
             return graph.add("pending", whole(graph, other), drawn)
+        if isinstance(drawn.fact, ScaledNoise) and name in ("add", "subtract"):
+            from dpcheck.program.lowering import scaled
+
+            flip = name == "subtract" and drawn is first
+            return scaled.release(reader, name, other, drawn, flip=flip)
         ids = np.ravel(drawn.fact.ids).tolist()  # type: ignore[attr-defined]
         seen = graph.public.issuperset(ids)
         if seen or (isinstance(other.fact, Rows) and _of_all_records(drawn, other)):
             return apply(reader, name, *(_public(graph, each) for each in nodes))
-        if isinstance(drawn.fact, Drawn) and drawn.fact.family == UNIFORM_INTEGERS:
-            if may_answer(nodes):
-                return graph.add(name, *nodes)
+        whole_numbers = isinstance(drawn.fact, Drawn) and drawn.fact.family == UNIFORM_INTEGERS
+        if whole_numbers and may_answer(nodes):
+            return graph.add(name, *nodes)
         if isinstance(drawn.fact, Drawn) and name in ("add", "subtract"):
             flip = name == "subtract" and drawn is first
             sign = 1.0 if name == "add" or flip else -1.0

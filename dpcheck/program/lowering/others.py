@@ -27,7 +27,9 @@ def others(reader: Reader, values: Sequence[object], own: Node) -> Others | None
     """The list without the record's own value; None if it may not be in it, or the list says more."""
     if not reader.mapped or own.ndim or not isinstance(own.fact, Aggregate):
         return None
-    numbers = all(isinstance(each, bool | int | float | np.integer | np.floating) for each in values)
+    numbers = all(
+        isinstance(each, bool | int | float | np.integer | np.floating) for each in values
+    )
     if not numbers or len(values) < 2 or len({float(v) for v in values}) < len(values):  # type: ignore[arg-type]
         return None
     now = reader.mapped[-1]
@@ -45,15 +47,14 @@ def by_mask(reader: Reader, table: Node, mask: Node) -> Others | None:
     if mask.primitive != "not_equal" or not isinstance(table.fact, Public) or table.ndim != 1:
         return None
     for own, held in (mask.args, mask.args[::-1]):
-        if isinstance(held.fact, Public) and held.shape == table.shape:
-            if np.array_equal(np.asarray(held.fact.value), np.asarray(table.fact.value)):
-                return others(reader, np.asarray(table.fact.value).tolist(), own)
+        if not isinstance(held.fact, Public) or held.shape != table.shape:
+            continue
+        if np.array_equal(np.asarray(held.fact.value), np.asarray(table.fact.value)):
+            return others(reader, np.asarray(table.fact.value).tolist(), own)
     return None
 
 
-def by_tests(
-    reader: Reader, items: Sequence[object], tests: Sequence[object]
-) -> Others | None:
+def by_tests(reader: Reader, items: Sequence[object], tests: Sequence[object]) -> Others | None:
     """[each for each in values if each != own]."""
     found: Node | None = None
     for item, test in zip(items, tests, strict=True):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 softmax = sys.modules["scipy.special"].softmax  # loaded once somebody uses it
 
+
 @lower(softmax)
 def softmax_(reader: Reader, x: object, axis: object = None) -> object:
     """The exponentials of scores over their sum."""

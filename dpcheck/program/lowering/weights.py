@@ -111,8 +111,8 @@ def _terms(node: Node) -> list[Node]:
         return _terms(node.args[0])
     if node.primitive == "sum" and node.args[0].ndim == 1:
         parts = node.args[0]
-        if parts.primitive == "absolute" and not parts.args[0].fact.box.nan:
-            if (parts.args[0].fact.box.lo >= 0).all():
-                parts = parts.args[0]
+        inner = parts.args[0] if parts.primitive == "absolute" else None
+        if inner is not None and not inner.fact.box.nan and (inner.fact.box.lo >= 0).all():
+            parts = inner
         return _entries(parts) or [node]
     return [node]

@@ -10,7 +10,6 @@ from dpcheck.program.facts.kinds import Coins, Drawn, Places, Public, Released, 
 from dpcheck.program.graph import Node
 from dpcheck.program.reading import records, writes
 from dpcheck.program.reading.attributes import not_text
-from dpcheck.program.rules.common import plain
 from dpcheck.program.reading.values import (
     Array,
     Counted,
@@ -27,6 +26,7 @@ from dpcheck.program.reading.values import (
     Tally,
     Value,
 )
+from dpcheck.program.rules.common import plain
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader

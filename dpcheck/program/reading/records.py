@@ -719,7 +719,9 @@ def comprehension(
     first = tree.generators[0]
     over = iterator(reader, first.iter, scope)
     if not is_records(reader, over):
-        return _plain(reader, tree, scope, over)
+        inner = Scope({}, scope, scope.globals, _targets(tree), scope.path)
+        left = _others(reader, tree, inner, over)
+        return _plain(reader, tree, scope, over) if left is None else left
     if len(tree.generators) > 1 or reader.mapped:
         reader.refuse("mixed-records", "records are combined with others", "aggregate first")
     inner = Scope({}, scope, scope.globals, _targets(tree), scope.path)
@@ -795,14 +797,11 @@ def plain_comprehension(
 
 def _plain(
     reader: Reader, tree: ast.ListComp | ast.GeneratorExp | ast.SetComp, scope: Scope, over: object
-) -> list[object] | Others:
+) -> list[object]:
     from dpcheck.program.reading.expressions import evaluate
 
     found: list[object] = []
     inner = Scope({}, scope, scope.globals, _targets(tree), scope.path)
-    left = _others(reader, tree, inner, over)
-    if left is not None:
-        return left
     _rounds(
         reader,
         tree.generators,
@@ -815,7 +814,7 @@ def _plain(
 
 def _others(
     reader: Reader,
-    tree: ast.ListComp | ast.GeneratorExp | ast.SetComp,
+    tree: ast.ListComp | ast.GeneratorExp,
     inner: Scope,
     over: object,
 ) -> Others | None:

@@ -58,7 +58,7 @@ def stay(name: str, args: Sequence[Node], params: Mapping[str, object]) -> bool:
     if name in FUNCTIONS or name == "select":
         return may_answer(args)
     if name == "convert":
-        return np.dtype(params["dtype"]).kind in "biuf"  # type: ignore[arg-type]
+        return np.dtype(params["dtype"]).kind in "biuf"  # type: ignore[call-overload]
     if name == "reshape":
         return bool(params["shape"]) and params["shape"][0] is rows  # type: ignore[index]
     if name == "concatenate":
@@ -132,7 +132,9 @@ class Part:
     bases: dict[int, Node] = field(default_factory=dict)  # one number a record, of few values
     entries: dict[int, Node] = field(default_factory=dict)  # of several numbers a record
     biased: dict[int, tuple[float, float]] = field(default_factory=dict)  # coins, by their node
-    held: dict[int, list[Node]] = field(default_factory=dict)  # what a uniform number is held against
+    held: dict[int, list[Node]] = field(
+        default_factory=dict
+    )  # what a uniform number is held against
     nodes: dict[int, Node] = field(default_factory=dict)  # everything in between
 
 
@@ -237,7 +239,7 @@ def _refuse(graph: Graph, message: str) -> None:
     graph.refuse(
         "unknown-noise",
         message,
-        "answer by whole numbers of a public list, and by rng.random(n) < p or rng.integers(low, high, size=n)",
+        "answer by whole numbers of a public list, rng.random(n) < p and rng.integers(low, high, size=n)",
     )
 
 
@@ -268,7 +270,7 @@ def _one_each(draw: Node) -> bool:
     """Whether every entry has a number of its own, drawn for it alone."""
     ids = draw.fact.ids  # type: ignore[attr-defined]
     many = math.prod(number(n) or 0 for n in draw.shape)
-    return ids.size == 1 if many > BLOCK else ids.size == np.unique(ids).size == max(1, many)
+    return bool(ids.size == 1 if many > BLOCK else ids.size == np.unique(ids).size == max(1, many))
 
 
 def _descend(graph: Graph, part: Part, node: Node) -> None:
@@ -446,7 +448,7 @@ def _limits(
         found = np.asarray(other.fact.value, dtype=float)
     else:
         inner = list(itertools.product(*(domain(node) or [] for node in part.entries.values())))
-        known = _inputs(graph, part, shared, dict(part.entries), outer, inner, [()])
+        known = _inputs(part, shared, dict(part.entries), outer, inner, [()])
         found = np.asarray(_compute(graph, part, other, known), dtype=float)
     if found.size > MOST_CASES or not np.isfinite(found).all():
         _refuse(graph, "uniform numbers are compared with too many, or with NaN or infinities")
@@ -454,7 +456,6 @@ def _limits(
 
 
 def _inputs(
-    graph: Graph,
     part: Part,
     shared: dict[int, Node],
     own: dict[int, object],
@@ -463,12 +464,12 @@ def _inputs(
     drawn: Sequence[tuple[Cell, ...]],
 ) -> dict[int, Values]:
     """Every case as a record of its own: what its values and its drawn numbers are."""
-    del graph
     cases = list(itertools.product(outer, inner, drawn))
     known: dict[int, Values] = {}
     for i, (key, node) in enumerate(shared.items()):
-        column = np.empty(len(cases), dtype=node.dtype)
-        column[:] = [case[0][i] for case in cases]
+        column: Values = np.empty(len(cases), dtype=node.dtype)
+        for place, case in enumerate(cases):
+            column[place : place + 1] = np.asarray([case[0][i]], dtype=node.dtype)
         known[key] = column
     for i, key in enumerate(own):
         values = [case[1][i] for case in cases]
@@ -500,7 +501,7 @@ def _evaluated(
     """The answer in every case, and its probability given the values: (outer, inner, drawn, entry)."""
     sides = [key for key in own if key in part.biased]
     flips = list(itertools.product((False, True), repeat=len(sides)))
-    known = _inputs(graph, part, shared, own, outer, inner, drawn)
+    known = _inputs(part, shared, own, outer, inner, drawn)
     base = np.asarray([math.prod(cell[1] for cell in case) for case in drawn])
     found, weights = [], []
     for heads in flips:

@@ -270,7 +270,11 @@ def own_coins(coin: Coins, shape: Shape, rows: RowSet) -> bool:
 
 def can_respond(truth: Node, other: Node) -> bool:
     """Whether this is randomized response by one of the lies that `respond` knows."""
-    return isinstance(truth.fact, Rows) and truth.ndim == 1 and _random_answer(truth, other) is not None
+    return (
+        isinstance(truth.fact, Rows)
+        and truth.ndim == 1
+        and _random_answer(truth, other) is not None
+    )
 
 
 def _random_answer(truth: Node, other: Node) -> tuple[int, float, Ids] | None:

@@ -96,7 +96,7 @@ def turned(fact: Drawn, times: np.ndarray, plus: np.ndarray) -> OfUniform | None
 
 
 def by_cases(coin: Node, heads: Node, tails: Node) -> Made | None:
-    """heads or tails, as a coin decides: the coin itself, a random sign, or Laplace noise; None for all else."""
+    """heads or tails, as a coin decides: the coin, a random sign, or Laplace noise; None for all else."""
     fact = coin.fact
     if not isinstance(fact, Coins):
         return None
@@ -112,15 +112,16 @@ def by_cases(coin: Node, heads: Node, tails: Node) -> Made | None:
             return None
         sign = OfUniform(box=boxes.box(-1.0, 1.0), ids=fact.ids, a=0.0, b=size, c=0.0, signed=True)
         return Made(coin.shape, np.dtype(float), sign)
-    if not coin.shape == heads.shape == tails.shape or fact.ids.size != math.prod(coin.shape):
+    lengths = [n for n in coin.shape if isinstance(n, int)]
+    alike = coin.shape == heads.shape == tails.shape and len(lengths) == coin.ndim
+    if not alike or fact.ids.size != math.prod(lengths):
         return None
     sides = [_on_the_whole(side.fact) for side in (heads, tails)]
     first, second = sides
     if first is None or second is None or not first.a or first.a != -second.a:
         return None
     exponential = all(
-        _exponential_given(fact, side, answer)
-        for side, answer in ((first, True), (second, False))
+        _exponential_given(fact, side, answer) for side, answer in ((first, True), (second, False))
     )
     if not exponential or first.d != second.d:
         return None

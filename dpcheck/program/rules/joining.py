@@ -51,7 +51,7 @@ def concatenate(graph: Graph, *args: Node, axis: int) -> Made:
         length = sum(fixed(arg.shape[axis]) for arg in args)
         wide = tuple(length if i == axis else n for i, n in enumerate(args[0].shape))
         coins = frozenset().union(*(arg.fact.coins for arg in args))
-        return Made(wide, kind, replace(args[0].fact, coins=coins))  # type: ignore[arg-type]
+        return Made(wide, kind, replace(args[0].fact, coins=coins))
     if any(isinstance(arg.fact, RANDOM) for arg in args):
         return _of_random(graph, args, axis, kind)
     opened(args)

@@ -10,7 +10,16 @@ import numpy as np
 
 from dpcheck.program import releases
 from dpcheck.program.facts.boxes import WHOLE, Box, DType, add, box, multiply, point
-from dpcheck.program.facts.kinds import RANDOM, Coins, Drawn, Ids, Public, Rows
+from dpcheck.program.facts.kinds import (
+    RANDOM,
+    Coins,
+    Drawn,
+    Ids,
+    Public,
+    Released,
+    Rows,
+    ScaledNoise,
+)
 from dpcheck.program.facts.rowsets import Shape
 from dpcheck.program.graph import PUBLICLY, Graph, Made, Node
 from dpcheck.program.rules import inverse
@@ -36,7 +45,7 @@ def of_draws(graph: Graph, name: str, args: Sequence[Node], dtype: DType) -> Mad
                 f"np.{name} of a private value and random numbers is no known mechanism",
                 "add the noise to the finished aggregate, or use one coin for each record",
             )
-        return spent(graph, args, dtype)
+        return _scaled(name, args) or spent(graph, args, dtype)
     draws = [arg for arg in args if isinstance(arg.fact, RANDOM)]
     found = inverse.of_uniform(name, args)
     if found is not None:
@@ -50,9 +59,25 @@ def of_draws(graph: Graph, name: str, args: Sequence[Node], dtype: DType) -> Mad
     return spent(graph, args, dtype) if found is None else found
 
 
-def _no_secret(arg: Node) -> bool:
-    from dpcheck.program.facts.kinds import Released
+def _scaled(name: str, args: Sequence[Node]) -> Made | None:
+    """Noise of scale 1 times a released number above 0: see lowering/scaled.py."""
+    if name != "multiply" or len(args) != 2:
+        return None
+    for noise, scale in (args, args[::-1]):
+        fact, size = noise.fact, scale.fact
+        if not isinstance(fact, Drawn) or fact.family not in (releases.LAPLACE, releases.GAUSSIAN):
+            continue
+        if not isinstance(size, Released) or scale.ndim or scale.dtype.kind not in "iuf":
+            continue
+        unit = (fact.scale == 1).all() and (fact.location == 0).all()
+        if unit and size.box.finite and (size.box.lo > 0).all():
+            opened((scale,))
+            made = ScaledNoise(box=multiply(fact.box, size.box), ids=fact.ids)
+            return Made(noise.shape, np.dtype(float), made)
+    return None
 
+
+def _no_secret(arg: Node) -> bool:
     return isinstance(arg.fact, (*RANDOM, Public, Released))
 
 

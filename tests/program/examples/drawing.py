@@ -121,6 +121,25 @@ def responses(world: World) -> list[Node]:
     return found
 
 
+@example("answer")
+def answered(world: World) -> list[Node]:
+    """One of several answers, another number than the true one, a bit of a probability of its own."""
+    if world.graph.adjacency is not Adjacency.REPLACE_ONE:
+        return []
+    n = world.count
+    small = world.add("convert", rows(world, "few int8"), dtype=np.dtype(int))
+    coins = world.add("less", draw(world, "uniform", (n,), scale=1.0), world.constant(0.75))
+    lies = draw(world, "uniform integers", (n,), scale=7.0, location=-3.0)
+    turned = world.add("negative", lies)
+    share = world.add("add", rows(world, "float"), world.constant(10.0))
+    chance = world.add("divide", share, world.constant(20.0))
+    bit = world.add("less", draw(world, "uniform", (n,), scale=1.0), chance)
+    return [
+        world.add("answer", world.add("select", coins, small, turned)),
+        world.add("answer", world.add("select", bit, world.constant(2.0), world.constant(-2.0))),
+    ]
+
+
 @example("pick")
 def picks(world: World) -> Node:
     """rng.choice with the law of a softmax."""

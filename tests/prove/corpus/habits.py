@@ -666,7 +666,7 @@ def suppressed_small_counts(df, rng):
     return out
 
 
-@REFUSED(BIT, replace_one=2 * math.log(3))
+@CASES(BIT, replace_one=2 * math.log(3))
 def rappor_like(answers, rng):
     """One-hot of two, each bit flipped with probability 1/4: two bits change."""
     k = 2

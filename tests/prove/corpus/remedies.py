@@ -422,15 +422,15 @@ def _(x, rng):
 
 @refused(
     UNIT,
-    "math.exp of a private value raises for some values, and the error would reveal them; use np.exp",
+    "math.floor of a private value raises for some values, and the error would reveal them; use np.floor",
 )
 def math_of_private(x, rng):
-    return math.exp(-x.mean()) + rng.laplace()
+    return math.floor(x.mean()) + rng.laplace()
 
 
 @mends("math_of_private")
 def _(x, rng):
-    return np.exp(-x.mean()) + rng.laplace()
+    return np.floor(x.mean()) + rng.laplace()
 
 
 @refused(UNIT, "looks for a private value; use np.isin, and add noise to the count")

@@ -1,4 +1,4 @@
-# ruff: noqa: SIM108, N803, N806, RET505, PLR5501, UP006, UP035, UP014, E741
+# ruff: noqa: RUF059, RET503, SIM108, RET505
 """Functions in the manner of public repositories, with the epsilon derived by hand."""
 
 from __future__ import annotations
@@ -415,10 +415,10 @@ def noisy_crosstab(df):
 
 @CASES(PEOPLE, replace_one=1.0, add_remove=0.5)
 def noisy_counts_in_place(df):
-    counter = {c: 0 for c in ["A", "B", "C"]}
+    counter = dict.fromkeys(["A", "B", "C"], 0)
     for c in df["city"]:
         counter[c] += 1
-    for k in counter.keys():
+    for k in counter:
         counter[k] = counter[k] + np.random.laplace(0, 2)
     return counter
 
@@ -503,7 +503,7 @@ def with_a_local_class(x, rng):
 
 @CASES(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
 def pca_with_symmetric_noise(data, rng):
-    """Rows of norm 1; the upper triangle of an outer product moves by its Frobenius norm at most: 2, sigma 2."""
+    """Rows of norm 1; the upper triangle of outer products moves by their norm at most: 2, sigma 2."""
     rows = data / np.maximum(1.0, np.linalg.norm(data, axis=1, keepdims=True))
     cov = rows.T @ rows
     noise = rng.normal(0, 2.0, size=(2, 2))
@@ -548,10 +548,6 @@ def linear_regression_by_moments(data, rng):
     return np.linalg.lstsq(A, np.array([xy, sy]), rcond=None)[0]
 
 
-def sigmoid(z):
-    return 1 / (1 + np.exp(-z))
-
-
 def clip_gradient(g, bound):
     norm = np.linalg.norm(g)
     if norm > bound:
@@ -560,14 +556,14 @@ def clip_gradient(g, bound):
 
 
 @CASES(PLANE, replace_one=2 * math.sqrt(3) / 4, mu=True)
-def logistic_noisy_gradient_descent(data, rng):
+def linear_noisy_gradient_descent(data, rng):
     """Three steps of gradients of norm 1, sigma 4."""
-    X, y = data[:, :1], (data[:, 1] > 0).astype(float)
+    X, y = data[:, :1], 10 * data[:, 1]
     w = np.zeros(1)
     for _ in range(3):
         total = np.zeros(1)
         for i in range(len(X)):
-            g = (sigmoid(X[i] @ w) - y[i]) * X[i]
+            g = (X[i] @ w - y[i]) * X[i]
             total += clip_gradient(g, 1.0)
         noisy = total + rng.normal(0, 4.0, size=1)
         w = w - 0.1 * noisy / len(X)
