@@ -100,7 +100,7 @@ def laplace_of_a_random_sign(data, rng):
     return np.sum(data) + noise
 
 
-@CASES(UNIT, replace_one=1.0, add_remove=1.0)
+@REFUSED(UNIT, replace_one=1.0, add_remove=1.0)
 def laplace_frozen(data):
     return np.sum(data) + st.laplace(loc=0, scale=1.0).rvs()
 
@@ -142,7 +142,7 @@ class GeneralizedRandomResponse:
         return value if np.random.binomial(1, self.p) == 1 else random.choice(values)
 
 
-@CASES(COLOUR, replace_one=1.0)
+@REFUSED(COLOUR, replace_one=1.0)
 def grr_of_a_class(df):
     client = GeneralizedRandomResponse(1.0, ["red", "green", "blue"])
     return [client.encode(v) for v in df["colour"]]
@@ -160,7 +160,7 @@ def kary_any_answer(items, rng):
     return out
 
 
-@CASES(COLOUR, replace_one=math.log(10.0))
+@REFUSED(COLOUR, replace_one=math.log(10.0))
 def kary_of_strings(df):
     """Truth 3/4, else any of 3: (3/4 + 1/12) / (1/12)."""
     answers = []
@@ -275,7 +275,7 @@ def one_bit_mean(x):
     return 2 * (sum(bits) / len(bits) - 0.25)
 
 
-@CASES(UNIT, replace_one=math.log(3))
+@REFUSED(UNIT, replace_one=math.log(3))
 def one_bit_binomial(x, rng):
     p = 0.25 + 0.5 * np.clip(x, 0, 1)
     return rng.binomial(1, p).sum()
@@ -394,13 +394,13 @@ def clipped_at_a_noisy_quantile(x, rng):
 # Tables and histograms ------------------------------------------------------------------------------
 
 
-@CASES(PLANE, replace_one=1.0, add_remove=0.5)
+@REFUSED(PLANE, replace_one=1.0, add_remove=0.5)
 def histogram_of_two(data, rng):
     counts, xs, ys = np.histogram2d(data[:, 0], data[:, 1], bins=4, range=[[-1, 1], [-1, 1]])
     return counts + rng.laplace(0, 2, size=counts.shape)
 
 
-@CASES(PLANE, replace_one=1.0, add_remove=0.5)
+@REFUSED(PLANE, replace_one=1.0, add_remove=0.5)
 def histogram_of_many(data, rng):
     counts, edges = np.histogramdd(data, bins=(4, 4), range=[(-1, 1), (-1, 1)])
     return counts + rng.laplace(0, 2, size=counts.shape)
@@ -456,7 +456,7 @@ class Summary(NamedTuple):
     total: float
 
 
-@CASES(UNIT, replace_one=1.0, add_remove=1.0)
+@REFUSED(UNIT, replace_one=1.0, add_remove=1.0)
 def as_a_named_tuple(x, rng):
     return Summary(
         count=(x > 0.5).sum() + rng.laplace(scale=2.0), total=x.sum() + rng.laplace(scale=2.0)
@@ -466,7 +466,7 @@ def as_a_named_tuple(x, rng):
 Report = namedtuple("Report", ["value", "epsilon"])
 
 
-@CASES(UNIT, replace_one=1.0, add_remove=1.0)
+@REFUSED(UNIT, replace_one=1.0, add_remove=1.0)
 def as_a_collections_tuple(x, rng):
     return Report(x.sum() + rng.laplace(scale=1.0), 1.0)
 
@@ -486,7 +486,7 @@ def as_a_dataclass(x, rng):
     return {"value": result.rounded(), "epsilon": result.epsilon}
 
 
-@CASES(UNIT, replace_one=1.0, add_remove=1.0)
+@REFUSED(UNIT, replace_one=1.0, add_remove=1.0)
 def with_a_local_class(x, rng):
     class Mechanism:
         def __init__(self, scale):
@@ -501,7 +501,7 @@ def with_a_local_class(x, rng):
 # Models ---------------------------------------------------------------------------------------------
 
 
-@CASES(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
+@REFUSED(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
 def pca_with_symmetric_noise(data, rng):
     """Rows of norm 1; the upper triangle of outer products moves by their norm at most: 2, sigma 2."""
     rows = data / np.maximum(1.0, np.linalg.norm(data, axis=1, keepdims=True))
@@ -512,7 +512,7 @@ def pca_with_symmetric_noise(data, rng):
     return vectors[:, -1]
 
 
-@CASES(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
+@REFUSED(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
 def pca_with_copied_noise(data, rng):
     norms = np.linalg.norm(data, axis=1)
     rows = data / np.maximum(norms, 1.0)[:, None]
@@ -522,7 +522,7 @@ def pca_with_copied_noise(data, rng):
     return np.dot(rows.T, rows) + noise
 
 
-@CASES(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
+@REFUSED(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
 def pca_with_noise_in_loops(data, rng):
     rows = data / np.maximum(1.0, np.linalg.norm(data, axis=1, keepdims=True))
     gram = np.matmul(np.transpose(rows), rows)
@@ -591,7 +591,7 @@ def naive_bayes_counts(df, rng):
     return priors, table
 
 
-@CASES(UNIT, replace_one=2.0)
+@REFUSED(UNIT, replace_one=2.0)
 def multiplicative_weights(x, rng):
     """Two rounds: a noisy maximum at 1/2 of a vector of counts, and a count at 1/2."""
     true, _ = np.histogram(x, bins=8, range=(0, 1))
@@ -607,7 +607,7 @@ def multiplicative_weights(x, rng):
     return synthetic
 
 
-@CASES(UNIT, replace_one=1.0)
+@REFUSED(UNIT, replace_one=1.0)
 def subsample_and_aggregate(x, rng):
     blocks = x.reshape(10, 10)
     estimates = np.clip(np.median(blocks, axis=1), 0, 1)
