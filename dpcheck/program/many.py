@@ -264,7 +264,7 @@ def _drawn(node: Node, lengths: dict[int, int], size: int, rng: np.random.Genera
     sizes = tuple(lengths[id(n)] if isinstance(n, RowSet) else n for n in shape)
     if math.prod((size, *sizes)) > MOST_NUMBERS and size > 1:
         raise TooLarge
-    if node.params.get("source") != "rng":
+    if node.params.get("source") != "rng" or node.params["method"] == "bernoulli":
         raise NotTogether
     if node.params["method"] in ("choice", "permutation", "binomial"):
         return Runs(np.stack([np.asarray(drawn(node, rng, sizes)) for _ in range(size)]))

@@ -13,6 +13,7 @@ import numpy as np
 from dpcheck.program.facts.rowsets import RowSet, Shape
 from dpcheck.program.graph import IMPURE, PRIMITIVES, Graph, Node
 from dpcheck.program.listed import columns_of
+from dpcheck.program.reading.named import fields_of
 from dpcheck.program.reading.values import (
     Array,
     Grid,
@@ -169,6 +170,8 @@ def picked(node: Node, law: np.ndarray, rng: np.random.Generator) -> object:
 def drawn(node: Node, rng: np.random.Generator, sizes: tuple[int, ...]) -> object:
     """The numbers of one draw."""
     params = node.params
+    if params.get("method") == "bernoulli":
+        raise CannotRun("coins with probabilities of their own")
     source: object = rng
     if params.get("source") != "rng":
         if params.get("source") == "np.random":
@@ -280,6 +283,9 @@ def materialised(graph: Graph, value: object, of: Callable[[Node], object]) -> o
     if isinstance(value, Scalar | Opaque):
         return own(of(value.node))
     if isinstance(value, Instance):
+        fields = fields_of(value)
+        if fields is not None:
+            return tuple.__new__(value.kind, [materialised(graph, each, of) for each in fields])
         made: object = object.__new__(value.kind)
         for name, each in value.attributes.items():
             object.__setattr__(made, name, materialised(graph, each, of))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,6 +114,102 @@ def _bins(reader: Reader, node: Node, edges: np.ndarray) -> Node:
     one_less = graph.add("subtract", places, graph.constant(1))
     last = graph.add("equal", node, graph.constant(edges[-1]))
     return graph.add("select", last, graph.constant(many - 1), one_less)
+
+
+@lower(np.histogram2d)
+def histogram2d(
+    reader: Reader,
+    x: object,
+    y: object,
+    bins: object = 10,
+    range: object = None,  # noqa: A002 - numpy's name
+    density: object = None,
+    weights: object = None,
+) -> object:
+    """np.histogram2d with public edges."""
+    if reader.is_public([x, y, bins, range, density, weights]):
+        return public_call(reader, np.histogram2d, (x, y, bins, range, density, weights), {})
+    edges = _edges_of_many(reader, (bins, range, density, weights), 2)
+    counts = _counts(reader, [operand(reader, x), operand(reader, y)], edges)
+    return (counts, *(reader.wrap(each) for each in edges))
+
+
+@lower(np.histogramdd)
+def histogramdd(
+    reader: Reader,
+    sample: object,
+    bins: object = 10,
+    range: object = None,  # noqa: A002 - numpy's name
+    density: object = None,
+    weights: object = None,
+) -> object:
+    """np.histogramdd with public edges."""
+    if reader.is_public([sample, bins, range, density, weights]):
+        return public_call(reader, np.histogramdd, (sample, bins, range, density, weights), {})
+    if type(sample) in (list, tuple):
+        columns = [operand(reader, each) for each in sample]  # type: ignore[attr-defined]
+    else:
+        node = operand(reader, sample)
+        if not isinstance(node.fact, Rows) or node.ndim != 2 or node.fact.axis:
+            reader.unknown("np.histogramdd of something else than a table of records")
+        many = int(node.shape[1])  # type: ignore[arg-type]
+        keys = [(slice(None), i) for i in builtins.range(many)]
+        columns = [reader.graph.add("index", node, key=key) for key in keys]
+    edges = _edges_of_many(reader, (bins, range, density, weights), len(columns))
+    return _counts(reader, columns, edges), [reader.wrap(each) for each in edges]
+
+
+def _edges_of_many(reader: Reader, options: tuple[object, ...], axes: int) -> list[np.ndarray]:
+    """The edges along each axis, which must be the same whatever the data are."""
+    bins, limits, density, weights = options
+    if not reader.is_public(list(options)) or weights is not None or reader.plain(density):
+        reader.unknown("a histogram of several columns with private bins, weights or density")
+    plain, ends = reader.plain(bins), reader.plain(limits)
+
+    def edges(value: float) -> list[np.ndarray]:
+        one = np.full((1, axes), value)
+        if axes == 2:
+            return list(np.histogram2d(one[:, 0], one[:, 1], plain, ends)[1:])  # type: ignore[arg-type]
+        return list(np.histogramdd(one, plain, ends)[1])  # type: ignore[arg-type]
+
+    found, again = (reader.attempt(lambda v=v: edges(v)) for v in (0.0, 7.25))  # type: ignore[misc]
+    assert isinstance(found, list)
+    assert isinstance(again, list)
+    if not all(np.array_equal(a, b) for a, b in zip(found, again, strict=True)):
+        reader.refuse(
+            "private-control",
+            "a histogram without range= puts its bins where the data are",
+            "pass range=[(low, high), ...], or a list of edges for each column",
+        )
+    return found
+
+
+def _counts(reader: Reader, columns: list[Node], edges: list[np.ndarray]) -> object:
+    """One cell a record, at most."""
+    graph, lengths = reader.graph, [len(each) - 1 for each in edges]
+    for node in columns:
+        if not isinstance(node.fact, Rows) or node.ndim != 1 or node.dtype.kind not in "biuf":
+            reader.unknown("a histogram of something else than columns of numbers")
+    cell = inside = None
+    for node, ends, many in zip(columns, edges, lengths, strict=True):
+        place = _bins(reader, node, ends)
+        within = apply(
+            reader,
+            "logical_and",
+            graph.add("greater_equal", place, graph.constant(0)),
+            graph.add("less", place, graph.constant(many)),
+        )
+        if cell is None or inside is None:
+            cell, inside = place, within
+            continue
+        cell = graph.add("add", graph.add("multiply", cell, graph.constant(many)), place)
+        inside = graph.add("logical_and", inside, within)
+    assert cell is not None
+    assert inside is not None
+    cell = graph.add("select", inside, cell, graph.constant(-1))
+    flat = binned(reader, cell, math.prod(lengths))
+    table = graph.add("reshape", flat, shape=tuple(lengths))
+    return reader.array(graph.add("convert", table, dtype=np.dtype(float)))
 
 
 @lower(np.bincount)

@@ -15,6 +15,7 @@ from dpcheck.program.facts.rowsets import Dim
 from dpcheck.program.graph import Node
 from dpcheck.program.lowering.functions import apply
 from dpcheck.program.lowering.registry import lower
+from dpcheck.program.reading.operators import binary
 from dpcheck.program.reading.public import released_call
 from dpcheck.program.reading.values import Generator, KnownGenerator, Opaque, Others, Scalar, Value
 from dpcheck.program.rules.common import plain
@@ -43,6 +44,13 @@ def draw(
 
                 left = (0, len(args[0].values) - 1)
                 return one_of(reader, args[0], drawn_for_each(reader, _integers, left, {}))
+            if (
+                name == "binomial"
+                and len(args) == 2
+                and not reader.is_public(args[1])
+                and not named
+            ):
+                return _own_coin(reader, args[0], args[1])
 
             return drawn_for_each(reader, method, args, named)
         return method(reader, *args, **named)
@@ -210,9 +218,44 @@ def _geometric(reader: Reader, p: object, size: object = None) -> object:
     )
 
 
+def _own_coin(reader: Reader, n: object, chance: object) -> object:
+    """The same in a loop over records."""
+    from dpcheck.program.lowering.each_record import drawn_for_each
+
+    box = reader.node(chance).fact.box
+    inside = not box.nan and bool((box.lo >= 0).all() and (box.hi <= 1).all())
+    if not reader.is_public(n) or reader.plain(n) != 1 or not inside:
+        _unknown(reader, "binomial with these private probabilities")
+    uniform = drawn_for_each(reader, _bernoulli, (), {})
+    return binary(reader, "multiply", binary(reader, "less", uniform, chance), 1)
+
+
+def _bernoulli(reader: Reader, size: object = None) -> object:
+    shape = shape_of(reader, size)
+    return reader.array(drawn(reader, releases.UNIFORM, shape, method="bernoulli"))
+
+
+def _own_coins(reader: Reader, chance: Node, size: object) -> object:
+    """A coin for every record, with a probability of its own."""
+    box = chance.fact.box
+    if box.nan or not ((box.lo >= 0).all() and (box.hi <= 1).all()):
+        reader.refuse(
+            "private-control",
+            "a probability may be outside [0, 1], and the error would reveal it",
+            "clip it: np.clip(p, 0, 1)",
+        )
+    if size is not None:
+        _unknown(reader, "binomial with private probabilities and a size")
+    uniform = drawn(reader, releases.UNIFORM, chance.shape, method="bernoulli")
+    heads = apply(reader, "less", uniform, chance)
+    return reader.array(reader.graph.add("convert", heads, dtype=np.dtype(np.int64)))
+
+
 def _binomial(reader: Reader, n: object, p: object, size: object = None) -> object:
     if not reader.is_public(n) or reader.plain(n) != 1:
         _unknown(reader, "binomial with n above 1")
+    if not reader.is_public(p) and isinstance(reader.node(p).fact, Rows):
+        return _own_coins(reader, reader.node(p), size)
     chance = _public(reader, "probability", p)
     if chance.ndim:
         _unknown(reader, "coins of several probabilities")

@@ -69,7 +69,12 @@ def call(
     reader: Reader, function: object, args: tuple[object, ...], named: dict[str, object]
 ) -> object:
     """A function of a library that has no lowering: on public or released values alone."""
+    from dpcheck.program.lowering.sources import frozen
+
     name = getattr(function, "__name__", type(function).__name__)
+    law = frozen(function)
+    if law is not None:
+        return lowered_call(reader, law, args, named)
     if not is_pure(function):
         reader.refuse(
             "unknown-call",

@@ -12,7 +12,7 @@ import numpy as np
 from dpcheck.program.lowering.drawing import _PYTHON, GLOBAL, OLD_METHODS, draw
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading.operators import binary
-from dpcheck.program.reading.values import Generator, KnownGenerator
+from dpcheck.program.reading.values import FrozenLaw, Generator, KnownGenerator
 
 if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
@@ -31,8 +31,26 @@ def law_of(owner: object, name: str) -> Callable[..., object] | None:
     stats = sys.modules.get("scipy.stats")
     if stats is None or name != "rvs":
         return None
+    if isinstance(owner, FrozenLaw):
+        return lambda reader, size=1, random_state=None: _rvs(owner.law)(
+            reader, owner.place, owner.scale, size, random_state
+        )
     law = next((each for each in _STANDARD if getattr(stats, each, None) is owner), None)
     return None if law is None else _rvs(law)
+
+
+def frozen(owner: object) -> Callable[..., object] | None:
+    """scipy.stats.laplace(loc, scale) and its kin."""
+    stats = sys.modules.get("scipy.stats")
+    law = next((each for each in _STANDARD if getattr(stats, each, None) is owner), None)
+    if stats is None or law is None:
+        return None
+
+    def handler(reader: Reader, loc: object = 0, scale: object = 1) -> object:
+        del reader
+        return FrozenLaw(law, loc, scale)
+
+    return handler
 
 
 def _rvs(law: str) -> Callable[..., object]:

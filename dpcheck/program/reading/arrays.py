@@ -10,6 +10,7 @@ from dpcheck.program.facts.kinds import Coins, Drawn, Places, Public, Released, 
 from dpcheck.program.graph import Node
 from dpcheck.program.reading import records, writes
 from dpcheck.program.reading.attributes import not_text
+from dpcheck.program.reading.named import fields_of
 from dpcheck.program.reading.values import (
     Array,
     Counted,
@@ -53,6 +54,9 @@ def get_item(reader: Reader, owner: object, key: object) -> object:
         return counted(reader, owner, key)
     if isinstance(owner, Opaque):
         return released_call(reader, lambda o, k: o[k], (owner, key))
+    fields = fields_of(owner)
+    if fields is not None:
+        return get_item(reader, fields, key)
     if isinstance(owner, records.Line) and not owner.tuple:
         return records.entry(reader, owner, reader.plain(key))
     if isinstance(owner, Value):

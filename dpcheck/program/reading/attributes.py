@@ -11,10 +11,12 @@ from dpcheck.program.facts.kinds import Rows
 from dpcheck.program.facts.rowsets import RowSet, number
 from dpcheck.program.graph import Node
 from dpcheck.program.reading import branches, records, writes
+from dpcheck.program.reading.named import fields_of
 from dpcheck.program.reading.values import (
     Array,
     Bound,
     Counted,
+    FrozenLaw,
     Generator,
     Grid,
     Grouped,
@@ -56,7 +58,7 @@ def get(reader: Reader, owner: object, name: str) -> object:
         return Method(owner, name)
     if isinstance(owner, records.Line):
         return records.entry(reader, owner, name)
-    if isinstance(owner, Opaque | Generator | KnownGenerator | Mechanism):
+    if isinstance(owner, Opaque | Generator | KnownGenerator | Mechanism | FrozenLaw):
         return Method(owner, name)
     if isinstance(owner, Value):
         reader.unknown(f"the attribute {name} of {reader.describe(owner)}")
@@ -127,6 +129,11 @@ def _of_array(reader: Reader, owner: Array | Scalar, name: str) -> object:
 
 def _of_instance(reader: Reader, owner: Instance, name: str) -> object:
     found = next((vars(kind)[name] for kind in owner.kind.__mro__ if name in vars(kind)), None)
+    if fields_of(owner) is not None:
+        if name in owner.attributes:
+            return owner.attributes[name]
+        if name.startswith("_") or name in vars(tuple):
+            reader.unknown(f"the attribute {name} of a named tuple")
     if name in owner.attributes and not _is_data_descriptor(found):
         value = owner.attributes[name]
         if isinstance(value, Undecided):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpcheck.core.errors import DpcheckError
+from dpcheck.program.reading import named as named_tuples
 from dpcheck.program.reading.values import (
     Bound,
     Function,
@@ -157,6 +158,8 @@ def _instance(reader: Reader, kind: type, args: Args, named: Named) -> object:
     from dpcheck.program.lowering import library
     from dpcheck.program.reading.constants import _is_users
 
+    if named_tuples.is_named(kind):
+        return named_tuples.made(reader, kind, args, named)
     if not _is_users(kind) or type(kind) is not type or "__new__" in vars(kind):
         return library.call(reader, kind, args, named)
     made = Instance(kind, {})

@@ -11,6 +11,7 @@ import numpy as np
 from dpcheck.program.facts.kinds import Rows
 from dpcheck.program.facts.rowsets import number
 from dpcheck.program.reading import arrays, attributes, branches, calls, records
+from dpcheck.program.reading.named import fields_of
 from dpcheck.program.reading.operators import (
     BINARY,
     COMPARE,
@@ -486,6 +487,7 @@ def _check_once(reader: Reader, value: Iterator) -> None:
 def iterated(reader: Reader, value: object) -> list[object]:
     """The items of something that has a public number of them."""
     reader.alive(value)
+    value = fields_of(value) or value
     if isinstance(value, Array):
         node = value.node(reader.graph)
         if not node.ndim:

@@ -298,6 +298,15 @@ class Grid(Value):
 
 
 @dataclass(slots=True, eq=False)
+class FrozenLaw(Value):
+    """A law of scipy.stats with its place and scale, which draws by rvs()."""
+
+    law: str
+    place: object
+    scale: object
+
+
+@dataclass(slots=True, eq=False)
 class Others(Value):
     """A public list of different numbers without the one that a record has: see lowering/others.py."""
 

@@ -73,6 +73,15 @@ CASES: dict[str, list[str]] = {
         "np.histogram(x, bins=[0, 1, 2])[0]",
         "np.histogram(x[:, 0], bins=3, range=(0, 3))[0]",
     ],
+    "numpy.histogram2d": [
+        "np.histogram2d(x[:, 0], x[:, 1], bins=2, range=[(0, 3), (-1, 2)])[0]",
+        "np.histogram2d(x[:, 0], x[:, 1], bins=[[0, 1, 2], [-1, 0, 3, 4]])[0]",
+        "np.histogram2d(x[:, 0], x[:, 2], bins=[-1, 0, 1, 2])[0]",
+    ],
+    "numpy.histogramdd": [
+        "np.histogramdd(x, bins=(2, 3, 1), range=[(0, 3), (-1, 2), (-4, 4)])[0]",
+        "np.histogramdd([x[:, 0], x[:, 1]], bins=[[0, 1, 2], [-1, 0, 3, 4]])[0]",
+    ],
     "numpy.bincount": ["np.bincount(np.clip(x, 0, 2), minlength=3)", "np.bincount(x, minlength=2)"],
     "numpy.digitize": ["np.digitize(x, [0.0, 1.0])", "np.digitize(x, [0.0, 1.0], right=True)"],
     "numpy.searchsorted": [
