@@ -142,6 +142,16 @@ class Coins(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mirrored(Fact):
+    """Noise around 0, of which one number may be at several places: its id at each, -1 where it is 0."""
+
+    family: str
+    scale: Array
+    places: Ids
+    ids: Ids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledNoise(Fact):
     """Noise of scale 1 times a released number above 0."""
 
@@ -178,6 +188,6 @@ class Released(Fact):
     release: Any = None  # a Release; or a comparison of some, see `joints`
 
 
-SECRET = (Rows, Aggregate, Answers, Drawn, OfUniform, ScaledNoise, Coins, Places)
-RANDOM = (Drawn, OfUniform, ScaledNoise, Coins, Places)
+SECRET = (Rows, Aggregate, Answers, Drawn, OfUniform, Mirrored, ScaledNoise, Coins, Places)
+RANDOM = (Drawn, OfUniform, Mirrored, ScaledNoise, Coins, Places)
 Facts = Mapping[int, Fact]

@@ -164,13 +164,14 @@ def _edges_of_many(reader: Reader, options: tuple[object, ...], axes: int) -> li
     bins, limits, density, weights = options
     if not reader.is_public(list(options)) or weights is not None or reader.plain(density):
         reader.unknown("a histogram of several columns with private bins, weights or density")
-    plain, ends = reader.plain(bins), reader.plain(limits)
+    plain: Any = reader.plain(bins)
+    ends: Any = reader.plain(limits)
 
     def edges(value: float) -> list[np.ndarray]:
         one = np.full((1, axes), value)
         if axes == 2:
-            return list(np.histogram2d(one[:, 0], one[:, 1], plain, ends)[1:])  # type: ignore[arg-type]
-        return list(np.histogramdd(one, plain, ends)[1])  # type: ignore[arg-type]
+            return list(np.histogram2d(one[:, 0], one[:, 1], plain, ends)[1:])
+        return list(np.histogramdd(one, plain, ends)[1])
 
     found, again = (reader.attempt(lambda v=v: edges(v)) for v in (0.0, 7.25))  # type: ignore[misc]
     assert isinstance(found, list)

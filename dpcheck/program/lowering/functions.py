@@ -13,6 +13,7 @@ from dpcheck.program.facts.kinds import (
     Aggregate,
     Coins,
     Drawn,
+    Mirrored,
     Public,
     Released,
     Rows,
@@ -24,7 +25,7 @@ from dpcheck.program.reading.operators import PYTHON
 from dpcheck.program.reading.public import public_call, released_call
 from dpcheck.program.reading.values import Array, Opaque, Scalar, Series, Storage, Table
 from dpcheck.program.rules.answers import may_answer
-from dpcheck.program.rules.common import is_zero, weakness, whole
+from dpcheck.program.rules.common import is_zero, plain, weakness, whole
 from dpcheck.program.rules.drawing import can_respond
 from dpcheck.program.rules.functions import FUNCTIONS
 from dpcheck.program.rules.random_numbers import UNIFORM_INTEGERS
@@ -124,6 +125,8 @@ def _noisy(reader: Reader, name: str, nodes: tuple[Node, ...]) -> Node:
             and name == "add"
         ):
             return graph.add("pending", whole(graph, other), drawn)
+        if isinstance(drawn.fact, Mirrored) and name in ("add", "subtract"):
+            return _symmetric(reader, name, whole(graph, other), drawn, flip=drawn is first)
         if isinstance(drawn.fact, ScaledNoise) and name in ("add", "subtract"):
             from dpcheck.program.lowering import scaled
 
@@ -160,6 +163,27 @@ def _noisy(reader: Reader, name: str, nodes: tuple[Node, ...]) -> Node:
         "add the noise to the finished aggregate, or use one coin for each record: "
         "mask = rng.random(n) < rate, then x[mask] or x * mask[:, None]",
     )
+
+
+def _symmetric(reader: Reader, name: str, private: Node, noise: Node, *, flip: bool) -> Node:
+    """A symmetric matrix plus symmetric noise: see rules/mirrored.py."""
+    graph, fact = reader.graph, private.fact
+    if not isinstance(fact, Aggregate) or not fact.symmetric or private.shape != noise.shape:
+        reader.refuse(
+            "shared-noise",
+            "one drawn number is added to several numbers, which are not known to be a symmetric matrix",
+            "draw one for each: pass size=...",
+        )
+    drawn = graph.add("upper", noise)
+    many = plain(private.shape)[0]
+    above = np.triu_indices(many)
+    value = graph.add("index", private, key=above)
+    turned = flip and name == "subtract"
+    sign = 1.0 if name == "add" or turned else -1.0
+    made = graph.add("release", value, drawn, sign=sign, flip=turned)
+    back = np.zeros((many, many), dtype=int)
+    back[above] = back.T[above] = np.arange(len(above[0]))
+    return graph.add("index", made, key=(back,))
 
 
 def _of_all_records(drawn: Node, rows: Node) -> bool:

@@ -31,7 +31,7 @@ def is_named(kind: type) -> bool:
     if not made or not special <= _ITS_OWN:
         return False
     names = tuple(held["_fields"])
-    probe = tuple.__new__(kind, range(len(names)))
+    probe: object = tuple.__new__(kind, range(len(names)))
     return all(
         type(held.get(name)).__name__ == "_tuplegetter" and held[name].__get__(probe) == i
         for i, name in enumerate(names)

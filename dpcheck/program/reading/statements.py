@@ -13,11 +13,13 @@ import numpy as np
 from dpcheck.program.reading import arrays, attributes, branches, records
 from dpcheck.program.reading.expressions import evaluate, iterated, truth
 from dpcheck.program.reading.operators import BINARY, binary
+from dpcheck.program.reading.public import released_call
 from dpcheck.program.reading.reader import Reader
 from dpcheck.program.reading.values import (
     Array,
     Function,
     Instance,
+    Opaque,
     Scope,
     Value,
 )
@@ -148,7 +150,11 @@ def bind(reader: Reader, target: ast.expr, value: object, scope: Scope) -> None:
 
 
 def _unpack(reader: Reader, target: ast.Tuple | ast.List, value: object, scope: Scope) -> None:
-    parts = iterated(reader, value)
+    plain_names = not any(isinstance(each, ast.Starred) for each in target.elts)
+    if isinstance(value, Opaque) and plain_names:
+        parts = _opened(reader, value, len(target.elts))
+    else:
+        parts = iterated(reader, value)
     stars = [i for i, each in enumerate(target.elts) if isinstance(each, ast.Starred)]
     if stars:
         first, after = stars[0], len(target.elts) - stars[0] - 1
@@ -160,6 +166,20 @@ def _unpack(reader: Reader, target: ast.Tuple | ast.List, value: object, scope: 
         reader.refuse("failed", f"{len(parts)} values for {len(target.elts)} names", "fix the code")
     for each, part in zip(target.elts, parts, strict=True):
         bind(reader, each.value if isinstance(each, ast.Starred) else each, part, scope)
+
+
+def _opened(reader: Reader, value: Opaque, many: int) -> list[object]:
+    """The items of something released; whether there are so many is released, too."""
+    return [
+        released_call(reader, lambda held, i=i: _item(held, i, many), (value,)) for i in range(many)
+    ]
+
+
+def _item(held: Iterable[object], place: int, many: int) -> object:
+    items = list(held)
+    if len(items) != many:
+        raise ValueError(f"{len(items)} values for {many} names")
+    return items[place]
 
 
 def _augmented(reader: Reader, tree: ast.AugAssign, scope: Scope) -> None:

@@ -18,6 +18,7 @@ FILES = (
     "clipping",
     "ordering",
     "drawing",
+    "mirrored",
     "postprocessing",
 )
 

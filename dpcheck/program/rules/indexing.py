@@ -23,6 +23,7 @@ from dpcheck.program.facts.kinds import (
 from dpcheck.program.facts.rowsets import Dim, RowSet, Sampling, Shape, number, same, together
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import BLOCK, Graph, Made, Node, primitive
+from dpcheck.program.rules import mirrored
 from dpcheck.program.rules.common import (
     UNBOUNDED,
     aggregate,
@@ -385,6 +386,9 @@ def put(graph: Graph, a: Node, new: Node, key: Key) -> Made:
     if any(isinstance(arg.fact, RANDOM) for arg in (a, new)):
         if not all(isinstance(arg.fact, (*RANDOM, Public, Released)) for arg in (a, new)):
             graph.refuse("unknown-operation", "noise is written into a private array", "add it")
+        patched = mirrored.written(a, new, key)
+        if patched is not None:
+            return patched
         use_up(graph, (a, new))
         return released(a.shape, kind, boxes.WHOLE)
     opened((a, new))

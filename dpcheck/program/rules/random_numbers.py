@@ -22,7 +22,7 @@ from dpcheck.program.facts.kinds import (
 )
 from dpcheck.program.facts.rowsets import Shape
 from dpcheck.program.graph import PUBLICLY, Graph, Made, Node
-from dpcheck.program.rules import inverse
+from dpcheck.program.rules import inverse, mirrored
 from dpcheck.program.rules.common import numpy_shape, opened, plain, released
 
 SYMMETRIC = (
@@ -56,6 +56,8 @@ def of_draws(graph: Graph, name: str, args: Sequence[Node], dtype: DType) -> Mad
         found = _with_public(name, args, draws[0])
     elif len(args) == 2:
         found = _two(name, args)
+    if found is None and name == "add":
+        found = mirrored.summed(args)
     return spent(graph, args, dtype) if found is None else found
 
 

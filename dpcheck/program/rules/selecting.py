@@ -10,7 +10,7 @@ from dpcheck.program.facts.kinds import RANDOM, Aggregate, Answers, Coins, Publi
 from dpcheck.program.facts.rowsets import Shape, together
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import Graph, Made, Node, primitive
-from dpcheck.program.rules import answers, comparing, inverse
+from dpcheck.program.rules import answers, comparing, inverse, mirrored
 from dpcheck.program.rules.common import (
     UNBOUNDED,
     aggregate,
@@ -61,7 +61,8 @@ def select(graph: Graph, condition: Node, x: Node, y: Node) -> Made:
                 "np.where of private values and random numbers is no known mechanism",
                 "use one coin for each record: np.where(rng.random(n) < p, bits, ~bits)",
             )
-        return inverse.by_cases(condition, x, y) or spent(graph, args, dtype)
+        known = inverse.by_cases(condition, x, y) or mirrored.selected(condition, x, y)
+        return known or spent(graph, args, dtype)
     opened(args)
     check_fits(graph, (x, y), dtype)
     if only_released(args):

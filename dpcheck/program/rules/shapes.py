@@ -17,6 +17,7 @@ from dpcheck.program.facts.kinds import (
     Coins,
     Drawn,
     Fact,
+    Mirrored,
     Places,
     Public,
     Released,
@@ -25,6 +26,7 @@ from dpcheck.program.facts.kinds import (
 from dpcheck.program.facts.rowsets import RowSet, Shape, number, same
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import BLOCK, Graph, Made, Node, primitive
+from dpcheck.program.rules import mirrored
 from dpcheck.program.rules.common import (
     aggregate,
     element,
@@ -107,6 +109,8 @@ def _of_random(graph: Graph, a: Node, shape: Shape, on: object) -> Made:
     if isinstance(fact, Places) or (private and not isinstance(fact, Coins)):
         use_up(graph, (a,))
         return released(shape, a.dtype, fact.box)
+    if isinstance(fact, Mirrored):
+        return Made(shape, a.dtype, mirrored.moved(fact, on))
     assert isinstance(fact, Coins | Drawn)
     if private or count > BLOCK:
         after = math.prod(1 if number(n) is None else fixed(n) for n in shape)

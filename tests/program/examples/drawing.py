@@ -140,6 +140,17 @@ def answered(world: World) -> list[Node]:
     ]
 
 
+@example("upper")
+def symmetric(world: World) -> Node:
+    """np.triu(noise) + np.triu(noise, 1).T."""
+    noise = draw(world, "normal", (3, 3))
+    corner, above = (world.constant(np.triu(np.ones((3, 3), dtype=bool), k)) for k in (0, 1))
+    first = world.add("select", corner, noise, world.constant(0.0))
+    second = world.add("select", above, noise, world.constant(0.0))
+    both = world.add("add", first, world.add("transpose", second, order=(1, 0)))
+    return world.add("upper", both)
+
+
 @example("pick")
 def picks(world: World) -> Node:
     """rng.choice with the law of a softmax."""

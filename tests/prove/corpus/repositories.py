@@ -100,7 +100,7 @@ def laplace_of_a_random_sign(data, rng):
     return np.sum(data) + noise
 
 
-@REFUSED(UNIT, replace_one=1.0, add_remove=1.0)
+@CASES(UNIT, replace_one=1.0, add_remove=1.0)
 def laplace_frozen(data):
     return np.sum(data) + st.laplace(loc=0, scale=1.0).rvs()
 
@@ -275,7 +275,7 @@ def one_bit_mean(x):
     return 2 * (sum(bits) / len(bits) - 0.25)
 
 
-@REFUSED(UNIT, replace_one=math.log(3))
+@CASES(UNIT, replace_one=math.log(3))
 def one_bit_binomial(x, rng):
     p = 0.25 + 0.5 * np.clip(x, 0, 1)
     return rng.binomial(1, p).sum()
@@ -394,13 +394,13 @@ def clipped_at_a_noisy_quantile(x, rng):
 # Tables and histograms ------------------------------------------------------------------------------
 
 
-@REFUSED(PLANE, replace_one=1.0, add_remove=0.5)
+@CASES(PLANE, replace_one=1.0, add_remove=0.5)
 def histogram_of_two(data, rng):
     counts, xs, ys = np.histogram2d(data[:, 0], data[:, 1], bins=4, range=[[-1, 1], [-1, 1]])
     return counts + rng.laplace(0, 2, size=counts.shape)
 
 
-@REFUSED(PLANE, replace_one=1.0, add_remove=0.5)
+@CASES(PLANE, replace_one=1.0, add_remove=0.5)
 def histogram_of_many(data, rng):
     counts, edges = np.histogramdd(data, bins=(4, 4), range=[(-1, 1), (-1, 1)])
     return counts + rng.laplace(0, 2, size=counts.shape)
@@ -456,7 +456,7 @@ class Summary(NamedTuple):
     total: float
 
 
-@REFUSED(UNIT, replace_one=1.0, add_remove=1.0)
+@CASES(UNIT, replace_one=1.0, add_remove=1.0)
 def as_a_named_tuple(x, rng):
     return Summary(
         count=(x > 0.5).sum() + rng.laplace(scale=2.0), total=x.sum() + rng.laplace(scale=2.0)
@@ -466,7 +466,7 @@ def as_a_named_tuple(x, rng):
 Report = namedtuple("Report", ["value", "epsilon"])
 
 
-@REFUSED(UNIT, replace_one=1.0, add_remove=1.0)
+@CASES(UNIT, replace_one=1.0, add_remove=1.0)
 def as_a_collections_tuple(x, rng):
     return Report(x.sum() + rng.laplace(scale=1.0), 1.0)
 
@@ -501,7 +501,7 @@ def with_a_local_class(x, rng):
 # Models ---------------------------------------------------------------------------------------------
 
 
-@REFUSED(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
+@CASES(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
 def pca_with_symmetric_noise(data, rng):
     """Rows of norm 1; the upper triangle of outer products moves by their norm at most: 2, sigma 2."""
     rows = data / np.maximum(1.0, np.linalg.norm(data, axis=1, keepdims=True))
@@ -512,7 +512,7 @@ def pca_with_symmetric_noise(data, rng):
     return vectors[:, -1]
 
 
-@REFUSED(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
+@CASES(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
 def pca_with_copied_noise(data, rng):
     norms = np.linalg.norm(data, axis=1)
     rows = data / np.maximum(norms, 1.0)[:, None]
@@ -522,7 +522,7 @@ def pca_with_copied_noise(data, rng):
     return np.dot(rows.T, rows) + noise
 
 
-@REFUSED(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
+@CASES(PLANE, replace_one=1.0, add_remove=0.5, mu=True)
 def pca_with_noise_in_loops(data, rng):
     rows = data / np.maximum(1.0, np.linalg.norm(data, axis=1, keepdims=True))
     gram = np.matmul(np.transpose(rows), rows)
