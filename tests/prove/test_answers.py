@@ -428,3 +428,146 @@ def test_a_record_that_answers_nothing_is_refused():
     assert bare(neither_0_nor_1, BIT) == pytest.approx(math.log(3), rel=1e-9)
     with pytest.raises(dpcheck.NotProvable):
         bare(neither_0_nor_1, FOUR)
+
+
+# Answers in words ------------------------------------------------------------------------------------------
+
+
+def another_word(df):
+    out = []
+    for v in df["x"]:
+        others = [w for w in ["a", "b", "c"] if w != v]
+        out.append(v if random.random() < 0.6 else random.choice(others))
+    return out
+
+
+def a_word_by_removal(df):
+    out = []
+    for v in df["x"]:
+        others = ["c", "a", "b"]
+        others.remove(v)
+        out.append(random.choice(others) if random.random() >= 0.6 else v)
+    return out
+
+
+def any_word(df):
+    return [v if random.random() < 0.4 else random.choice(["a", "b", "c"]) for v in df["x"]]
+
+
+def yes_or_no(df):
+    out = []
+    for v in df["x"]:
+        if (v == "a") == (random.random() < 0.75):
+            out.append("yes")
+        else:
+            out.append("no")
+    return out.count("yes")
+
+
+WORDS = [
+    *((another_word, math.log(3)), (a_word_by_removal, math.log(3)), (any_word, math.log(3))),
+    (yes_or_no, math.log(3)),
+]
+
+
+@pytest.mark.parametrize(("function", "epsilon"), WORDS, ids=[w[0].__name__ for w in WORDS])
+def test_words_cost_what_numbers_do(function, epsilon):
+    assert bare(function, TEXT) == pytest.approx(epsilon, rel=1e-9)
+
+
+def words_of_some_alone(df):
+    return [v if random.random() < 0.5 else random.choice(["a", "b"]) for v in df["x"]]
+
+
+def a_word_too_many(df):
+    return [v if random.random() < 0.5 else random.choice(["a", "b", "c", "a"]) for v in df["x"]]
+
+
+def other_words_of_a_short_list(df):
+    out = []
+    for v in df["x"]:
+        others = [w for w in ["a", "b"] if w != v]
+        out.append(v if random.random() < 0.6 else random.choice(others))
+    return out
+
+
+def the_same_word(df):
+    out = []
+    for v in df["x"]:
+        others = [w for w in ["a", "b", "c"] if w == v]
+        out.append(v if random.random() < 0.6 else random.choice(others))
+    return out
+
+
+def words_without_a_coin(df):
+    return [v if v != "a" else "b" for v in df["x"]]
+
+
+def word_and_number(df):
+    return [v if random.random() < 0.5 else random.choice(["a", 1, "c"]) for v in df["x"]]
+
+
+def one_word_for_two_lists(df):
+    one, two = [], []
+    for v in df["x"]:
+        lie = random.choice(["a", "b", "c"])
+        one.append(v if random.random() < 0.5 else lie)
+        two.append(lie)
+    return one, two
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(words_of_some_alone, a_word_too_many, other_words_of_a_short_list, the_same_word),
+        *(words_without_a_coin, word_and_number, one_word_for_two_lists),
+    ],
+)
+def test_words_that_tell_more_are_refused(function):
+    with pytest.raises(dpcheck.NotProvable):
+        bare(function, TEXT)
+
+
+# A table with a 1 in each row ------------------------------------------------------------------------------
+
+
+def hot_by_a_write(x, rng):
+    table = np.zeros((len(x), 4))
+    table[np.arange(len(x)), x.astype(int)] = 1
+    return np.where(table == 1, rng.random(table.shape) < 0.8, rng.random(table.shape) < 0.3)
+
+
+def test_a_table_that_is_written_row_by_row():
+    assert bare(hot_by_a_write, FOUR) == pytest.approx(math.log(0.8 / 0.3) + math.log(0.7 / 0.2))
+
+
+def beyond_the_table(x, rng):
+    table = np.zeros((len(x), 3))
+    table[np.arange(len(x)), x.astype(int)] = 1
+    return table.sum(axis=0) + rng.laplace(size=3)
+
+
+def in_another_order(x, rng):
+    table = np.zeros((len(x), 4))
+    table[np.arange(len(x))[::-1], x.astype(int)] = 1
+    return np.where(x == table[:, 0], rng.random(len(x)) < 0.8, rng.random(len(x)) < 0.3)
+
+
+def on_what_was_there(x, rng):
+    table = np.arange(4.0 * len(x)).reshape(len(x), 4)
+    table[np.arange(len(x)), x.astype(int)] = 1
+    return table.sum(axis=0) + rng.laplace(size=4)
+
+
+def all_in_one_row(x, rng):
+    table = np.zeros((len(x), 4))
+    table[np.zeros(len(x), dtype=int), x.astype(int)] = 1
+    return table.sum(axis=0) + rng.laplace(size=4)
+
+
+@pytest.mark.parametrize(
+    "function", [beyond_the_table, in_another_order, on_what_was_there, all_in_one_row]
+)
+def test_other_writes_at_private_places_are_refused(function):
+    with pytest.raises(dpcheck.NotProvable):
+        bare(function, FOUR)

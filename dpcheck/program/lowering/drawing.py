@@ -17,7 +17,15 @@ from dpcheck.program.lowering.functions import apply
 from dpcheck.program.lowering.registry import lower
 from dpcheck.program.reading.operators import binary
 from dpcheck.program.reading.public import released_call
-from dpcheck.program.reading.values import Generator, KnownGenerator, Opaque, Others, Scalar, Value
+from dpcheck.program.reading.values import (
+    Generator,
+    KnownGenerator,
+    Opaque,
+    Others,
+    Scalar,
+    Value,
+    Word,
+)
 from dpcheck.program.rules.common import plain
 from dpcheck.program.rules.random_numbers import UNIFORM_INTEGERS
 
@@ -44,6 +52,10 @@ def draw(
 
                 left = (0, len(args[0].values) - 1)
                 return one_of(reader, args[0], drawn_for_each(reader, _integers, left, {}))
+            if name == "choice" and len(args) == 1 and not named and _texts(args[0]):
+                place = drawn_for_each(reader, _integers, (0, len(args[0])), {})  # type: ignore[arg-type]
+                assert isinstance(place, Scalar)
+                return Word(tuple(args[0]), place)  # type: ignore[arg-type]
             if (
                 name == "binomial"
                 and len(args) == 2
@@ -58,6 +70,13 @@ def draw(
         if "argument" not in str(error):
             raise
         _unknown(reader, f"{name} with these arguments")
+
+
+def _texts(value: object) -> bool:
+    """A public list of different texts."""
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    return all(type(each) is str for each in value) and len(set(value)) == len(value)
 
 
 def _unknown(reader: Reader, name: str) -> NoReturn:

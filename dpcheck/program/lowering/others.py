@@ -15,8 +15,9 @@ import numpy as np
 from dpcheck.program.batching import batched
 from dpcheck.program.facts.kinds import Aggregate, Public, Rows
 from dpcheck.program.graph import Node
+from dpcheck.program.lowering.words import place_in
 from dpcheck.program.reading.operators import binary
-from dpcheck.program.reading.values import Others, Scalar
+from dpcheck.program.reading.values import Others, Scalar, Word
 from dpcheck.program.rules.answers import domain
 
 if TYPE_CHECKING:
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
 
 def others(reader: Reader, values: Sequence[object], own: Node) -> Others | None:
     """The list without the record's own value; None if it may not be in it, or the list says more."""
-    if not reader.mapped or own.ndim or not isinstance(own.fact, Aggregate):
+    if not reader.mapped or own.ndim or not isinstance(own.fact, Aggregate) or len(values) < 2:
         return None
+    if all(type(each) is str for each in values) and len(set(values)) == len(values):
+        return Others(tuple(values), own) if place_in(reader, values, Scalar(own)) else None
     numbers = all(
         isinstance(each, bool | int | float | np.integer | np.floating) for each in values
     )
-    if not numbers or len(values) < 2 or len({float(v) for v in values}) < len(values):  # type: ignore[arg-type]
+    if not numbers or len({float(v) for v in values}) < len(values):  # type: ignore[arg-type]
         return None
     now = reader.mapped[-1]
     column = batched(reader, own, now.known, now.rows)  # type: ignore[attr-defined]
@@ -58,6 +61,12 @@ def by_tests(reader: Reader, items: Sequence[object], tests: Sequence[object]) -
     """[each for each in values if each != own]."""
     found: Node | None = None
     for item, test in zip(items, tests, strict=True):
+        if isinstance(test, Scalar) and type(item) is str:
+            own = _compared_with(reader, test, item)
+            if own is None or (found is not None and own is not found):
+                return None
+            found = own
+            continue
         if not isinstance(test, Scalar) or test.node.primitive != "not_equal":
             return None
         sides = test.node.args
@@ -72,8 +81,30 @@ def by_tests(reader: Reader, items: Sequence[object], tests: Sequence[object]) -
     return None if found is None else others(reader, items, found)
 
 
+def _compared_with(reader: Reader, test: Scalar, text: str) -> Node | None:
+    """The record's text that is held against one of the list, for being another."""
+    known = reader.mapped[-1].known  # type: ignore[attr-defined]
+    mask = known.get(test.node.id)
+    if mask is None or mask.primitive != "logical_not" or mask.args[0].primitive != "is_value":
+        return None
+    asked = mask.args[0]
+    if asked.params["public"] != text:
+        return None
+    column = asked.args[0]
+    return next(
+        (reader.graph.nodes[i] for i, each in known.items() if each is column and i != column.id),
+        None,
+    )
+
+
 def one_of(reader: Reader, found: Others, place: object) -> object:
     """The value at a place of those that are left."""
+    if isinstance(found.values[0], str):
+        own_place = place_in(reader, found.values, Scalar(found.own))
+        after = binary(reader, "greater_equal", place, own_place)
+        moved = binary(reader, "add", place, binary(reader, "multiply", after, 1))
+        assert isinstance(moved, Scalar)
+        return Word(tuple(map(str, found.values)), moved)
     listed = [float(v) for v in found.values]  # type: ignore[arg-type]
     own = Scalar(found.own)
     if listed == list(range(len(listed))):

@@ -511,10 +511,16 @@ def map_(reader: Reader, function: object, *values: object) -> object:
             given = one if isinstance(over, Together) else (one,)
             return call(reader, function, given, {}), []  # type: ignore[arg-type]
 
-        return once(reader, each_record(reader, over, item))
+        return _once(reader, each_record(reader, over, item))
     parts = [iterated(reader, each) for each in values]
     found = [call(reader, function, tuple(each), {}) for each in zip(*parts, strict=False)]
     return Iterator(found, values, statement=now)
+
+
+def _once(reader: Reader, found: Array | Listed | Opaque) -> object:
+    if isinstance(found, Opaque):
+        reader.unknown("map() or filter() with answers in words")
+    return once(reader, found)
 
 
 @lower(filter)
@@ -525,7 +531,7 @@ def filter_(reader: Reader, function: object, values: object) -> object:
         def item(one: object) -> tuple[object, list[object]]:
             return one, [call(reader, function, (one,), {})]
 
-        return once(reader, each_record(reader, values, item))
+        return _once(reader, each_record(reader, values, item))
     now, items = reader.statements, iterated(reader, values)
     kept = [each for each in items if truth(reader, call(reader, function, (each,), {}))]
     return Iterator(kept, (values,), statement=now)

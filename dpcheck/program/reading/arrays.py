@@ -340,6 +340,10 @@ def _write_item(reader: Reader, owner: Array, key: object, value: object) -> Non
         found = where(reader, mask, cast(reader, new, node), node)
         write(reader, owner, found)
         return
+    hot = _one_for_each(reader, owner, node, parts, new)
+    if hot is not None:
+        write(reader, owner, hot)
+        return
     if not all(reader.is_public(part) for part in parts):
         reader.refuse(
             "private-control",
@@ -357,6 +361,31 @@ def _write_item(reader: Reader, owner: Array, key: object, value: object) -> Non
     if isinstance(new.fact, Rows) and not isinstance(node.fact, Rows):
         new = whole(reader.graph, new)
     write(reader, owner, reader.graph.add("put", node, cast(reader, new, node), key=places))
+
+
+def _one_for_each(reader: Reader, owner: Array, node: Node, parts: Key, new: Node) -> Node | None:
+    """table[np.arange(n), x] = 1 on a table of zeros: a row for each record, with a 1 at its place."""
+    if len(parts) != 2 or owner.steps or not isinstance(node.fact, Public) or node.ndim != 2:
+        return None
+    if not reader.is_public(parts[0]) or not isinstance(parts[1], Array) or not is_one(new):
+        return None
+    place, (count, many) = reader.node(parts[1]), plain(node.shape)
+    fact, box = place.fact, place.fact.box
+    if not isinstance(fact, Rows) or place.ndim != 1 or place.dtype.kind not in "iu":
+        return None
+    inside = bool((box.lo >= 0).all() and (box.hi < many).all())
+    all_of_them = fact.rows.count == count and np.array_equal(
+        np.asarray(reader.plain(parts[0])), np.arange(count)
+    )
+    if not inside or not all_of_them or np.any(np.asarray(node.fact.value)):
+        return None
+    hot = reader.graph.add("one_hot", place, bins=many)
+    return reader.graph.add("convert", hot, dtype=node.dtype)
+
+
+def is_one(node: Node) -> bool:
+    """Whether it is the number 1."""
+    return isinstance(node.fact, Public) and not node.ndim and bool(node.fact.value == 1)
 
 
 def cast(reader: Reader, new: Node, old: Node) -> Node:

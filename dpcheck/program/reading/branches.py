@@ -792,6 +792,12 @@ def joined(reader: Reader, test: Test, first: object, second: object) -> object:
             return found
     from dpcheck.program.reading.public import either
 
+    if reader.mapped:
+        from dpcheck.program.lowering import words
+
+        found = words.joined(reader, test, first, second)
+        if found is not None:
+            return found
     node = test[0]
     if isinstance(node.fact, Released) and reader.is_released([first, second]):
         for each in (first, second):

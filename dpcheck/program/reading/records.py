@@ -28,6 +28,7 @@ from dpcheck.program.reading.values import (
     Iterator,
     Keys,
     Listed,
+    Opaque,
     Others,
     Scalar,
     Scope,
@@ -36,6 +37,7 @@ from dpcheck.program.reading.values import (
     Table,
     Tally,
     Value,
+    Word,
     contents,
     same_contents,
 )
@@ -570,6 +572,10 @@ def _column(reader: Reader, now: Loop, value: object, tests: tuple[tuple[Node, b
     """The values of all records, 0 where a test was not fulfilled."""
     from dpcheck.program.lowering.functions import where
 
+    if isinstance(value, Word) and not tests:
+        from dpcheck.program.lowering import words
+
+        return words.column(reader, now, value)
     node = reader.node(value)
     dependent = depends(node, now.known)
     found = batched(reader, node, now.known, now.rows)
@@ -633,7 +639,7 @@ def _finish(reader: Reader, now: Loop, scope: Scope, before: dict[str, object]) 
         if now.reads[id(owner)] > 0:
             reader.unknown("a list that is read in the loop over records that fills it")
         column = _column(reader, now, value, ())
-        made = listed(reader, column, weakness(reader.node(value)))
+        made = _told(reader, column, value)
         assert isinstance(owner, list)
         owner.append(Poison())
         place: Scope | None = scope
@@ -739,7 +745,7 @@ def comprehension(
 
 def each_record(
     reader: Reader, over: object, item: Callable[[object], tuple[object, list[object]]]
-) -> Array | Listed:
+) -> Array | Listed | Opaque:
     """A function of a record, and tests that it passes, as a list of those that pass."""
     from dpcheck.program.reading import branches
 
@@ -775,7 +781,14 @@ def each_record(
 
     if isinstance(value, dict) or (isinstance(value, tuple) and _is_record(reader, value)):
         return _listed(reader, now, value, kept)
-    return listed(reader, kept(_column(reader, now, value, ())), weakness(reader.node(value)))
+    return _told(reader, kept(_column(reader, now, value, ())), value)
+
+
+def _told(reader: Reader, column: Node, value: object) -> Array | Opaque:
+    """A list of one value a record; of texts that were answered, what was told."""
+    if column.primitive == "apply":
+        return Opaque(column)
+    return listed(reader, column, weakness(reader.node(value)))
 
 
 def listed(reader: Reader, column: Node, weak: bool | None = True) -> Array:

@@ -307,8 +307,16 @@ class FrozenLaw(Value):
 
 
 @dataclass(slots=True, eq=False)
+class Word(Value):
+    """One of a public list of texts, in a loop over records: see lowering/words.py."""
+
+    texts: tuple[str, ...]
+    place: Scalar
+
+
+@dataclass(slots=True, eq=False)
 class Others(Value):
-    """A public list of different numbers without the one that a record has: see lowering/others.py."""
+    """A public list of different values without the one that a record has: see lowering/others.py."""
 
     values: tuple[object, ...]
     own: Node

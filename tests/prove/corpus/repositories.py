@@ -142,7 +142,7 @@ class GeneralizedRandomResponse:
         return value if np.random.binomial(1, self.p) == 1 else random.choice(values)
 
 
-@REFUSED(COLOUR, replace_one=1.0)
+@CASES(COLOUR, replace_one=1.0)
 def grr_of_a_class(df):
     client = GeneralizedRandomResponse(1.0, ["red", "green", "blue"])
     return [client.encode(v) for v in df["colour"]]
@@ -160,7 +160,7 @@ def kary_any_answer(items, rng):
     return out
 
 
-@REFUSED(COLOUR, replace_one=math.log(10.0))
+@CASES(COLOUR, replace_one=math.log(10.0))
 def kary_of_strings(df):
     """Truth 3/4, else any of 3: (3/4 + 1/12) / (1/12)."""
     answers = []
