@@ -3,8 +3,6 @@
 Lemma. Let A be symmetric for all data and E symmetric, with independent numbers on and above the diagonal.
 A + E is made of its entries on and above the diagonal, so it is a release of these alone. They move by no
 more than all of A, in any norm.
-
-Reference: [Dwork2014] for the noise of private principal components.
 """
 
 from __future__ import annotations
