@@ -571,3 +571,45 @@ def all_in_one_row(x, rng):
 def test_other_writes_at_private_places_are_refused(function):
     with pytest.raises(dpcheck.NotProvable):
         bare(function, FOUR)
+
+
+def divided_by_an_answer(x):
+    """Python raises an error where a bit and a coin are alike; numpy would say 0."""
+    out = []
+    for v in x:
+        coin = 1 if random.random() < 0.9 else 0
+        out.append(0 // (coin ^ int(v)))
+    return out
+
+
+def rest_of_an_answer(x, rng):
+    bits = x.astype(int) ^ (rng.random(len(x)) < 0.9)
+    return 0 % bits
+
+
+@pytest.mark.parametrize("function", [divided_by_an_answer, rest_of_an_answer])
+def test_errors_are_answers_too(function):
+    with pytest.raises(dpcheck.NotProvable):
+        bare(function, BIT)
+
+
+def truths_of_numpy(x, rng):
+    """True + np.True_ is np.True_: a 1 of the record is told whenever it comes up."""
+    return [((v == 1) + (rng.integers(2) == 1)) % 2 for v in x]
+
+
+def truths_of_a_choice(x, rng):
+    return [((v == 1) + (rng.choice([0, 1]) == 1)) % 2 for v in x]
+
+
+def truths_of_python(x, rng):
+    """A fair coin hides the bit: the sum of two truth values of Python is even or odd."""
+    return [((v == 1) + (rng.random() < 0.5)) % 2 for v in x]
+
+
+def test_numbers_of_numpy_and_of_python_are_told_apart():
+    for function in (truths_of_numpy, truths_of_a_choice):
+        with pytest.raises(dpcheck.NotProvable):
+            proof_of(read(function, BIT, Adjacency.REPLACE_ONE, form="values"), BIT)
+    program = read(truths_of_python, BIT, Adjacency.REPLACE_ONE, form="values")
+    assert proof_of(program, BIT).epsilon().upper == 0.0

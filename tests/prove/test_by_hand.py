@@ -392,3 +392,18 @@ def may_be_not_a_number(x, rng):
 def test_probabilities_that_are_no_softmax_are_refused(function):
     with pytest.raises(dpcheck.NotProvable):
         bare(function)
+
+
+def root_of_a_norm(x, rng):
+    return math.sqrt(sum(v * v for v in x)) + rng.laplace()
+
+
+def root_of_a_difference(x, rng):
+    """Rounded, 1 less a share of 1 may be below 0."""
+    return math.sqrt(1 - x.mean()) + rng.laplace()
+
+
+def test_math_of_a_private_value_that_cannot_fail():
+    assert bare(root_of_a_norm) == pytest.approx(math.sqrt(20))
+    with pytest.raises(dpcheck.NotProvable):
+        bare(root_of_a_difference)

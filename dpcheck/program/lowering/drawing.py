@@ -51,7 +51,8 @@ def draw(
                 from dpcheck.program.lowering.others import one_of
 
                 left = (0, len(args[0].values) - 1)
-                return one_of(reader, args[0], drawn_for_each(reader, _integers, left, {}))
+                place = drawn_for_each(reader, _integers, left, {})
+                return _as_it_comes(reader, one_of(reader, args[0], place), args[0].values)
             if name == "choice" and len(args) == 1 and not named and _texts(args[0]):
                 place = drawn_for_each(reader, _integers, (0, len(args[0])), {})  # type: ignore[arg-type]
                 assert isinstance(place, Scalar)
@@ -70,6 +71,20 @@ def draw(
         if "argument" not in str(error):
             raise
         _unknown(reader, f"{name} with these arguments")
+
+
+def _as_it_comes(reader: Reader, value: object, values: tuple[object, ...]) -> object:
+    """A number of the list, as random.choice gives it, or as numpy's do."""
+    from dpcheck.program.lowering.each_record import are_pythons
+
+    if not isinstance(value, Scalar):
+        return value
+    kinds = {type(each) for each in values}
+    if not are_pythons(reader.source, "choice"):
+        return Scalar(reader.graph.add("convert", value.node, dtype=value.node.dtype))
+    if kinds not in ({int}, {float}):
+        reader.unknown("a choice from a list of numbers of several kinds")
+    return Scalar(reader.graph.add("number", value.node, kind=kinds.pop()))
 
 
 def _texts(value: object) -> bool:
@@ -246,7 +261,8 @@ def _own_coin(reader: Reader, n: object, chance: object) -> object:
     if not reader.is_public(n) or reader.plain(n) != 1 or not inside:
         _unknown(reader, "binomial with these private probabilities")
     uniform = drawn_for_each(reader, _bernoulli, (), {})
-    return binary(reader, "multiply", binary(reader, "less", uniform, chance), 1)
+    heads = binary(reader, "multiply", binary(reader, "less", uniform, chance), 1)
+    return reader.array(reader.graph.add("number", reader.node(heads), kind=int))
 
 
 def _bernoulli(reader: Reader, size: object = None) -> object:

@@ -19,6 +19,21 @@ if TYPE_CHECKING:
     from dpcheck.program.reading.reader import Reader
 
 
+PYTHONS = ("random", "a generator of Python")
+OLD = ("np.random", "a RandomState")
+
+
+def are_pythons(source: str, method: object) -> bool | None:
+    """Whether single draws are numbers of Python; None where nobody knows."""
+    if source in PYTHONS:
+        return True
+    if method == "choice":
+        return False
+    if method == "integers":
+        return source in OLD
+    return None if method is None else True
+
+
 def drawn_for_each(
     reader: Reader,
     method: Callable[..., object],
@@ -48,7 +63,8 @@ def drawn_for_each(
         reader.unknown("this draw in a loop over records")
     loop.drawn += 1  # type: ignore[attr-defined]
     inside = Aggregate(box=column.fact.box.broadcast(()), diff=UNBOUNDED.tightened(()))
-    node = reader.graph.given("element", (), column.dtype, inside, of=column.id, weak=True)
+    weak = are_pythons(reader.source, column.params.get("method"))
+    node = reader.graph.given("element", (), column.dtype, inside, of=column.id, weak=weak)
     loop.known[node.id] = column  # type: ignore[attr-defined]
     reader.graph.in_order[column.id] = loop
     if column.dtype == np.dtype(bool):

@@ -583,7 +583,21 @@ def _total(reader: Reader, name: str, value: object) -> bool:
     if node.dtype.kind not in "biuf" or isinstance(node.fact, RANDOM):
         return False
     box = node.fact.box
-    return not box.nan and bool((box.lo >= low).all() and (box.hi <= high).all())
+    inside = not box.nan and bool((box.lo >= low).all() and (box.hi <= high).all())
+    return inside and (name != "sqrt" or bool((box.lo > _CLEAR).all()) or _never_below_0(node))
+
+
+_CLEAR = 1e-6  # farther from 0 than any rounding
+
+
+def _never_below_0(node: Node) -> bool:
+    """Whether floats that are rounded are never below 0: nothing was taken away."""
+    if isinstance(node.fact, Public | Released):
+        return bool((node.fact.box.lo >= 0).all())
+    if node.primitive in ("square", "absolute"):
+        return True
+    adds = node.primitive in ("add", "multiply", "divide", "sum", "number", "convert", "maximum")
+    return adds and all(_never_below_0(arg) for arg in node.args)
 
 
 # math.* on a released or private number, where numpy has the same function.

@@ -49,6 +49,7 @@ _OF_ROWS = {
     *("select", "convert", "fill", "reshape", "one_hot", "lookup", "isin", "digitize"),
     *("is_value", "place_of", "ones", "number", "assume"),
 }
+_DIVISIONS = ("divide", "floor_divide", "remainder", "reciprocal")
 Values = NDArray[np.generic]
 
 
@@ -529,6 +530,8 @@ def _compute(graph: Graph, part: Part, node: Node, known: dict[int, Values]) -> 
     if isinstance(node.fact, Public):
         return node.fact.value
     args = [_compute(graph, part, arg, known) for arg in node.args]
+    if node.primitive in _DIVISIONS and not np.all(args[-1]):
+        _refuse(graph, "an answer may be divided by 0, and Python's error would reveal that")
     try:
         with np.errstate(all="ignore"):
             found = PRIMITIVES[node.primitive].evaluate(*args, **node.params)
