@@ -530,7 +530,7 @@ def _compute(graph: Graph, part: Part, node: Node, known: dict[int, Values]) -> 
     if isinstance(node.fact, Public):
         return node.fact.value
     args = [_compute(graph, part, arg, known) for arg in node.args]
-    if node.primitive in _DIVISIONS and not np.all(args[-1]):
+    if node.primitive in _DIVISIONS and not np.all(np.asarray(args[-1])):
         _refuse(graph, "an answer may be divided by 0, and Python's error would reveal that")
     try:
         with np.errstate(all="ignore"):
