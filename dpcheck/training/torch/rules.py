@@ -43,6 +43,7 @@ from dpcheck.training.torch.releases import (
     scaled,
     settle,
 )
+from dpcheck.training.torch.spread import repeated
 from dpcheck.training.torch.tape import RULES, Call, rule
 
 INF = math.inf
@@ -373,7 +374,7 @@ def fits(fact: Fact, shape: Any) -> Fact:
     grown = fact.owner.expand(tuple(shape))
     if grown.numel() == fact.owner.numel():
         return replace(fact, owner=grown.clone())
-    return replace(fact, owner=grown.clone(), bounded=None, leaf=None, made_of=None)
+    return repeated(replace(fact, owner=grown.clone()), grown.numel() // fact.owner.numel())
 
 
 def multiplied(call: Call, fa: Fact, fb: Fact, shape: Any, squares: bool = False) -> Fact:

@@ -36,6 +36,7 @@ from dpcheck.training.torch.facts import (
     digest,
 )
 from dpcheck.training.torch.owners import filled
+from dpcheck.training.torch.spread import axis_of, pattern_of, pointwise, spread
 
 _HERE = str(Path(__file__).parent.parent.parent)
 _LIBRARY = (
@@ -65,17 +66,42 @@ class Call:
     """One aten call: the operation, its arguments, what is known of them, its real results."""
 
     def __init__(
-        self, tape: Tape, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+        self,
+        tape: Tape,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        out: Any,
+        entrywise: bool = False,
     ):
         self.tape, self.name, self.args, self.kwargs, self.out = tape, name, args, kwargs, out
+        self.entrywise = entrywise and isinstance(out, torch.Tensor)
 
     def arg(self, place: int, name: str = "", default: Any = None) -> Any:
         """An argument by place, or by name."""
         return self.args[place] if place < len(self.args) else self.kwargs.get(name, default)
 
     def fact(self, value: Any) -> Fact:
-        """What is known of an argument: a tensor or a number."""
-        return self.tape.fact(value)
+        """What is known of an argument, a tensor or a number, where it goes in the result."""
+        found = self.tape.fact(value)
+        if not (self.entrywise and isinstance(value, torch.Tensor)):
+            return found
+        if found.sum is not None or found.why is not None or value.shape == self.out.shape:
+            return found
+        return spread(value, found, self.out.shape, *self._records())
+
+    def _records(self) -> tuple[int | None, int]:
+        """The axis of the result, from its end, along which records lie, and how many there are."""
+        from dpcheck.training.torch.rules import shape_of
+
+        for each in _flat((self.args, self.kwargs)):
+            if isinstance(each, torch.Tensor):
+                known = self.tape.fact(each)
+                if known.owner is not None:
+                    found = axis_of(each, shape_of(each, known))
+                    if found is not None:
+                        return found
+        return None, 1
 
     def why(self, kind: str, reason: str, remedy: str) -> Fact:
         """A result that no rule bounds."""
@@ -359,7 +385,7 @@ class Tape(TorchDispatchMode):
                 self._read(name, tensors, facts)
             self.reads.append(out)
             return out
-        call = Call(self, name, args, kwargs, out)
+        call = Call(self, name, args, kwargs, out, pointwise(func))
         targets = list(_flat(written)) if written else results
         found: Any
         base = name.removesuffix("_") if written else name
@@ -589,10 +615,12 @@ def selected(tape: Any, fact: Fact, source: Any, numel: int) -> Fact:
     owner = None if fact.owner is None else fact.owner.reshape(-1)[places].reshape(shape)
     if fact.owner is None:
         plain = _squeezed(source)
-        if plain.numel() == numel and bool((plain.reshape(-1) == torch.arange(numel)).all()):
+        pattern = pattern_of(_moving(source), source.shape)
+        if pattern:
+            mark = digest("spread", pattern, places_digest(plain))
+            name, exact = digest("view", fact.key, mark), digest("view", fact.exact, mark)
+        elif plain.numel() == numel and bool((plain.reshape(-1) == torch.arange(numel)).all()):
             name, exact = fact.key, fact.exact
-            if plain.numel() != places.numel():
-                name, exact = fact.key, fact.exact
         else:
             mark = digest(tuple(plain.shape), places_digest(plain))
             name, exact = digest("view", fact.key, mark), digest("view", fact.exact, mark)
@@ -624,6 +652,14 @@ def selected(tape: Any, fact: Fact, source: Any, numel: int) -> Fact:
 def places_digest(places: Any) -> str:
     """A name for a tensor of places."""
     return digest(places.reshape(-1).numpy().tobytes())
+
+
+def _moving(source: Any) -> tuple[int, ...]:
+    """Its shape, 1 along axes that only repeat."""
+    return tuple(
+        1 if bool((source == source.narrow(axis, 0, 1)).all()) else n
+        for axis, n in enumerate(source.shape)
+    )
 
 
 def _squeezed(source: Any) -> Any:

@@ -409,3 +409,46 @@ def laplace_noise(p, data):
     return update(
         p, {k: v + law.sample(v.shape) for k, v in clipped_sum(g, factors(norms(g))).items()}
     )
+
+
+def noisy_sum(rows):
+    total = rows.sum(0)
+    return total + SIGMA * C * torch.randn_like(total)
+
+
+@wrong()
+def norm_of_another_layout(p, data):
+    """What is added runs along the other axis than where the norm was taken."""
+    rows, other = gradients(p, data)["w1"][:, :, :4], p["b1"][:4]
+    norm = torch.linalg.vector_norm((rows + other[:, None]).reshape(len(rows), -1), dim=1)
+    return noisy_sum((rows + other[None, :]) * factors(norm)[:, None, None])
+
+
+@wrong()
+def norm_of_another_expansion(p, data):
+    rows, other = gradients(p, data)["w1"][:, :, :4], p["b1"][:4]
+    norm = torch.linalg.vector_norm(
+        (rows * other[:, None].expand(4, 4)).reshape(len(rows), -1), dim=1
+    )
+    return noisy_sum(rows * other[None, :].expand(4, 4) * factors(norm)[:, None, None])
+
+
+@wrong()
+def differences_that_are_not_zero(p, data):
+    """All pairs of a record's numbers: the same numbers, in other places."""
+    row = data["x"]
+    return noisy_sum(row[:, :, None] - row[:, None, :])
+
+
+@wrong(SIGMA / 2)
+def repeated_after_the_norm(p, data):
+    row = data["x"]
+    factor = factors(torch.linalg.vector_norm(row, dim=1))
+    return noisy_sum(row[:, None, :] * factor[:, None, None].expand(len(row), 4, 1))
+
+
+@wrong(SIGMA / 2)
+def every_entry_repeated_after_the_norm(p, data):
+    row = data["x"]
+    factor = factors(torch.linalg.vector_norm(row, dim=1))
+    return noisy_sum(row[:, :, None] * factor[:, None, None].expand(len(row), 1, 4))
