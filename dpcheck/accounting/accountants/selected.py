@@ -38,12 +38,10 @@ from dpcheck.accounting.renyi.divergence import composed_renyi
 from dpcheck.numerics.rounding import Array
 from dpcheck.numerics.side import Side
 
-# The two terms of the cost of selecting are searched for until they are this close, so many times.
+# Searches end when two terms, or a step, are this close, or after so many tries.
 BALANCED, TRIES = 5e-5, 20
-# Where to start is known well enough after a step of this share.
-NEAR = 1e-4
 # Lattices are asked at another delta than their own where less than this share is allowance for error.
-QUIET, LAWS = 1e-4, 5
+QUIET = 1e-4
 # Share of epsilon that lattices of one run may cost: the bounds on a selection are much further apart.
 ROUGH = 2e-4
 # About where the two terms are equal.
@@ -228,7 +226,7 @@ def _paired(e: float, odds: float) -> float:
 def _law_near(parts: Parts, one: float, delta: float, odds: float) -> tuple[OneLaw | None, float]:
     """A lattice that says something at a good e, and that e: the one for `delta` if it does."""
     law, start = None, math.nan
-    for _ in range(LAWS):
+    for _ in range(TRIES):
         start, law = _start(one, delta, odds), DistributionAccountant(ROUGH).one_law(parts, delta)
         if law is None:
             break
@@ -293,7 +291,7 @@ def _gaussian_like(epsilon: float, delta: float) -> float:
             break
         step = math.log(found / delta) * found / density * root / mu
         z += step
-        if abs(step) <= NEAR:
+        if abs(step) <= BALANCED:
             break
     return mu
 
@@ -308,7 +306,7 @@ def _balanced(mu: float, odds: float) -> float:
         low, high = (where, high) if over > 0 else (low, where)
         step = over / (1 + odds * beyond / (1 + odds * delta))
         where = where + step if low < where + step < high else (low + high) / 2
-        if abs(step) <= NEAR * where:
+        if abs(step) <= BALANCED * where:
             break
     return where
 

@@ -15,8 +15,8 @@ from dpcheck.accounting.renyi.divergence import ROUND_UP
 from dpcheck.accounting.renyi.moments import Floats
 from dpcheck.numerics.side import Side
 
-# Curves that start to fall only beyond this epsilon have no table in floats.
-_LATEST = 200.0
+# Floats resolve e^epsilon along a curve up to this one, where its table ends.
+LAST = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class GaussianObjectiveLoss(Loss):
 
     def on_lattice(self, side: Side) -> bool:
         """From above, where the curve falls within the range of floats."""
-        return side is Side.UPPER and self.bend + self.steepness <= _LATEST
+        return side is Side.UPPER and self.bend + self.steepness < LAST
 
     def lattice(self, side: Side) -> LossPair:
         """That of its table."""

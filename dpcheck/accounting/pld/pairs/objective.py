@@ -38,7 +38,7 @@ import numpy as np
 
 from dpcheck.accounting.certify.gaussian import gdp_deltas
 from dpcheck.accounting.pairs.known.finite import FiniteLoss
-from dpcheck.accounting.pairs.noise.objective import GaussianObjectiveLoss
+from dpcheck.accounting.pairs.noise.objective import LAST, GaussianObjectiveLoss
 from dpcheck.accounting.pld.pairs.tables import from_curve
 from dpcheck.numerics.rounding import Array
 
@@ -46,9 +46,8 @@ from dpcheck.numerics.rounding import Array
 KNOTS, REACH = 401, 36.0
 # Ways to share epsilon between removal and addition; any is sound.
 SHARES = 33
-# Smaller shifts are taken for this one, so that floats resolve e^eps along the curve; epsilons above LAST are
-# beyond the table.
-LEAST_SHIFT, LAST = 1e-4, 300.0
+# Smaller shifts are taken for this one, so that floats resolve e^eps along the curve.
+LEAST_SHIFT = 1e-4
 # More than the sums, differences and slopes of a curve err by, relative to itself, and epsilons by.
 ROUNDING, MOVED = 1e-10, 1e-15
 
