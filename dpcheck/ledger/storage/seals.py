@@ -44,8 +44,9 @@ def _senseless(what: str, why: str) -> str:
 
 
 def seal(*values: object) -> str:
-    """What vouches for the values of a row."""
-    return hashlib.sha256(json.dumps(values, separators=(",", ":")).encode()).hexdigest()
+    """What vouches for the values of a row; no row is written with a value that JSON does not know."""
+    text = json.dumps(values, separators=(",", ":"), default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def start(dataset: str) -> str:

@@ -199,3 +199,43 @@ def test_a_balance_that_makes_no_sense(path, spent):
     rebalance(path, "d", lambda body: body.replace('"0.5"', f'"{spent}"'))
     with pytest.raises(LedgerBroken), Ledger.open(path) as ledger:
         ledger.spend(ledger.dataset("d", rows=10), PureDP(5.0))
+
+
+def columns(path):
+    with sqlite3.connect(path) as db:
+        tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        found = [
+            (table, column)
+            for (table,) in tables
+            for column in (row[1] for row in db.execute(f"PRAGMA table_info({table})"))
+        ]
+    db.close()
+    return found
+
+
+@pytest.mark.parametrize("cell", [b"\x00\xff", "\u00e9", 7])
+def test_a_cell_of_another_kind_is_refused_or_changes_nothing(path, cell):
+    """As a bit that flips in a row's header makes it; never an error of Python's own."""
+    kept, refused = path.read_bytes(), 0
+    for table, column in columns(path):
+        path.write_bytes(kept)
+        with sqlite3.connect(path) as db:
+            triggers = db.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+            ).fetchall()
+            for (name,) in triggers:
+                db.execute(f"DROP TRIGGER {name}")
+            try:
+                db.execute(f"UPDATE {table} SET {column} = ?", (cell,))
+            except (sqlite3.IntegrityError, OverflowError):
+                continue  # the database itself refuses it
+            finally:
+                db.commit()
+        db.close()
+        try:
+            with Ledger.open(path) as ledger:
+                ledger.history()
+                assert ledger.report().lines[0].times == 5
+        except LedgerBroken:
+            refused += 1
+    assert refused >= 5
