@@ -17,6 +17,7 @@ DETERMINISTIC = frozenset(
         "_csv",
         "_datetime",
         "_decimal",
+        "_frozen_importlib",  # a list of who waits for whom, from 3.12
         "_functools",
         "_hashlib",
         "_heapq",

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
@@ -74,14 +75,17 @@ def changed(sql, *values):
     return change
 
 
+def another(path):
+    path.unlink()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE t(a)")
+
+
 BREAKS = {
     "empty": lambda p: p.write_bytes(b""),
     "garbage": lambda p: p.write_bytes(b"not a ledger at all" * 100),
     "cut": lambda p: p.write_bytes(p.read_bytes()[: p.stat().st_size // 2]),
-    "another database": lambda p: (
-        p.unlink(),
-        sqlite3.connect(p).executescript("CREATE TABLE t(a)"),
-    ),
+    "another database": another,
     "budget raised": changed(
         "UPDATE ledger_terms SET terms = replace(terms, '\"epsilon\":3.0', '\"epsilon\":9.0')"
     ),
