@@ -63,6 +63,12 @@ class MemoryStore:
         self.facts.add(facts)
 
 
+def _unusable(path: Path, error: Exception) -> StoreBroken:
+    return StoreBroken(
+        f"cannot use the store {path}: {error}; give the store another directory.", path=str(path)
+    )
+
+
 class SqliteStore:
     """The finished batches of one audit in DIR/batches.sqlite.
 
@@ -76,6 +82,9 @@ class SqliteStore:
             path.mkdir(parents=True, exist_ok=True)
             self._file = path / "batches.sqlite"
             self._connection = sqlite3.connect(self._file, timeout=30)
+        except (sqlite3.Error, OSError) as error:
+            raise _unusable(path, error) from None
+        try:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute(_SCHEMA)
             self._connection.execute(_FILES)
@@ -87,10 +96,8 @@ class SqliteStore:
                 self.facts = Facts()
             self._connection.commit()
         except (sqlite3.Error, OSError) as error:
-            raise StoreBroken(
-                f"cannot use the store {path}: {error}; give the store another directory.",
-                path=str(path),
-            ) from None
+            self.close()
+            raise _unusable(path, error) from None
 
     def get(self, name: str) -> Arrays | None:
         """The arrays of a finished batch, or None."""

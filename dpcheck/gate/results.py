@@ -47,9 +47,13 @@ class Results:
             if not ignore.exists():
                 ignore.write_text("# made by dpcheck\n*\n", encoding="utf-8")
             self._connection = sqlite3.connect(self._file, timeout=30)
+        except (sqlite3.Error, OSError) as error:
+            raise self._broken(error) from None
+        try:
             self._connection.execute(_SCHEMA)
             self._connection.commit()
-        except (sqlite3.Error, OSError) as error:
+        except sqlite3.Error as error:
+            self.close()
             raise self._broken(error) from None
 
     def _broken(self, error: object) -> StoreBroken:
