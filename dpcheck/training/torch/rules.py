@@ -176,7 +176,7 @@ def public_result(call: Call, func: Any, target: Any, facts: list[Fact], place: 
         return found
     released = any(f.released for f in facts)
     if base == "copy" and len(facts) > 1:
-        return facts[1] if facts[1].public else facts[0]
+        return call.fact(call.args[1]) if facts[1].public else facts[0]
     if base in COPIES and facts:
         if target.is_floating_point() or facts[0].value is None:
             return facts[0]

@@ -62,6 +62,6 @@ def axis_of(tensor: Any, per_record: Sequence[int]) -> tuple[int, int] | None:
     return None
 
 
-def pointwise(func: Any) -> bool:
+def pointwise(func: Any, name: str) -> bool:
     """Whether an operation combines the entries in their places."""
-    return torch.Tag.pointwise in func.tags
+    return torch.Tag.pointwise in func.tags or name in ("copy", "copy_")

@@ -385,7 +385,7 @@ class Tape(TorchDispatchMode):
                 self._read(name, tensors, facts)
             self.reads.append(out)
             return out
-        call = Call(self, name, args, kwargs, out, pointwise(func))
+        call = Call(self, name, args, kwargs, out, pointwise(func, name))
         targets = list(_flat(written)) if written else results
         found: Any
         base = name.removesuffix("_") if written else name
@@ -436,7 +436,7 @@ class Tape(TorchDispatchMode):
                     self.unknown(name, [self.fact(x) for x in mine if isinstance(x, torch.Tensor)])
                 )
             else:
-                found.append(known(Call(self, base, mine, kwargs, target)))
+                found.append(known(Call(self, base, mine, kwargs, target, entrywise=True)))
         return found
 
     def unknown(self, name: str, facts: list[Fact]) -> Fact:

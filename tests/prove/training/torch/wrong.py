@@ -452,3 +452,22 @@ def every_entry_repeated_after_the_norm(p, data):
     row = data["x"]
     factor = factors(torch.linalg.vector_norm(row, dim=1))
     return noisy_sum(row[:, :, None] * factor[:, None, None].expand(len(row), 1, 4))
+
+
+def clipped_by_another(rows, normed, released):
+    norm = torch.linalg.vector_norm(normed.reshape(len(rows), -1), dim=1)
+    return noisy_sum(released * factors(norm)[:, None, None])
+
+
+@wrong()
+def copied_along_another_axis(p, data):
+    rows, other = gradients(p, data)["w1"][:, :, :4], p["b1"][:4]
+    across, down = (torch.empty(4, 4).copy_(v) for v in (other[:, None], other[None, :]))
+    return clipped_by_another(rows, rows + across, rows + down)
+
+
+@wrong()
+def listed_along_another_axis(p, data):
+    rows, other = gradients(p, data)["w1"][:, :, :4], p["b1"][:4]
+    across = torch._foreach_add([rows], [other[:, None]])[0]
+    return clipped_by_another(rows, across, torch._foreach_add([rows], [other[None, :]])[0])
