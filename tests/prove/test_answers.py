@@ -181,6 +181,13 @@ def unary(x, rng):
     return np.where(onehot == 1, rng.random((ROWS, 4)) < 0.8, rng.random((ROWS, 4)) < 0.3)
 
 
+def unary_in_a_loop(x):
+    out = []
+    for v in x:
+        out.append([1 if random.random() < (0.8 if v == d else 0.3) else 0 for d in range(4)])
+    return np.sum(out, axis=0)
+
+
 def bits_of_a_table(x, rng):
     return np.abs(x.astype(int) - (rng.random(x.shape) < 0.25))
 
@@ -201,7 +208,7 @@ def bit_by_its_probability(x, rng):
 ANSWERS = [
     *((each, FOUR, math.log(0.7 / 0.1)) for each in (other_answer, other_answer_in_a_loop)),
     *((each, FOUR, math.log(7)) for each in (other_answer_by_a_mask, other_answer_by_removal)),
-    (unary, FOUR, math.log(0.8 / 0.3) + math.log(0.7 / 0.2)),
+    *((each, FOUR, math.log(0.8 / 0.3) + math.log(0.7 / 0.2)) for each in (unary, unary_in_a_loop)),
     (
         bits_of_a_table,
         dpcheck.records(**{k: dpcheck.number(0, 1, integer=True) for k in "ab"}, rows=ROWS),
@@ -319,6 +326,16 @@ def others_of_a_short_list(x):
     return out
 
 
+def others_where_the_own_is_not_listed(x):
+    """Of a 3 there are three others, of all else two."""
+    out = []
+    for v in x:
+        others = [w for w in [0, 1, 2] if w != v]
+        lie, any_of_them = random.choice(others), random.randint(0, 2)
+        out.append(lie if random.random() < 0.5 else any_of_them)
+    return out
+
+
 def others_of_a_list_with_doubles(x):
     domain = np.array([0, 1, 2, 3, 3])
     return [v if np.random.random() < 0.7 else np.random.choice(domain[domain != v]) for v in x]
@@ -348,7 +365,12 @@ def weights_of_all_records(x, rng):
         *(one_coin_for_all, coin_used_twice, lie_is_shown, coin_is_shown, lie_by_the_coin),
         *(number_of_the_coin_is_shown, one_coin_for_four_bits, coins_of_places, truth_moves),
         *(one_number_for_the_bits_of_a_loop, zeros_are_told, lies_leave_one_out, unlikely_coin),
-        *(list_shared_by_the_records, others_are_shown, others_of_a_short_list),
+        *(
+            list_shared_by_the_records,
+            others_are_shown,
+            others_where_the_own_is_not_listed,
+            others_of_a_short_list,
+        ),
         *(others_of_a_list_with_doubles, others_of_another_list, smaller_ones_alone),
         *(the_record_is_shown_too, weights_of_all_records),
     ],

@@ -148,6 +148,11 @@ def lopsided_signs(rng):
     return rng.choice([-1, 2]) * rng.exponential(2.0)
 
 
+def lopsided_by_coin(rng):
+    sign = 1 if rng.random() < 0.5 else -2
+    return sign * rng.exponential(2.0)
+
+
 def a_third_side(rng):
     u = rng.random()
     if u < 0.25:
@@ -158,6 +163,7 @@ def a_third_side(rng):
 ALMOST = [
     *(uneven_sides, one_sign, biased_coin, size_of_the_coin, wrong_half, shifted_sides, cut_off),
     *(other_logarithm, sign_of_its_own_number, shifted_exponential, lopsided_signs, a_third_side),
+    lopsided_by_coin,
 ]
 
 
@@ -219,6 +225,29 @@ def released_on_one_side(x, rng):
     return x.sum() - np.log(2 - 2 * u)
 
 
+def noise_of_the_coin(x, rng):
+    """Where u is below a quarter, the noise made of it is below 0."""
+    u = rng.uniform(-0.5, 0.5)
+    noise = -np.sign(u) * np.log(1 - 2 * np.abs(u))
+    if u < -0.25:
+        return x.sum() + noise
+    return x.sum() + rng.laplace()
+
+
+def noisy_on_both_sides(x, rng):
+    """Private, and not followed: nothing is released on a side."""
+    if rng.random() < 0.5:
+        return x.sum() + rng.laplace()
+    return x.sum() + rng.laplace(scale=2.0)
+
+
+def sizes_in_turns(x, rng):
+    """Two of the numbers may have the same size, one with a sign."""
+    sizes = rng.exponential(1.0, size=3)
+    noise = np.where(rng.random(3) < 0.5, sizes, -sizes[::-1])
+    return np.array([x.sum(), x.sum(), x.sum()]) + noise
+
+
 def more_noise_on_one_side(x, rng):
     if rng.random() < 0.5:
         return x.sum() + rng.laplace()
@@ -260,8 +289,16 @@ def a_coin_for_all_records(x, rng):
 
 
 SHOWN = [
+    noisy_on_both_sides,
     *(shows_the_coin, shows_the_side, shows_the_number, adds_it_twice, one_number_for_two_noises),
-    *(one_sign_for_three, released_on_one_side, more_noise_on_one_side, told_by_a_list),
+    *(
+        noise_of_the_coin,
+        sizes_in_turns,
+        one_sign_for_three,
+        released_on_one_side,
+        more_noise_on_one_side,
+        told_by_a_list,
+    ),
     *(told_by_a_dict, told_by_the_rounds, a_coin_for_all_records),
 ]
 
