@@ -147,6 +147,11 @@ def may_be_0(x, rng):
     return np.minimum(x, bound).sum() + rng.laplace(scale=bound)
 
 
+def may_be_0_by_hand(x, rng):
+    bound = np.clip((x > 0.5).sum() + rng.laplace(), 0.0, 1.0)
+    return np.minimum(x, bound).sum() + bound * rng.laplace()
+
+
 def may_be_negative(x, rng):
     bound = x.mean() + rng.laplace()
     return np.minimum(x, bound).sum() + rng.laplace(scale=bound)
@@ -193,7 +198,14 @@ def a_power_of_the_bound(x, rng):
 @pytest.mark.parametrize(
     "function",
     [
-        *(may_be_0, may_be_negative, private_scale, noise_used_twice, noise_is_shown),
+        *(
+            may_be_0,
+            may_be_0_by_hand,
+            may_be_negative,
+            private_scale,
+            noise_used_twice,
+            noise_is_shown,
+        ),
         *(unit_is_shown, one_draw_for_three, scales_of_their_own),
     ],
 )

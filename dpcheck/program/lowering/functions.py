@@ -222,14 +222,14 @@ def _by_coin(reader: Reader, coins: Node, x: Node, y: Node) -> Node:
     truth, other, heads = (
         (x, y, coins) if isinstance(x.fact, Rows) else (y, x, graph.add("logical_not", coins))
     )
-    if may_answer((coins, x, y)) and not can_respond(truth, other):
-        return graph.add("select", coins, x, y)
     if not isinstance(truth.fact, Rows):
         reader.unknown("np.where of an aggregate by random coins")
     lie = other.fact
     if isinstance(lie, Rows) and lie.complement_of is None and truth.fact.complement_of == other.id:
         # np.where(coins, ~x, x): the truth is the other one.
         truth, other, heads = other, truth, graph.add("logical_not", heads)
+    if may_answer((coins, x, y)) and not can_respond(truth, other):
+        return graph.add("select", coins, x, y)
     return graph.add("respond", heads, truth, other)
 
 
