@@ -71,7 +71,13 @@ ROOMS = {
     ),
     "intervals": Room(
         tuple(f"{AUDITING}/statistics/{name}.py" for name in ("intervals", "bands", "loss_bands")),
-        (f"{UNIT}/test_sequential.py", f"{UNIT}/test_events.py", f"{UNIT}/test_intervals.py"),
+        (
+            f"{UNIT}/test_sequential.py",
+            f"{UNIT}/test_events.py",
+            "tests/slow/auditing/test_evidence.py",
+            "-k",
+            "statistics or conditional or counts or hits or band or clopper or limits or envelope or hull",
+        ),
     ),
 }
 SECONDS = 300
