@@ -1,4 +1,4 @@
-"""docs/benchmarks/suites.md, neighbours.md, nulls.md: others' suites, searched pairs, exact functions."""
+"""docs/benchmarks/suites.md, neighbours.md, nulls.md, busy.md: what audits say, of whom, under what load."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ What was missed were people who do not stand last in the data, and numbers in fu
 closure holds; both are tried now, and the figures below are with that."""
 PATHS = """Every test that may convict, by itself, on laws that keep the claim exactly. Processes are looked
 at after each of 150 runs; readable event, one run and noise scale have a fixed number of runs."""
+BUSY = """Without time limits, what else runs on a machine must change no verdict. Fifty functions as people
+write them, half of them with their fault, are audited by `dpcheck audit` with one seed and at most
+20,000 runs a side: one after the other, then eight at once on two cores. Compared are verdict, exit
+code, claim, proof, bound, witness, notes and how the error rate was spent."""
 THEIRS = """Not measured here: whether the authors of a suite report that their tool rejects the mechanism,
 and their lower bound where they print one (DP-Sniper: 90% bounds from its published logs, 10.7
 million runs a phase and pair and 200 million at the end; StatDP: 100,000 runs to choose an event
@@ -35,7 +39,12 @@ _PUBLISHED = {True: "rejected", False: "not rejected", None: "not looked up"}
 
 def render() -> dict[str, str]:
     """The pages that have data."""
-    pages = {"suites.md": _suites(), "neighbours.md": _kinds(), "nulls.md": _nulls()}
+    pages = {
+        "suites.md": _suites(),
+        "neighbours.md": _kinds(),
+        "nulls.md": _nulls(),
+        "busy.md": _busy(),
+    }
     return {name: text for name, text in pages.items() if text}
 
 
@@ -113,6 +122,45 @@ def _kinds() -> str:
                     line + (f" Missed: {', '.join(missed)}." if side == "broken" and missed else "")
                 )
     text.append(made_with(found, "python benchmarks/neighbours/kinds.py"))
+    return "\n\n".join(text) + "\n"
+
+
+def _busy() -> str:
+    found = read("busy.jsonl")
+    if not found:
+        return ""
+    ways = {row["at once"]: {} for row in found}
+    for row in found:
+        ways[row["at once"]][row["case"]] = row
+    quiet, crowd = sorted(ways)
+    both = [(ways[quiet][name], ways[crowd][name]) for name in ways[quiet] if name in ways[crowd]]
+    verdicts = Counter(one["verdict"] for one, _ in both)
+    shown = ", ".join(f"{count} *{verdict}*" for verdict, count in verdicts.most_common())
+    differ = [
+        one["case"]
+        for one, two in both
+        if (one["verdict"], one["exit"]) != (two["verdict"], two["exit"])
+    ]
+    figures = [one["case"] for one, two in both if one["entry"] != two["entry"]]
+    lines = [
+        [
+            way,
+            f"{median(row['seconds'] for row in rows.values()):.1f}",
+            max(row["seconds"] for row in rows.values()),
+        ]
+        for way, rows in sorted(ways.items())
+    ]
+    text = [
+        "# A busy machine",
+        BUSY,
+        f"- One after the other: {shown}.",
+        f"- {crowd} at once: {len(differ)} of {len(both)} end in another verdict or exit code"
+        + (f" ({', '.join(differ)})." if differ else "."),
+        f"- Any other figure differs in {len(figures)}"
+        + (f" ({', '.join(figures)})." if figures else "."),
+        table(["at once", "seconds an audit, median", "at most"], lines),
+        made_with(found, "python benchmarks/busy.py"),
+    ]
     return "\n\n".join(text) + "\n"
 
 

@@ -102,6 +102,12 @@ def test_a_test_that_does_not_repeat_was_chance():
     assert "chance" in found.notes[-1]
 
 
+def test_a_repetition_that_saw_nothing_leaves_nothing():
+    found = settled(first(Told([seen(1.5, 0.999), None]), plan()), runner())
+    assert found.observed.epsilon == 0.0
+    assert found.witness is None
+
+
 def test_evidence_below_a_proof_is_left_alone():
     auditor = Told([seen(0.9, 0.999)])
     made = first(auditor, plan())
