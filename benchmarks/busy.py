@@ -3,22 +3,24 @@
     python benchmarks/busy.py                # results/busy.jsonl, anew
     python benchmarks/busy.py --summary
 
-Each audit is a command, `dpcheck audit benchmarks/busy.py:NAME`, as a gate runs it: functions as people write
-them (tests/power/everyday), half of them with their fault. Verdicts, exit codes and all figures are compared.
+Each audit is `dpcheck audit benchmarks/busy.py:NAME`, in one process or in eight side by side: functions as
+people write them (tests/power/everyday), half of them with their fault. Verdicts, exit codes and all figures
+are compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
-import os
 import re
-import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+from click.testing import CliRunner
 
 HERE = Path(__file__)
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1])]
@@ -26,10 +28,11 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parents[1])]
 from records import RESULTS, append, read, stamp  # noqa: E402
 
 import dpcheck  # noqa: E402
+from dpcheck.cli.audit import command  # noqa: E402
 from tests.power.everyday import CORPUS  # noqa: E402
 
 FILE = "busy.jsonl"
-AUDITS, AT_ONCE, RUNS, SEED = 50, 8, 20_000, 7
+AUDITS, AT_ONCE, RUNS, SEED = 50, 8, 2_000, 7
 COMPARED = ("verdict", "claim", "proved", "observed", "why", "spending", "witness", "notes")
 
 
@@ -54,22 +57,21 @@ globals().update(targets())
 def audit(name: str) -> dict[str, Any]:
     """One command; what it ended with, and all that a verdict rests on."""
     began = time.perf_counter()
-    words = ["audit", f"{HERE}:{name}", "--format", "json", "--seed", str(SEED)]
-    done = subprocess.run(
-        [sys.executable, "-m", "dpcheck", *words, "--max-runs", str(RUNS)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(HERE.parents[1])},
-    )
-    entries = json.loads(done.stdout)["audits"] if done.stdout else [{"verdict": done.stderr}]
+    options = {"--format": "json", "--seed": SEED, "--max-runs": RUNS, "--jobs": 1}
+    words = [f"{HERE}:{name}", *(str(each) for option in options.items() for each in option)]
+    done = CliRunner().invoke(command, words)
+    entries = json.loads(done.stdout)["audits"] if done.stdout else [{"verdict": repr(done)}]
     return {
         "case": name,
-        "exit": done.returncode,
+        "exit": done.exit_code,
         "verdict": entries[0]["verdict"],
-        "entry": {key: entries[0].get(key) for key in COMPARED},
+        "entry": {key: _digest(entries[0].get(key)) for key in COMPARED},
         "seconds": round(time.perf_counter() - began, 1),
     }
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def measure() -> None:
@@ -77,8 +79,8 @@ def measure() -> None:
     (RESULTS / FILE).unlink(missing_ok=True)
     for at_once in (1, AT_ONCE):
         began = time.perf_counter()
-        with ThreadPoolExecutor(at_once) as pool:
-            for line in pool.map(audit, targets()):
+        with get_context("spawn").Pool(at_once) as pool:
+            for line in pool.imap(audit, targets()):
                 append(FILE, {**line, "at once": at_once, **stamp()})
         print(f"{at_once} at once: {time.perf_counter() - began:.0f} s", flush=True)
 

@@ -24,14 +24,18 @@ PATHS = """Every test that may convict, by itself, on laws that keep the claim e
 at after each of 150 runs; readable event, one run and noise scale have a fixed number of runs."""
 BUSY = """Without time limits, what else runs on a machine must change no verdict. Fifty functions as people
 write them, half of them with their fault, are audited by `dpcheck audit` with one seed and at most
-20,000 runs a side: one after the other, then eight at once on two cores. Compared are verdict, exit
+2,000 runs a side: one after the other, then eight at once on two cores. Compared are verdict, exit
 code, claim, proof, bound, witness, notes and how the error rate was spent."""
+LESS = """An exact loss is looked for, and a counterexample made small and readable, for so many
+seconds; what was reached by then is shown."""
 THEIRS = """Not measured here: whether the authors of a suite report that their tool rejects the mechanism,
 and their lower bound where they print one (DP-Sniper: 90% bounds from its published logs, 10.7
 million runs a phase and pair and 200 million at the end; StatDP: 100,000 runs to choose an event
 and 500,000 to test it are its defaults). Delta-Siege's rows of floating-point samplers are looked
-at in the lowest bits of the output, as there. On DP-Sniper's suite an audit may make 20 million
-runs a side; with the 4 million of the default SVT3 and SVT4 were *consistent*."""
+at in the lowest bits of the output, as there; so are, beside the numbers themselves, the first
+measurements of MST and AIM on its two datasets, with noise from numpy. Its rows of OpenDP, PyDP and
+diffprivlib need those libraries: see [the board](../libraries.md). On DP-Sniper's suite an audit may
+make 20 million runs a side; with the 4 million of the default SVT3 and SVT4 were *consistent*."""
 
 
 _PUBLISHED = {True: "rejected", False: "not rejected", None: "not looked up"}
@@ -141,7 +145,12 @@ def _busy() -> str:
         for one, two in both
         if (one["verdict"], one["exit"]) != (two["verdict"], two["exit"])
     ]
-    figures = [one["case"] for one, two in both if one["entry"] != two["entry"]]
+    figures = {
+        one["case"]: [key for key in one["entry"] if one["entry"][key] != two["entry"][key]]
+        for one, two in both
+        if one["entry"] != two["entry"]
+    }
+    others = "; ".join(f"{case}: {', '.join(keys)}" for case, keys in figures.items())
     lines = [
         [
             way,
@@ -157,7 +166,7 @@ def _busy() -> str:
         f"- {crowd} at once: {len(differ)} of {len(both)} end in another verdict or exit code"
         + (f" ({', '.join(differ)})." if differ else "."),
         f"- Any other figure differs in {len(figures)}"
-        + (f" ({', '.join(figures)})." if figures else "."),
+        + (f" ({others}). {LESS}" if figures else "."),
         table(["at once", "seconds an audit, median", "at most"], lines),
         made_with(found, "python benchmarks/busy.py"),
     ]
