@@ -76,7 +76,7 @@ ROOMS = {
             f"{UNIT}/test_events.py",
             "tests/slow/auditing/test_evidence.py",
             "-k",
-            "statistics or conditional or counts or hits or band or clopper or limits or envelope or hull",
+            "room or conditional or counts or hits or band or clopper or limits or envelope or hull",
         ),
     ),
 }

@@ -137,3 +137,11 @@ def test_few_hits_are_not_near_a_line_they_are_far_below():
     excess, _ = hockey_stick_statistics(hits, other, 10**6, 1.0, 0.0)
     usual = (hits - math.e * other) / np.sqrt(hits + math.e**2 * other)
     np.testing.assert_allclose(excess, usual, atol=0.02)
+
+
+def test_an_event_that_is_certain_has_no_room_to_show_more():
+    _, more = hockey_stick_statistics(
+        np.array([1000.0, 500.0]), np.array([900.0, 450.0]), 1000, 2.0, 0.0
+    )
+    assert more[0] == 0.0
+    assert more[1] > 0.0

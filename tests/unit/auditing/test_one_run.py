@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
+from dpcheck.auditing.statistics.curves import gaussian_tradeoff, ideal_guesses, mu_of_lines
 from dpcheck.auditing.statistics.guesses import (
     Guesses,
     audit_one_run,
+    best_guess_count,
     guess,
     lines_tradeoff,
     one_run_lower,
@@ -139,3 +141,29 @@ def test_misuse():
         Guesses(10, 12, 3)
     with pytest.raises(BadOutput, match="one finite score"):
         guess(np.zeros(3), np.zeros(4, dtype=bool), 2)
+
+
+@pytest.mark.parametrize(("correct", "delta"), [(80, 0.0), (97, 0.0), (90, 1e-4)])
+def test_the_bound_is_the_smallest_epsilon_that_is_not_rejected(correct, delta):
+    seen, alpha = Guesses(100, 100, correct), 0.01
+    bound = one_run_lower(seen, delta, alpha)
+    assert p_value(seen, bound, delta) <= alpha
+    assert p_value(seen, bound + 1e-6, delta) > alpha
+
+
+def test_curves_at_their_ends_and_back():
+    assert gaussian_tradeoff(1.0)(0.0) == 1.0
+    assert gaussian_tradeoff(1.0)(1.0) == 0.0
+    # Total variation of mu-GDP, from its line at epsilon 0.
+    for mu in (0.3, 2.0):
+        variation = 2 * norm.cdf(mu / 2) - 1
+        assert mu_of_lines(((0.0, variation), (5.0, 0.5))) == pytest.approx(mu)
+    assert math.isfinite(mu_of_lines(((40.0, 0.9),)))
+
+
+def test_ideal_scores_guess_as_often_rightly_as_they_can():
+    """Of all coins mu/2 standard deviations from the middle; of the surest, more."""
+    every, surest = (ideal_guesses(10_000, guessed, 1.0) for guessed in (10_000, 1000))
+    assert every.correct / every.guessed == pytest.approx(norm.cdf(0.5), abs=2e-3)
+    assert surest.correct / surest.guessed > 0.85
+    assert [best_guess_count(canaries) for canaries in (2, 80, 1000)] == [2, 20, 250]

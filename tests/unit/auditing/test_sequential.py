@@ -15,6 +15,7 @@ from dpcheck.auditing.statistics.intervals import conditional_binomial_lower
 from dpcheck.auditing.statistics.sequential import (
     Bet,
     Counts,
+    _typical,
     average_log_e,
     count,
     detectable,
@@ -195,3 +196,12 @@ def test_detectable_epsilon_is_detected_as_often_as_stated():
     )
     assert 0.82 * 300 <= caught <= 0.97 * 300
     assert detectable([Counts(0, 0, 0, 50)], 1.0, 0.0, alpha) == math.inf
+
+
+def test_an_event_that_becomes_certain_can_do_no_more():
+    """P(S) = 1, and P'(S) = e^-candidate, at its unfavourable tenth percentile of 1,000 runs."""
+    typical = _typical(Counts(900, 100, 0, 0), 1.0, 0.0, 3.0)
+    q = math.exp(-3)
+    assert typical.hits == 1000
+    assert typical.other == pytest.approx(1000 * q + 1.2816 * math.sqrt(1000 * q * (1 - q)), abs=1)
+    assert _typical(Counts(900, 100, 0, 0), 1.0, 0.5, 3.0).other < typical.other
