@@ -38,6 +38,8 @@ def batched(reader: Reader, node: Node, known: dict[int, Node], rows: RowSet) ->
         return node
     args = [batched(reader, arg, known, rows) for arg in node.args]
     known[node.id] = found = _one(reader, node, args, known, rows)
+    if found.dtype != node.dtype:
+        reader.unknown(f"{node.primitive} of numbers that take on the type of what they meet")
     return found
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcheck.core.adjacency import Adjacency
 from dpcheck.core.data import Plain
 from dpcheck.core.errors import CannotCertify
 from dpcheck.core.events.event import Event, Repeated
@@ -41,6 +42,7 @@ from dpcheck.verify.result import Refused
 
 if TYPE_CHECKING:
     from dpcheck.program.proof import Program
+    from dpcheck.program.releases import Release
 
 _RELEASING = ("release", "respond", "answer", "pick")
 _MOST_CONSTANTS = 65_536
@@ -372,6 +374,23 @@ def _down(value: Number) -> float:
 # The releases -------------------------------------------------------------------------------------------
 
 
+def _crossing(graph: Graph, release: Release) -> dict[str, Any]:
+    """What is enough for a record that enters a release of a group, and what covers both cases of it."""
+    from dpcheck.program.proof import of_one_or_two
+
+    event, entering = release.event, release.entering
+    if graph.adjacency is Adjacency.ADD_REMOVE or event is None or entering is None:
+        return {}
+    times = 1
+    found: dict[str, Any] = {}
+    both = list(of_one_or_two(release, event, graph.adjacency))
+    if len(both) == 1 and both[0] not in (event, entering):
+        found["covering"] = to_dict(both[0])
+    if isinstance(entering, Repeated):
+        times, entering = entering.times, entering.event
+    return found | {"entering": to_dict(entering), "entering_times": times}
+
+
 def _releases(graph: Graph, kept: set[int]) -> list[dict[str, Any]]:
     """The event of every release, as the proof has it."""
     from dpcheck.program.proof import _cells as cells
@@ -400,7 +419,7 @@ def _releases(graph: Graph, kept: set[int]) -> list[dict[str, Any]]:
         else:
             entry["node"] = release.made_at
         if id(release) in groups:
-            entry["group"] = groups[id(release)]
+            entry |= {"group": groups[id(release)], **_crossing(graph, release)}
         if set(entry.get("nodes", [release.made_at])) <= kept:
             found.append(entry)
     return found

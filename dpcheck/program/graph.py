@@ -143,6 +143,12 @@ class Graph:
                 "private values in half precision are rounded by more than the proof allows for",
                 "compute in float64: .astype(float) first",
             )
+        if name not in EXACT_IN_HALF and name != "quantile" and self._is_lost(found):
+            self.refuse(
+                "rounding",
+                f"a private value moves by less than {found.dtype} can tell apart, so that rounding decides",
+                "use numbers near 1: clip them, or take another unit",
+            )
         node = Node(
             len(self.nodes), name, args, params, found.shape, found.dtype, self.line, found.fact
         )
@@ -168,6 +174,25 @@ class Graph:
         return tuple(
             self.add("answer", arg) if isinstance(arg.fact, Answers) else arg for arg in args
         )
+
+    def _is_lost(self, made: Made) -> bool:
+        """Whether entries move by less than a step between two floats of their size, or near 0.
+
+        Sums of a private number of records are taken to be no larger than single precision can count.
+        """
+        fact, size = made.fact, made.dtype.itemsize
+        if (
+            made.dtype.kind != "f"
+            or size not in _SMALLEST
+            or not isinstance(fact, Rows | Aggregate)
+        ):
+            return False
+        moves = fact.box.width if isinstance(fact, Rows) else fact.diff.coordinates
+        large = np.where(np.isfinite(fact.box.magnitude), fact.box.magnitude, 0.0)
+        if size == 4 and isinstance(fact, Aggregate) and not self.public_rows:
+            large = np.zeros(())
+        step = np.maximum(_SMALLEST[size], large * float(np.finfo(made.dtype.name).eps) / 2)
+        return bool(np.any((moves > 0) & (moves < step)))
 
     def constant(self, value: object) -> Node:
         """A public array or number."""
@@ -259,6 +284,9 @@ class Graph:
         raise NotProvable(
             f"not provable: {where}: {message}; {remedy}.", line=where, remedy=remedy, kind=kind
         )
+
+
+_SMALLEST = {8: 1e-280, 4: 1e-30}  # of floats of so many bytes, with all their digits
 
 
 # Every use is another one; the same value plus the same drawn number is the same release.

@@ -230,11 +230,11 @@ def _together(made: Sequence[Release], adjacency: Adjacency) -> Counter[Event]:
         elif adjacency is Adjacency.ADD_REMOVE:
             parts[known[0]] += 1  # a record is behind one of them, on one side only
         else:
-            parts += _of_one_or_two(cell[0], known[0], adjacency)
+            parts += of_one_or_two(cell[0], known[0], adjacency)
     return parts
 
 
-def _of_one_or_two(release: Release, event: Event, adjacency: Adjacency) -> Counter[Event]:
+def of_one_or_two(release: Release, event: Event, adjacency: Adjacency) -> Counter[Event]:
     """A record changes inside of one release; or it leaves one and enters another. All cost the same.
 
     Lemma. Which of the two it is, is decided by the neighbours, so that what covers both cases covers each

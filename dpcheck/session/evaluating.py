@@ -12,7 +12,7 @@ from dpcheck.execution.randomness import seeded
 from dpcheck.program.facts.kinds import Aggregate, Released
 from dpcheck.program.graph import Node
 from dpcheck.program.proof import Program, arguments_for
-from dpcheck.program.running import Run, run
+from dpcheck.program.running import CannotRun, Run, run
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ProgramEvaluation:
             with seeded(None, rng):
                 made = run(self.program, data, rng)
         except Exception as error:  # whatever it is, it is no statement about the proof
-            raise CannotEvaluate from error
+            raise CannotEvaluate(_reason(error)) from error
         nodes = [n for n in self.program.graph.nodes if n.primitive == "release"]
         return made.output, [_release(n, made) for n in nodes if n.id in made.values]
 
@@ -37,6 +37,10 @@ class ProgramEvaluation:
         """The function itself."""
         given, named = arguments_for(self.function, data, rng)
         return self.function(*given, **named)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, CannotRun) else f"{type(error).__name__}: {error}"
 
 
 def _release(node: Node, made: Run) -> EvaluatedRelease:

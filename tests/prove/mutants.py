@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import math
 from collections.abc import Iterator
 from contextlib import suppress
@@ -327,6 +328,9 @@ def _of_events(base: Base, rng: np.random.Generator) -> Iterator[tuple[str, Any]
         attained = {name: seen.sizes[name] / scale for name in ("l1", "l2")}
         for what, event, times in _false_events(entry, attained, moves, rng):
             yield f"release {node['id']}: {what}", _charging(i, event, times)
+        if "covering" in entry and attained["l1"]:
+            less = attained["l1"] * (1 - float(rng.uniform(0.001, 0.5)))
+            yield f"group {entry['group']}: covered by {less:g}", _covering(entry, less)
     if (
         len(base.certificate["releases"]) == 1
         and base.certificate["releases"][0]["event"] is not None
@@ -479,6 +483,23 @@ def _replaced(certificate: dict[str, Any], before: Any, event: Any) -> Any:
         if each["event"] is not None
     ]
     return {"kind": "Sequential", "events": parts}
+
+
+def _covering(entry: dict[str, Any], epsilon: float) -> Any:
+    """All releases of a group together cost less than one of them by itself; the claim follows."""
+    before = entry["covering"]
+    after = {"kind": "PureDP", "epsilon": epsilon, "adjacency": before.get("adjacency")}
+
+    def change(certificate: dict[str, Any]) -> None:
+        for each in certificate["releases"]:
+            if each.get("group") == entry["group"]:
+                each["covering"] = after
+        claim = json.dumps(certificate["claim"]["event"])
+        written = [json.dumps(each) for each in (before, after)]
+        certificate["claim"]["event"] = json.loads(claim.replace(*written))
+        certificate.pop("bound", None)
+
+    return change
 
 
 def _claiming(event: Any) -> Any:

@@ -110,3 +110,82 @@ def test_a_variable_that_outlives_the_call_is_not_written():
     function = outer()
     with pytest.raises(dpcheck.NotProvable, match="outlives"):
         bare(function, UNIT)
+
+
+SMALL = np.zeros(50, dtype=np.int8)
+
+
+def small_scores(x):
+    """Of bins of bytes: 28 + 100 is -128."""
+    counts = np.bincount(np.clip(x, 0, 4).astype(int), minlength=5).astype(np.int8)
+    return np.exp((counts + np.int8(100)) * 0.01)
+
+
+def tripled_scores(x):
+    counts = np.bincount(np.clip(x, 0, 4).astype(int), minlength=5).astype(np.int8)
+    return np.exp((counts * np.int8(3)) * 0.01)
+
+
+def tiny_weights(x):
+    return np.exp(0.01 * np.array([x.sum(), 40.0]) - 744.035)
+
+
+def tiny_after_the_largest(x):
+    scores = np.array([x.sum(), 40.0])
+    return np.exp(0.01 * (scores - scores.max()) - 743.64)
+
+
+def tiny_by_another(x):
+    scores = np.array([x.sum(), 40.0])
+    return np.exp(0.001 * scores - (18 * scores).max())
+
+
+def chosen_by(weights):
+    def choose(x, rng):
+        found = weights(x)
+        return rng.choice(len(found), p=found / found.sum())
+
+    return choose
+
+
+def loss(weights, first, second):
+    """The largest log ratio of the probabilities, as numpy computes them."""
+    one, other = (weights(side) / weights(side).sum() for side in (first, second))
+    return float(np.abs(np.log(one / other)).max())
+
+
+def first_bin(n):
+    return np.r_[np.zeros(n, np.int8), np.ones(50 - n, np.int8)]
+
+
+@pytest.mark.parametrize(
+    ("weights", "data", "pair"),
+    [
+        (small_scores, SMALL, (first_bin(27), first_bin(28))),
+        (tripled_scores, SMALL, (first_bin(42), first_bin(43))),
+        (tiny_weights, UNIT, (np.zeros(ROWS), np.r_[1.0, np.zeros(ROWS - 1)])),
+        (tiny_after_the_largest, UNIT, (np.zeros(ROWS), np.r_[1.0, np.zeros(ROWS - 1)])),
+    ],
+)
+def test_scores_that_wrap_around_or_are_rounded_away(weights, data, pair):
+    """Neither wrapped scores nor weights of few digits are the weights of the scores."""
+    try:
+        found = bare(chosen_by(weights), data)
+    except dpcheck.NotProvable:
+        return
+    assert found >= loss(weights, *pair)
+
+
+@pytest.mark.parametrize("weights", [tiny_weights, tiny_after_the_largest, tiny_by_another])
+def test_weights_that_may_all_be_tiny_are_refused(weights):
+    with pytest.raises(dpcheck.NotProvable):
+        bare(chosen_by(weights), UNIT)
+
+
+def small_after_the_largest(x):
+    scores = np.array([x.sum(), 40.0])
+    return np.exp((scores - scores.max()) / 2 + 3.0)
+
+
+def test_a_shift_by_the_largest_score_is_proved():
+    assert bare(chosen_by(small_after_the_largest), UNIT) == pytest.approx(1.0)

@@ -20,7 +20,7 @@ MODULES = (
     *("noise", "ordering", "paths", "state", "tables", "text", "types", "warned", "writes"),
     *("accumulated", "bindings", "written", "further.floats", "further.library"),
     *("further.language", "further.loops", "further.numbers", "further.arrays", "further.frames"),
-    *("further.releases", "further.scalars"),
+    *("further.releases", "further.scalars", "further.python", "further.rounded"),
 )
 CASES = {
     case.name: case

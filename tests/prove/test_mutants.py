@@ -8,7 +8,7 @@ import pytest
 from dpcheck.verify.program.boxes import Box
 from dpcheck.verify.program.sizes import Size
 
-from .corpus import everyday, normal, sums, tables
+from .corpus import everyday, habits, normal, sums, tables
 from .mutants import accepted, base_of, mutants
 from .published import checkdp, statdp
 
@@ -53,6 +53,16 @@ def test_of_several_releases_none_is_left_out_or_too_cheap():
     ]
     assert len(made) >= 20
     assert [mutant.what for mutant in made if accepted(mutant)] == []
+
+
+def test_groups_of_releases_cost_what_one_of_them_does_at_least():
+    """k-means: a point stays in one part, or crosses; none of its certificates that are too cheap holds."""
+    cases = [c for c in habits.CASES.cases if c.function is habits.dp_kmeans_one_step]
+    bases, rng = [base_of(case, 6) for case in cases], np.random.default_rng(0)
+    every = [mutant for base in bases for mutant in mutants(base, rng)]
+    made = [mutant for mutant in every if "group" in mutant.what or "release" in mutant.what]
+    assert [mutant.what for mutant in made if accepted(mutant)] == []
+    assert sum("covered by" in mutant.what for mutant in made) >= 2
 
 
 def test_nine_of_ten_proofs_have_a_certificate():

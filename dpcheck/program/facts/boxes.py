@@ -161,6 +161,12 @@ def fitted(found: Box, dtype: DType) -> Box:
     return found
 
 
+def loosened(found: Box) -> Box:
+    """The box with room for what sums of floats are rounded by, which decides between two steps."""
+    room = [1e-9 * np.where(np.isfinite(end), np.abs(end), 0.0) for end in (found.lo, found.hi)]
+    return Box(found.lo - room[0], found.hi + room[1], found.nan, found.plain_zero)
+
+
 def _halved(end: Array) -> Array:
     return np.asarray(end).astype(np.float16).astype(float)
 
@@ -224,7 +230,7 @@ def _both_plain(a: Box, b: Box) -> bool:
 
 def reciprocal(a: Box) -> Box:
     """1/a; where a may be 0 its sign decides between inf and -inf, and -0.0 is below."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         lo, hi = 1.0 / a.hi, 1.0 / a.lo
     zero = _has_zero(a)
     below = zero & ((a.lo < 0) | (not a.plain_zero))

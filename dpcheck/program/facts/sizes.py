@@ -38,12 +38,12 @@ class Size:
         repeats = entries / max(1, self.coordinates.size)
         with np.errstate(over="ignore"):
             total = float(self.coordinates.sum()) * repeats if entries else 0.0
-            square = math.sqrt(float(np.square(self.coordinates).sum()) * repeats)
+            square = _root_of_squares(self.coordinates, repeats)
         top = float(self.coordinates.max()) if entries else 0.0
         changed = min(self.changed, float(entries))
         linf = min(self.linf, top, self.l1, self.l2)
         l1 = min(self.l1, total, _times(changed, linf), _times(math.sqrt(changed), self.l2))
-        l2 = min(self.l2, square, l1, math.sqrt(_times(l1, linf)), _times(math.sqrt(changed), linf))
+        l2 = min(self.l2, square, l1, _mean(l1, linf), _times(math.sqrt(changed), linf))
         l1 = min(l1, _times(math.sqrt(changed), l2))
         return Size(np.minimum(self.coordinates, linf), l1, l2, linf, changed)
 
@@ -55,8 +55,9 @@ class Size:
         with np.errstate(invalid="ignore", over="ignore"):
             entries = self.coordinates * sizes
         entries = np.where(np.isnan(entries), np.inf, entries)
+        lost = (entries == 0) & (self.coordinates > 0) & (sizes > 0)
         return Size(
-            entries,
+            np.where(lost, LEAST, entries),
             _times(self.l1, most),
             _times(self.l2, most),
             _times(self.linf, most),
@@ -118,8 +119,24 @@ class Size:
         )
 
 
+LEAST = 5e-324  # what is no 0 stays none, however small it becomes
+
+
 def _times(bound: float, factor: float) -> float:
-    return 0.0 if factor == 0 or bound == 0 else bound * factor
+    return 0.0 if factor == 0 or bound == 0 else max(bound * factor, LEAST)
+
+
+def _root_of_squares(coordinates: Array, repeats: float) -> float:
+    """The Euclidean norm, also of entries whose squares are no floats."""
+    top = float(coordinates.max()) if coordinates.size else 0.0
+    if 1e-140 < top < 1e140 or top in (0.0, math.inf):
+        return math.sqrt(float(np.square(coordinates).sum()) * repeats)
+    return top * math.sqrt(float(np.square(coordinates / top).sum()) * repeats)
+
+
+def _mean(a: float, b: float) -> float:
+    """The root of the product."""
+    return math.sqrt(a * b) if a * b > 1e-280 else math.sqrt(a) * math.sqrt(b)
 
 
 def entries(coordinates: Array, shape: Shape) -> Size:

@@ -39,6 +39,7 @@ from dpcheck.program.reading.records import (
     is_records,
     listed,
     nothing,
+    of_python,
 )
 from dpcheck.program.reading.values import (
     Array,
@@ -241,9 +242,11 @@ def list_(reader: Reader, value: object = ()) -> object:
     column = column_of(reader, value)
     if column is not None and column.ndim == 1:
         if isinstance(value, Array) and value.form is list:
-            return listed(reader, column)
-        if isinstance(value, Series) or column.dtype == np.dtype(float):
-            return as_list(reader, value.array if isinstance(value, Series) else value)  # type: ignore[arg-type]
+            return listed(reader, column, value.weak)
+        if isinstance(value, Series):
+            return as_list(reader, value.array)
+        if column.dtype == np.dtype(float):
+            return listed(reader, column, False)
     return list(iterated(reader, value))
 
 
@@ -312,6 +315,7 @@ def fsum(reader: Reader, values: object) -> object:
 @lower(sum)
 def sum_(reader: Reader, values: object, start: object = 0) -> object:
     """sum(): one after the other; over records it is their sum."""
+    weak = of_python(values)
     if isinstance(values, Series):
         values = values.array
     if isinstance(values, Array) and not reader.is_public(values):
@@ -319,9 +323,9 @@ def sum_(reader: Reader, values: object, start: object = 0) -> object:
         if isinstance(node.fact, Rows) and node.fact.axis == 0:
             # One after the other, in their own type: int8 wraps around here, unlike in np.sum.
             node = _all_of_them(reader, node)
-            kind, pythons = node.dtype, values.form is list and values.weak is not False
+            kind, pythons = node.dtype, weak is not False
             if kind.kind in "biu":
-                zero = nothing(reader, kind, values.form is list and bool(values.weak))
+                zero = nothing(reader, kind, bool(weak))
                 kind = reader.node(binary(reader, "add", start, zero)).dtype
                 if pythons and weakness(reader.node(start)) is not False:
                     check_end_of_sum(reader.graph, node, kind)

@@ -189,7 +189,8 @@ def text_among(
         return None
     masks = [reader.graph.add("is_value", column, public=each) for each in sorted(map(str, texts))]
     found = functools.reduce(lambda a, b: reader.graph.add("bitwise_or", a, b), masks)
-    return element(reader, now, found if among else reader.graph.add("logical_not", found))
+    answer = found if among else reader.graph.add("logical_not", found)
+    return element(reader, now, answer, weak=True)
 
 
 def _listed(reader: Reader, now: Loop, value: object, kept: Callable[[Node], Node]) -> Listed:
@@ -246,8 +247,14 @@ def _bound(reader: Reader, loop: Loop, over: object) -> object:
         return record_of(reader, loop, over)
     column = column_of(reader, over)
     assert column is not None
-    weak = over.weak if isinstance(over, Array) and over.form is list else False
-    return element(reader, loop, column, weak)
+    return element(reader, loop, column, of_python(over))
+
+
+def of_python(over: object) -> bool | None:
+    """Whether the items are numbers of Python: those of a list may be, those of a Series are, one by one."""
+    if isinstance(over, Series):
+        return True
+    return over.weak if isinstance(over, Array) and over.form is list else False
 
 
 def loop(

@@ -34,7 +34,7 @@ from dpcheck.program.rules.common import (
     rowwise,
     weakness,
 )
-from dpcheck.program.rules.functions import FUNCTIONS, overflows
+from dpcheck.program.rules.functions import FUNCTIONS, STEPS, overflows
 from dpcheck.program.rules.random_numbers import of_draws
 
 LEMMA = "rows stay rows, within the box of the result; an aggregate moves by its slope on the box"
@@ -128,7 +128,8 @@ def of_aggregates(graph: Graph, name: str, args: tuple[Node, ...], dtype: DType)
         raise TypeError("rows are made whole before they meet an aggregate")
     shape = numpy_shape(graph, [plain(arg.shape) for arg in args])
     found = [arg.fact.box for arg in args]
-    box = result_box(name, found, dtype)
+    steps = name in (*STEPS, "floor_divide") and dtype.kind == "f"
+    box = result_box(name, [boxes.loosened(found[0]), *found[1:]] if steps else found, dtype)
     with np.errstate(all="ignore"):
         diff = moved.difference(name, args, shape, dtype)
         known = moved.known(name, args, shape)

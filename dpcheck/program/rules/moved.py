@@ -13,7 +13,7 @@ from dpcheck.program.facts.rowsets import together
 from dpcheck.program.facts.sizes import Size
 from dpcheck.program.graph import Node
 from dpcheck.program.rules.common import UNBOUNDED, plain, repeated
-from dpcheck.program.rules.functions import FUNCTIONS, STEPS
+from dpcheck.program.rules.functions import FUNCTIONS, STEPS, overflows
 
 
 def changed_only(size: Size) -> Size:
@@ -65,7 +65,7 @@ def difference(name: str, args: Sequence[Node], shape: tuple[int, ...], dtype: D
         inverse = boxes.reciprocal(found[1]).magnitude
         parts = [] if a is None else [a.scaled(inverse)]
         if b is not None:
-            parts.append(b.scaled(found[0].magnitude * inverse**2))
+            parts.append(b.scaled(found[0].magnitude * inverse).scaled(inverse))
         return parts[0] if len(parts) == 1 else parts[0].plus(parts[1])
     if name == "power" and b is None and a is not None and found[1].lo.size == 1:
         exponent = float(found[1].lo.ravel()[0])
@@ -91,7 +91,7 @@ def known(name: str, args: Sequence[Node], shape: tuple[int, ...]) -> dict[str, 
     """What else stays true: what one record adds, that more records move nothing down."""
     facts = private(args)
     found: dict[str, object] = {}
-    if name == "exp":
+    if name == "exp" and _highest(args[0]) >= _LEAST_EXPONENT[args[0].dtype == np.float32]:
         found["exponent"] = _exponent(args[0])
     added = _contribution(name, args, shape)
     if added is not None:
@@ -126,8 +126,32 @@ def _exponent(node: Node) -> tuple[int, float]:
     return node.id, factor
 
 
+_LEAST_EXPONENT = (-708.0, -87.0)  # of which exp has all its digits, in float64 and in float32
+
+
+def _highest(node: Node) -> float:
+    """What the largest entry is at least, so that its exp is no number that is rounded to few digits, or 0.
+
+    The largest score less itself is 0.
+    """
+    known = float(np.max(node.fact.box.lo)) if node.shape != (0,) else -np.inf
+    if node.primitive == "subtract" and node.args[1].primitive == "extreme":
+        return max(known, 0.0 if node.args[1].args[0] is node.args[0] else -np.inf)
+    found = _behind(node)
+    if node.primitive in ("multiply", "divide") and found is not None and found[1] > 0:
+        return max(known, _highest(found[0]) * found[1])
+    return known
+
+
 def _behind(node: Node) -> tuple[Node, float] | None:
-    """Another node, of which this one is a multiple, but for one number that is added to all entries."""
+    """Another node, of which this one is a multiple, but for one number that is added to all entries.
+
+    Whole numbers that wrap around are no multiples.
+    """
+    if not isinstance(node.fact, Aggregate) or node.primitive not in FUNCTIONS:
+        return None
+    if overflows(node.primitive, [arg.fact.box for arg in node.args], node.dtype):
+        return None
     if node.primitive == "negative":
         return node.args[0], -1.0
     if node.primitive not in ("multiply", "divide", "add", "subtract"):

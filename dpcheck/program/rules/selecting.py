@@ -281,6 +281,7 @@ def _cast_box(a: Node, dtype: DType) -> tuple[Box, bool]:
     if dtype.kind == "f":
         return boxes.fitted(found, dtype), not boxes.overflows(found, dtype, found)
     if a.dtype.kind == "f" and not found.nan:
+        found = boxes.loosened(found) if isinstance(a.fact, Aggregate) else found
         found = Box(np.trunc(found.lo), np.trunc(found.hi), False, True)
     fitted = boxes.fitted(found, dtype)
     inside = bool((fitted.lo == found.lo).all() and (fitted.hi == found.hi).all()) and not found.nan

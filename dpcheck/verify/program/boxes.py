@@ -286,6 +286,20 @@ def _scaled(base: Fraction) -> Callable[[Number], Ends]:
     return ends
 
 
+def loosened(found: Box, exact: bool = False) -> Box:
+    """Room for what floats were rounded by, which decides between two steps: 3 * (1 / 3) is 1, or less."""
+    if exact:
+        return found
+    lo, hi = (
+        tuple(end if isinstance(end, float) else end + sign * ROOM * magnitude(end) for end in ends)
+        for ends, sign in ((found.lo, -1), (found.hi, 1))
+    )
+    return Box(lo, hi, found.nan, found.plain)
+
+
+ROOM = Fraction(1, 10**9)
+
+
 def _stepped(function: Callable[[Fraction], int]) -> Callable[[Box], Box]:
     def one(a: Number) -> Number:
         return a if isinstance(a, float) else Fraction(function(a))

@@ -19,9 +19,10 @@ from dpcheck.verify.bound import check_bound
 from dpcheck.verify.events import describe, node, nodes, text, whole
 from dpcheck.verify.program.common import NoCertificate, Node, Release, State
 from dpcheck.verify.program.events import (
+    Member,
     Price,
-    check_group,
     check_release,
+    group_cost,
     key_of,
     leaves,
     mark_shared,
@@ -139,8 +140,9 @@ def along(spent: list[Cost], depth: int) -> Counter[str]:
 
 def releases(steps: Steps, listed: list[Json]) -> Counter[str]:
     """What all releases cost together, each by the event that is stated for it."""
-    left, groups = dict(steps.state.releases), {}  # type: ignore[var-annotated]
-    total: list[Cost] = []
+    left, total = dict(steps.state.releases), list[Cost]()
+    groups: dict[str, list[Member]] = {}
+    covering: dict[str, Json] = {}
     for entry in listed:
         if "nodes" in entry:
             total.append(_together(steps.state, entry, left))
@@ -154,17 +156,21 @@ def releases(steps: Steps, listed: list[Json]) -> Counter[str]:
         if release.node.id not in steps.state.chosen:
             steps.state.seen.add(release.node.id)  # if it was thrown away, counting it is safe
         check_release(steps.state, release, event, many)
-        if entry.get("group") is not None:
-            groups.setdefault(entry["group"], []).append((release, event, many))
+        if entry.get("group") is not None and event is not None:
+            entering = entry.get("entering")
+            added = (node(entry, "entering"), whole(entry, "entering_times")) if entering else None
+            name = json.dumps(entry["group"])
+            groups.setdefault(name, []).append(Member(release, event, many, added))
+            if entry.get("covering") is not None:
+                covering[name] = node(entry, "covering")
         elif event is not None:
             total.append((release.node.when, key_of(event), many * release.times))
     if left:
         next(iter(left.values())).node.refuse("this release is missing from the list")
-    for group in groups.values():
-        check_group(group)
-        # A record is behind one of them, on one side; exchanged, it leaves one and enters another.
-        many = min(len(group), 1 if steps.state.adjacency == "add-remove" else 2) * group[0][2]
-        total.append((group[0][0].node.when, key_of(group[0][1]), many))
+    for name, group in groups.items():
+        when = group[0].release.node.when
+        cost = group_cost(steps.state, group, covering.get(name))
+        total += [(when, key, many) for key, many in cost.items()]
     return along(total, 0)
 
 

@@ -322,6 +322,61 @@ def over(
     return tuple(found)
 
 
+# Rounding ------------------------------------------------------------------------------------------------
+
+_ROUNDED = frozenset(("add", "subtract", "multiply", "divide", "square", "sqrt", "sum"))
+_MOVED = frozenset(
+    [
+        *("negative", "positive", "absolute", "minimum", "maximum", "select", "assume", "element"),
+        *(
+            "index",
+            "reshape",
+            "transpose",
+            "broadcast",
+            "whole",
+            "filter",
+            "batch",
+            "sort",
+            "extreme",
+        ),
+        *("concatenate", "put", "fill", "number", "floor", "ceil", "rint", "trunc"),
+    ]
+)
+_SHORT = 2**40
+
+
+def not_rounded(node: Node, known: dict[int, bool] | None = None) -> bool:
+    """Whether floats lie in the box that real numbers have.
+
+    Lemma. Rounding keeps the order of numbers, and whole numbers and short fractions as they are. So a value
+    lies between ends that are such numbers, if the values it was computed from do.
+    """
+    known = {} if known is None else known
+    if node.id not in known:
+        known[node.id] = _not_rounded(node, known)
+    return known[node.id]
+
+
+def _not_rounded(node: Node, known: dict[int, bool]) -> bool:
+    if node.primitive in ("data", "constant") or node.dtype == "bool":
+        return True
+    if node.dtype.startswith(("int", "uint")):
+        return True
+    if node.primitive in _ROUNDED:
+        if not all(_is_short(end) for end in (*node.fact.box.lo, *node.fact.box.hi)):
+            return False
+    elif node.primitive not in _MOVED and (node.primitive, node.dtype) != ("convert", "float64"):
+        return False
+    return all(not_rounded(arg, known) for arg in node.args)
+
+
+def _is_short(end: Number) -> bool:
+    if isinstance(end, float):
+        return False
+    below = end.denominator
+    return below & (below - 1) == 0 and below <= _SHORT and abs(end.numerator) <= _SHORT
+
+
 # Rows ---------------------------------------------------------------------------------------------------
 
 

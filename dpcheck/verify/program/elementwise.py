@@ -14,6 +14,8 @@ from dpcheck.verify.program.boxes import (
     Entries,
     fitted,
     is_float,
+    is_whole,
+    loosened,
     reciprocal,
     steepness,
     union,
@@ -27,6 +29,7 @@ from dpcheck.verify.program.common import (
     element,
     expect,
     inner_shape,
+    not_rounded,
     only_released,
     plain,
     records_axis,
@@ -50,6 +53,8 @@ from dpcheck.verify.program.sizes import UNKNOWN, Size, where_it_differs
 
 def result_box(node: Node, boxes: list[Box]) -> tuple[Box, bool]:
     """The box of the result, and whether all of it fits its type."""
+    if node.primitive in (*STEPS, "floor_divide"):
+        boxes = [loosened(boxes[0], not_rounded(node.args[0])), *boxes[1:]]
     return fitted(BOXES[node.primitive](*boxes), node.dtype)
 
 
@@ -59,6 +64,8 @@ def elementwise(state: State, node: Node) -> Fact:
     arity = 2 if node.primitive in _TWO else 1
     if len(node.args) != arity:
         node.refuse(f"it has {arity} operands")
+    if is_whole(node.dtype) and (node.primitive in _OF_FLOATS or _is_fraction(node)):
+        node.refuse("its results are no whole numbers")
     held = unseen.compared(state, node)
     if held is not None:
         return held
@@ -79,6 +86,19 @@ def elementwise(state: State, node: Node) -> Fact:
     return aggregate_fact(
         node, box, size, places=_places(node), coins=coins_of(*node.args), **known
     )
+
+
+_OF_FLOATS = frozenset(
+    {
+        *("divide", "reciprocal", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10"),
+        *("log1p", "tanh", "arctan", "sin", "cos", "hypot"),
+    }
+)
+
+
+def _is_fraction(node: Node) -> bool:
+    """A negative power of whole numbers is an error, or 0."""
+    return node.primitive == "power" and not node.args[1].fact.box.least >= 0
 
 
 _TWO = frozenset(

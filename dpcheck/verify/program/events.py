@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -188,23 +188,85 @@ def mark_shared(state: State) -> None:
 # All together -------------------------------------------------------------------------------------------
 
 
-def check_group(group: list[tuple[Release, Json | None, int]]) -> None:
-    """Releases of which a record is behind one at most: equal events, conditions that exclude each other."""
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A release of a group: `times` events are enough for it, and `entering` of them (an event of its own,
+    so many times) for a record that enters or leaves it."""
+
+    release: Release
+    event: Json
+    times: int
+    entering: tuple[Json, int] | None
+
+
+def group_cost(state: State, group: list[Member], covering: Json | None) -> Counter[str]:
+    """What releases cost together of which a record is behind one at most.
+
+    Lemma. Their conditions compare records with public numbers, and exclude each other. Add-remove: one
+    release has the record, on one side. Else the neighbours decide between two cases: the record stays in
+    one release, which costs its event; or it leaves one and enters another, and then each of the two moves by
+    what one record adds. An event that is enough for both cases is enough; where nothing is stated of what a
+    record adds, a release that it enters counts like one that changes.
+    """
+    _check_group(state, group)
     first = group[0]
-    for i, (release, event, many) in enumerate(group):
-        alike = event is not None and first[1] is not None and key_of(event) == key_of(first[1])
-        alike = alike and release.node.when == first[0].node.when
+    once = leaves(first.event, first.times)
+    if state.adjacency == "add-remove" or len(group) == 1:
+        return once
+    crossing = leaves(first.event, 2 * first.times)
+    if first.entering is not None:
+        crossing = leaves(first.entering[0], 2 * first.entering[1])
+    if covering is not None:
+        for case in (once, crossing):
+            if not _covers(covering, case, state.adjacency):
+                first.release.node.refuse("the event of this group does not cover both cases")
+        return leaves(covering)
+    return once | crossing if once <= crossing or crossing <= once else once + crossing
+
+
+def _check_group(state: State, group: list[Member]) -> None:
+    first = group[0]
+    for i, each in enumerate(group):
+        release = each.release
+        alike = (key_of(each.event), each.times) == (key_of(first.event), first.times)
+        entering = [
+            None if m.entering is None else (key_of(m.entering[0]), m.entering[1])
+            for m in (each, first)
+        ]
         if (
             not alike
-            or many != group[0][2]
+            or entering[0] != entering[1]
+            or release.node.when != first.release.node.when
             or release.times != 1
             or release.sampling is not None
             or not release.predicate
         ):
             release.node.refuse("it does not belong to this group of releases")
-        for other, _, _ in group[:i]:
-            if not exclude(other.predicate, release.predicate):
+        if each.entering is not None:
+            if release.added is None or release.response is not None:
+                release.node.refuse("nothing is known of what one record adds to it")
+            check_release(state, replace(release, size=release.added), *each.entering)
+        for other in group[:i]:
+            if not exclude(other.release.predicate, release.predicate):
                 release.node.refuse("a record may be behind two releases of this group")
+
+
+def _covers(event: Json, case: Counter[str], adjacency: str) -> bool:
+    """Whether one event is at least as dear as a composition: pure DP, or Gaussian noise.
+
+    Lemma. Pure losses add up; Gaussian noise of multipliers m_i is that of m with 1/m^2 the sum of 1/m_i^2.
+    """
+    found = [(json.loads(key), many) for key, many in case.items()]
+    kind = text(event, "kind")
+    if kind == "PureDP" and event.get("adjacency") == adjacency:
+        costs = [(price(each, adjacency).epsilon, many) for each, many in found]
+        total = sum(cost * many for cost, many in costs if cost is not None)
+        known = all(cost is not None for cost, _ in costs)
+        return known and total <= not_negative(event, "epsilon") * SLACK
+    if kind == "Gaussian" and all(text(each, "kind") == "Gaussian" for each, _ in found):
+        total = sum(many / positive(each, "noise_multiplier") ** 2 for each, many in found)
+        return total * positive(event, "noise_multiplier") ** 2 <= SLACK
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dpcheck.verify.program.boxes import Box, box, is_whole, minus, plus
+from dpcheck.verify.program.boxes import BOXES, Box, box, fitted, is_whole, minus, plus
 from dpcheck.verify.program.common import (
     Node,
     Release,
@@ -14,13 +14,14 @@ from dpcheck.verify.program.common import (
     expect,
     plain,
     rule,
+    scalar,
     scalar_value,
     spread_box,
 )
 from dpcheck.verify.program.elementwise import widened
 from dpcheck.verify.program.facts import Aggregate, Coins, Drawn, Fact, Released, Rows, same
 from dpcheck.verify.program.linear import form_of, moves
-from dpcheck.verify.program.numbers import Number, finite, inverse, magnitude
+from dpcheck.verify.program.numbers import INF, ZERO, Number, finite, inverse, magnitude, times
 from dpcheck.verify.program.randomness import BLOCK, DISCRETE, SYMMETRIC, one_coin_a_row
 from dpcheck.verify.program.sizes import UNKNOWN
 
@@ -178,14 +179,40 @@ def _softmax(law: Node, score: Node) -> Fraction | None:
     above, below = law.args[0], law.args[1].args[0]
     if above.primitive != "exp" or below.primitive != "exp" or below.args[0] is not above.args[0]:
         return None
+    least = -87 if above.args[0].dtype == "float32" else -708
+    above.need(_highest(above.args[0]) >= least, "weights that may all be close to 0")
     return _factor(above.args[0], score)
 
 
+def _highest(node: Node) -> Number:
+    """What the largest entry is at least, so that its exp is a float with all its digits.
+
+    Lemma. The largest entry is at least the largest of the lower ends; the largest of scores less the largest
+    is 0; a positive multiple of the entries has that multiple of the largest.
+    """
+    known, name, args = max(node.fact.box.lo, default=-INF), node.primitive, node.args
+    if name == "subtract" and args[1].primitive == "extreme" and args[1].args[0] is args[0]:
+        return max(known, ZERO)
+    factor = scalar(args[1]) if name in ("multiply", "divide") else None
+    if factor is not None:
+        times_over = factor if name == "multiply" else inverse(factor)
+        known = max(known, times(_highest(args[0]), times_over))
+    return known
+
+
 def _factor(node: Node, score: Node) -> Fraction | None:
-    """How many times the scores a node is, up to one number that is added to all of them."""
+    """How many times the scores a node is, up to one number that is added to all of them.
+
+    Whole numbers that wrap around are no multiples.
+    """
     factor = Fraction(1)
     while node is not score:
         name, args = node.primitive, node.args
+        if (
+            name not in BOXES
+            or not fitted(BOXES[name](*(arg.fact.box for arg in args)), node.dtype)[1]
+        ):
+            return None
         numbers = [scalar_value(arg) for arg in args]
         if name == "negative":
             factor, node = -factor, args[0]

@@ -14,6 +14,7 @@ from dpcheck.verify.program.boxes import (
     is_float,
     is_whole,
     limits,
+    loosened,
     union,
 )
 from dpcheck.verify.program.common import (
@@ -28,6 +29,7 @@ from dpcheck.verify.program.common import (
     integer,
     kept,
     kept_aggregate,
+    not_rounded,
     only_released,
     plain,
     rows_fact,
@@ -155,7 +157,8 @@ def sampled(state: State, node: Node) -> Fact:
         node.refuse("a product of rows and coins that do not belong to one record each")
     ids = frozenset(each for ids in coins.fact.ids for each in ids)
     known = kept(fact) | {"sampling": Sampling(ids, coins.fact.rate), "coins": coins_of(a, coins)}
-    found, fits = fitted(fact.box.with_zero(), node.dtype)
+    wide = fact.box.with_zero()  # -1.0 * 0 is -0.0
+    found, fits = fitted(replace(wide, plain=wide.plain and fact.box.least >= 0), node.dtype)
     return rows_fact(node, found, fact.rows, fact.axis, fact.size if fits else UNKNOWN, **known)
 
 
@@ -294,7 +297,9 @@ def convert(state: State, node: Node) -> Fact:
     if not all(is_float(each) or is_whole(each) for each in (a.dtype, node.dtype)):
         node.no_certificate("a cast of something that is no number")
     state.open(a)
-    found, exact = _cast(fact.box, a.dtype, node.dtype)
+    steps = is_float(a.dtype) and is_whole(node.dtype)
+    before = loosened(fact.box, not_rounded(a)) if steps else fact.box
+    found, exact = _cast(before, a.dtype, node.dtype)
     if only_released([a]):
         return Released(box=found)
     if isinstance(fact, Rows):
@@ -443,7 +448,9 @@ def number(state: State, node: Node) -> Fact:
             node.refuse("it has more than one number")
         return Released(box=anything(node))
     if isinstance(fact, Aggregate) and a.ndim == 0:
-        found, exact = _cast(fact.box, a.dtype, node.dtype)
+        steps = is_float(a.dtype) and is_whole(node.dtype)
+        before = loosened(fact.box, not_rounded(a)) if steps else fact.box
+        found, exact = _cast(before, a.dtype, node.dtype)
         if is_whole(node.dtype) and not is_whole(a.dtype):
             if not (
                 fact.box.finite

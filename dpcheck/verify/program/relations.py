@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from dpcheck.verify.program.boxes import KEEP_ZERO, Box, is_float, is_whole, limits
+from dpcheck.verify.program.boxes import KEEP_ZERO, Box, is_float, is_whole, limits, reciprocal
 from dpcheck.verify.program.common import Node, element, holds_where, is_zero, scalar
 from dpcheck.verify.program.facts import (
     Factor,
@@ -20,7 +20,7 @@ from dpcheck.verify.program.facts import (
     Threshold,
     together,
 )
-from dpcheck.verify.program.numbers import INF, Number, finite, magnitude, times
+from dpcheck.verify.program.numbers import INF, Number, finite, magnitude, root_up, times
 from dpcheck.verify.program.sizes import UNKNOWN, Size
 
 _ORDERING = ("less", "less_equal", "greater", "greater_equal")
@@ -59,7 +59,9 @@ def clipped(node: Node) -> Size | None:
     """Norm clipping: g times a factor of its own norm.
 
     Lemma. With r = |g| and 0 <= s(r) <= min_i a_i r^p_i the norm |g s(r)| is at most min_i a_i r^(p_i + 1),
-    which is a_i where p_i = -1. A multiple c g has c times the norm.
+    which is a_i where p_i = -1. A multiple c g has c times the norm. Of a norm below sqrt(d t), with t the
+    least float of all digits over the precision, the squares may be 0, and the factor anything in its box; a
+    factor whose bound was found for norms above a public limit is not computed from such norms.
     """
     if node.primitive not in ("multiply", "divide"):
         return None
@@ -73,8 +75,26 @@ def clipped(node: Node) -> Size | None:
             continue
         many = _times(g, factor.source)
         if many is not None:
-            return bound_in(factor.order, times(factor.product(), many))
+            bound = times(factor.product(), many)
+            if not finite(factor.bound):
+                bound = max(bound, _underflow(node, g, by))
+            return bound_in(factor.order, bound)
     return None
+
+
+_LEAST = {
+    "float32": Fraction(1, 2**103),
+    "float64": Fraction(1, 2**970),
+}  # of all digits, over the precision
+
+
+def _underflow(node: Node, g: Node, by: Node) -> Number:
+    """How long a row may become whose squares are lost."""
+    if by.dtype not in _LEAST:
+        return INF
+    found = by.fact.box if node.primitive == "multiply" else reciprocal(by.fact.box)
+    low = root_up(_LEAST[by.dtype] * math.prod(element(g)))
+    return times(low, max(found.size, default=INF))
 
 
 def _times(g: Node, source: int) -> Number | None:
@@ -284,11 +304,11 @@ def _compared(node: Node) -> dict[str, Any]:
         return {}
     value = b.fact.box.least
     exact = value == b.fact.box.most and not b.fact.box.nan and finite(value)
-    # float32 columns are compared in float32, whole numbers above 2^53 may be rounded to floats.
+    # float32 columns are compared in float32, whole numbers from 2^53 on may be rounded to floats.
     if (
         not exact
         or a.dtype in ("float16", "float32")
-        or (is_whole(a.dtype) and magnitude(value) > 2**53)
+        or ((is_whole(a.dtype) or is_whole(b.dtype)) and magnitude(value) >= 2**53)
     ):
         return {}
     if name in ("equal", "not_equal"):

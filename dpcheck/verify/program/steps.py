@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from dpcheck.verify.program import arrays, elementwise, noise, randomness, records, sums
-from dpcheck.verify.program.boxes import WHOLE, Box
+from dpcheck.verify.program.boxes import WHOLE, Box, pair
 from dpcheck.verify.program.common import (
     RULES,
     NoCertificate,
@@ -32,7 +33,7 @@ from dpcheck.verify.program.facts import (
     Rows,
     RowSet,
 )
-from dpcheck.verify.program.numbers import Number, read
+from dpcheck.verify.program.numbers import ZERO, Number, read
 from dpcheck.verify.program.sizes import NORMS, UNKNOWN, Size
 from dpcheck.verify.result import Refused
 
@@ -74,6 +75,7 @@ class Steps:
         node = self.read(data)
         node.when = self.state.path = self._when(node, data.get("when", []))
         found = self._found(node)
+        _check_precision(node, found)
         node.given |= _conditions(node)
         if node.given and not isinstance(found, Rows):
             node.refuse("what is known on one side of a comparison only is used on both")
@@ -182,6 +184,46 @@ class Steps:
         if type(value) is not int or value < 0:
             raise Refused(f"{value!r} is no length")
         return value
+
+
+# They round nothing but public numbers.
+_EXACT_IN_HALF = frozenset(
+    [
+        *("minimum", "maximum", "fmin", "fmax", "negative", "positive", "absolute", "sign", "fill"),
+        *("select", "filter", "batch", "index", "reshape", "transpose", "broadcast", "whole"),
+        *("sort", "extreme", "concatenate", "data"),
+    ]
+)
+_SMALLEST = {
+    "float32": Fraction(1, 2**100),
+    "float64": Fraction(1, 2**900),
+}  # with all their digits, and more
+_STEP = {
+    "float32": Fraction(1, 2**24),
+    "float64": Fraction(1, 2**53),
+}  # half of one between 1 and the next
+
+
+def _check_precision(node: Node, found: Fact) -> None:
+    """Private values in half precision are only moved; none moves by less than floats of its size are apart.
+
+    Lemma. A difference below a step between two floats is rounded to nothing, or to a whole step.
+    """
+    if not isinstance(found, Rows | Aggregate):
+        return
+    node.need(
+        node.dtype != "float16" or node.primitive in _EXACT_IN_HALF, "arithmetic in half precision"
+    )
+    if node.dtype not in _STEP:
+        return
+    sizes = found.box.size
+    moves = found.box.width if isinstance(found, Rows) else found.size.entries
+    if len(moves) != len(sizes):
+        moves, sizes = pair(moves, sizes)
+    for move, size in zip(moves, sizes, strict=True):
+        large = ZERO if isinstance(size, float) else size
+        step = max(_SMALLEST[node.dtype], large * _STEP[node.dtype])
+        node.need(not 0 < move < step, "differences that floats do not tell apart")
 
 
 def _one_way(one: Sequence[object], other: Sequence[object]) -> bool:

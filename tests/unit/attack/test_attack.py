@@ -52,7 +52,7 @@ class NoRun:
     """A prover that cannot run this function."""
 
     def evaluate(self, data, seed):
-        raise CannotEvaluate
+        raise CannotEvaluate("it draws elsewhere")
 
 
 def total(x, rng):
@@ -94,8 +94,46 @@ def test_an_exact_loss_above_the_proof():
         attack(total, UNIT, None, Said(0.5), NoRun())
 
 
-def test_without_a_run_a_right_proof_is_let_through():
-    attack(total, UNIT, None, Said(1.0), NoRun())
+def test_without_a_run_a_right_proof_is_let_through_and_says_so():
+    assert attack(total, UNIT, None, Said(1.0), Run(total)) == ()
+    (said,) = attack(total, UNIT, None, Said(1.0), NoRun())
+    assert "not compared" in said
+    assert "it draws elsewhere" in said
+
+
+def test_without_a_run_a_function_that_raises_is_seen():
+    def broken(x, rng):
+        raise ValueError
+
+    def careful(x, rng):
+        if x.max() == 1.0:
+            raise ValueError
+        return total(x, rng)
+
+    with pytest.raises(NotProvable, match="fails on data that fit"):
+        attack(broken, UNIT, None, Said(1.0), NoRun())
+    with pytest.raises(ProofsContradict, match="raises on some data"):
+        attack(careful, UNIT, None, Said(1.0), NoRun())
+
+
+def test_data_that_nobody_can_make_up_are_named():
+    (said,) = attack(total, np.zeros(3, dtype="datetime64[s]"), None, Said(1.0), Run(total))
+    assert "not attacked" in said
+
+
+def beyond_all_axes(x, rng):
+    return np.sort(x, axis=7)[:1] + rng.laplace(size=1)
+
+
+def with_noise_of_its_own(x, rng):
+    return x.sum() + np.random.default_rng().laplace()
+
+
+def test_what_was_left_out_is_among_the_conditions_of_a_proof():
+    with pytest.raises(NotProvable):
+        dpcheck.prove(beyond_all_axes, UNIT)
+    said = dpcheck.prove(with_noise_of_its_own, UNIT).assumes[-1]
+    assert "not compared with the program" in said
 
 
 def test_a_function_that_keeps_state_has_no_proof():
