@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from base64 import b64encode
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -219,7 +220,7 @@ def test_a_cell_of_another_kind_is_refused_or_changes_nothing(path, cell):
     kept, refused = path.read_bytes(), 0
     for table, column in columns(path):
         path.write_bytes(kept)
-        with sqlite3.connect(path) as db:
+        with closing(sqlite3.connect(path)) as db:
             triggers = db.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'trigger'"
             ).fetchall()
@@ -231,7 +232,6 @@ def test_a_cell_of_another_kind_is_refused_or_changes_nothing(path, cell):
                 continue  # the database itself refuses it
             finally:
                 db.commit()
-        db.close()
         try:
             with Ledger.open(path) as ledger:
                 ledger.history()
