@@ -218,3 +218,18 @@ def test_a_side_that_is_chosen_has_the_shape_of_both(rows):
     theirs = a_number_where_rows_may_be(table, np.random.default_rng(2))
     for one, two in zip(ours, theirs, strict=True):
         assert np.allclose(one, two)
+
+
+def a_sum_in_single_precision(x, rng):
+    kept = x.astype(np.float32) * (rng.random(x.shape[0]) < 0.5)[:, None]
+    return kept.sum() + rng.laplace(scale=2.0)
+
+
+def test_one_number_of_noise_takes_on_the_type_of_the_sum():
+    records = dpcheck.records(x=dpcheck.number(0, 1), y=dpcheck.number(0, 1), rows=5)
+    program = proof.read(a_sum_in_single_precision, records, Adjacency.REPLACE_ONE, form="array")
+    table = np.random.default_rng(1).random((5, 2))
+    for seed in range(20):
+        ours = np.asarray(run(program, table, np.random.default_rng(seed)).output)
+        theirs = np.asarray(a_sum_in_single_precision(table, np.random.default_rng(seed)))
+        assert (ours.dtype, ours) == (theirs.dtype, theirs)

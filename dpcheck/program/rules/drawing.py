@@ -89,7 +89,8 @@ def apply_draw(graph: Graph, a: Node) -> Made:
 
 
 def _add(value: object, noise: object, sign: float, flip: bool) -> object:
-    found, drawn = np.asarray(value), np.asarray(noise)
+    # One float of Python, as rng.laplace() gives it, takes on the type of what it is added to.
+    found, drawn = np.asarray(value), noise if type(noise) is float else np.asarray(noise)
     if flip:
         return drawn - found
     return found + drawn if sign > 0 else found - drawn
