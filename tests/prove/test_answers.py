@@ -380,6 +380,22 @@ def test_answers_that_tell_more_are_refused(function):
         bare(function, FOUR)
 
 
+def of_the_first_record(x, rng):
+    return x * np.array([1, 0, 0, 0]) + rng.integers(0, 2, size=4)
+
+
+def of_the_first_place(x, rng):
+    return x * (np.arange(4) == 0) + rng.integers(0, 2, size=4)
+
+
+@pytest.mark.parametrize("function", [of_the_first_record, of_the_first_place])
+def test_a_law_of_each_record_s_own_is_refused(function):
+    """Four rows, and four cases of a bit and a coin: a case is no row."""
+    four = dpcheck.records(x=dpcheck.number(0, 1, integer=True), rows=4)
+    with pytest.raises(dpcheck.NotProvable, match="a law of its own"):
+        bare(function, four)
+
+
 def told_for_certain(x, rng):
     return rng.random(len(x)) < x
 

@@ -523,12 +523,21 @@ def _evaluated(
     return np.concatenate(found, axis=2), np.concatenate(weights, axis=2)
 
 
+def _of_its_own(node: Node, arg: Node) -> bool:
+    """Whether a public operand has an entry for every record: the cases that are counted are no records."""
+    entrywise = node.primitive in FUNCTIONS or node.primitive == "select"
+    aligned = entrywise and 0 < arg.ndim == node.ndim and fixed(arg.shape[0]) != 1
+    return aligned and isinstance(arg.fact, Public)
+
+
 def _compute(graph: Graph, part: Part, node: Node, known: dict[int, Values]) -> object:
     """The value of a node in every case; refused where Python or numpy might do otherwise."""
     if node.id in known:
         return known[node.id]
     if isinstance(node.fact, Public):
         return node.fact.value
+    if any(_of_its_own(node, arg) for arg in node.args):
+        _refuse(graph, "every record has a public number of its own, and so a law of its own")
     args = [_compute(graph, part, arg, known) for arg in node.args]
     if node.primitive in _DIVISIONS and not np.all(np.asarray(args[-1])):
         _refuse(graph, "an answer may be divided by 0, and Python's error would reveal that")
