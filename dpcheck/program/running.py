@@ -181,7 +181,7 @@ def drawn(node: Node, rng: np.random.Generator, sizes: tuple[int, ...]) -> objec
             return np.reshape(several, sizes) if sizes else several[0]
         else:
             raise CannotRun("the program makes a generator of its own")
-    size = sizes or None
+    size = sizes if sizes or "sized" in params else None
     method, scale = str(params["method"]), params.get("scale", 1.0)
     call = getattr(source, method if method != "integers" or source is rng else "randint")
     if method in ("laplace", "normal", "gumbel"):

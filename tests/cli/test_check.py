@@ -130,8 +130,8 @@ def test_every_format_is_the_same_on_screen_and_in_a_file(folder):
     [
         ("pdf=a.pdf", "unknown format 'pdf'"),
         ("serif=a", "Did you mean 'sarif'?"),
-        ("sarif", "kind=path"),
-        ("sarif=", "kind=path"),
+        ("sarif", "FORMAT=PATH"),
+        ("sarif=", "FORMAT=PATH"),
         ("sarif=mech.py/x", "cannot write"),
         ("sarif=.", "cannot write"),
     ],

@@ -233,3 +233,18 @@ def test_one_number_of_noise_takes_on_the_type_of_the_sum():
         ours = np.asarray(run(program, table, np.random.default_rng(seed)).output)
         theirs = np.asarray(a_sum_in_single_precision(table, np.random.default_rng(seed)))
         assert (ours.dtype, ours) == (theirs.dtype, theirs)
+
+
+def noise_around_a_sum_in_single_precision(x, rng):
+    return rng.laplace(np.clip(x, 0, 1).astype(np.float32).sum(), 2.0)
+
+
+def test_noise_around_a_number_is_added_in_double_precision():
+    records = dpcheck.records(x=dpcheck.number(0, 1), y=dpcheck.number(0, 1), rows=5)
+    function = noise_around_a_sum_in_single_precision
+    program = proof.read(function, records, Adjacency.REPLACE_ONE, form="array")
+    table = np.random.default_rng(1).random((5, 2))
+    for seed in range(20):
+        ours = np.asarray(run(program, table, np.random.default_rng(seed)).output)
+        theirs = np.asarray(function(table, np.random.default_rng(seed)))
+        assert (ours.dtype, ours) == (theirs.dtype, theirs)

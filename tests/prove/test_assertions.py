@@ -102,7 +102,7 @@ def test_a_wrong_proof_is_an_error_with_the_case(wrong, data):
 
 
 def test_a_wrong_proof_that_its_attack_lets_pass_contradicts_the_audit(wrong, monkeypatch):
-    monkeypatch.setattr(proving, "attack", lambda *_: None)
+    monkeypatch.setattr(proving, "attack", lambda *_: ())
     with pytest.raises(ProofsContradict, match=r"at most 0\.5 by the proof .* at least 0\.99999"):
         dpcheck.assert_private(total, epsilon=0.5, **GIVEN)
 

@@ -174,9 +174,12 @@ def _located(law: str, method: str) -> Method:
 
                 place = whole(reader.graph, place)
             wanted = np.broadcast_shapes(spread.shape, plain(place.shape))
-        node = drawn(reader, law, wanted, scale=spread, method=method)
+        sized = {} if wanted or size is None else {"sized": True}  # size=(): an array without axes
+        node = drawn(reader, law, wanted, scale=spread, method=method, **sized)
         if reader.is_public(loc) and np.all(np.asarray(reader.plain(loc)) == 0):
             return reader.array(node)
+        if place.dtype == np.float32:  # numpy adds its noise in double precision
+            place = reader.graph.add("convert", place, dtype=np.dtype(float))
         return reader.array(apply(reader, "add", place, node))
 
     return handler

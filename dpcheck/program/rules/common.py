@@ -144,7 +144,9 @@ def _weakness(node: Node) -> bool | None:
         kinds = {(side.dtype, weakness(side)) for side in node.args[1:]}
         return kinds.pop()[1] if len(kinds) == 1 else None
     if node.primitive == "draw":  # rng.laplace() is a float, rng.integers(5) is one of numpy's
-        return node.params.get("method") not in ("integers", "choice")
+        return (
+            node.params.get("method") not in ("integers", "choice") and "sized" not in node.params
+        )
     if node.primitive not in FUNCTIONS:
         return False
     several = {weakness(arg) for arg in node.args}
