@@ -238,3 +238,28 @@ def _read_all(place):
     with Ledger.open(place) as ledger:
         ledger.report()
         ledger.history()
+
+
+class CutShort:
+    """A pipeline of psycopg that is interrupted while it waits for the answers."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise psycopg.OperationalError("cannot exit pipeline mode while busy")
+
+
+def test_an_interrupt_while_answers_are_awaited_is_one(place, monkeypatch):
+    ledger = Ledger.open(place, Budget(2.0), "add-remove")
+    data = ledger.dataset("d")
+    with monkeypatch.context() as patched:
+        patched.setattr(psycopg.Connection, "pipeline", lambda _: CutShort())
+        with pytest.raises(KeyboardInterrupt):
+            ledger.spend(data, PureDP(0.5))
+    ledger.spend(data, PureDP(0.5))
+    assert ledger.report().accounts[0].pure == 0.5
+    ledger.close()

@@ -126,6 +126,8 @@ class PostgresqlStorage(SqlStorage):
                 for sql, values in statements:
                     db.execute(sql.replace("?", "%s").encode(), values)
         except psycopg.Error as error:
+            if isinstance(error.__context__, KeyboardInterrupt):
+                raise error.__context__ from None  # while it waited for the answers
             raise self._explained(error) from None
 
     def _explained(self, error: psycopg.Error) -> Exception:
