@@ -161,3 +161,14 @@ def less_noise_above(x, rng):
 
 def test_the_smallest_scale_counts():
     assert bare(less_noise_above) >= gaussian(1 / np.sqrt(2)) * (1 - 1e-9)
+
+
+def a_table_times_itself(x, rng):
+    return np.transpose(x, (0, 1)) @ x + rng.laplace(size=(3, 3))
+
+
+def test_a_table_that_is_not_turned_is_no_gram_matrix():
+    """Three rows of three numbers: x @ x combines every record with every other."""
+    square = dpcheck.records(**{name: dpcheck.number(0, 1) for name in "abc"}, rows=3)
+    with pytest.raises(dpcheck.NotProvable, match="every record"):
+        dpcheck.prove(a_table_times_itself, square, adjacency="replace-one", form="array")

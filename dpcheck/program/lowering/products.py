@@ -53,7 +53,8 @@ def product(reader: Reader, a: Node, b: Node, terms: tuple[str, str, str]) -> No
             graph.add("apply_draw", each) if isinstance(each.fact, Drawn) else each
             for each in (a, b)
         )
-    if a.primitive == "transpose" and a.args[0] is b and a.ndim == 2 and isinstance(b.fact, Rows):
+    turned = a.primitive == "transpose" and a.params["order"] == (1, 0) and a.args[0] is b
+    if turned and isinstance(b.fact, Rows):
         a, terms = b, (terms[0][::-1], *terms[1:])  # x.T @ x: of one and the same table
     return graph.add("product", a, b, terms=terms)
 
