@@ -251,17 +251,19 @@ def _table_of_numbers(reader: Reader, description: Records, rows: RowSet, form: 
     rest: tuple[int, ...] = (len(numbers),) if len(numbers) > 1 else ()
     if not rest:
         box = box.mapped(lambda end: end.reshape(1))
-    values = _few(numbers[0]) if not rest else None
+    values = _few(reader, numbers[0]) if not rest else None
     node = _rows(reader, rows, rest, np.dtype(float), box, "data", values)
     return Array(Storage(node, DATA), form=list if form == "values" else None)
 
 
-def _few(field: Number) -> tuple[object, ...] | None:
-    """The values of a column of few whole numbers."""
+def _few(reader: Reader, field: Number) -> tuple[object, ...] | None:
+    """The values of a column of few whole numbers; 0 is one of them where a record may become null."""
     low, high = field.low, field.high
     if not field.integer or field.missing or not 0 <= high - low < 64:
         return None
-    return tuple(float(v) for v in range(math.ceil(low), math.floor(high) + 1))
+    listed = {float(v) for v in range(math.ceil(low), math.floor(high) + 1)}
+    null = {0.0} if reader.graph.adjacency is Adjacency.ZERO_OUT else set()
+    return tuple(sorted(listed | null))
 
 
 def _box(reader: Reader, field: Number) -> Box:

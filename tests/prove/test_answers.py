@@ -651,3 +651,24 @@ def test_numbers_of_numpy_and_of_python_are_told_apart():
             proof_of(read(function, BIT, Adjacency.REPLACE_ONE, form="values"), BIT)
     program = read(truths_of_python, BIT, Adjacency.REPLACE_ONE, form="values")
     assert proof_of(program, BIT).epsilon().upper == 0.0
+
+
+def none_of_the_listed(x, rng):
+    total = 0
+    for v in x:
+        if v == 1:
+            total += 1
+        elif v == 2:
+            total += 2
+        elif v == 3:
+            total += 3
+        else:
+            total += 50
+    return total + rng.laplace()
+
+
+def test_a_null_record_is_one_more_value_under_zero_out():
+    """0 is none of 1, 2 and 3, and it is what a record becomes."""
+    three = dpcheck.records(x=dpcheck.number(1, 3, integer=True), rows=4)
+    assert bare(none_of_the_listed, three, Adjacency.ZERO_OUT) >= 49
+    assert 2 <= bare(none_of_the_listed, three) < 10  # there nothing is 0
